@@ -1,0 +1,283 @@
+"""The scikit-learn classifier: store, validate, train the networks, vote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+
+from bemi import engines, solvers
+from bemi.engines.result import StageResult
+from bemi.network import Integers, Network
+from bemi.problem import InputScaling, Problem, check_hidden_layers, check_weight_bound
+from bemi.programs.program import Limits
+from bemi.training import Training, check_stages, share_time, train
+from bemi.voting import ABSTAIN, Votes, class_codes, class_subsets, decode_outputs, evidence, vote
+
+TIES = ("margin", "abstain")
+UNCLASSIFIED = "unclassified"
+"""Label of a row that the paper's rule leaves open, where classes are strings; -1 where they are numbers."""
+
+
+class BeMiClassifier(ClassifierMixin, BaseEstimator):
+    """Ensemble of few-bit neural networks trained by mixed-integer programming.
+
+    One small network is trained for every set of ``subset_size`` classes; a majority vote gives the label.
+
+    Parameters
+    ----------
+    hidden_layers
+        Neurons of each hidden layer; empty for none.
+    weight_bound
+        Weights are integers in ``{-weight_bound..weight_bound}``.
+    stages
+        Which programs to solve, in order: ``"sm"`` (most training rows confidently right), ``"mm"`` (largest margins),
+        ``"mw"`` (fewest links).
+    engine
+        How a stage is run; ``"monolithic"`` hands it to the solver as one program.
+    solver
+        ``"highs"``, ``"gurobi"`` or ``"scip"``.
+    time_limit
+        Seconds per network: one number, shared out over the stages, or one per stage, or None.  What a stage does not
+        use is added to the next.
+    node_limit
+        Branch-and-bound nodes per stage, or None.  The deterministic twin of the time limit: with it, and no time limit
+        reached, the same input gives the same networks.
+    gap
+        ``"mm"`` and ``"mw"`` stop once they are proven within this relative gap.
+    subset_size
+        Classes per network (the paper's m).
+    ties
+        ``"margin"`` always answers; ``"abstain"`` is the paper's rule: a row without a clear winner is labelled -1, or
+        ``"unclassified"`` where classes are strings.
+    input_scaling
+        How features become integers: ``"auto"`` leaves integer-valued data alone and scales other data per feature,
+        ``"per-feature"`` and ``"common"`` always scale, None insists on integers.  Zero always stays zero.
+    n_jobs
+        Networks trained at the same time, as in scikit-learn.
+    random_state
+        Seed of the solver's random choices; None is a fixed seed too.
+    verbose
+        1 shows a progress bar on standard error.
+
+    Attributes
+    ----------
+    classes_
+        The labels.
+    networks_
+        ``{tuple of classes: Network}``.
+    reports_
+        ``{tuple of classes: {stage: StageResult}}``.
+    splitting_
+        ``{tuple of classes: mask}``: first-layer neurons that give both signs on the network's training rows.
+    input_scaling_
+        From features to the integers that the networks see.
+    """
+
+    def __init__(
+        self,
+        hidden_layers: Sequence[int] = (4, 4),
+        weight_bound: int = 1,
+        stages: Sequence[str] = ("sm", "mm", "mw"),
+        engine: str = "monolithic",
+        solver: str = "highs",
+        time_limit: float | Sequence[float] | None = 10.0,
+        node_limit: int | None = None,
+        gap: float = 0.01,
+        subset_size: int = 2,
+        ties: str = "margin",
+        input_scaling: str | None = "auto",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.hidden_layers = hidden_layers
+        self.weight_bound = weight_bound
+        self.stages = stages
+        self.engine = engine
+        self.solver = solver
+        self.time_limit = time_limit
+        self.node_limit = node_limit
+        self.gap = gap
+        self.subset_size = subset_size
+        self.ties = ties
+        self.input_scaling = input_scaling
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> BeMiClassifier:
+        """Train one network per set of classes.
+
+        Parameters
+        ----------
+        X
+            Features, shape (rows, features).
+        y
+            Labels: numbers or strings.
+        """
+        self._check_parameters()
+        X, y = validate_data(self, X, y, ensure_all_finite=False)
+        check_finite(X, getattr(self, "feature_names_in_", None))
+        check_classification_targets(y)
+        self.classes_, targets = np.unique(y, return_inverse=True)
+        self._check_classes()
+        # Scaling is settled by the training data alone, so it is part of the model.
+        self.input_scaling_ = InputScaling.fit(X, self.input_scaling)
+        data = self.input_scaling_(X)
+        subsets = class_subsets(len(self.classes_), self.subset_size)
+        problems = [self._problem(data, targets, subset) for subset in subsets]
+        trainings = self._train(problems)
+        keys = self._keys(subsets)
+        self.networks_ = {key: t.network for key, t in zip(keys, trainings, strict=True)}
+        self.reports_ = {key: dict(t.reports) for key, t in zip(keys, trainings, strict=True)}
+        self.splitting_ = {
+            key: t.network.splitting_neurons(p.data) for key, t, p in zip(keys, trainings, problems, strict=True)
+        }
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Label of each row of ``X``."""
+        return self.vote(X).label
+
+    def vote(self, X: ArrayLike, y: ArrayLike | None = None) -> Votes:
+        """Votes, dominant labels and label of each row; with true labels ``y`` also the label status.
+
+        Statuses follow the paper's rule whatever ``ties`` says.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, ensure_all_finite=False)
+        check_finite(X, getattr(self, "feature_names_in_", None))
+        data = self.input_scaling_(X)
+        size = len(next(iter(self.networks_)))
+        subsets = class_subsets(len(self.classes_), size)
+        votes = np.empty((len(data), len(subsets)), dtype=np.int64)
+        strengths = np.zeros_like(votes)
+        for column, (subset, key) in enumerate(zip(subsets, self._keys(subsets), strict=True)):
+            network = self.networks_[key]
+            chosen = decode_outputs(network.forward(data), size)
+            votes[:, column] = np.where(chosen == ABSTAIN, ABSTAIN, subset[chosen])
+            if self.ties == "margin":
+                strengths[:, column] = evidence(network, self.splitting_[key], data)
+        outcome = vote(
+            votes,
+            subsets,
+            len(self.classes_),
+            evidence=strengths if self.ties == "margin" else None,
+            truth=None if y is None else self._class_index(y, len(data)),
+        )
+        return Votes(outcome.counts, outcome.dominant, self._labels(outcome.label), outcome.status)
+
+    @property
+    def unclassified_label_(self) -> int | str:
+        """What ``predict`` returns for a row that the paper's rule leaves open."""
+        return UNCLASSIFIED if self.classes_.dtype.kind in "OUS" else ABSTAIN
+
+    def _check_parameters(self) -> None:
+        check_hidden_layers(self.hidden_layers)
+        check_weight_bound(self.weight_bound)
+        share_time(self.time_limit, check_stages(self.stages))
+        engines.get(self.engine)
+        solvers.get(self.solver)
+        if self.node_limit is not None and not _is_integer(self.node_limit, at_least=1):
+            raise ValueError(f"node_limit must be None or an integer of at least 1, got {self.node_limit!r}")
+        if not isinstance(self.gap, (int, float, np.number)) or not 0 <= self.gap < np.inf:
+            raise ValueError(f"gap must be a number of at least 0, got {self.gap!r}")
+        if self.ties not in TIES:
+            raise ValueError(f"ties must be one of {', '.join(TIES)}, got {self.ties!r}")
+        if not _is_integer(self.subset_size, at_least=2):
+            raise ValueError(f"subset_size must be an integer of at least 2, got {self.subset_size!r}")
+
+    def _check_classes(self) -> None:
+        if len(self.classes_) < 2:
+            raise ValueError("training needs at least two classes; the labels have only one class")
+        if self.subset_size > len(self.classes_):
+            raise ValueError(f"subset_size is {self.subset_size}, but there are only {len(self.classes_)} classes")
+        if self.ties == "abstain" and self.unclassified_label_ in self.classes_.tolist():
+            raise ValueError(
+                f"{self.unclassified_label_!r} is a class, but ties='abstain' needs that label for unclassified rows; "
+                "rename the class or use ties='margin'"
+            )
+
+    def _problem(self, data: Integers, targets: Integers, subset: Integers) -> Problem:
+        chosen = np.isin(targets, subset)
+        codes = class_codes(len(subset))[np.searchsorted(subset, targets[chosen])]
+        return Problem(data[chosen], codes, tuple(self.hidden_layers), int(self.weight_bound))
+
+    def _train(self, problems: Sequence[Problem]) -> list[Training]:
+        seed = 0 if self.random_state is None else self.random_state
+        if not isinstance(seed, (int, np.integer)):
+            seed = check_random_state(seed).randint(2**31 - 1)
+        limits = Limits(nodes=self.node_limit, gap=float(self.gap), seed=int(seed) % 2**31)
+        settings: dict[str, Any] = {
+            "stages": tuple(self.stages),
+            "engine": self.engine,
+            "solver": self.solver,
+            "time_limit": self.time_limit,
+            "limits": limits,
+        }
+        work = Parallel(n_jobs=self.n_jobs, return_as="generator")
+        done = work(delayed(train)(problem, **settings) for problem in problems)
+        return list(_with_progress(done, len(problems)) if self.verbose else done)
+
+    def _keys(self, subsets: Integers) -> list[tuple]:
+        return [tuple(self.classes_[subset].tolist()) for subset in subsets]
+
+    def _class_index(self, y: ArrayLike, rows: int) -> Integers:
+        y = np.asarray(y)
+        if y.shape != (rows,):
+            raise ValueError(f"y must have one label per row ({rows}), its shape is {y.shape}")
+        index_of = {label: index for index, label in enumerate(self.classes_.tolist())}
+        return np.array([index_of.get(label, ABSTAIN) for label in y.tolist()], dtype=np.int64)
+
+    def _labels(self, index: Integers) -> NDArray:
+        if (index != ABSTAIN).all():
+            return self.classes_[index]
+        if self.classes_.dtype.kind in "OUS":
+            table = np.append(self.classes_.astype(object), UNCLASSIFIED)
+            return table[index].astype(object if self.classes_.dtype.kind == "O" else str)
+        signed = np.result_type(self.classes_.dtype, np.int8)
+        return np.append(self.classes_.astype(signed), ABSTAIN)[index]
+
+
+def _is_integer(value: Any, *, at_least: int) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= at_least
+
+
+def check_finite(X: NDArray, names: Iterable[str] | None) -> None:
+    """Refuse NaN and infinity by naming the first cell that holds one."""
+    bad = ~np.isfinite(X)
+    if not bad.any():
+        return
+    row, column = np.argwhere(bad)[0]
+    name = column if names is None else repr(list(names)[column])
+    kind = "NaN" if np.isnan(X[row, column]) else "infinity (inf)"
+    raise ValueError(
+        f"X contains {kind} at row {row}, column {name} ({bad.sum()} such cells in all); remove or impute them"
+    )
+
+
+def _with_progress(done: Iterable[Training], total: int) -> Iterator[Training]:
+    """Pass trainings on as they finish, under a bar that shows the mean Max-Margin gap so far."""
+    columns = (TextColumn("training"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+    gaps: list[float] = []
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task("", total=total)
+        for training in done:
+            report: StageResult | None = training.reports.get("mm")
+            if report is not None and report.ran:
+                gaps.append(report.gap)
+            text = f"mean margin gap {np.mean(gaps):.1%}" if gaps else ""
+            progress.update(task, advance=1, description=text)
+            yield training
+
+
+__all__ = ["BeMiClassifier", "Network", "Votes"]

@@ -1,0 +1,20 @@
+"""Ways to run a stage.
+
+An engine is a module with
+``run(stage, problem, *, start, margins=None, limits, solver) -> StageResult``: it takes one stage of a problem and a
+network to start from, and hands back a network that is at least as good, with a proven bound.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+ENGINES = ("monolithic",)
+
+
+def get(name: str) -> ModuleType:
+    """The engine module of that name."""
+    if name not in ENGINES:
+        raise ValueError(f"unknown engine {name!r}; known: {', '.join(ENGINES)}")
+    return importlib.import_module(f"bemi.engines.{name}")

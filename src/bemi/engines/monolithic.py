@@ -1,0 +1,109 @@
+"""The paper's own way: the whole stage as one mixed-integer program, handed to a solver."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bemi import solvers
+from bemi.engines.result import ClaimMismatch, Proof, StageResult
+from bemi.network import Integers, Network
+from bemi.problem import MAXIMISED, Problem
+from bemi.programs.program import Limits, Solution, Status
+from bemi.programs.stages import StageProgram, program
+from bemi.solvers.tolerance import LARGEST_COEFFICIENT, largest_coefficient
+
+
+def run(
+    stage: str,
+    problem: Problem,
+    *,
+    start: Network,
+    margins: Sequence[Integers] | None = None,
+    limits: Limits,
+    solver: str = "highs",
+) -> StageResult:
+    """Run one stage.
+
+    Parameters
+    ----------
+    stage, problem
+        What to solve; for Max-Margin and Min-Weight the problem holds only the rows of T-hat.
+    start
+        Network to start from; it comes back unchanged if the stage cannot run.
+    margins
+        What Min-Weight must keep, per layer; None where there are no margins.
+    limits, solver
+        When to stop, and the backend's name.
+    """
+    began = time.perf_counter()
+
+    def result(network: Network, value: int | None, bound: int | None, proof: Proof, message: str = "") -> StageResult:
+        seconds = time.perf_counter() - began
+        return StageResult(stage, network, value, bound, seconds, proof, network.links, len(problem.data), message)
+
+    trivial = problem.trivial_bound(stage)
+    value = problem.value(stage, start, margins)
+    if value == trivial:
+        return result(start, value, trivial, "certified")
+    backend = solvers.get(solver)
+    built = program(stage, problem, margins)
+    if largest_coefficient(built.milp) > LARGEST_COEFFICIENT:
+        reason = "values are too large for a solver's tolerances; scale the data down or use input_scaling='per-feature'"
+        return result(start, value, None if value is None else trivial, "none" if value is None else "certified", reason)
+    point = built.encode(built.canonical(start)) if value is not None else None
+    if limits.seconds is not None:
+        limits = replace(limits, seconds=max(0.0, limits.seconds - (time.perf_counter() - began)))
+    solution = backend.solve(built.milp, start=point, limits=limits)
+    network, value = _recompute(stage, problem, margins, built, solution, start, value)
+    if value is None:
+        return result(start, None, None, "none", _why_nothing(solution))
+    if not math.isfinite(solution.bound):
+        bound = trivial
+    else:
+        bound = min(trivial, int(solution.bound)) if MAXIMISED[stage] else max(trivial, int(solution.bound))
+    message = "" if solution.status is Status.OPTIMAL else solution.message or solution.status.message
+    return result(network, value, bound, "certified" if bound == trivial else "solver", message)
+
+
+def _recompute(
+    stage: str,
+    problem: Problem,
+    margins: Sequence[Integers] | None,
+    built: StageProgram,
+    solution: Solution,
+    start: Network,
+    start_value: int | None,
+) -> tuple[Network, int | None]:
+    """The better of the start and the solver's network, by exact integers; a claim that does not hold raises.
+
+    A network may be better than claimed (a margin column below its neuron's true margin, a link column at 1 for a zero
+    weight), but never worse than claimed, nor better than the solver's bound.
+    """
+    best, value = start, start_value
+    if solution.x is not None:
+        assert solution.objective is not None
+        network = built.decode(solution.x)
+        reached = problem.value(stage, network, margins)
+        claimed = round(solution.objective)
+        if reached is None or problem.better(stage, claimed, reached):
+            raise ClaimMismatch(
+                f"{stage}: the solver claims {claimed}, but its weights give {'no feasible network' if reached is None else reached}"
+            )
+        if problem.better(stage, reached, value):
+            best, value = network, reached
+    if value is not None and solution.status is Status.INFEASIBLE:
+        raise ClaimMismatch(f"{stage}: the solver claims infeasibility, but a feasible network with value {value} is known")
+    if value is not None and math.isfinite(solution.bound) and problem.better(stage, value, int(solution.bound)):
+        raise ClaimMismatch(f"{stage}: a network has value {value}, beyond the solver's proven bound {int(solution.bound)}")
+    return best, value
+
+
+def _why_nothing(solution: Solution) -> str:
+    if solution.status is Status.INFEASIBLE:
+        return "no network satisfies this stage on these rows"
+    if solution.status is Status.ERROR:
+        return solution.message
+    return "found no network within its limit"

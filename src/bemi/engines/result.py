@@ -1,0 +1,65 @@
+"""What an engine hands back for one stage."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from bemi.network import Network
+
+Proof = Literal["certified", "solver", "none"]
+
+
+class ClaimMismatch(RuntimeError):
+    """A solver's claim does not hold when recomputed from the weights in exact integers."""
+
+
+@dataclass(frozen=True, eq=False)
+class StageResult:
+    """Outcome of one stage on one network.
+
+    Attributes
+    ----------
+    stage
+        ``"sm"``, ``"mm"`` or ``"mw"``.
+    network
+        The network after the stage; the one before it if the stage could not run.  None in a report that was read from
+        a model file, which keeps only the final network.
+    objective, bound
+        Objective recomputed from the weights, and a proven bound on every network's objective.  None if the stage left
+        the network as it was because it could not run.
+    seconds
+        Wall time; not a number in a report that was read from a model file.
+    proof
+        Who stands behind the bound: ``"certified"`` can be checked without a solver, ``"solver"`` is a solver's word,
+        ``"none"`` where there is no bound.
+    links
+        Non-zero weights after the stage.
+    rows
+        Training rows that the stage saw.
+    message
+        What a person should know: why the stage could not run, or what stopped it.
+    """
+
+    stage: str
+    network: Network | None
+    objective: int | None
+    bound: int | None
+    seconds: float
+    proof: Proof
+    links: int
+    rows: int
+    message: str = ""
+
+    @property
+    def ran(self) -> bool:
+        """Whether the stage found a feasible network; if not, ``message`` says why."""
+        return self.objective is not None
+
+    @property
+    def gap(self) -> float:
+        """Distance to the bound, ``|bound - objective| / max(1, |objective|)``; infinite if the stage did not run."""
+        if self.objective is None or self.bound is None:
+            return math.inf
+        return abs(self.bound - self.objective) / max(1, abs(self.objective))

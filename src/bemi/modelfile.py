@@ -1,0 +1,188 @@
+"""Trained classifiers in files: a JSON header, packed weights and a digest.  No pickle; see docs/model-file.md."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import struct
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bemi.classifier import BeMiClassifier
+from bemi.engines.result import StageResult
+from bemi.network import Network
+from bemi.problem import InputScaling
+from bemi.voting import class_subsets
+
+MAGIC = b"BEMI"
+SCHEMA = 1
+_PREFIX = struct.Struct("<4sHI")  # magic, schema version, header length
+_DIGEST_BYTES = 32
+_LARGEST_FILE = 256 * 2**20
+
+_SETTINGS = (
+    "hidden_layers",
+    "weight_bound",
+    "stages",
+    "engine",
+    "solver",
+    "time_limit",
+    "node_limit",
+    "gap",
+    "subset_size",
+    "ties",
+    "input_scaling",
+    "random_state",
+)
+"""Parameters that a model keeps; how many jobs trained it and how loudly are not part of it."""
+
+
+class ModelFileError(ValueError):
+    """A file that is not a model, is damaged, or is of a version that this release does not know."""
+
+
+def save(classifier: BeMiClassifier, path: str | os.PathLike) -> None:
+    """Write a fitted classifier to a file, all of it or nothing.
+
+    The file holds no times: the same networks give the same bytes.
+    """
+    header = json.dumps(_header(classifier), sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    dtype = _weight_dtype(classifier.weight_bound)
+    payload = b"".join(w.astype(dtype).tobytes() for n in classifier.networks_.values() for w in n.weights)
+    body = _PREFIX.pack(MAGIC, SCHEMA, len(header)) + header + payload
+    _write_atomically(Path(path), body + hashlib.sha256(body).digest())
+
+
+def load(path: str | os.PathLike) -> BeMiClassifier:
+    """Read a fitted classifier from a file written by :func:`save`."""
+    path = Path(path)
+    if path.stat().st_size > _LARGEST_FILE:
+        raise ModelFileError(f"{path} is not a bemi model: it is larger than {_LARGEST_FILE} bytes")
+    content = path.read_bytes()
+    if len(content) < _PREFIX.size + _DIGEST_BYTES or not content.startswith(MAGIC):
+        raise ModelFileError(f"{path} is not a bemi model")
+    _, schema, header_length = _PREFIX.unpack_from(content)
+    if schema != SCHEMA:
+        raise ModelFileError(f"{path} has model format {schema}; this release of bemi reads format {SCHEMA}")
+    body, digest = content[:-_DIGEST_BYTES], content[-_DIGEST_BYTES:]
+    if hashlib.sha256(body).digest() != digest:
+        raise ModelFileError(f"{path} is damaged: its digest does not match")
+    try:
+        header = json.loads(body[_PREFIX.size : _PREFIX.size + header_length])
+        return _classifier(header, body[_PREFIX.size + header_length :])
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as error:
+        raise ModelFileError(f"{path} is damaged: its header does not describe a model") from error
+
+
+def _header(classifier: BeMiClassifier) -> dict[str, Any]:
+    settings = {name: getattr(classifier, name) for name in _SETTINGS}
+    if not isinstance(settings["random_state"], (int, np.integer)):
+        settings["random_state"] = None
+    scaling = classifier.input_scaling_
+    names = getattr(classifier, "feature_names_in_", None)
+    return {
+        "bemi": version("bemi"),
+        "settings": {name: _plain(value) for name, value in settings.items()},
+        "classes": classifier.classes_.tolist(),
+        "classes_dtype": classifier.classes_.dtype.str,
+        "features": classifier.n_features_in_,
+        "feature_names": None if names is None else names.tolist(),
+        "input_scaling": {
+            "factors": None if scaling.factors is None else scaling.factors.tolist(),
+            "low": scaling.low,
+            "high": scaling.high,
+        },
+        "networks": [
+            {
+                "splitting": classifier.splitting_[key].astype(int).tolist(),
+                "reports": [_report(report) for report in classifier.reports_[key].values()],
+            }
+            for key in classifier.networks_
+        ],
+    }
+
+
+def _report(report: StageResult) -> dict[str, Any]:
+    fields = ("stage", "objective", "bound", "proof", "links", "rows", "message")
+    return {name: getattr(report, name) for name in fields}
+
+
+def _classifier(header: dict[str, Any], payload: bytes) -> BeMiClassifier:
+    settings = header["settings"]
+    if set(settings) != set(_SETTINGS):
+        raise ValueError("unknown settings")
+    classifier = BeMiClassifier(
+        **{name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
+    )
+    dtype = np.dtype(header["classes_dtype"])
+    if dtype.kind not in "biufUO":
+        raise ValueError("classes of an unknown kind")
+    classifier.classes_ = np.array(header["classes"], dtype=dtype)
+    classifier.n_features_in_ = int(header["features"])
+    if header["feature_names"] is not None:
+        classifier.feature_names_in_ = np.array(header["feature_names"], dtype=object)
+    scaling = header["input_scaling"]
+    factors = None if scaling["factors"] is None else np.array(scaling["factors"], dtype=np.float64)
+    if factors is not None and factors.shape != (classifier.n_features_in_,):
+        raise ValueError("one factor per feature")
+    classifier.input_scaling_ = InputScaling(factors, int(scaling["low"]), int(scaling["high"]))
+    keys = classifier._keys(class_subsets(len(classifier.classes_), classifier.subset_size))
+    outputs = max(1, math.ceil(math.log2(classifier.subset_size)))
+    layers = (classifier.n_features_in_, *classifier.hidden_layers, outputs)
+    shapes = list(zip(layers, layers[1:], strict=False))
+    weight_dtype = _weight_dtype(classifier.weight_bound)
+    per_network = sum(a * b for a, b in shapes)
+    if len(payload) != len(keys) * per_network * weight_dtype.itemsize or len(header["networks"]) != len(keys):
+        raise ValueError("weights do not fit the layers")
+    flat = np.frombuffer(payload, dtype=weight_dtype).reshape(len(keys), per_network)
+    cuts = np.cumsum([a * b for a, b in shapes])[:-1]
+    classifier.networks_, classifier.reports_, classifier.splitting_ = {}, {}, {}
+    for key, values, entry in zip(keys, flat, header["networks"], strict=True):
+        parts = [part.reshape(shape) for part, shape in zip(np.split(values, cuts), shapes, strict=True)]
+        classifier.networks_[key] = Network(tuple(parts), classifier.weight_bound)
+        splitting = np.array(entry["splitting"], dtype=bool)
+        if splitting.shape != (layers[1],):
+            raise ValueError("one splitting mark per first-layer neuron")
+        classifier.splitting_[key] = splitting
+        classifier.reports_[key] = {
+            r["stage"]: StageResult(network=None, seconds=math.nan, **r) for r in entry["reports"]
+        }
+    return classifier
+
+
+def _plain(value: Any) -> Any:
+    """NumPy scalars and sequences as what JSON knows."""
+    if isinstance(value, (tuple, list, np.ndarray)):
+        return [_plain(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _weight_dtype(weight_bound: int) -> np.dtype:
+    """Smallest little-endian integer type that holds every weight."""
+    for name in ("<i1", "<i2", "<i4"):
+        if weight_bound <= np.iinfo(name).max:
+            return np.dtype(name)
+    return np.dtype("<i8")
+
+
+def _write_atomically(path: Path, content: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp makes private files; a model gets the permissions that open() would give it.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,186 @@
+"""A training problem: integer rows, the codes they should give, the layers and the weight bound.
+
+A :class:`Problem` also says what a network is worth in each stage, recomputed from the weights in exact integers;
+no engine's or solver's word is taken for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bemi.network import PRE_ACTIVATION_LIMIT, Integers, Network
+
+STAGES = ("sm", "mm", "mw")
+"""Sat-Margin, Max-Margin, Min-Weight, in the order in which they may follow each other."""
+
+MAXIMISED = {"sm": True, "mm": True, "mw": False}
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Integer data, output codes in {-1, +1}, hidden layer sizes and weight bound P."""
+
+    data: Integers
+    codes: Integers
+    hidden_layers: tuple[int, ...] = ()
+    weight_bound: int = 1
+
+    def __post_init__(self) -> None:
+        data = np.asarray(self.data)
+        codes = np.asarray(self.codes)
+        if data.ndim != 2 or codes.ndim != 2 or len(data) != len(codes):
+            raise ValueError(f"data and codes must be tables with as many rows; their shapes are {data.shape}, {codes.shape}")
+        if not np.array_equal(data, np.rint(data)):
+            raise ValueError("a Problem takes integer data; put other data on an integer grid first (InputScaling)")
+        if not np.isin(codes, (-1, 1)).all():
+            raise ValueError("codes must be -1 or +1")
+        check_weight_bound(self.weight_bound)
+        check_hidden_layers(self.hidden_layers)
+        object.__setattr__(self, "hidden_layers", tuple(int(n) for n in self.hidden_layers))
+        object.__setattr__(self, "codes", codes.astype(np.int64))
+        norms = np.abs(data.astype(np.float64)).sum(axis=1)
+        if len(norms) and norms.max() * self.weight_bound >= PRE_ACTIVATION_LIMIT:
+            raise ValueError(
+                f"values are too large: pre-activations may reach {norms.max() * self.weight_bound:.3g}, beyond the exact "
+                f"range of {PRE_ACTIVATION_LIMIT}; scale the data down or use input_scaling='per-feature'"
+            )
+        object.__setattr__(self, "data", data.astype(np.int64))
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """Layer sizes ``(n_0, ..., n_L)``."""
+        return (self.data.shape[1], *self.hidden_layers, self.codes.shape[1])
+
+    @property
+    def live(self) -> NDArray[np.intp]:
+        """Inputs that are not zero in every row; the weights of the others cannot matter and are 0."""
+        return np.flatnonzero((self.data != 0).any(axis=0))
+
+    def rows(self, mask: NDArray[np.bool_]) -> Problem:
+        """The same problem on some of the rows."""
+        return replace(self, data=self.data[mask], codes=self.codes[mask])
+
+    def confident_rows(self, network: Network) -> NDArray[np.bool_]:
+        """The paper's T-hat: rows whose outputs are all confidently right."""
+        return network.confident(self.data, self.codes).all(axis=1)
+
+    def value(self, stage: str, network: Network, margins: Sequence[Integers] | None = None) -> int | None:
+        """Objective of a network in a stage, or None if the network is not feasible there.
+
+        Parameters
+        ----------
+        stage
+            ``"sm"``: number of confidently right outputs.  ``"mm"``: sum of all margins, each at least 1.  ``"mw"``:
+            number of links, with every margin at least the given one.
+        margins
+            Per layer, what Min-Weight must keep; None asks only that every row is classified right.
+        """
+        if stage == "sm":
+            return int(network.confident(self.data, self.codes).sum())
+        reached = network.margins(self.data, self.codes)
+        if stage == "mm":
+            return int(sum(m.sum() for m in reached)) if all((m >= 1).all() for m in reached) else None
+        if margins is None:
+            return network.links if np.array_equal(network.forward(self.data), self.codes) else None
+        kept = all((have >= need).all() for have, need in zip(reached, margins, strict=True))
+        return network.links if kept else None
+
+    def margin_caps(self) -> list[int]:
+        """Largest conceivable margin of a neuron in each layer.
+
+        In the first layer no margin exceeds ``P min_k ||x^k||_1``; above, a neuron has n_{l-1} inputs of size 1.
+        """
+        lightest = int(np.abs(self.data).sum(axis=1).min())
+        return [self.weight_bound * lightest] + [self.weight_bound * n for n in self.layers[1:-1]]
+
+    def trivial_bound(self, stage: str) -> int:
+        """A bound on a stage's objective that anybody can check by hand."""
+        if stage == "sm":
+            return self.codes.size
+        if stage == "mm":
+            return sum(n * cap for n, cap in zip(self.layers[1:], self.margin_caps(), strict=True))
+        return 0
+
+    def better(self, stage: str, value: int | None, other: int | None) -> bool:
+        """Whether one objective value beats another; None, an infeasible network, beats nothing."""
+        if value is None or other is None:
+            return value is not None
+        return value > other if MAXIMISED[stage] else value < other
+
+
+def check_weight_bound(weight_bound: Any) -> None:
+    if isinstance(weight_bound, bool) or not isinstance(weight_bound, (int, np.integer)) or weight_bound < 1:
+        raise ValueError(f"weight_bound must be an integer of at least 1, got {weight_bound!r}")
+
+
+def check_hidden_layers(hidden_layers: Any) -> None:
+    sizes = list(hidden_layers) if isinstance(hidden_layers, (tuple, list, np.ndarray)) else None
+    if sizes is None or any(isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1 for n in sizes):
+        raise ValueError(f"hidden_layers must be a tuple of integers of at least 1 (or empty), got {hidden_layers!r}")
+
+
+INPUT_SCALINGS = ("auto", "common", "per-feature", None)
+
+
+@dataclass(frozen=True, eq=False)
+class InputScaling:
+    """How raw features become the integers that a network sees: multiply, round, never shift.
+
+    A network has no bias, so zero must stay zero.  ``factors`` is None where the data are integers already.
+
+    Attributes
+    ----------
+    factors
+        One multiplier per feature, or None.
+    low, high
+        Smallest and largest integer seen in training.
+    """
+
+    factors: NDArray[np.float64] | None
+    low: int = 0
+    high: int = 0
+
+    GRID = 127
+    """Scaled features fill a signed byte: the largest training magnitude becomes 127."""
+
+    @classmethod
+    def fit(cls, X: ArrayLike, mode: str | None = "auto") -> InputScaling:
+        """Choose the factors for training data ``X`` of shape (rows, features)."""
+        if mode not in INPUT_SCALINGS:
+            raise ValueError(f"input_scaling must be one of {', '.join(map(repr, INPUT_SCALINGS))}, got {mode!r}")
+        X = np.asarray(X)
+        if mode is None or (mode == "auto" and np.array_equal(X, np.rint(X))):
+            scaling = cls(None)
+        else:
+            magnitude = np.abs(X.astype(np.float64)).max(axis=0, initial=0)
+            if mode == "common":
+                magnitude = np.full_like(magnitude, magnitude.max(initial=0))
+            # A feature that is zero throughout carries nothing; a denormal one would overflow the division.
+            usable = magnitude >= np.finfo(np.float64).tiny * cls.GRID
+            factors = np.divide(cls.GRID, magnitude, where=usable, out=np.zeros_like(magnitude))
+            scaling = cls(factors)
+        integers = scaling(X)
+        return replace(scaling, low=int(integers.min(initial=0)), high=int(integers.max(initial=0)))
+
+    def __call__(self, X: ArrayLike) -> Integers:
+        """Integers for raw features ``X``."""
+        X = np.asarray(X)
+        if self.factors is None:
+            if not np.array_equal(X, np.rint(X)):
+                raise ValueError(
+                    "this model takes integer features and the data are not; round them, or train with input_scaling='auto'"
+                )
+            scaled = X if X.dtype.kind in "iub" else np.rint(X)
+        else:
+            scaled = np.rint(X.astype(np.float64) * self.factors)
+        if scaled.size and max(abs(float(scaled.max())), abs(float(scaled.min()))) >= PRE_ACTIVATION_LIMIT:
+            raise ValueError(
+                f"values are too large for exact arithmetic (beyond {PRE_ACTIVATION_LIMIT} after scaling); "
+                "scale the data down or use input_scaling='per-feature'"
+            )
+        return scaled.astype(np.int64)

@@ -1,0 +1,75 @@
+"""A network on data as columns and rows of a program, and back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bemi.network import Network, sign
+from bemi.problem import Problem
+from bemi.programs.program import Builder, Floats, Indices
+
+
+class Encoding:
+    """Columns and rows that every stage shares: weights, activations and their products.
+
+    Columns, with layers counted from 0:
+
+    - ``w[l]``, shape (n_{l-1}, n_l): the weight w_{ilj}, integer in {-P..P} (eq:sat_first_dom).  In the first layer only
+      inputs that are not zero in every row have columns.
+    - ``u[l]``, shape (rows, n_l), hidden layers: binary, 1 where the neuron gives +1.
+    - ``c[l]``, shape (rows, n_{l-1}, n_l), l >= 1: the product c_{ilj} = (2 u_{(l-1)i} - 1) w_{ilj} (eq:sat_mult; the
+      paper prints u_{(l-1)j}).  First-layer products ``x_i w_{i1j}`` (eq:sat_trivial_mult) are linear and need no columns.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.live = problem.live
+        self.builder = Builder()
+        bound = problem.weight_bound
+        rows = len(problem.data)
+        sizes = (len(self.live), *problem.layers[1:])
+        depth = len(sizes) - 1
+        columns = self.builder.columns
+        self.w = [columns((sizes[t], sizes[t + 1]), -bound, bound, integer=True) for t in range(depth)]
+        self.u = [columns((rows, sizes[t + 1]), 0, 1, integer=True) for t in range(depth - 1)]
+        self.c = [columns((rows, sizes[t], sizes[t + 1]), -bound, bound, integer=False) for t in range(1, depth)]
+        for layer in range(1, depth):
+            self._product_rows(layer)
+
+    def _product_rows(self, layer: int) -> None:
+        """u_{(l-1)i} = 1 => c = w;  u_{(l-1)i} = 0 => c = -w."""
+        product = self.c[layer - 1]
+        weight = np.broadcast_to(self.w[layer], product.shape)
+        active = np.broadcast_to(self.u[layer - 1][:, :, None], product.shape)
+        pairs = np.stack([product, weight], axis=-1)
+        self.builder.rows(pairs, [1, -1], lower=0, upper=0, when=active, value=1)
+        self.builder.rows(pairs, [1, 1], lower=0, upper=0, when=active, value=0)
+
+    def pre_activation(self, layer: int) -> tuple[Indices, Floats]:
+        """Columns and coefficients, shape (rows, n_l, terms), whose sum is a neuron's pre-activation."""
+        if layer == 0:
+            values = self.problem.data[:, self.live].astype(np.float64)
+            shape = (len(values), self.w[0].shape[1], len(self.live))
+            return np.broadcast_to(self.w[0].T[None], shape), np.broadcast_to(values[:, None, :], shape)
+        columns = self.c[layer - 1].transpose(0, 2, 1)
+        return columns, np.ones(columns.shape)
+
+    def encode(self, network: Network, size: int) -> Floats:
+        """Values of the shared columns for a network, in a vector of ``size`` whose other entries are 0."""
+        x = np.zeros(size)
+        *hidden, _ = network.pre_activations(self.problem.data)
+        for layer, index in enumerate(self.w):
+            weights = network.weights[layer]
+            x[index] = weights[self.live] if layer == 0 else weights
+        for layer, sums in enumerate(hidden):
+            activation = sign(sums)
+            x[self.u[layer]] = (activation + 1) // 2
+            x[self.c[layer]] = activation[:, :, None] * network.weights[layer + 1][None]
+        return x
+
+    def decode(self, x: Floats) -> Network:
+        """The network whose weights a point holds; inputs without columns get weight 0."""
+        weights = [np.rint(x[index]).astype(np.int64) for index in self.w]
+        first = np.zeros(self.problem.layers[:2], dtype=np.int64)
+        first[self.live] = weights[0]
+        return Network((first, *weights[1:]), self.problem.weight_bound)

@@ -1,0 +1,265 @@
+"""Mixed-integer linear programs as plain arrays, with rows that may hold only when a binary has a value."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+ALWAYS = -1
+"""Value of :attr:`MILP.when` for a row without a condition."""
+
+
+@dataclass(frozen=True, eq=False)
+class MILP:
+    """Minimise or maximise ``cost @ x`` subject to two-sided rows and columns, some of them integer.
+
+    Row r, ``row_lower[r] <= A[r] @ x <= row_upper[r]``, binds only if ``x[when[r]] == value[r]``; where
+    ``when[r]`` is :data:`ALWAYS`, it always binds.  Condition columns are binary.
+    """
+
+    sense: Literal["min", "max"]
+    cost: Floats
+    A: sparse.csr_array
+    row_lower: Floats
+    row_upper: Floats
+    col_lower: Floats
+    col_upper: Floats
+    integer: NDArray[np.bool_]
+    when: Indices
+    value: Indices
+
+    @property
+    def integral_objective(self) -> bool:
+        """Whether every feasible point has an integer objective, so that bounds may be rounded."""
+        used = self.cost != 0
+        return bool(self.integer[used].all() and np.array_equal(self.cost, np.rint(self.cost)))
+
+    def residual(self, x: ArrayLike) -> float:
+        """Largest violation of any row that binds, any column bound and any integrality at ``x``; 0 if feasible."""
+        x = np.asarray(x, dtype=np.float64)
+        activity = self.A @ x
+        below, above = self.row_lower - activity, activity - self.row_upper
+        violation = np.maximum(below, above)
+        conditional = self.when != ALWAYS
+        idle = conditional & (np.rint(x[self.when]) != self.value)
+        violation[idle] = 0.0
+        parts = (
+            violation,
+            self.col_lower - x,
+            x - self.col_upper,
+            np.abs(x - np.rint(x))[self.integer],
+        )
+        return max((float(p.max(initial=0.0)) for p in parts), default=0.0)
+
+
+def activity_range(milp: MILP) -> tuple[Floats, Floats]:
+    """Smallest and largest value of every row over the column bounds."""
+    positive, negative = milp.A.maximum(0), milp.A.minimum(0)
+    smallest = positive @ milp.col_lower + negative @ milp.col_upper
+    largest = positive @ milp.col_upper + negative @ milp.col_lower
+    return smallest, largest
+
+
+def big_m(milp: MILP) -> tuple[Floats, Floats]:
+    """By how much each side of each row must give way where the row does not bind; 0 for rows that always bind.
+
+    ``lower - min(a x)`` and ``max(a x) - upper`` over the row's own activity range: never larger than needed, never one
+    constant for all rows.
+    """
+    smallest, largest = activity_range(milp)
+    conditional = milp.when != ALWAYS
+    needed = []
+    for finite, slack in (
+        (np.isfinite(milp.row_lower), milp.row_lower - smallest),
+        (np.isfinite(milp.row_upper), largest - milp.row_upper),
+    ):
+        needed.append(np.where(conditional & finite, np.maximum(slack, 0.0), 0.0))
+    return needed[0], needed[1]
+
+
+def linearize(milp: MILP) -> MILP:
+    """The same program with every conditional row turned into big-M rows.
+
+    A row ``a x >= lower`` that binds when ``b = 1`` becomes ``a x - M b >= lower - M``, and one that binds when ``b = 0``
+    becomes ``a x + M b >= lower``.  Upper sides likewise, with their own M; a row with two sides becomes two rows.  The
+    feasible set stays the same.
+    """
+    conditional = milp.when != ALWAYS
+    if not conditional.any():
+        return milp
+    m_lower, m_upper = big_m(milp)
+    on = (milp.value == 1).astype(np.float64)
+    free = np.full(len(on), np.inf)
+    pieces = (
+        # which rows, coefficient of the condition column, lower side, upper side
+        (~conditional, np.zeros(len(on)), milp.row_lower, milp.row_upper),
+        (conditional & np.isfinite(milp.row_lower), m_lower * (1 - 2 * on), milp.row_lower - m_lower * on, free),
+        (conditional & np.isfinite(milp.row_upper), m_upper * (2 * on - 1), -free, milp.row_upper + m_upper * on),
+    )
+    blocks, lowers, uppers = [], [], []
+    for chosen, coefficient, lower, upper in pieces:
+        rows = np.flatnonzero(chosen)
+        block = milp.A[rows]
+        moved = np.flatnonzero(coefficient[rows])
+        switch = sparse.csr_array((coefficient[rows][moved], (moved, milp.when[rows][moved])), shape=block.shape)
+        blocks.append(block + switch)
+        lowers.append(lower[rows])
+        uppers.append(upper[rows])
+    A = sparse.csr_array(sparse.vstack(blocks))
+    always = np.full(A.shape[0], ALWAYS, dtype=np.int64)
+    return replace(
+        milp,
+        A=A,
+        row_lower=np.concatenate(lowers),
+        row_upper=np.concatenate(uppers),
+        when=always,
+        value=np.zeros_like(always),
+    )
+
+
+class Builder:
+    """Collects columns and rows, block by block, and makes a :class:`MILP` of them."""
+
+    def __init__(self) -> None:
+        self._columns: list[tuple[Floats, Floats, NDArray[np.bool_]]] = []
+        self._rows: list[tuple[Indices, Indices, Floats]] = []
+        self._sides: list[tuple[Floats, Floats, Indices, Indices]] = []
+        self._n_columns = 0
+        self._n_rows = 0
+
+    def columns(self, shape: int | tuple[int, ...], lower: ArrayLike, upper: ArrayLike, *, integer: bool) -> Indices:
+        """Add an array of columns and return their indices in that shape."""
+        count = math.prod(shape) if isinstance(shape, tuple) else shape
+        index = self._n_columns + np.arange(count)
+        self._n_columns += count
+
+        def spread(bound: ArrayLike) -> Floats:
+            return np.broadcast_to(np.asarray(bound, dtype=np.float64), shape).reshape(-1)
+
+        self._columns.append((spread(lower), spread(upper), np.full(count, integer)))
+        return index.reshape(shape)
+
+    def rows(
+        self,
+        columns: Indices,
+        coefficients: ArrayLike,
+        *,
+        lower: ArrayLike = -np.inf,
+        upper: ArrayLike = np.inf,
+        when: Indices | int = ALWAYS,
+        value: int = 0,
+    ) -> None:
+        """Add rows ``lower <= sum_t coefficients[..., t] x[columns[..., t]] <= upper``; the other arguments broadcast."""
+        shape = columns.shape[:-1]
+        count = math.prod(shape)
+        coefficients = np.broadcast_to(np.asarray(coefficients, dtype=np.float64), columns.shape)
+        used = coefficients != 0
+        row = np.broadcast_to((self._n_rows + np.arange(count)).reshape(*shape, 1), columns.shape)
+        self._rows.append((row[used], columns[used], coefficients[used]))
+
+        def spread(bound: ArrayLike, dtype: type) -> NDArray:
+            return np.broadcast_to(np.asarray(bound, dtype=dtype), shape).reshape(-1)
+
+        self._sides.append(
+            (spread(lower, np.float64), spread(upper, np.float64), spread(when, np.int64), spread(value, np.int64))
+        )
+        self._n_rows += count
+
+    def program(self, sense: Literal["min", "max"], objective: Indices) -> MILP:
+        """The program that minimises or maximises the sum of the ``objective`` columns."""
+        cost = np.zeros(self._n_columns)
+        np.add.at(cost, objective.reshape(-1), 1.0)
+        col_lower, col_upper, integer = (np.concatenate(part) for part in zip(*self._columns, strict=True))
+        row, col, data = (np.concatenate(part) for part in zip(*self._rows, strict=True))
+        row_lower, row_upper, when, value = (np.concatenate(part) for part in zip(*self._sides, strict=True))
+        A = sparse.csr_array((data, (row, col)), shape=(self._n_rows, self._n_columns))
+        return MILP(sense, cost, A, row_lower, row_upper, col_lower, col_upper, integer, when, value)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a solver may stop.
+
+    Parameters
+    ----------
+    seconds, nodes
+        Time and branch-and-bound nodes; None is no limit.
+    gap
+        Stop once ``|bound - objective| / max(1, |objective|)`` is proven to be at most this.
+    threads, seed
+        Threads to use, and the seed of the solver's random choices.
+    """
+
+    seconds: float | None = None
+    nodes: int | None = None
+    gap: float = 0.0
+    threads: int = 1
+    seed: int = 0
+
+
+class Status(Enum):
+    """Why a solver stopped; each member carries its message.  Whether it holds a point is a separate fact."""
+
+    OPTIMAL = "solved to the requested gap"
+    INFEASIBLE = "proved that no point is feasible"
+    LIMIT = "stopped at a time or node limit"
+    ERROR = "the solver failed"
+
+    @property
+    def message(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solver hands back.
+
+    Attributes
+    ----------
+    status
+        Why it stopped.
+    x
+        Best point found, integer columns rounded, or None if none was found.
+    objective
+        ``cost @ x``, or None.
+    bound
+        Proven bound on every feasible objective; infinite if there is none.
+    seconds
+        Wall time used.
+    message
+        The solver's own words where something went wrong.
+    """
+
+    status: Status
+    x: Floats | None
+    objective: float | None
+    bound: float
+    seconds: float
+    message: str = ""
+
+    @classmethod
+    def of(
+        cls, milp: MILP, status: Status, x: ArrayLike | None, bound: float | None, seconds: float, message: str = ""
+    ) -> Solution:
+        """Round a solver's point and bound to the integers that they stand for, and recompute the objective."""
+        worst = math.inf if milp.sense == "max" else -math.inf
+        bound = worst if bound is None or math.isnan(bound) else bound
+        objective = None
+        if x is not None:
+            x = np.array(x, dtype=np.float64)
+            x[milp.integer] = np.rint(x[milp.integer])
+            objective = float(milp.cost @ x)
+        if milp.integral_objective and math.isfinite(bound):
+            # The slack errs on the weak side: a bound of 8.9999999 is 9, one of 9.0000001 is also 9.
+            slack = 1e-6 * max(1.0, abs(bound))
+            bound = float(math.floor(bound + slack) if milp.sense == "max" else math.ceil(bound - slack))
+        return cls(status, x, objective, bound, seconds, message)

@@ -1,0 +1,114 @@
+"""The lexicographic pipeline: Sat-Margin, Max-Margin, Min-Weight, each starting from the network before."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bemi import engines
+from bemi.engines.result import StageResult
+from bemi.engines.start import initial_network
+from bemi.network import Network
+from bemi.problem import STAGES, Problem
+from bemi.programs.program import Limits
+
+TIME_SHARES = {"sm": 75, "mm": 75, "mw": 10}
+"""How one time limit is shared out over the stages that are run; the paper's proportions in Experiment 2."""
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """A trained network and the report of each stage, by stage name."""
+
+    network: Network
+    reports: Mapping[str, StageResult]
+
+
+def check_stages(stages: Any) -> tuple[str, ...]:
+    """Stage names as a tuple, or an error that says what is wrong with them."""
+    if isinstance(stages, str) or not isinstance(stages, (tuple, list)):
+        raise ValueError(f"stages must be a tuple such as ('sm', 'mm', 'mw'), got {stages!r}")
+    unknown = [stage for stage in stages if stage not in STAGES]
+    if unknown:
+        raise ValueError(f"unknown stage {unknown[0]!r}; known: {', '.join(STAGES)}")
+    order = [STAGES.index(stage) for stage in stages]
+    if not order or order != sorted(set(order)):
+        raise ValueError(f"stages must be some of {', '.join(STAGES)}, each at most once and in this order, got {stages!r}")
+    return tuple(stages)
+
+
+def share_time(time_limit: Any, stages: Sequence[str]) -> list[float | None]:
+    """Seconds for each stage: one number is shared out, a sequence gives one per stage, None is no limit."""
+    if time_limit is None:
+        return [None] * len(stages)
+    many = isinstance(time_limit, (tuple, list, np.ndarray))
+    given = list(time_limit) if many else [time_limit]
+    if any(isinstance(s, bool) or not isinstance(s, (int, float, np.number)) or not s > 0 for s in given):
+        raise ValueError(f"time_limit must be positive seconds, one number or one per stage, got {time_limit!r}")
+    if many:
+        if len(given) != len(stages):
+            raise ValueError(f"time_limit has {len(given)} numbers for {len(stages)} stages")
+        return [float(s) for s in given]
+    total = sum(TIME_SHARES[stage] for stage in stages)
+    return [float(time_limit) * TIME_SHARES[stage] / total for stage in stages]
+
+
+def train(
+    problem: Problem,
+    stages: Sequence[str] = STAGES,
+    *,
+    engine: str = "monolithic",
+    solver: str = "highs",
+    time_limit: float | Sequence[float] | None = 10.0,
+    limits: Limits | None = None,
+) -> Training:
+    """Train one network.
+
+    Time that a stage does not use is added to the next one's.  Max-Margin and Min-Weight see only T-hat, the rows that
+    Sat-Margin's network gets confidently right (all rows where Sat-Margin is not among the stages).  A stage that cannot
+    run says so in its report and leaves the network as it was; a network always comes back.
+
+    Parameters
+    ----------
+    problem
+        Data, codes, layers and weight bound.
+    stages
+        A subsequence of ``("sm", "mm", "mw")``.
+    engine, solver
+        Who runs a stage, and which backend solves its programs.
+    time_limit
+        Seconds: one number for all stages, or one per stage, or None.
+    limits
+        Node limit, gap, threads and seed; its seconds are ignored.
+    """
+    stages = check_stages(stages)
+    budgets = share_time(time_limit, stages)
+    limits = limits or Limits()
+    run_stage = engines.get(engine).run
+    deadline: float | None = time.perf_counter()
+    network = initial_network(problem, budgets[0])
+    reports: dict[str, StageResult] = {}
+    seen = problem
+    margins = None
+    for stage, budget in zip(stages, budgets, strict=True):
+        deadline = None if budget is None or deadline is None else deadline + budget
+        seconds = None if deadline is None else max(0.0, deadline - time.perf_counter())
+        if not len(seen.data):
+            reason = "no row is confidently right, so there is nothing to train on"
+            reports[stage] = StageResult(stage, network, None, None, 0.0, "none", network.links, 0, reason)
+            continue
+        # The gap is about margins and links; Sat-Margin's count is always wanted exactly.
+        stage_limits = replace(limits, seconds=seconds, gap=0.0 if stage == "sm" else limits.gap)
+        report = run_stage(stage, seen, start=network, margins=margins, limits=stage_limits, solver=solver)
+        reports[stage] = report
+        assert report.network is not None
+        network = report.network
+        if stage == "sm":
+            seen = problem.rows(problem.confident_rows(network))
+        elif stage == "mm" and report.ran:
+            margins = network.margins(seen.data, seen.codes)
+    return Training(network, reports)

@@ -1,0 +1,165 @@
+"""From the networks' outputs to a label: codes, votes, dominant labels, ties, statuses.  Pure NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bemi.network import Integers, Network, exact_product
+
+ABSTAIN = -1
+"""Vote of a network that gives a code beyond its last class, and label of a row that is not classified."""
+
+STATUSES = ("1C", "1I", "mC", "mI'", "mI''", "oI'", "oI''")
+"""Number of dominant labels (one, m, other), then C for correct or I for incorrect; with more than one dominant label, '
+if the true label is among them and '' if it is not."""
+
+EVIDENCE_SCALE = 2**24
+
+
+def class_codes(n_classes: int) -> Integers:
+    """Output codes of ``n_classes`` classes, shape (classes, outputs): binary digits, first digit first, 0 -> +1, 1 -> -1."""
+    outputs = max(1, int(np.ceil(np.log2(n_classes))))
+    digits = (np.arange(n_classes)[:, None] >> np.arange(outputs)[::-1]) & 1
+    return 1 - 2 * digits
+
+
+def decode_outputs(outputs: Integers, n_classes: int) -> Integers:
+    """Class that each row of ±1 outputs stands for, or :data:`ABSTAIN` for a code beyond the last class."""
+    powers = 1 << np.arange(outputs.shape[1])[::-1]
+    number = ((1 - outputs) // 2) @ powers
+    return np.where(number < n_classes, number, ABSTAIN)
+
+
+def class_subsets(n_classes: int, size: int) -> Integers:
+    """All sets of ``size`` classes in lexicographic order, shape (sets, size)."""
+    return np.array(list(combinations(range(n_classes), size)), dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """What an ensemble says of each row.
+
+    Attributes
+    ----------
+    counts
+        Votes for each class, shape (rows, classes).
+    dominant
+        Which classes no other class beats, same shape.
+    label
+        The label by the tie rule in force: class indices here, classes where a classifier hands it out.
+    status
+        Label status by the paper's rule, only where the true labels were given.
+    """
+
+    counts: Integers
+    dominant: NDArray[np.bool_]
+    label: NDArray
+    status: NDArray[np.str_] | None = None
+
+
+def count_votes(votes: Integers, n_classes: int) -> Integers:
+    """Votes for each class, from one vote per row and network (shape (rows, networks), :data:`ABSTAIN` for none)."""
+    rows = np.arange(len(votes))[:, None]
+    counts = np.zeros((len(votes), n_classes + 1), dtype=np.int64)
+    np.add.at(counts, (rows, votes), 1)  # ABSTAIN lands in the last column, which is dropped.
+    return counts[:, :n_classes]
+
+
+def paper_labels(votes: Integers, dominant: NDArray[np.bool_], subsets: Integers) -> Integers:
+    """The paper's rule (section 3.2, appendix A).
+
+    One dominant label: that one.  Exactly m: the vote of the network trained on exactly these.  Otherwise, or if that
+    network abstains: :data:`ABSTAIN`.
+    """
+    label = np.full(len(votes), ABSTAIN, dtype=np.int64)
+    number = dominant.sum(axis=1)
+    single = number == 1
+    label[single] = dominant[single].argmax(axis=1)
+    network_of = {tuple(subset): index for index, subset in enumerate(subsets.tolist())}
+    for row in np.flatnonzero((number == subsets.shape[1]) & ~single):
+        label[row] = votes[row, network_of[tuple(np.flatnonzero(dominant[row]).tolist())]]
+    return label
+
+
+def break_ties(label: Integers, votes: Integers, dominant: NDArray[np.bool_], evidence: Integers) -> Integers:
+    """Give every row that the paper leaves unclassified a label.
+
+    Each dominant class collects the evidence of the networks that voted for it; the largest sum wins, then the lowest
+    class.
+    """
+    label = label.copy()
+    for row in np.flatnonzero(label == ABSTAIN):
+        tied = np.flatnonzero(dominant[row])
+        sums = [evidence[row, votes[row] == c].sum() for c in tied]
+        label[row] = tied[int(np.argmax(sums))]
+    return label
+
+
+def evidence(network: Network, splitting: NDArray[np.bool_], inputs: Integers) -> Integers:
+    """How far a network's inputs are from its nearest decision, in integers that any device can reproduce.
+
+    ``min over splitting first-layer neurons of |w x| * floor(2^24 / ||w||_1)``; 0 where no neuron splits.
+    """
+    if not splitting.any():
+        return np.zeros(len(inputs), dtype=np.int64)
+    weights = network.weights[0][:, splitting]
+    scale = EVIDENCE_SCALE // np.abs(weights).sum(axis=0)
+    return (np.abs(exact_product(inputs, weights)) * scale).min(axis=1)
+
+
+def label_statuses(label: Integers, dominant: NDArray[np.bool_], truth: Integers, subset_size: int) -> NDArray[np.str_]:
+    """Label status of each row from the paper's label (not a tie-broken one) and the true class index.
+
+    A true label that is none of the classes is given as :data:`ABSTAIN`.
+    """
+    number = dominant.sum(axis=1)
+    known = truth >= 0
+    among = np.zeros(len(truth), dtype=bool)
+    among[known] = dominant[np.flatnonzero(known), truth[known]]
+    correct = (label == truth) & known
+    conditions: Sequence[NDArray[np.bool_]] = (
+        (number == 1) & correct,
+        number == 1,
+        (number == subset_size) & correct,
+        (number == subset_size) & among,
+        number == subset_size,
+        among,
+    )
+    return np.select(list(conditions), STATUSES[:-1], default=STATUSES[-1])
+
+
+def vote(
+    votes: Integers,
+    subsets: Integers,
+    n_classes: int,
+    *,
+    evidence: Integers | None = None,
+    truth: Integers | None = None,
+) -> Votes:
+    """Count votes, find the dominant labels and decide.
+
+    Parameters
+    ----------
+    votes
+        Class index that each network gives each row, shape (rows, networks).
+    subsets
+        Class indices that each network was trained on, shape (networks, m).
+    n_classes
+        Number of classes.
+    evidence
+        Shape of ``votes``; given, ties that the paper leaves unclassified are broken by it.
+    truth
+        True class indices; given, label statuses are worked out.
+    """
+    counts = count_votes(votes, n_classes)
+    dominant = counts == counts.max(axis=1, keepdims=True)
+    label = paper_labels(votes, dominant, subsets)
+    status = None if truth is None else label_statuses(label, dominant, truth, subsets.shape[1])
+    if evidence is not None:
+        label = break_ties(label, votes, dominant, evidence)
+    return Votes(counts, dominant, label, status)
