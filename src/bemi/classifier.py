@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 
 from bemi import engines, solvers
 from bemi.engines.result import StageResult
-from bemi.network import Integers, Network
+from bemi.network import Integers
 from bemi.problem import InputScaling, Problem, check_hidden_layers, check_weight_bound
 from bemi.programs.program import Limits
 from bemi.training import Training, check_stages, share_time, train
@@ -126,7 +127,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         """
         self._check_parameters()
         X, y = validate_data(self, X, y, ensure_all_finite=False)
-        check_finite(X, getattr(self, "feature_names_in_", None))
+        _check_finite(X, getattr(self, "feature_names_in_", None))
         check_classification_targets(y)
         self.classes_, targets = np.unique(y, return_inverse=True)
         self._check_classes()
@@ -155,7 +156,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, ensure_all_finite=False)
-        check_finite(X, getattr(self, "feature_names_in_", None))
+        _check_finite(X, getattr(self, "feature_names_in_", None))
         data = self.input_scaling_(X)
         size = len(next(iter(self.networks_)))
         subsets = class_subsets(len(self.classes_), size)
@@ -174,7 +175,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             evidence=strengths if self.ties == "margin" else None,
             truth=None if y is None else self._class_index(y, len(data)),
         )
-        return Votes(outcome.counts, outcome.dominant, self._labels(outcome.label), outcome.status)
+        return replace(outcome, label=self._labels(outcome.label))
 
     @property
     def unclassified_label_(self) -> int | str:
@@ -249,10 +250,10 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _is_integer(value: Any, *, at_least: int) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= at_least
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= at_least)
 
 
-def check_finite(X: NDArray, names: Iterable[str] | None) -> None:
+def _check_finite(X: Any, names: Iterable[str] | None) -> None:
     """Refuse NaN and infinity by naming the first cell that holds one."""
     bad = ~np.isfinite(X)
     if not bad.any():
@@ -267,7 +268,13 @@ def check_finite(X: NDArray, names: Iterable[str] | None) -> None:
 
 def _with_progress(done: Iterable[Training], total: int) -> Iterator[Training]:
     """Pass trainings on as they finish, under a bar that shows the mean Max-Margin gap so far."""
-    columns = (TextColumn("training"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+    columns = (
+        TextColumn("training"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
     gaps: list[float] = []
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task("", total=total)
@@ -278,6 +285,3 @@ def _with_progress(done: Iterable[Training], total: int) -> Iterator[Training]:
             text = f"mean margin gap {np.mean(gaps):.1%}" if gaps else ""
             progress.update(task, advance=1, description=text)
             yield training
-
-
-__all__ = ["BeMiClassifier", "Network", "Votes"]

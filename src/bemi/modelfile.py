@@ -9,6 +9,7 @@ import os
 import struct
 import tempfile
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -117,9 +118,8 @@ def _classifier(header: dict[str, Any], payload: bytes) -> BeMiClassifier:
     settings = header["settings"]
     if set(settings) != set(_SETTINGS):
         raise ValueError("unknown settings")
-    classifier = BeMiClassifier(
-        **{name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
-    )
+    classifier = BeMiClassifier()
+    classifier.set_params(**{name: tuple(v) if isinstance(v, list) else v for name, v in settings.items()})
     dtype = np.dtype(header["classes_dtype"])
     if dtype.kind not in "biufUO":
         raise ValueError("classes of an unknown kind")
@@ -135,7 +135,7 @@ def _classifier(header: dict[str, Any], payload: bytes) -> BeMiClassifier:
     keys = classifier._keys(class_subsets(len(classifier.classes_), classifier.subset_size))
     outputs = max(1, math.ceil(math.log2(classifier.subset_size)))
     layers = (classifier.n_features_in_, *classifier.hidden_layers, outputs)
-    shapes = list(zip(layers, layers[1:], strict=False))
+    shapes = list(pairwise(layers))
     weight_dtype = _weight_dtype(classifier.weight_bound)
     per_network = sum(a * b for a, b in shapes)
     if len(payload) != len(keys) * per_network * weight_dtype.itemsize or len(header["networks"]) != len(keys):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,16 +36,21 @@ def confidence_threshold(layers: Sequence[int], weight_bound: int) -> int:
     return -(-weight_bound * (layers[-2] + 1) // 4)
 
 
+def too_large(largest: float) -> ValueError:
+    """The error for values whose pre-activations would leave the exact range."""
+    return ValueError(
+        f"values are too large: pre-activations may reach {largest:.3g}, the exact range ends at "
+        f"{PRE_ACTIVATION_LIMIT}; scale the data down or use input_scaling='per-feature'"
+    )
+
+
 def exact_product(inputs: Integers, weights: Integers) -> Integers:
     """Matrix product of integers, through floating point where that is exact (it is many times faster)."""
     if inputs.size == 0 or weights.size == 0:
         return inputs @ weights
     largest = np.abs(inputs).sum(axis=1, dtype=np.float64).max() * np.abs(weights).max()
     if largest >= PRE_ACTIVATION_LIMIT:
-        raise ValueError(
-            f"input values are too large: pre-activations may reach {largest:.3g}, the limit is {PRE_ACTIVATION_LIMIT}; "
-            "scale the data down or use input_scaling='per-feature'"
-        )
+        raise too_large(largest)
     return (inputs.astype(np.float64) @ weights.astype(np.float64)).astype(np.int64)
 
 
@@ -67,7 +73,7 @@ class Network:
         arrays = tuple(np.array(w, dtype=np.int64) for w in self.weights)
         if not arrays or any(w.ndim != 2 for w in arrays):
             raise ValueError("a network needs at least one layer, and every layer a two-dimensional weight array")
-        if any(a.shape[1] != b.shape[0] for a, b in zip(arrays, arrays[1:], strict=False)):
+        if any(a.shape[1] != b.shape[0] for a, b in pairwise(arrays)):
             raise ValueError(f"layers do not fit together: weight shapes {[w.shape for w in arrays]}")
         if any(w.size and np.abs(w).max() > self.weight_bound for w in arrays):
             raise ValueError(f"a weight lies outside -{self.weight_bound}..{self.weight_bound}")
@@ -138,14 +144,14 @@ class Network:
         signs = sign(self.pre_activations(inputs)[0])
         return signs.min(axis=0) < signs.max(axis=0)
 
-    def reordered(self, layer: int, order: ArrayLike) -> Network:
+    def reordered(self, layer: int, order: NDArray[np.integer]) -> Network:
         """The same function with the neurons of a hidden layer in another order."""
         weights = list(self.weights)
         weights[layer] = weights[layer][:, order]
         weights[layer + 1] = weights[layer + 1][order, :]
         return Network(tuple(weights), self.weight_bound)
 
-    def flipped(self, layer: int, neurons: ArrayLike) -> Network:
+    def flipped(self, layer: int, neurons: NDArray[np.bool_]) -> Network:
         """Hidden neurons with all incoming and outgoing weights negated.
 
         The function is the same wherever those neurons' pre-activations are not zero.

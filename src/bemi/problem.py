@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bemi.network import PRE_ACTIVATION_LIMIT, Integers, Network
+from bemi.network import PRE_ACTIVATION_LIMIT, Integers, Network, too_large
 
 STAGES = ("sm", "mm", "mw")
 """Sat-Margin, Max-Margin, Min-Weight, in the order in which they may follow each other."""
@@ -34,7 +34,7 @@ class Problem:
         data = np.asarray(self.data)
         codes = np.asarray(self.codes)
         if data.ndim != 2 or codes.ndim != 2 or len(data) != len(codes):
-            raise ValueError(f"data and codes must be tables with as many rows; their shapes are {data.shape}, {codes.shape}")
+            raise ValueError(f"data and codes must be tables with as many rows, got {data.shape} and {codes.shape}")
         if not np.array_equal(data, np.rint(data)):
             raise ValueError("a Problem takes integer data; put other data on an integer grid first (InputScaling)")
         if not np.isin(codes, (-1, 1)).all():
@@ -45,10 +45,7 @@ class Problem:
         object.__setattr__(self, "codes", codes.astype(np.int64))
         norms = np.abs(data.astype(np.float64)).sum(axis=1)
         if len(norms) and norms.max() * self.weight_bound >= PRE_ACTIVATION_LIMIT:
-            raise ValueError(
-                f"values are too large: pre-activations may reach {norms.max() * self.weight_bound:.3g}, beyond the exact "
-                f"range of {PRE_ACTIVATION_LIMIT}; scale the data down or use input_scaling='per-feature'"
-            )
+            raise too_large(norms.max() * self.weight_bound)
         object.__setattr__(self, "data", data.astype(np.int64))
 
     @property
@@ -67,7 +64,7 @@ class Problem:
 
     def confident_rows(self, network: Network) -> NDArray[np.bool_]:
         """The paper's T-hat: rows whose outputs are all confidently right."""
-        return network.confident(self.data, self.codes).all(axis=1)
+        return np.logical_and.reduce(network.confident(self.data, self.codes), axis=1)
 
     def value(self, stage: str, network: Network, margins: Sequence[Integers] | None = None) -> int | None:
         """Objective of a network in a stage, or None if the network is not feasible there.
@@ -173,14 +170,12 @@ class InputScaling:
         if self.factors is None:
             if not np.array_equal(X, np.rint(X)):
                 raise ValueError(
-                    "this model takes integer features and the data are not; round them, or train with input_scaling='auto'"
+                    "the features are not integers, and this model takes integer features; "
+                    "round them, or train with input_scaling='per-feature'"
                 )
             scaled = X if X.dtype.kind in "iub" else np.rint(X)
         else:
             scaled = np.rint(X.astype(np.float64) * self.factors)
         if scaled.size and max(abs(float(scaled.max())), abs(float(scaled.min()))) >= PRE_ACTIVATION_LIMIT:
-            raise ValueError(
-                f"values are too large for exact arithmetic (beyond {PRE_ACTIVATION_LIMIT} after scaling); "
-                "scale the data down or use input_scaling='per-feature'"
-            )
+            raise too_large(float(np.abs(scaled).max()))
         return scaled.astype(np.int64)

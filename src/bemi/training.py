@@ -37,7 +37,9 @@ def check_stages(stages: Any) -> tuple[str, ...]:
         raise ValueError(f"unknown stage {unknown[0]!r}; known: {', '.join(STAGES)}")
     order = [STAGES.index(stage) for stage in stages]
     if not order or order != sorted(set(order)):
-        raise ValueError(f"stages must be some of {', '.join(STAGES)}, each at most once and in this order, got {stages!r}")
+        raise ValueError(
+            f"stages must be some of {', '.join(STAGES)}, each at most once and in this order, got {stages!r}"
+        )
     return tuple(stages)
 
 
@@ -69,8 +71,8 @@ def train(
     """Train one network.
 
     Time that a stage does not use is added to the next one's.  Max-Margin and Min-Weight see only T-hat, the rows that
-    Sat-Margin's network gets confidently right (all rows where Sat-Margin is not among the stages).  A stage that cannot
-    run says so in its report and leaves the network as it was; a network always comes back.
+    Sat-Margin's network gets confidently right (all rows where Sat-Margin is not among the stages).  A stage that
+    cannot run says so in its report and leaves the network as it was; a network always comes back.
 
     Parameters
     ----------

@@ -15,14 +15,14 @@ ABSTAIN = -1
 """Vote of a network that gives a code beyond its last class, and label of a row that is not classified."""
 
 STATUSES = ("1C", "1I", "mC", "mI'", "mI''", "oI'", "oI''")
-"""Number of dominant labels (one, m, other), then C for correct or I for incorrect; with more than one dominant label, '
-if the true label is among them and '' if it is not."""
+"""Number of dominant labels (one, m, other), then C for correct or I for incorrect; with more than one dominant
+label, ' if the true label is among them and '' if it is not."""
 
 EVIDENCE_SCALE = 2**24
 
 
 def class_codes(n_classes: int) -> Integers:
-    """Output codes of ``n_classes`` classes, shape (classes, outputs): binary digits, first digit first, 0 -> +1, 1 -> -1."""
+    """Output codes, shape (classes, outputs): binary digits of 0, 1, ..., most significant first, 0 -> +1, 1 -> -1."""
     outputs = max(1, int(np.ceil(np.log2(n_classes))))
     digits = (np.arange(n_classes)[:, None] >> np.arange(outputs)[::-1]) & 1
     return 1 - 2 * digits
@@ -52,6 +52,8 @@ class Votes:
         Which classes no other class beats, same shape.
     label
         The label by the tie rule in force: class indices here, classes where a classifier hands it out.
+    unclassified
+        Rows that the paper's rule leaves without a label, whatever tie rule is in force.
     status
         Label status by the paper's rule, only where the true labels were given.
     """
@@ -59,6 +61,7 @@ class Votes:
     counts: Integers
     dominant: NDArray[np.bool_]
     label: NDArray
+    unclassified: NDArray[np.bool_]
     status: NDArray[np.str_] | None = None
 
 
@@ -160,6 +163,7 @@ def vote(
     dominant = counts == counts.max(axis=1, keepdims=True)
     label = paper_labels(votes, dominant, subsets)
     status = None if truth is None else label_statuses(label, dominant, truth, subsets.shape[1])
+    unclassified = label == ABSTAIN
     if evidence is not None:
         label = break_ties(label, votes, dominant, evidence)
-    return Votes(counts, dominant, label, status)
+    return Votes(counts, dominant, label, unclassified, status)

@@ -51,8 +51,12 @@ def run(
     backend = solvers.get(solver)
     built = program(stage, problem, margins)
     if largest_coefficient(built.milp) > LARGEST_COEFFICIENT:
-        reason = "values are too large for a solver's tolerances; scale the data down or use input_scaling='per-feature'"
-        return result(start, value, None if value is None else trivial, "none" if value is None else "certified", reason)
+        reason = (
+            "values are too large for a solver's tolerances; scale the data down or use input_scaling='per-feature'"
+        )
+        return result(
+            start, value, None if value is None else trivial, "none" if value is None else "certified", reason
+        )
     point = built.encode(built.canonical(start)) if value is not None else None
     if limits.seconds is not None:
         limits = replace(limits, seconds=max(0.0, limits.seconds - (time.perf_counter() - began)))
@@ -89,15 +93,18 @@ def _recompute(
         reached = problem.value(stage, network, margins)
         claimed = round(solution.objective)
         if reached is None or problem.better(stage, claimed, reached):
-            raise ClaimMismatch(
-                f"{stage}: the solver claims {claimed}, but its weights give {'no feasible network' if reached is None else reached}"
-            )
+            truth = "no feasible network" if reached is None else reached
+            raise ClaimMismatch(f"{stage}: the solver claims {claimed}, but its weights give {truth}")
         if problem.better(stage, reached, value):
             best, value = network, reached
     if value is not None and solution.status is Status.INFEASIBLE:
-        raise ClaimMismatch(f"{stage}: the solver claims infeasibility, but a feasible network with value {value} is known")
+        raise ClaimMismatch(
+            f"{stage}: the solver claims infeasibility, but a feasible network with value {value} is known"
+        )
     if value is not None and math.isfinite(solution.bound) and problem.better(stage, value, int(solution.bound)):
-        raise ClaimMismatch(f"{stage}: a network has value {value}, beyond the solver's proven bound {int(solution.bound)}")
+        raise ClaimMismatch(
+            f"{stage}: a network has value {value}, beyond the solver's proven bound {int(solution.bound)}"
+        )
     return best, value
 
 

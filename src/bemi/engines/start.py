@@ -19,8 +19,8 @@ _SOFT_MARGINS = (0.1, 0.5)
 def initial_network(problem: Problem, seconds: float | None = None) -> Network:
     """A network whose first-layer neurons separate the output bits as well as one neuron each can.
 
-    Where every bit has an integer separator and the layers are wide enough to carry the bits (always with one output, and
-    with two outputs if every hidden layer has two neurons), every output is confidently right.
+    Where every bit has an integer separator and the layers are wide enough to carry the bits (always with one output,
+    and with two outputs if every hidden layer has two neurons), every output is confidently right.
 
     Parameters
     ----------

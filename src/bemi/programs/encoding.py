@@ -14,11 +14,11 @@ class Encoding:
 
     Columns, with layers counted from 0:
 
-    - ``w[l]``, shape (n_{l-1}, n_l): the weight w_{ilj}, integer in {-P..P} (eq:sat_first_dom).  In the first layer only
-      inputs that are not zero in every row have columns.
+    - ``w[l]``, shape (n_{l-1}, n_l): the weight w_{ilj}, integer in {-P..P} (eq:sat_first_dom).  In the first layer
+      only inputs that are not zero in every row have columns.
     - ``u[l]``, shape (rows, n_l), hidden layers: binary, 1 where the neuron gives +1.
     - ``c[l]``, shape (rows, n_{l-1}, n_l), l >= 1: the product c_{ilj} = (2 u_{(l-1)i} - 1) w_{ilj} (eq:sat_mult; the
-      paper prints u_{(l-1)j}).  First-layer products ``x_i w_{i1j}`` (eq:sat_trivial_mult) are linear and need no columns.
+      paper prints u_{(l-1)j}).  First-layer products ``x_i w_{i1j}`` (eq:sat_trivial_mult) are linear and need none.
     """
 
     def __init__(self, problem: Problem) -> None:

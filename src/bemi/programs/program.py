@@ -61,37 +61,27 @@ class MILP:
         return max((float(p.max(initial=0.0)) for p in parts), default=0.0)
 
 
-def activity_range(milp: MILP) -> tuple[Floats, Floats]:
-    """Smallest and largest value of every row over the column bounds."""
-    positive, negative = milp.A.maximum(0), milp.A.minimum(0)
-    smallest = positive @ milp.col_lower + negative @ milp.col_upper
-    largest = positive @ milp.col_upper + negative @ milp.col_lower
-    return smallest, largest
-
-
 def big_m(milp: MILP) -> tuple[Floats, Floats]:
     """By how much each side of each row must give way where the row does not bind; 0 for rows that always bind.
 
     ``lower - min(a x)`` and ``max(a x) - upper`` over the row's own activity range: never larger than needed, never one
     constant for all rows.
     """
-    smallest, largest = activity_range(milp)
-    conditional = milp.when != ALWAYS
-    needed = []
-    for finite, slack in (
-        (np.isfinite(milp.row_lower), milp.row_lower - smallest),
-        (np.isfinite(milp.row_upper), largest - milp.row_upper),
-    ):
-        needed.append(np.where(conditional & finite, np.maximum(slack, 0.0), 0.0))
-    return needed[0], needed[1]
+    m_lower, m_upper = np.zeros((2, milp.A.shape[0]))
+    for needed, side, sign in ((m_lower, milp.row_lower, 1.0), (m_upper, milp.row_upper, -1.0)):
+        rows = np.flatnonzero((milp.when != ALWAYS) & np.isfinite(side))
+        block = sign * milp.A[rows]
+        smallest = block.maximum(0) @ milp.col_lower + block.minimum(0) @ milp.col_upper
+        needed[rows] = np.maximum(sign * side[rows] - smallest, 0.0)
+    return m_lower, m_upper
 
 
 def linearize(milp: MILP) -> MILP:
     """The same program with every conditional row turned into big-M rows.
 
-    A row ``a x >= lower`` that binds when ``b = 1`` becomes ``a x - M b >= lower - M``, and one that binds when ``b = 0``
-    becomes ``a x + M b >= lower``.  Upper sides likewise, with their own M; a row with two sides becomes two rows.  The
-    feasible set stays the same.
+    A row ``a x >= lower`` that binds when ``b = 1`` becomes ``a x - M b >= lower - M``, and one that binds when
+    ``b = 0`` becomes ``a x + M b >= lower``.  Upper sides likewise, with their own M; a row with two sides becomes two
+    rows.  The feasible set stays the same.
     """
     conditional = milp.when != ALWAYS
     if not conditional.any():
@@ -158,7 +148,7 @@ class Builder:
         when: Indices | int = ALWAYS,
         value: int = 0,
     ) -> None:
-        """Add rows ``lower <= sum_t coefficients[..., t] x[columns[..., t]] <= upper``; the other arguments broadcast."""
+        """Add rows ``lower <= sum_t coefficients[..., t] x[columns[..., t]] <= upper``; other arguments broadcast."""
         shape = columns.shape[:-1]
         count = math.prod(shape)
         coefficients = np.broadcast_to(np.asarray(coefficients, dtype=np.float64), columns.shape)

@@ -58,7 +58,7 @@ class StageProgram:
         return self.encoding.decode(x)
 
     def canonical(self, network: Network) -> Network:
-        """An equally good network that satisfies the symmetry-breaking rows: a start in another form would be dropped."""
+        """An equally good network that satisfies the symmetry-breaking rows: a solver drops a start that does not."""
         data = self.encoding.problem.data
         first = np.zeros_like(network.weights[0])
         first[self.encoding.live] = network.weights[0][self.encoding.live]
@@ -177,11 +177,11 @@ def max_margin(problem: Problem) -> StageProgram:
     def stage_columns(network: Network) -> list[tuple[Indices, Integers]]:
         return [(index[0], values) for index, values in zip(margins, reached(network), strict=True)]
 
-    def margin(network: Network, layer: int) -> Integers:
+    def layer_margins(network: Network, layer: int) -> Integers:
         return reached(network)[layer]
 
     objective = np.concatenate([index[0] for index in margins])
-    return StageProgram(builder.program("max", objective), encoding, stage_columns, margin, groups, flips=True)
+    return StageProgram(builder.program("max", objective), encoding, stage_columns, layer_margins, groups, flips=True)
 
 
 def _positive_on_first_row(encoding: Encoding) -> None:
@@ -202,8 +202,8 @@ def min_weight(problem: Problem, margins: Sequence[Integers] | None = None) -> S
         -P v_{ilj} <= w_{ilj} <= P v_{ilj}                  (eq:abs_weight)
 
     Without margins (the ablation SM+MW) the rows are Sat-Margin's, and every row must be classified right: an output
-    that should be +1 is at least 0, one that should be -1 at most -1.  Neurons may change places only where their margins
-    are equal, and are turned only where there are margins.
+    that should be +1 is at least 0, one that should be -1 at most -1.  Neurons may change places only where their
+    margins are equal, and are turned only where there are margins.
     """
     encoding = Encoding(problem)
     builder = encoding.builder

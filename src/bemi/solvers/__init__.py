@@ -1,4 +1,4 @@
-"""Solver backends: one module each, with ``solve(milp, *, start=None, limits, **native) -> Solution`` and ``version()``."""
+"""Solver backends, one module each: ``solve(milp, *, start, limits, **native) -> Solution`` and ``version()``."""
 
 from __future__ import annotations
 

@@ -65,10 +65,10 @@ def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None =
                 model.setParam(name, value)
             kinds = np.where(flat.integer, GRB.INTEGER, GRB.CONTINUOUS)
             x = model.addMVar(len(flat.cost), lb=flat.col_lower, ub=flat.col_upper, obj=flat.cost, vtype=kinds)
-            for side, sense, bound in (("row_lower", ">", flat.row_lower), ("row_upper", "<", flat.row_upper)):
-                rows = np.flatnonzero(np.isfinite(bound))
+            for sense, side in ((">", flat.row_lower), ("<", flat.row_upper)):
+                rows = np.flatnonzero(np.isfinite(side))
                 if len(rows):
-                    model.addMConstr(flat.A[rows], x, sense, bound[rows], name=side)
+                    model.addMConstr(flat.A[rows], x, sense, side[rows])
             model.ModelSense = GRB.MAXIMIZE if flat.sense == "max" else GRB.MINIMIZE
             if start is not None:
                 x.Start = np.asarray(start, dtype=np.float64)

@@ -1,0 +1,43 @@
+# Every target sets up what it needs: a virtual environment in .venv with the package and its extras.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# Two workers suit the two cores that the suite is sized for; PYTEST_ARGS="-n 0 -x" runs it in one process.
+PYTEST_ARGS ?= -n 2
+
+.PHONY: help demo test slow check format clean
+
+help:
+	@echo "make demo    train 45 networks on handwritten digits and save the model"
+	@echo "make test    run the tests"
+	@echo "make slow    run the long tests"
+	@echo "make check   linter, formatter and types"
+	@echo "make format  rewrite the code in the project's format"
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("bemi needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,gurobi,scip]'
+	touch $@
+
+demo: $(READY)
+	$(BIN)/python examples/digits.py
+
+test: $(READY)
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+slow: $(READY)
+	BEMI_FRESH_EXAMPLES=1 $(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,242 @@
+"""The ``bemi`` command."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import bemi
+from bemi import solvers
+from bemi.classifier import TIES, BeMiClassifier
+from bemi.engines import ENGINES
+from bemi.modelfile import load, save
+from bemi.problem import INPUT_SCALINGS
+from bemi.report import evaluation, evaluation_table, training_summary, training_table
+from bemi.solvers import selftest
+from bemi.tables import read_features, read_labelled
+
+
+class _Parser(argparse.ArgumentParser):
+    """Errors are one line, and the exit code is 2."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; bad input is one line on standard error and exit code 2."""
+    options = _parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except BrokenPipeError:
+        return 0
+    except KeyboardInterrupt:
+        print("bemi: interrupted", file=sys.stderr)
+        return 130
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        return _fail(f"{name}{error.strerror or error}")
+    except ValueError as error:
+        return _fail(str(error))
+
+
+def _fail(message: str) -> int:
+    print(f"bemi: {' '.join(message.split())}", file=sys.stderr)
+    return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="bemi", description="Few-bit neural networks, trained exactly from few examples.")
+    parser.add_argument("--version", action="version", version=f"bemi {bemi.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+
+    train = commands.add_parser("train", help="train an ensemble and write it to a model file")
+    train.set_defaults(run=_train)
+    train.add_argument("data", type=Path, help="CSV with a header row, or NPZ with arrays X and y")
+    train.add_argument("--target", help="column (CSV, default: label) or array (NPZ, default: y) with the labels")
+    train.add_argument("-o", "--output", type=Path, required=True, help="model file to write")
+    defaults = BeMiClassifier().get_params()
+    train.add_argument(
+        "--hidden-layers",
+        type=_sizes,
+        default=(4, 4),
+        metavar="N,N",
+        help="hidden layer sizes, '' for none (default: 4,4)",
+    )
+    train.add_argument(
+        "--weight-bound",
+        type=int,
+        default=defaults["weight_bound"],
+        metavar="P",
+        help="weights are integers in -P..P (default: 1)",
+    )
+    train.add_argument(
+        "--stages", type=_names, default=defaults["stages"], metavar="LIST", help="some of sm,mm,mw (default: all)"
+    )
+    train.add_argument("--engine", default=defaults["engine"], help=f"one of {', '.join(ENGINES)}")
+    train.add_argument("--solver", default=defaults["solver"], help=f"one of {', '.join(solvers.SOLVERS)}")
+    train.add_argument(
+        "--time-limit",
+        type=_seconds,
+        default=defaults["time_limit"],
+        metavar="S",
+        help="seconds per network, or one number per stage: 5,5,1 (default: 10)",
+    )
+    train.add_argument("--node-limit", type=int, metavar="N", help="branch-and-bound nodes per stage")
+    train.add_argument(
+        "--gap", type=float, default=defaults["gap"], help="stop once proven within this gap (default: 0.01)"
+    )
+    train.add_argument(
+        "--subset-size", type=int, default=defaults["subset_size"], metavar="M", help="classes per network (default: 2)"
+    )
+    train.add_argument("--ties", default=defaults["ties"], help=f"one of {', '.join(TIES)} (default: margin)")
+    train.add_argument(
+        "--input-scaling",
+        default=defaults["input_scaling"],
+        help=f"one of {', '.join(str(m).lower() for m in INPUT_SCALINGS)}",
+    )
+    train.add_argument(
+        "--jobs", type=int, default=-1, metavar="N", help="networks trained at the same time (default: one per core)"
+    )
+    train.add_argument("--seed", type=int, default=0, help="seed of the solver's random choices (default: 0)")
+
+    predict = commands.add_parser("predict", help="label the rows of a file")
+    predict.set_defaults(run=_predict)
+    predict.add_argument("model", type=Path)
+    predict.add_argument("data", type=Path, help="CSV or NPZ with the model's features")
+    predict.add_argument("-o", "--output", type=Path, help="CSV file to write (default: standard output)")
+
+    evaluate = commands.add_parser("evaluate", help="accuracy and label statuses on labelled data")
+    evaluate.set_defaults(run=_evaluate)
+    evaluate.add_argument("model", type=Path)
+    evaluate.add_argument("data", type=Path, help="CSV or NPZ with features and labels")
+    evaluate.add_argument("--target", help="column or array with the labels")
+
+    known = commands.add_parser("solvers", help="list the solvers, their versions, and whether they solve correctly")
+    known.set_defaults(run=_solvers)
+
+    for command in (train, predict, evaluate, known):
+        command.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
+    return parser
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(",") if part.strip())
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _seconds(text: str) -> float | tuple[float, ...]:
+    parts = tuple(float(part) for part in text.split(","))
+    return parts[0] if len(parts) == 1 else parts
+
+
+def _show(options: argparse.Namespace, result: dict[str, Any], *tables: Table) -> None:
+    if options.json:
+        print(json.dumps(result, allow_nan=False))
+    else:
+        console = Console()
+        for table in tables:
+            console.print(table)
+
+
+def _train(options: argparse.Namespace) -> int:
+    # A file that cannot be written should be known before the hours of training, not after.
+    if not options.output.parent.is_dir():
+        raise ValueError(f"the folder of {options.output} does not exist")
+    if options.output.is_dir():
+        raise ValueError(f"{options.output} is a folder; give the name of a model file")
+    X, y = read_labelled(options.data, options.target)
+    classifier = BeMiClassifier(
+        hidden_layers=options.hidden_layers,
+        weight_bound=options.weight_bound,
+        stages=options.stages,
+        engine=options.engine,
+        solver=options.solver,
+        time_limit=options.time_limit,
+        node_limit=options.node_limit,
+        gap=options.gap,
+        subset_size=options.subset_size,
+        ties=options.ties,
+        input_scaling=None if options.input_scaling == "none" else options.input_scaling,
+        n_jobs=options.jobs,
+        random_state=options.seed,
+        verbose=int(sys.stderr.isatty() and not options.json),
+    )
+    classifier.fit(X, y)
+    save(classifier, options.output)
+    summary = training_summary(classifier)
+    summary |= {"model": str(options.output), "training": evaluation(classifier, X, y)}
+    _show(options, summary, training_table(summary), evaluation_table(summary["training"]))
+    if not options.json:
+        print(f"model written to {options.output}")
+    return 0
+
+
+def _predict(options: argparse.Namespace) -> int:
+    classifier = load(options.model)
+    labels = classifier.predict(read_features(options.data, _feature_names(classifier))).tolist()
+    if options.json:
+        print(json.dumps({"labels": labels}))
+        return 0
+    with open(options.output, "w", newline="") if options.output else nullcontext(sys.stdout) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["prediction"])
+        writer.writerows([label] for label in labels)
+    return 0
+
+
+def _evaluate(options: argparse.Namespace) -> int:
+    classifier = load(options.model)
+    X, y = read_labelled(options.data, options.target)
+    names = _feature_names(classifier)
+    if names is not None and options.data.suffix.lower() != ".npz":
+        X = read_features(options.data, names)
+    if classifier.classes_.dtype.kind in "OU" and y.dtype.kind not in "OU":
+        y = y.astype(str)
+    result = evaluation(classifier, X, np.asarray(y))
+    _show(options, result, evaluation_table(result))
+    return 0
+
+
+def _feature_names(classifier: BeMiClassifier) -> list[str] | None:
+    names = getattr(classifier, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def _solvers(options: argparse.Namespace) -> int:
+    rows: list[dict[str, Any]] = []
+    for name, extra in solvers.SOLVERS.items():
+        try:
+            backend = solvers.get(name)
+        except solvers.SolverNotInstalled:
+            rows.append({"solver": name, "installed": False, "install": f"pip install 'bemi[{extra}]'"})
+            continue
+        failures = list(selftest.failures(backend.solve))
+        rows.append({"solver": name, "installed": True, "version": backend.version(), "failures": failures})
+    table = Table(title="Solvers")
+    for heading in ("solver", "version", "self-test"):
+        table.add_column(heading)
+    for row in rows:
+        if row["installed"]:
+            table.add_row(row["solver"], row["version"], "; ".join(row["failures"]) or "passed")
+        else:
+            table.add_row(row["solver"], "not installed", row["install"].replace("[", r"\["))
+    _show(options, {"solvers": rows}, table)
+    return 1 if any(row.get("failures") for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""Tables of numbers from CSV and NPZ files, with errors that name the cell."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+
+class DataFileError(ValueError):
+    """A data file that cannot be used; the message says where and why."""
+
+
+def read_labelled(path: Path, target: str | None) -> tuple[pd.DataFrame, np.ndarray]:
+    """Features and labels.
+
+    CSV: a header row, one column named ``target`` (default ``label``), all others numeric.  NPZ: an array ``X`` and one
+    named ``target`` (default ``y``).
+    """
+    if path.suffix.lower() == ".npz":
+        arrays = _read_npz(path)
+        features = _npz_features(path, arrays)
+        name = target or "y"
+        if name not in arrays:
+            raise DataFileError(f"{path} has no array {name!r}; it has {', '.join(arrays)}")
+        labels = arrays[name]
+        if labels.shape != (len(features),):
+            raise DataFileError(f"{path}: {name!r} must hold one label per row of 'X', its shape is {labels.shape}")
+        return features, labels
+    cells = _read_csv(path)
+    name = target or "label"
+    if name not in cells:
+        raise DataFileError(f"{path} has no column {name!r}; its columns are {_some(list(cells.columns))}")
+    return _numeric(path, cells.drop(columns=name)), _labels(path, cells[name])
+
+
+def read_features(path: Path, names: list[str] | None) -> pd.DataFrame:
+    """Features alone; where a model knows its columns by name, those columns of a CSV file, whatever else is there."""
+    if path.suffix.lower() == ".npz":
+        return _npz_features(path, _read_npz(path))
+    cells = _read_csv(path)
+    if names is not None:
+        missing = [name for name in names if name not in cells]
+        if missing:
+            raise DataFileError(f"{path} lacks the model's column {missing[0]!r} ({len(missing)} missing in all)")
+        cells = cells[names]
+    return _numeric(path, cells)
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    try:
+        cells = pd.read_csv(path, dtype=str, keep_default_na=False, skipinitialspace=True)
+    except pd.errors.EmptyDataError:
+        raise DataFileError(f"{path} is empty") from None
+    except (pd.errors.ParserError, UnicodeDecodeError) as error:
+        raise DataFileError(f"{path} is not a CSV table: {' '.join(str(error).split())}") from None
+    if not len(cells):
+        raise DataFileError(f"{path} has a header but no rows")
+    return cells
+
+
+def _numeric(path: Path, cells: pd.DataFrame) -> pd.DataFrame:
+    """All columns as numbers; the first cell that is not one is named by line and column."""
+    numbers = {}
+    for name in cells.columns:
+        column = pd.to_numeric(cells[name], errors="coerce")
+        bad = np.flatnonzero(column.isna() | ~np.isfinite(column))
+        if len(bad):
+            text = cells[name].iloc[bad[0]]
+            what = "is empty" if text == "" else f"holds {text!r}, which is not a finite number"
+            raise DataFileError(f"{path}, row {bad[0] + 1} (line {bad[0] + 2}), column {name!r} {what}")
+        numbers[name] = column
+    if not numbers:
+        raise DataFileError(f"{path} has no feature columns")
+    return pd.DataFrame(numbers)
+
+
+def _labels(path: Path, column: pd.Series) -> np.ndarray:
+    """Integers where every label is one, else text."""
+    empty = np.flatnonzero(column == "")
+    if len(empty):
+        raise DataFileError(f"{path}, row {empty[0] + 1} (line {empty[0] + 2}), column {column.name!r} is empty")
+    try:
+        return column.astype(np.int64).to_numpy()
+    except ValueError:
+        return column.to_numpy(dtype=object)
+
+
+def _read_npz(path: Path) -> dict[str, np.ndarray]:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (ValueError, zipfile.BadZipFile, EOFError, OSError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise DataFileError(f"{path} is not an NPZ file of plain arrays") from None
+
+
+def _npz_features(path: Path, arrays: dict[str, np.ndarray]) -> pd.DataFrame:
+    if "X" not in arrays:
+        raise DataFileError(f"{path} has no array 'X'; it has {', '.join(arrays) or 'none'}")
+    X = arrays["X"]
+    if X.ndim < 2 or X.dtype.kind not in "biuf":
+        raise DataFileError(f"{path}: 'X' must be a numeric table, its shape is {X.shape} and its type {X.dtype}")
+    # Integer column labels: scikit-learn then treats the frame like a plain array.
+    return pd.DataFrame(X.reshape(len(X), -1))
+
+
+def _some(names: list[str], most: int = 8) -> str:
+    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,243 @@
+"""BeMiClassifier as users meet it."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+
+from bemi import BeMiClassifier, Network
+
+FAST = {"hidden_layers": (), "node_limit": 5, "time_limit": None}
+
+
+def few_digits(n_classes: int = 4, per_class: int = 6):
+    X, y = load_digits(n_class=n_classes, return_X_y=True)
+    chosen = np.concatenate([np.flatnonzero(y == c)[:per_class] for c in range(n_classes)])
+    rest = np.setdiff1d(np.arange(len(y)), chosen)
+    return X[chosen], y[chosen], X[rest], y[rest]
+
+
+@pytest.fixture(scope="module")
+def digits_model():
+    X, y, _, _ = few_digits()
+    return BeMiClassifier(hidden_layers=(2,), node_limit=1, time_limit=5).fit(X, y)
+
+
+def test_digits_are_learnt(digits_model):
+    X, y, test_X, test_y = few_digits()
+    assert digits_model.score(X, y) > 0.95
+    assert digits_model.score(test_X, test_y) > 0.85
+
+
+def test_public_attributes(digits_model):
+    assert list(digits_model.networks_) == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+    network = digits_model.networks_[1, 3]
+    assert isinstance(network, Network)
+    assert [w.shape for w in network.weights] == [(64, 2), (2, 1)]
+    report = digits_model.reports_[1, 3]["mm"]
+    assert report.objective <= report.bound
+    assert report.gap == (report.bound - report.objective) / report.objective
+    assert digits_model.reports_[1, 3]["mw"].links == network.links
+    assert digits_model.splitting_[1, 3].shape == (2,)
+
+
+def test_vote(digits_model):
+    _, _, X, y = few_digits()
+    votes = digits_model.vote(X, y)
+    assert votes.counts.shape == votes.dominant.shape == (len(X), 4)
+    assert (votes.counts.sum(axis=1) == 6).all()
+    assert np.array_equal(votes.label, digits_model.predict(X))
+    assert digits_model.vote(X).status is None
+    clear = ~votes.unclassified
+    assert np.array_equal(np.char.endswith(votes.status, "C")[clear], (votes.label == y)[clear])
+
+
+def test_abstaining_rule_labels_with_minus_one(digits_model):
+    _, _, X, _ = few_digits()
+    paper = clone(digits_model).set_params(ties="abstain")
+    paper.__dict__.update({k: v for k, v in vars(digits_model).items() if k.endswith("_")})
+    votes = paper.vote(X)
+    assert np.array_equal(votes.label == -1, votes.unclassified)
+    clear = ~votes.unclassified
+    assert np.array_equal(votes.label[clear], digits_model.predict(X)[clear])
+
+
+THREE_POINTS = np.array([[5, 1, 0], [0, 5, 1], [1, 0, 5]])
+
+
+@pytest.mark.parametrize(
+    ("labels", "open_label"), [(["a", "b", "c"], "unclassified"), ([0, 1, 2], -1), (np.array([1, 2, 3], np.uint8), -1)]
+)
+def test_unclassified_label_fits_the_kind_of_classes(labels, open_label):
+    classifier = BeMiClassifier(ties="abstain", **FAST).fit(THREE_POINTS, labels)
+    assert classifier.unclassified_label_ == open_label
+    # For x1 > 0 the first class beats the second, the second the third, the third the first.
+    first_input = np.array([[1], [0], [0]])
+    for key, weights in zip(classifier.networks_, (first_input, -first_input, first_input), strict=True):
+        classifier.networks_[key] = Network((weights,))
+    predicted = classifier.predict([[1, 0, 0], [0, 0, 0]]).tolist()
+    assert predicted == [open_label, labels[0]]
+    assert classifier.set_params(ties="margin").predict([[1, 0, 0]]).tolist() == [labels[0]]
+
+
+@pytest.mark.parametrize("labels", [["unclassified", "b", "c"], [-1, 0, 1]])
+def test_a_class_with_the_name_of_the_unclassified_is_refused(labels):
+    with pytest.raises(ValueError, match="is a class, but ties='abstain' needs that label"):
+        BeMiClassifier(ties="abstain", **FAST).fit(THREE_POINTS, labels)
+    BeMiClassifier(ties="margin", **FAST).fit(THREE_POINTS, labels)
+
+
+def test_data_frames_and_string_labels():
+    iris = load_iris(as_frame=True)
+    names = iris.target_names[iris.target]
+    classifier = BeMiClassifier(**FAST).fit(iris.data, names)
+    assert classifier.classes_.tolist() == ["setosa", "versicolor", "virginica"]
+    assert classifier.feature_names_in_.tolist() == list(iris.data.columns)
+    assert classifier.score(iris.data, names) > 0.8
+    with pytest.raises(ValueError, match="feature names"):
+        classifier.predict(iris.data.rename(columns={"sepal length (cm)": "x"}))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32, np.float64, bool])
+def test_types_of_data(dtype):
+    X = np.array([[1, 0, 1], [0, 1, 1], [1, 0, 0], [0, 1, 0]], dtype=dtype)
+    y = [0, 1, 0, 1]
+    assert BeMiClassifier(**FAST).fit(X, y).predict(X).tolist() == y
+
+
+def test_pipeline_grid_search_clone_and_pickle():
+    X, y, test_X, test_y = few_digits(3, 6)
+    search = GridSearchCV(
+        make_pipeline(MinMaxScaler(), BeMiClassifier(**FAST)), {"bemiclassifier__weight_bound": [1, 3]}, cv=2
+    ).fit(X, y)
+    assert search.score(test_X, test_y) > 0.8
+    model = search.best_estimator_[-1]
+    copy = pickle.loads(pickle.dumps(model))
+    assert copy.networks_ == model.networks_
+    assert not hasattr(clone(model), "networks_")
+
+
+def test_workers_train_the_same_networks():
+    X, y, _, _ = few_digits(4, 4)
+    one = BeMiClassifier(**FAST).fit(X, y)
+    two = BeMiClassifier(n_jobs=2, **FAST).fit(X, y)
+    assert one.networks_ == two.networks_
+
+
+def test_three_classes_per_network():
+    X, y, test_X, test_y = few_digits(4, 5)
+    classifier = BeMiClassifier(hidden_layers=(2,), subset_size=3, node_limit=1, time_limit=5).fit(X, y)
+    assert list(classifier.networks_) == [(0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3)]
+    assert classifier.networks_[0, 1, 2].layers == (64, 2, 2)
+    assert classifier.score(test_X, test_y) > 0.6
+
+
+def test_progress_is_shown_on_request(capsys):
+    X, y, _, _ = few_digits(3, 3)
+    BeMiClassifier(verbose=1, **FAST).fit(X, y)
+    assert "3/3" in capsys.readouterr().err
+
+
+# Bad input: one clear line.
+
+GOOD = (np.array([[1, 2], [3, 1], [2, 5], [4, 1]]), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"stages": ("sm", "maximise")}, "unknown stage 'maximise'"),
+        ({"engine": "magic"}, "unknown engine 'magic'"),
+        ({"solver": "magic"}, "unknown solver 'magic'"),
+        ({"hidden_layers": (4, 0)}, "hidden_layers must be"),
+        ({"hidden_layers": 4}, "hidden_layers must be"),
+        ({"weight_bound": 0}, "weight_bound must be"),
+        ({"weight_bound": 1.5}, "weight_bound must be"),
+        ({"subset_size": 3}, "subset_size is 3, but there are only 2 classes"),
+        ({"subset_size": 1}, "subset_size must be"),
+        ({"time_limit": 0}, "time_limit must be"),
+        ({"time_limit": (1, 2)}, "time_limit has 2 numbers for 3 stages"),
+        ({"node_limit": 0}, "node_limit must be"),
+        ({"gap": -0.1}, "gap must be"),
+        ({"ties": "coin"}, "ties must be one of margin, abstain"),
+        ({"input_scaling": "zscore"}, "input_scaling must be one of"),
+    ],
+)
+def test_bad_parameters_are_refused_in_one_line(parameters, words):
+    with pytest.raises(ValueError, match=words) as caught:
+        BeMiClassifier(**parameters).fit(*GOOD)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "words"),
+    [
+        ([[1, np.nan], [2, 3]], [0, 1], "X contains NaN at row 0, column 1"),
+        ([[1, 2], [np.inf, 3]], [0, 1], r"X contains infinity \(inf\) at row 1, column 0"),
+        ([[1, 2], [2, 3]], [1, 1], "at least two classes"),
+        (np.empty((0, 2)), [], "0 sample"),
+        (np.empty((2, 0)), [0, 1], "0 feature"),
+        ([[10**12, 1], [1, 10**12]], [0, 1], "too large"),
+        ([[2**30, 2**30], [1, 2]], [0, 1], "too large"),
+    ],
+)
+def test_bad_data_are_refused_in_one_line(X, y, words):
+    with pytest.raises(ValueError, match=words) as caught:
+        BeMiClassifier(**FAST).fit(X, y)
+    assert "\n" not in str(caught.value)
+
+
+def test_nan_is_named_by_column_name():
+    frame = pd.DataFrame({"age": [1.0, 2.0], "weight": [3.0, np.nan]})
+    with pytest.raises(ValueError, match="row 1, column 'weight'"):
+        BeMiClassifier(**FAST).fit(frame, [0, 1])
+
+
+def test_wrong_feature_count_at_predict():
+    classifier = BeMiClassifier(**FAST).fit(*GOOD)
+    with pytest.raises(ValueError, match="3 features, but BeMiClassifier is expecting 2"):
+        classifier.predict([[1, 2, 3]])
+
+
+def test_labels_of_another_length_are_refused():
+    classifier = BeMiClassifier(**FAST).fit(*GOOD)
+    with pytest.raises(ValueError, match="one label per row"):
+        classifier.vote(GOOD[0], [0, 1])
+
+
+# Odd input that must work.
+
+
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        pytest.param([[3, 1], [1, 3], [3, 1]], [0, 1, 1], id="one point with two labels"),
+        pytest.param([[3, 1], [1, 3], [3, 1], [1, 3]], [0, 1, 0, 1], id="duplicate rows"),
+        pytest.param([[0, 0], [1, 3], [3, 1]], [0, 0, 1], id="an all-zero row"),
+        pytest.param([[0, 0], [0, 0]], [0, 1], id="nothing but zeros"),
+        pytest.param([[7, 3, 1], [7, 1, 3]], [0, 1], id="a constant feature"),
+        pytest.param([[3, 1], [1, 3], [2, 9]], [0, 1, 1], id="a class with one sample"),
+        pytest.param([[-3, 1], [3, -1]], [0, 1], id="signed data"),
+    ],
+)
+@pytest.mark.parametrize("hidden_layers", [(), (2,), (2, 2)])
+def test_odd_data_work(X, y, hidden_layers):
+    classifier = BeMiClassifier(hidden_layers=hidden_layers, time_limit=5).fit(X, y)
+    assert set(classifier.predict(X)) <= {0, 1}
+    for report in classifier.reports_[0, 1].values():
+        assert report.ran or report.message
+
+
+def test_more_than_ten_classes():
+    X = np.eye(12, dtype=int) * 9 + 1
+    classifier = BeMiClassifier(**FAST).fit(X, np.arange(12))
+    assert len(classifier.networks_) == 66
+    assert classifier.predict(X).tolist() == list(range(12))

@@ -1,0 +1,131 @@
+"""Models come back from files exactly as they were, and nothing else is taken for a model."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris
+
+from bemi import BeMiClassifier, load, save
+from bemi.modelfile import ModelFileError
+
+FAST = {"hidden_layers": (2,), "node_limit": 1, "time_limit": 5}
+DATA = np.array([[5, 1, 0], [0, 5, 1], [1, 0, 5], [6, 1, 0], [0, 7, 1], [2, 0, 5]])
+
+
+def fitted(labels=(0, 1, 2, 0, 1, 2), **parameters) -> BeMiClassifier:
+    return BeMiClassifier(**(FAST | parameters)).fit(DATA, np.array(labels))
+
+
+@pytest.fixture(scope="module")
+def model_bytes(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "m.bemi"
+    save(fitted(), path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("labels", "parameters"),
+    [
+        ((0, 1, 2, 0, 1, 2), {}),
+        (("b", "a", "ü", "b", "a", "ü"), {"ties": "abstain"}),
+        ((0.0, 1.0, 2.0, 0.0, 1.0, 2.0), {"weight_bound": 3, "hidden_layers": ()}),
+        ((True, False, True, True, False, True), {"stages": ("sm", "mw"), "time_limit": (3, 2)}),
+        ((0, 1, 2, 0, 1, 2), {"subset_size": 3, "weight_bound": 200, "stages": ("sm",), "random_state": 7}),
+    ],
+)
+def test_round_trip(tmp_path, labels, parameters):
+    model = fitted(labels, **parameters)
+    save(model, tmp_path / "m.bemi")
+    copy = load(tmp_path / "m.bemi")
+    assert copy.get_params() == model.get_params()
+    assert copy.networks_ == model.networks_
+    assert list(copy.reports_) == list(model.reports_)
+    grid = np.random.default_rng(0).integers(-5, 9, (200, 3))
+    before, after = model.vote(grid), copy.vote(grid)
+    assert np.array_equal(before.label, after.label)
+    assert before.label.dtype == after.label.dtype
+    for key, reports in model.reports_.items():
+        for stage, report in reports.items():
+            again = copy.reports_[key][stage]
+            assert (again.objective, again.bound, again.gap, again.links) == (
+                report.objective,
+                report.bound,
+                report.gap,
+                report.links,
+            )
+
+
+def test_scaling_and_names_come_back(tmp_path):
+    iris = load_iris(as_frame=True)
+    names = pd.Series(iris.target_names[iris.target], dtype=object)
+    model = BeMiClassifier(hidden_layers=(), node_limit=5).fit(iris.data, names)
+    save(model, tmp_path / "iris.bemi")
+    copy = load(tmp_path / "iris.bemi")
+    assert np.array_equal(copy.predict(iris.data), model.predict(iris.data))
+    assert copy.feature_names_in_.tolist() == list(iris.data.columns)
+
+
+def test_same_networks_same_bytes(tmp_path):
+    save(fitted(n_jobs=1), tmp_path / "one")
+    save(fitted(n_jobs=2, verbose=1), tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_any_changed_byte_is_refused(tmp_path, model_bytes):
+    path = tmp_path / "m.bemi"
+    rng = np.random.default_rng(0)
+    for position in rng.choice(len(model_bytes), 300, replace=False):
+        damaged = bytearray(model_bytes)
+        damaged[position] ^= 1 << int(rng.integers(8))
+        path.write_bytes(damaged)
+        with pytest.raises(ModelFileError):
+            load(path)
+
+
+@settings(max_examples=200)
+@given(content=st.binary(max_size=200))
+def test_other_files_are_refused(tmp_path_factory, content):
+    path = tmp_path_factory.getbasetemp() / "other"
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match="is not a bemi model"):
+        load(path)
+    path.write_bytes(b"BEMI" + content)
+    with pytest.raises(ModelFileError):
+        load(path)
+
+
+def test_cut_off_files_are_refused(tmp_path, model_bytes):
+    path = tmp_path / "m.bemi"
+    for length in range(0, len(model_bytes), 7):
+        path.write_bytes(model_bytes[:length])
+        with pytest.raises(ModelFileError):
+            load(path)
+
+
+def test_another_format_version_is_refused_by_name(tmp_path, model_bytes):
+    path = tmp_path / "m.bemi"
+    path.write_bytes(model_bytes[:4] + b"\x09\x00" + model_bytes[6:])
+    with pytest.raises(ModelFileError, match="has model format 9; this release of bemi reads format 1"):
+        load(path)
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "m.bemi"
+    model = fitted()
+    save(model, path)
+    before = path.read_bytes()
+
+    def full(*_):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="no space"):
+        save(model, path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["m.bemi"]

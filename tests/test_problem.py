@@ -1,0 +1,88 @@
+"""Problems and input scaling."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from oracle import AllNetworks, tiny_problems
+
+from bemi.problem import InputScaling, Problem
+
+CODES = np.array([[1], [-1]])
+
+
+@given(tiny_problems())
+def test_trivial_bounds_hold(problem):
+    everything = AllNetworks.of(problem)
+    assert everything.best("sm") <= problem.trivial_bound("sm")
+    best = everything.best("mm")
+    assert best is None or best <= problem.trivial_bound("mm")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (([[0.5, 1], [1, 2]], CODES), "integer data"),
+        (([[1, 2]], CODES), "as many rows"),
+        (([[1], [2]], [[0], [1]]), "codes must be"),
+        (([[1], [2]], CODES, (0,)), "hidden_layers"),
+        (([[1], [2]], CODES, (), 0), "weight_bound"),
+        (([[2**31], [2]], CODES), "too large"),
+        (([[2**29], [2]], CODES, (), 7), "too large"),
+    ],
+)
+def test_bad_problems_are_refused(arguments, words):
+    data, codes, *rest = arguments
+    with pytest.raises(ValueError, match=words):
+        Problem(np.array(data), np.array(codes), *rest)
+
+
+def test_integer_values_of_any_type_are_taken_as_they_are():
+    for dtype in (np.uint8, np.int32, np.float64):
+        problem = Problem(np.array([[255, 3], [0, 1]], dtype=dtype), CODES)
+        assert problem.data.dtype == np.int64
+        assert problem.data.tolist() == [[255, 3], [0, 1]]
+
+
+def test_live_inputs():
+    assert Problem(np.array([[0, 1, 0], [0, 0, -2]]), CODES).live.tolist() == [1, 2]
+
+
+def test_auto_leaves_integers_alone():
+    for values in (np.array([[0, 255], [3, 7]], dtype=np.uint8), np.array([[0.0, 255.0], [-3.0, 7.0]])):
+        scaling = InputScaling.fit(values)
+        assert scaling.factors is None
+        assert np.array_equal(scaling(values), values.astype(int))
+        assert (scaling.low, scaling.high) == (int(values.min()), 255)
+
+
+def test_scaling_multiplies_rounds_and_keeps_zero():
+    X = np.array([[0.5, -20.0, 0.0], [0.25, 10.0, 0.0], [0.0, 0.0, 0.0]])
+    per_feature = InputScaling.fit(X)
+    assert per_feature(X).tolist() == [[127, -127, 0], [64, 64, 0], [0, 0, 0]]
+    common = InputScaling.fit(X, "common")
+    assert common(X).tolist() == [[3, -127, 0], [2, 64, 0], [0, 0, 0]]
+    assert (common.low, common.high) == (-127, 64)
+
+
+def test_per_feature_scales_integers_too():
+    assert InputScaling.fit([[1000], [500]], "per-feature")([[1000], [500]]).tolist() == [[127], [64]]
+
+
+@pytest.mark.parametrize(
+    ("X", "mode", "words"),
+    [
+        ([[0.5]], None, "integer features"),
+        ([[1.0]], "minmax", "input_scaling must be one of"),
+        ([[1e12]], "auto", "too large"),
+    ],
+)
+def test_scaling_refuses(X, mode, words):
+    with pytest.raises(ValueError, match=words):
+        InputScaling.fit(X, mode)
+
+
+def test_tiny_and_huge_magnitudes_survive_scaling():
+    X = np.array([[1e300, 1e-310], [0.5, 0.0]])
+    assert InputScaling.fit(X)(X).tolist() == [[127, 0], [0, 0]]

@@ -1,0 +1,178 @@
+"""Voting: the paper's worked examples, the generalisation to m classes per network, both tie rules."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bemi.network import Network
+from bemi.voting import (
+    ABSTAIN,
+    STATUSES,
+    class_codes,
+    class_subsets,
+    decode_outputs,
+    evidence,
+    label_statuses,
+    vote,
+)
+
+
+def votes_from_winners(n_classes: int, wins: dict[int, list[int]]) -> np.ndarray:
+    """One row of pairwise votes from "class c wins its matches against these classes"."""
+    subsets = class_subsets(n_classes, 2).tolist()
+    row = np.full(len(subsets), ABSTAIN)
+    for winner, losers in wins.items():
+        for loser in losers:
+            index = subsets.index(sorted((winner, loser)))
+            assert row[index] == ABSTAIN, "every match has one winner"
+            row[index] = winner
+    assert (row != ABSTAIN).all()
+    return row[None, :]
+
+
+def decide(votes: np.ndarray, n_classes: int, truth: int, size: int = 2):
+    return vote(votes, class_subsets(n_classes, size), n_classes, truth=np.array([truth]))
+
+
+BIRD, CAT, DOG, FROG = range(4)
+
+
+@pytest.mark.parametrize(("truth", "status"), [(BIRD, "mC"), (CAT, "mI'"), (DOG, "mI''"), (FROG, "mI''")])
+def test_first_example_of_the_paper(truth, status):
+    votes = votes_from_winners(4, {BIRD: [CAT, DOG], CAT: [DOG, FROG], DOG: [FROG], FROG: [BIRD]})
+    outcome = decide(votes, 4, truth)
+    assert outcome.counts.tolist() == [[2, 2, 1, 1]]
+    assert np.flatnonzero(outcome.dominant[0]).tolist() == [BIRD, CAT]
+    assert outcome.label.tolist() == [BIRD]
+    assert outcome.status.tolist() == [status]
+
+
+SECOND = {
+    0: [1, 2, 3, 5, 7, 8],
+    1: [5, 6],
+    2: [1, 5, 8],
+    3: [1, 2, 4, 5],
+    4: [0, 1, 2, 5, 6, 7, 9],
+    5: [6, 7],
+    6: [0, 2, 3, 7],
+    7: [1, 2, 3],
+    8: [1, 3, 4, 5, 6, 7],
+    9: [0, 1, 2, 3, 5, 6, 7, 8],
+}
+
+
+@pytest.mark.parametrize(("truth", "status"), [(9, "1C"), (4, "1I"), (0, "1I")])
+def test_second_example_of_the_paper_one_dominant_label(truth, status):
+    outcome = decide(votes_from_winners(10, SECOND), 10, truth)
+    assert outcome.label.tolist() == [9]
+    assert outcome.status.tolist() == [status]
+
+
+@pytest.mark.parametrize(("truth", "status"), [(4, "oI'"), (8, "oI'"), (9, "oI'"), (0, "oI''")])
+def test_second_example_of_the_paper_three_dominant_labels(truth, status):
+    wins = SECOND | {8: [1, 3, 4, 5, 6, 7, 9], 9: [0, 1, 2, 3, 5, 6, 7]}
+    outcome = decide(votes_from_winners(10, wins), 10, truth)
+    assert np.flatnonzero(outcome.dominant[0]).tolist() == [4, 8, 9]
+    assert outcome.label.tolist() == [ABSTAIN]
+    assert outcome.unclassified.tolist() == [True]
+    assert outcome.status.tolist() == [status]
+
+
+@pytest.mark.parametrize(("truth", "status"), [(4, "mC"), (9, "mI'"), (0, "mI''")])
+def test_second_example_of_the_paper_two_dominant_labels(truth, status):
+    wins = SECOND | {3: [1, 2, 4, 5, 9], 9: [0, 1, 2, 5, 6, 7, 8]}
+    outcome = decide(votes_from_winners(10, wins), 10, truth)
+    assert np.flatnonzero(outcome.dominant[0]).tolist() == [4, 9]
+    assert outcome.label.tolist() == [4]
+    assert outcome.status.tolist() == [status]
+
+
+def test_three_classes_per_network_out_of_four():
+    # Networks on {0,1,2}, {0,1,3}, {0,2,3}, {1,2,3}.
+    def outcome(votes, truth):
+        return decide(np.array([votes]), 4, truth, size=3)
+
+    one = outcome([0, 0, 0, 1], 0)
+    assert (one.label[0], one.status[0]) == (0, "1C")
+    two = outcome([0, 1, 0, 1], 1)
+    assert (two.label[0], two.status[0]) == (ABSTAIN, "oI'")
+    # 0, 1 and 2 have one vote each and {1,2,3} abstains: the network on {0,1,2} decides.
+    three = outcome([2, 1, 0, ABSTAIN], 2)
+    assert np.flatnonzero(three.dominant[0]).tolist() == [0, 1, 2]
+    assert (three.label[0], three.status[0]) == (2, "mC")
+    assert outcome([2, 1, 0, ABSTAIN], 0).status[0] == "mI'"
+    assert outcome([2, 1, 0, ABSTAIN], 3).status[0] == "mI''"
+    # The deciding network itself abstains: 0, 1 and 3 lead, {0,1,3} is silent.
+    silent = outcome([0, ABSTAIN, 3, 1], 3)
+    assert np.flatnonzero(silent.dominant[0]).tolist() == [0, 1, 3]
+    assert (silent.label[0], silent.status[0]) == (ABSTAIN, "mI'")
+    assert outcome([0, ABSTAIN, 3, 1], 2).status[0] == "mI''"
+    everyone = outcome([0, 1, 2, 3], 3)
+    assert (everyone.label[0], everyone.status[0]) == (ABSTAIN, "oI'")
+
+
+def test_codes_are_binary_digits_first_digit_first():
+    assert class_codes(2).tolist() == [[1], [-1]]
+    assert class_codes(3).tolist() == [[1, 1], [1, -1], [-1, 1]]
+    assert class_codes(4).tolist() == [[1, 1], [1, -1], [-1, 1], [-1, -1]]
+    assert class_codes(5).shape == (5, 3)
+
+
+@given(st.integers(2, 40))
+def test_codes_come_back(n_classes):
+    assert decode_outputs(class_codes(n_classes), n_classes).tolist() == list(range(n_classes))
+
+
+def test_a_code_beyond_the_last_class_abstains():
+    assert decode_outputs(np.array([[-1, -1], [-1, 1]]), 3).tolist() == [ABSTAIN, 2]
+
+
+def test_subsets_are_all_sets_in_order():
+    assert class_subsets(5, 3).tolist() == [list(c) for c in combinations(range(5), 3)]
+
+
+def test_margin_rule_answers_where_the_paper_does_not():
+    # A cycle: 0 beats 1, 1 beats 2, 2 beats 0.
+    votes = np.array([[0, 2, 1]])
+    subsets = class_subsets(3, 2)
+    assert vote(votes, subsets, 3).label.tolist() == [ABSTAIN]
+    for strengths, winner in (([5, 9, 7], 2), ([9, 5, 7], 0), ([7, 7, 7], 0)):
+        outcome = vote(votes, subsets, 3, evidence=np.array([strengths]), truth=np.array([winner]))
+        assert outcome.label.tolist() == [winner]
+        assert outcome.status.tolist() == ["oI'"], "statuses follow the paper's rule"
+        assert outcome.unclassified.tolist() == [True]
+
+
+def test_evidence_is_the_nearest_splitting_neuron_in_whole_numbers():
+    network = Network((np.array([[1, 1, 0], [-1, 1, 2]]), np.array([[1], [1], [0]])), 2)
+    inputs = np.array([[10, 4], [3, 3]])
+    both = evidence(network, np.array([True, True, False]), inputs)
+    # |10 - 4| and |10 + 4|, each times floor(2^24 / 2).
+    assert both.tolist() == [6 * 2**23, 0]
+    third = evidence(network, np.array([False, False, True]), inputs)
+    assert third.tolist() == [8 * 2**23, 6 * 2**23]
+    assert evidence(network, np.zeros(3, dtype=bool), inputs).tolist() == [0, 0]
+
+
+@given(st.integers(3, 6), st.integers(0, 2**32 - 1))
+def test_every_row_has_exactly_one_status_and_it_agrees_with_the_label(n_classes, seed):
+    rng = np.random.default_rng(seed)
+    subsets = class_subsets(n_classes, 2)
+    votes = np.take_along_axis(subsets[None], rng.integers(0, 2, (50, len(subsets), 1)), axis=2)[:, :, 0]
+    truth = rng.integers(0, n_classes, 50)
+    outcome = vote(votes, subsets, n_classes, truth=truth)
+    assert outcome.counts.sum(axis=1).tolist() == [len(subsets)] * 50
+    assert set(outcome.status) <= set(STATUSES)
+    correct = np.char.endswith(outcome.status, "C")
+    assert np.array_equal(correct, outcome.label == truth)
+    assert np.array_equal(np.char.startswith(outcome.status, "o"), outcome.unclassified)
+
+
+def test_a_true_label_that_was_never_trained_is_incorrect():
+    dominant = np.array([[True, False], [True, True]])
+    assert label_statuses(np.array([0, ABSTAIN]), dominant, np.array([-1, -1]), 2).tolist() == ["1I", "mI''"]
