@@ -44,7 +44,7 @@ def test_lexicographic_promises(problem, stages):
             assert report.message
             assert before is None or report.network == before
             continue
-        assert report.objective == problem_value(stage, seen, report.network, margins)
+        assert report.objective == seen.value(stage, report.network, margins)
         assert report.links == report.network.links
         if stage == "sm":
             seen = problem.rows(problem.confident_rows(report.network))
@@ -54,10 +54,6 @@ def test_lexicographic_promises(problem, stages):
             margins = report.network.margins(seen.data, seen.codes)
         before = report.network
     assert trained.network == list(trained.reports.values())[-1].network
-
-
-def problem_value(stage, problem, network, margins):
-    return problem.value(stage, network, margins)
 
 
 @pytest.mark.parametrize("stages", STAGE_LISTS)
@@ -88,16 +84,15 @@ def test_max_margin_sees_only_confident_rows():
 
 
 def test_empty_t_hat_is_said_and_survived():
-    # Two outputs that contradict each other on equal rows: one bit of each row is right, no row as a whole.
-    data = np.ones((4, 1), dtype=int)
-    codes = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
-    problem = Problem(np.vstack([data * 0]), codes, (2,), 1)
-    trained = train(problem, time_limit=None)
+    # Equal rows whose bits each have a majority of +1, but no row is +1 throughout: the best network gets no row right.
+    codes = np.array([[1, 1, -1], [1, -1, 1], [-1, 1, 1]])
+    trained = train(Problem(np.ones((3, 1), dtype=int), codes, (), 1), time_limit=None)
     sm = trained.reports["sm"]
-    confident = problem.confident_rows(sm.network)
-    if not confident.any():
-        assert "no row is confidently right" in trained.reports["mm"].message
-        assert trained.network == sm.network
+    assert sm.objective == sm.bound == 6
+    for stage in ("mm", "mw"):
+        assert not trained.reports[stage].ran
+        assert "no row is confidently right" in trained.reports[stage].message
+    assert trained.network == sm.network
 
 
 def test_all_zero_row_stops_max_margin_but_not_min_weight():
@@ -182,7 +177,7 @@ def test_two_outputs_are_carried_by_both_halves_of_the_layers():
     assert problem.value("sm", initial_network(problem)) == 16
 
 
-def test_stage_says_what_the_solver_says(monkeypatch):
+def test_stage_says_what_stopped_it():
     report = train(images(per_class=10, features=64, hidden=(4, 4)), ("sm", "mm"), time_limit=0.2).reports["mm"]
     assert report.message == "stopped at a time or node limit"
     assert report.bound >= report.objective
