@@ -6,12 +6,13 @@ READY := $(VENV)/.ready
 # Two workers suit the two cores that the suite is sized for; PYTEST_ARGS="-n 0 -x" runs it in one process.
 PYTEST_ARGS ?= -n 2
 
-.PHONY: help demo test slow check format clean
+.PHONY: help demo test slow bench check format clean
 
 help:
 	@echo "make demo    train 45 networks on handwritten digits and save the model"
 	@echo "make test    run the tests"
 	@echo "make slow    run the long tests"
+	@echo "make bench   the decomposition beside the monolithic model and the paper; BEMI_DATA names the data folder"
 	@echo "make check   linter, formatter and types"
 	@echo "make format  rewrite the code in the project's format"
 
@@ -29,6 +30,9 @@ test: $(READY)
 
 slow: $(READY)
 	BEMI_FRESH_EXAMPLES=1 $(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks.run $(BENCH_ARGS)
 
 check: $(READY)
 	$(BIN)/ruff check .

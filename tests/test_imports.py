@@ -6,8 +6,8 @@ from pathlib import Path
 import bemi
 
 ORDER = (
-    *("network", "problem", "programs", "solvers", "engines", "training"),
-    *("voting", "classifier", "modelfile", "report", "tables", "cli"),
+    *("network", "problem", "programs", "solvers", "engines", "training", "certificate"),
+    *("voting", "classifier", "modelfile", "report", "tables", "datasets", "cli"),
 )
 
 

@@ -150,7 +150,7 @@ def test_bad_stage_lists_are_refused(stages):
 
 
 def test_unknown_engine_is_refused():
-    with pytest.raises(ValueError, match="unknown engine 'quantum'; known: monolithic"):
+    with pytest.raises(ValueError, match="unknown engine 'quantum'; known: decomposition, monolithic"):
         engines.get("quantum")
 
 

@@ -1,10 +1,27 @@
 """Few-bit neural networks, trained exactly from few examples by mixed-integer programming."""
 
+from importlib import import_module
 from importlib.metadata import version
-
-from bemi.classifier import BeMiClassifier
-from bemi.modelfile import load, save
-from bemi.network import Network
+from typing import Any
 
 __version__ = version("bemi")
-__all__ = ["BeMiClassifier", "Network", "load", "save"]
+
+_HOMES = {
+    "BeMiClassifier": "bemi.classifier",
+    "Network": "bemi.network",
+    "load": "bemi.modelfile",
+    "save": "bemi.modelfile",
+    "verify": "bemi.certificate",
+}
+__all__ = ["BeMiClassifier", "Network", "load", "save", "verify"]
+
+
+def __getattr__(name: str) -> Any:
+    # Names are fetched when they are used, so that the certificate checker runs on the standard library alone.
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'bemi' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

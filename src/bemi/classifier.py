@@ -16,6 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from bemi import engines, solvers
+from bemi.certificate import training_digest
 from bemi.engines.result import StageResult
 from bemi.network import Integers
 from bemi.problem import InputScaling, Problem, check_hidden_layers, check_weight_bound
@@ -43,7 +44,8 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         Which programs to solve, in order: ``"sm"`` (most training rows confidently right), ``"mm"`` (largest margins),
         ``"mw"`` (fewest links).
     engine
-        How a stage is run; ``"monolithic"`` hands it to the solver as one program.
+        How a stage is run: ``"decomposition"`` searches neuron by neuron and certifies its bounds, ``"monolithic"``
+        hands the whole stage to the solver as one program, as the paper does.
     solver
         ``"highs"``, ``"gurobi"`` or ``"scip"``.
     time_limit
@@ -81,6 +83,9 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         ``{tuple of classes: mask}``: first-layer neurons that give both signs on the network's training rows.
     input_scaling_
         From features to the integers that the networks see.
+    training_rows_, training_targets_, training_digest_
+        The integers and class indices that the networks were trained on, and a digest over them; a classifier that was
+        read from a file has only the digest.
     """
 
     def __init__(
@@ -88,7 +93,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         hidden_layers: Sequence[int] = (4, 4),
         weight_bound: int = 1,
         stages: Sequence[str] = ("sm", "mm", "mw"),
-        engine: str = "monolithic",
+        engine: str = "decomposition",
         solver: str = "highs",
         time_limit: float | Sequence[float] | None = 10.0,
         node_limit: int | None = None,
@@ -137,6 +142,8 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         subsets = class_subsets(len(self.classes_), self.subset_size)
         problems = [self._problem(data, targets, subset) for subset in subsets]
         trainings = self._train(problems)
+        self.training_rows_, self.training_targets_ = data, targets
+        self.training_digest_ = training_digest(data.tolist(), targets.tolist())
         keys = self._keys(subsets)
         self.networks_ = {key: t.network for key, t in zip(keys, trainings, strict=True)}
         self.reports_ = {key: dict(t.reports) for key, t in zip(keys, trainings, strict=True)}

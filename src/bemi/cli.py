@@ -17,10 +17,11 @@ from rich.table import Table
 
 import bemi
 from bemi import solvers
+from bemi.certificate import CertificateError, verify
 from bemi.classifier import TIES, BeMiClassifier
 from bemi.engines import ENGINES
 from bemi.modelfile import load, save
-from bemi.problem import INPUT_SCALINGS
+from bemi.problem import INPUT_SCALINGS, STAGES
 from bemi.report import evaluation, evaluation_table, training_summary, training_table
 from bemi.solvers import selftest
 from bemi.tables import read_features, read_labelled
@@ -125,7 +126,11 @@ def _parser() -> argparse.ArgumentParser:
     known = commands.add_parser("solvers", help="list the solvers, their versions, and whether they solve correctly")
     known.set_defaults(run=_solvers)
 
-    for command in (train, predict, evaluate, known):
+    check = commands.add_parser("verify", help="check a model's certificate in exact integers, without any solver")
+    check.set_defaults(run=_verify)
+    check.add_argument("model", type=Path)
+
+    for command in (train, predict, evaluate, check, known):
         command.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     return parser
 
@@ -214,6 +219,32 @@ def _evaluate(options: argparse.Namespace) -> int:
 def _feature_names(classifier: BeMiClassifier) -> list[str] | None:
     names = getattr(classifier, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
+
+
+def _verify(options: argparse.Namespace) -> int:
+    try:
+        checked = verify(options.model)
+    except CertificateError as error:
+        print(f"bemi: certificate refused: {error}", file=sys.stderr)
+        return 1
+    stages = [s for s in STAGES if checked.certified[s] + checked.claimed[s] + checked.not_run[s]]
+    counts = {
+        stage: {
+            "certified": checked.certified[stage],
+            "solver": checked.claimed[stage],
+            "not_run": checked.not_run[stage],
+        }
+        for stage in stages
+    }
+    table = Table(title=f"{checked.networks} networks verified")
+    for heading in ("stage", "bounds certified", "on a solver's word", "could not run"):
+        table.add_column(heading, justify="left" if heading == "stage" else "right")
+    for stage, numbers in counts.items():
+        table.add_row(stage, *map(str, numbers.values()))
+    table.caption = f"certificate of {checked.bytes} bytes checked in {checked.seconds:.1f} s"
+    result = {"networks": checked.networks, "stages": counts, "bytes": checked.bytes, "seconds": checked.seconds}
+    _show(options, result, table)
+    return 0
 
 
 def _solvers(options: argparse.Namespace) -> int:

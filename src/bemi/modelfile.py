@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import math
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from bemi.certificate import FORMAT, certificate_path
 from bemi.classifier import BeMiClassifier
 from bemi.engines.result import StageResult
 from bemi.network import Network
@@ -51,12 +53,17 @@ class ModelFileError(ValueError):
 def save(classifier: BeMiClassifier, path: str | os.PathLike) -> None:
     """Write a fitted classifier to a file, all of it or nothing.
 
-    The file holds no times: the same networks give the same bytes.
+    The file holds no times: the same networks give the same bytes.  A certificate, with which :func:`bemi.verify`
+    checks everything that the model claims, is written beside it; a classifier that was read from a file has none to
+    write.
     """
     header = json.dumps(_header(classifier), sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
     dtype = _weight_dtype(classifier.weight_bound)
     payload = b"".join(w.astype(dtype).tobytes() for n in classifier.networks_.values() for w in n.weights)
     body = _PREFIX.pack(MAGIC, SCHEMA, len(header)) + header + payload
+    if hasattr(classifier, "training_rows_"):
+        claims = json.dumps(_certificate(classifier), separators=(",", ":")).encode()
+        _write_atomically(Path(certificate_path(path)), gzip.compress(claims, compresslevel=6, mtime=0))
     _write_atomically(Path(path), body + hashlib.sha256(body).digest())
 
 
@@ -99,6 +106,7 @@ def _header(classifier: BeMiClassifier) -> dict[str, Any]:
             "low": scaling.low,
             "high": scaling.high,
         },
+        "training_digest": classifier.training_digest_,
         "networks": [
             {
                 "splitting": classifier.splitting_[key].astype(int).tolist(),
@@ -107,6 +115,22 @@ def _header(classifier: BeMiClassifier) -> dict[str, Any]:
             for key in classifier.networks_
         ],
     }
+
+
+def _certificate(classifier: BeMiClassifier) -> dict[str, Any]:
+    """All that the checker needs; see docs/certificates.md."""
+    return {
+        "format": FORMAT,
+        "rows": classifier.training_rows_.tolist(),
+        "labels": classifier.training_targets_.tolist(),
+        "networks": [[_stage_claim(r) for r in reports.values()] for reports in classifier.reports_.values()],
+    }
+
+
+def _stage_claim(report: StageResult) -> dict[str, Any]:
+    assert report.network is not None
+    weights = np.concatenate([w.reshape(-1) for w in report.network.weights]).tolist()
+    return _report(report) | {"weights": weights, "certificate": report.certificate}
 
 
 def _report(report: StageResult) -> dict[str, Any]:
@@ -125,6 +149,7 @@ def _classifier(header: dict[str, Any], payload: bytes) -> BeMiClassifier:
         raise ValueError("classes of an unknown kind")
     classifier.classes_ = np.array(header["classes"], dtype=dtype)
     classifier.n_features_in_ = int(header["features"])
+    classifier.training_digest_ = str(header["training_digest"])
     if header["feature_names"] is not None:
         classifier.feature_names_in_ = np.array(header["feature_names"], dtype=object)
     scaling = header["input_scaling"]

@@ -63,7 +63,7 @@ def train(
     problem: Problem,
     stages: Sequence[str] = STAGES,
     *,
-    engine: str = "monolithic",
+    engine: str = "decomposition",
     solver: str = "highs",
     time_limit: float | Sequence[float] | None = 10.0,
     limits: Limits | None = None,

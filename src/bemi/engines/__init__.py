@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-ENGINES = ("monolithic",)
+ENGINES = ("decomposition", "monolithic")
 
 
 def get(name: str) -> ModuleType:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bemi import solvers
-from bemi.engines.result import ClaimMismatch, Proof, StageResult
+from bemi.engines.result import INFEASIBLE, ClaimMismatch, Proof, StageResult
 from bemi.network import Integers, Network
 from bemi.problem import MAXIMISED, Problem
 from bemi.programs.program import Limits, Solution, Status
@@ -110,7 +110,7 @@ def _recompute(
 
 def _why_nothing(solution: Solution) -> str:
     if solution.status is Status.INFEASIBLE:
-        return "no network satisfies this stage on these rows"
+        return INFEASIBLE
     if solution.status is Status.ERROR:
         return solution.message
     return "found no network within its limit"

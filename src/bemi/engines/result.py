@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from bemi.network import Network
 
 Proof = Literal["certified", "solver", "none"]
+
+
+INFEASIBLE = "no network satisfies this stage on these rows"
+"""Message of a stage that is proved to have no solution."""
 
 
 class ClaimMismatch(RuntimeError):
@@ -40,6 +44,9 @@ class StageResult:
         Training rows that the stage saw.
     message
         What a person should know: why the stage could not run, or what stopped it.
+    certificate
+        What proves the bound to :mod:`bemi.certificate`, where ``proof`` is ``"certified"`` and more than the trivial
+        bound is claimed.
     """
 
     stage: str
@@ -51,6 +58,7 @@ class StageResult:
     links: int
     rows: int
     message: str = ""
+    certificate: dict[str, Any] | None = None
 
     @property
     def ran(self) -> bool:

@@ -1,0 +1,104 @@
+"""A whole classifier with its default settings on two cores: seconds, memory of the workers, test accuracy."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from joblib.externals.loky import get_reusable_executor
+
+from bemi import BeMiClassifier
+from bemi.report import evaluation, training_summary
+from benchmarks.common import Cell, Record, Settings, image_set, markdown, peak_megabytes, percent, sample, stage_record
+
+JOBS = 2
+TEST_IMAGES = 800
+PAPER = {Cell("mnist", (4, 4), 10): 70.12, Cell("mnist", (4, 4), 40): 81.66}
+"""Images that the paper classifies correctly, in %."""
+
+
+def measurements(settings: Settings) -> Iterator[Record]:
+    """One record per network and one per classifier, which alone has an ``accuracy``."""
+    for cell in filter(settings.wants, PAPER):
+        test_X, test_y = _first_images(cell.data)
+        for seed in settings.seeds:
+            X, y = sample(cell.data, cell.shots, seed)
+            head = {"cell": cell.name, "seed": seed, "engine": settings.engine, "seconds_limit": settings.seconds}
+            classifier = BeMiClassifier(engine=settings.engine, time_limit=settings.seconds, n_jobs=JOBS)
+            # Fresh workers: a peak must not be an earlier fit's.
+            get_reusable_executor().shutdown(wait=True)
+            began = time.perf_counter()
+            classifier.fit(X, y)
+            wall = time.perf_counter() - began
+            # Idle workers stay alive for a while after the fit, so their peaks can still be read.
+            memory = max(peak_megabytes(child) for child in _children())
+            for (a, b), reports in classifier.reports_.items():
+                stages = {stage: stage_record(report) for stage, report in reports.items()}
+                yield head | {"pair": f"{a}/{b}"} | stages
+            summary = training_summary(classifier)
+            result = evaluation(classifier, test_X, test_y)
+            yield head | {
+                "wall": wall,
+                "worker_peak_mb": memory,
+                "mean_gap": summary["stages"]["mm"]["mean_gap"],
+                "max_gap": summary["stages"]["mm"]["max_gap"],
+                "links": summary["mean_links"] / summary["total_links"],
+                "test_rows": result["rows"],
+                "paper_accuracy": result["paper_accuracy"],
+                "unclassified": result["unclassified"],
+                "accuracy": result["accuracy"],
+            }
+
+
+def report(records: Sequence[Record]) -> str:
+    paper = {cell.name: value for cell, value in PAPER.items()}
+    rows = [
+        (
+            r["cell"],
+            r["seed"],
+            f"{r['wall']:.1f}",
+            f"{r['worker_peak_mb']:.0f}",
+            percent(r["mean_gap"], 3),
+            percent(r["max_gap"], 3),
+            percent(r["links"], 1),
+            percent(r["paper_accuracy"]),
+            percent(r["unclassified"]),
+            paper[r["cell"]],
+            percent(r["accuracy"]),
+        )
+        for r in records
+        if "accuracy" in r
+    ]
+    headings = (
+        *("cell", "seed", "wall s", "peak RSS of a worker MB", "MM gap mean %", "max %", "links %"),
+        *("accuracy %, paper's rule", "unclassified %", "paper's accuracy %", "accuracy % with margin ties"),
+    )
+    note = (
+        f"Default settings but for engine and seconds as above, n_jobs={JOBS}; tested on the first {TEST_IMAGES} test "
+        "images of each class."
+    )
+    return f"{note}\n\n{markdown(headings, rows)}"
+
+
+def _first_images(name: str) -> tuple[np.ndarray, np.ndarray]:
+    known = image_set(name)
+    rows = np.concatenate([np.flatnonzero(known.test_y == c)[:TEST_IMAGES] for c in np.unique(known.test_y)])
+    return known.test_X[rows], known.test_y[rows]
+
+
+def _children() -> list[str]:
+    """Living processes that this one started."""
+    mine = str(os.getpid())
+    children = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            # The name in brackets may hold spaces; after it come the state and the parent.
+            state, parent = status.read_text().rpartition(")")[2].split()[:2]
+        except OSError:  # it ended meanwhile
+            continue
+        if parent == mine and state != "Z":
+            children.append(status.parent.name)
+    return children

@@ -1,0 +1,270 @@
+"""Checks what a trained ensemble claims, in exact integers, with the standard library alone.
+
+:func:`verify` shares no code with the engines that train.  It recomputes from the training rows and the weights of
+every stage how many outputs are confidently right, which rows that leaves for the later stages, all margins and all
+links, and it replays the proofs of the bounds.  See docs/certificates.md for what stands in the file and why that
+suffices.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import struct
+import time
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, pairwise
+from typing import Any
+
+from bemi.certificate.arithmetic import CertificateError, Matrix, Row, Rows, pre_activations, require, whole
+from bemi.certificate.links import links_bound
+from bemi.certificate.margins import MarginProof
+
+__all__ = ["CertificateError", "Verification", "certificate_path", "training_digest", "verify"]
+
+FORMAT = 1
+_LARGEST = 1 << 30
+_MODEL_PREFIX = struct.Struct("<4sHI")
+_WEIGHT_BYTES = (1, 2, 4, 8)
+
+
+@dataclass
+class Verification:
+    """What a certificate was found to prove.
+
+    Attributes
+    ----------
+    networks
+        How many networks were checked.
+    certified, claimed
+        By stage, how many bounds are proved by the certificate, and how many rest on a solver's word.
+    not_run
+        By stage, how many networks it could not run on.
+    bytes, seconds
+        Size of the certificate file, and the time that checking took.
+    """
+
+    networks: int = 0
+    certified: Counter[str] = field(default_factory=Counter)
+    claimed: Counter[str] = field(default_factory=Counter)
+    not_run: Counter[str] = field(default_factory=Counter)
+    bytes: int = 0
+    seconds: float = 0.0
+
+
+def certificate_path(model: str | os.PathLike) -> str:
+    """Where the certificate of a model file stands: beside it."""
+    return os.fspath(model) + ".cert"
+
+
+def verify(model: str | os.PathLike, certificate: str | os.PathLike | None = None) -> Verification:
+    """Check a model file against the certificate beside it.
+
+    Everything that the certificate claims is recomputed; :class:`CertificateError` says what does not hold.
+    """
+    began = time.perf_counter()
+    path = certificate_path(model) if certificate is None else os.fspath(certificate)
+    with open(model, "rb") as file:
+        content = file.read()
+    with open(path, "rb") as file:
+        packed = file.read()
+    result = Verification(bytes=len(packed))
+    claims = _read(packed, path)
+    try:
+        header, final = _model(content, os.fspath(model))
+        require(claims["format"] == FORMAT, f"{path} has certificate format {claims['format']!r}, not {FORMAT}")
+        _check(header, final, claims, result)
+    except (KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
+        raise CertificateError(f"the certificate is malformed: {type(error).__name__} {error}") from error
+    result.seconds = time.perf_counter() - began
+    return result
+
+
+def _read(packed: bytes, path: str) -> dict[str, Any]:
+    try:
+        unpacker = zlib.decompressobj(wbits=31)
+        text = unpacker.decompress(packed, _LARGEST)
+        require(not unpacker.unconsumed_tail, f"{path} is too large")
+        claims = json.loads(text)
+    except (zlib.error, gzip.BadGzipFile, ValueError, RecursionError) as error:
+        if isinstance(error, CertificateError):
+            raise
+        raise CertificateError(f"{path} is not a bemi certificate") from error
+    require(isinstance(claims, dict), f"{path} is not a bemi certificate")
+    return claims
+
+
+def _model(content: bytes, path: str) -> tuple[dict[str, Any], bytes]:
+    """Header and packed weights of a model file; see docs/model-file.md."""
+    require(len(content) > _MODEL_PREFIX.size + 32 and content.startswith(b"BEMI"), f"{path} is not a bemi model")
+    body, digest = content[:-32], content[-32:]
+    require(hashlib.sha256(body).digest() == digest, f"{path} is damaged: its digest does not match")
+    length = _MODEL_PREFIX.unpack_from(content)[2]
+    start = _MODEL_PREFIX.size
+    return json.loads(body[start : start + length]), body[start + length :]
+
+
+def training_digest(rows: Sequence[Sequence[int]], labels: Sequence[int]) -> str:
+    """SHA-256 over all training rows and then all class indices, each as a 64-bit little-endian integer."""
+    digest = hashlib.sha256()
+    for values in (*rows, labels):
+        digest.update(struct.pack(f"<{len(values)}q", *values))
+    return digest.hexdigest()
+
+
+def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result: Verification) -> None:
+    rows: list[Row] = [tuple(row) for row in claims["rows"]]
+    labels: list[int] = claims["labels"]
+    require(
+        training_digest(rows, labels) == header["training_digest"],
+        "the training rows or labels are not those that the model was trained on",
+    )
+    settings = header["settings"]
+    size, bound = settings["subset_size"], settings["weight_bound"]
+    outputs = max(1, (size - 1).bit_length())
+    layers = [header["features"], *settings["hidden_layers"], outputs]
+    subsets = list(combinations(range(len(header["classes"])), size))
+    require(len(claims["networks"]) == len(subsets) == len(header["networks"]), "there is not one entry per network")
+    final = _final_weights(packed, layers, bound, len(subsets))
+    for subset, entry, model_entry, weights in zip(subsets, claims["networks"], header["networks"], final, strict=True):
+        chosen = [k for k, label in enumerate(labels) if label in subset]
+        codes = [_code(subset.index(labels[k]), outputs) for k in chosen]
+        network = _Network(Rows([rows[k] for k in chosen], codes, layers, bound), result)
+        try:
+            last = network.check(entry, model_entry["reports"])
+            require(last == weights, "the model's weights are not those of the last stage")
+        except CertificateError as error:
+            raise CertificateError(f"network on classes {subset}: {error}") from error
+        result.networks += 1
+
+
+def _code(index: int, outputs: int) -> Row:
+    """Binary digits, most significant first, 0 -> +1, 1 -> -1."""
+    return tuple(1 - 2 * ((index >> bit) & 1) for bit in reversed(range(outputs)))
+
+
+def _final_weights(packed: bytes, layers: Sequence[int], bound: int, networks: int) -> list[list[Matrix]]:
+    width = next(n for n in _WEIGHT_BYTES if bound < 1 << (8 * n - 1))
+    count = sum(a * b for a, b in pairwise(layers))
+    require(len(packed) == networks * count * width, "the model's weights do not fit its layers")
+    values = [v[0] for v in struct.iter_unpack("<" + {1: "b", 2: "h", 4: "i", 8: "q"}[width], packed)]
+    result = []
+    for n in range(networks):
+        result.append(_matrices(values[n * count : (n + 1) * count], layers))
+    return result
+
+
+def _matrices(flat: Sequence[int], layers: Sequence[int]) -> list[Matrix]:
+    matrices, start = [], 0
+    for inputs, size in pairwise(layers):
+        matrices.append([list(flat[start + i * size : start + (i + 1) * size]) for i in range(inputs)])
+        start += inputs * size
+    return matrices
+
+
+class _Network:
+    """One network's stages, each checked against what the stages before it left."""
+
+    def __init__(self, rows: Rows, result: Verification) -> None:
+        self.all, self.seen, self.result = rows, rows, result
+        self.margins: list[list[int]] | None = None
+
+    def check(self, stages: Any, reports: Any) -> list[Matrix]:
+        """Check all stages; returns the weights after the last one."""
+        require(isinstance(stages, list) and stages, "there are no stages")
+        require([s["stage"] for s in stages] == [r["stage"] for r in reports], "stages are not those of the model")
+        weights: list[Matrix] | None = None
+        for stage, report in zip(stages, reports, strict=True):
+            try:
+                for name in ("objective", "bound", "rows", "links", "proof"):
+                    require(stage[name] == report[name], f"its {name} is not the model's")
+                weights = self._stage(stage, weights)
+            except CertificateError as error:
+                raise CertificateError(f"stage {stage['stage']}: {error}") from error
+        assert weights is not None
+        return weights
+
+    def _stage(self, claim: dict[str, Any], before: list[Matrix] | None) -> list[Matrix]:
+        layers, bound = self.all.layers, self.all.weight_bound
+        flat = claim["weights"]
+        require(isinstance(flat, list) and len(flat) == sum(a * b for a, b in pairwise(layers)), "weights do not fit")
+        weights = _matrices([whole(w, -bound, bound + 1, "weight") for w in flat], layers)
+        name = claim["stage"]
+        require(claim["rows"] == len(self.seen), f"it claims {claim['rows']} rows, but {len(self.seen)} are right")
+        require(claim["links"] == sum(w != 0 for w in flat), "its number of links is wrong")
+        if claim["objective"] is None:
+            require(before is None or weights == before, "it could not run, but changed the network")
+            self.result.not_run[name] += 1
+            return weights
+        check = {"sm": self._confident, "mm": self._margins, "mw": self._links}.get(name)
+        require(check is not None, f"unknown stage {name!r}")
+        assert check is not None
+        objective, proved = check(weights, claim)
+        require(claim["objective"] == objective, f"it claims {claim['objective']}, but its weights give {objective}")
+        if claim["proof"] == "certified":
+            require(proved is not None, "a bound is called certified, but nothing proves it")
+            assert proved is not None
+            weaker = claim["bound"] <= proved if name == "mw" else claim["bound"] >= proved
+            require(weaker, f"it claims the bound {claim['bound']}, but only {proved} is proved")
+            self.result.certified[name] += 1
+        else:
+            self.result.claimed[name] += 1
+        return weights
+
+    def _confident(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[int, int | None]:
+        """Confidently right outputs; the rows that have only such outputs are what later stages see."""
+        layers, bound = self.all.layers, self.all.weight_bound
+        threshold = 1 if len(layers) == 2 else -(-bound * (layers[-2] + 1) // 4)
+        right = []
+        for row, code in zip(self.all.rows, self.all.codes, strict=True):
+            sums = pre_activations(weights, row)[-1]
+            right.append([s * y >= threshold for s, y in zip(sums, code, strict=True)])
+        kept = [k for k, marks in enumerate(right) if all(marks)]
+        self.seen = Rows([self.all.rows[k] for k in kept], [self.all.codes[k] for k in kept], layers, bound)
+        return sum(map(sum, right)), len(right) * layers[-1]
+
+    def _reached(self, weights: list[Matrix]) -> list[list[int]]:
+        """Margin of every neuron over the rows seen: smallest absolute sum, or sum times code for outputs."""
+        sums = [pre_activations(weights, row) for row in self.seen.rows]
+        margins = [
+            [min(abs(s[layer][j]) for s in sums) for j in range(size)]
+            for layer, size in enumerate(self.all.layers[1:-1])
+        ]
+        codes = self.seen.codes
+        outputs = range(self.all.layers[-1])
+        margins.append([min(s[-1][j] * c[j] for s, c in zip(sums, codes, strict=True)) for j in outputs])
+        return margins
+
+    def _margins(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[int, int | None]:
+        self.margins = self._reached(weights)
+        require(all(m >= 1 for layer in self.margins for m in layer), "a margin is below 1")
+        objective = sum(map(sum, self.margins))
+        if claim["certificate"] is None:
+            layers, bound = self.all.layers, self.all.weight_bound
+            trivial = layers[1] * bound * min(self.seen.norms)
+            trivial += bound * sum(a * b for a, b in pairwise(layers[1:]))
+            return objective, trivial
+        # The proof speaks of distinct rows, in order of their values and then their codes.
+        pairs = sorted({(row, code) for row, code in zip(self.seen.rows, self.seen.codes, strict=True)})
+        distinct = Rows([p[0] for p in pairs], [p[1] for p in pairs], self.all.layers, self.all.weight_bound)
+        return objective, MarginProof(distinct, claim["certificate"]).bound()
+
+    def _links(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[int, int | None]:
+        links = sum(w != 0 for matrix in weights for line in matrix for w in line)
+        if self.margins is None:
+            for row, code in zip(self.seen.rows, self.seen.codes, strict=True):
+                outputs = tuple(1 if s >= 0 else -1 for s in pre_activations(weights, row)[-1])
+                require(outputs == code, "a row is classified wrong")
+            return links, 0
+        reached = self._reached(weights)
+        pairs = zip(reached, self.margins, strict=True)
+        kept = all(a >= b for have, need in pairs for a, b in zip(have, need, strict=True))
+        require(kept, "a margin is smaller than Max-Margin's")
+        if claim["certificate"] is None:
+            return links, 0
+        return links, links_bound(self.seen, self.margins, claim["certificate"])

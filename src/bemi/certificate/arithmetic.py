@@ -1,0 +1,83 @@
+"""Exact integers for the checker: what a network computes, and what multipliers prove."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+Row = tuple[int, ...]
+Matrix = list[list[int]]
+
+
+class CertificateError(ValueError):
+    """A certificate claims something that does not follow; the message says what."""
+
+
+def require(condition: object, message: str) -> None:
+    """Refuse a certificate unless the condition holds."""
+    if not condition:
+        raise CertificateError(message)
+
+
+def whole(value: Any, low: int, high: int, what: str) -> int:
+    """An integer in ``low..high - 1``; booleans and floats are not integers here."""
+    require(type(value) is int and low <= value < high, f"bad {what}: {value!r}")
+    return value
+
+
+def sparse(row: Row) -> list[tuple[int, int]]:
+    """The entries of a row that are not zero."""
+    return [(i, v) for i, v in enumerate(row) if v]
+
+
+def pre_activations(weights: Sequence[Matrix], row: Row) -> list[list[int]]:
+    """Sums entering each neuron of each layer; an activation is +1 where its sum is at least 0, else -1."""
+    sums = []
+    signal: Sequence[int] = row
+    for matrix in weights:
+        here = [0] * len(matrix[0])
+        for value, links in zip(signal, matrix, strict=True):
+            if value:
+                for j, w in enumerate(links):
+                    if w:
+                        here[j] += value * w
+        sums.append(here)
+        signal = [1 if s >= 0 else -1 for s in here]
+    return sums
+
+
+class Rows:
+    """Integer rows with codes, the layers of a network and its weight bound P."""
+
+    def __init__(self, rows: Sequence[Row], codes: Sequence[Row], layers: Sequence[int], weight_bound: int) -> None:
+        self.rows, self.codes = [tuple(r) for r in rows], [tuple(c) for c in codes]
+        self.layers, self.weight_bound = list(layers), weight_bound
+        self.sparse = [sparse(row) for row in self.rows]
+        self.norms = [sum(abs(v) for _, v in entries) for entries in self.sparse]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def combination(self, signs: Sequence[int], multipliers: Any) -> tuple[dict[int, int], int]:
+        """``sum_k lam_k s_k x^k`` and ``sum_k lam_k`` for ``[[row, lam], ...]``.
+
+        Every multiplier must be non-negative and on a row that has a sign; not all may be zero.
+        """
+        require(isinstance(multipliers, list) and multipliers, "multipliers are missing")
+        g: dict[int, int] = {}
+        total = 0
+        for entry in multipliers:
+            require(isinstance(entry, list) and len(entry) == 2, "a multiplier is not a pair")
+            k = whole(entry[0], 0, len(self), "row")
+            require(type(entry[1]) is int and entry[1] >= 0, "a multiplier is negative or no integer")
+            require(signs[k] in (1, -1), "a multiplier stands on a row without a sign")
+            total += entry[1]
+            for i, v in self.sparse[k]:
+                g[i] = g.get(i, 0) + entry[1] * signs[k] * v
+        require(total > 0, "all multipliers are zero")
+        return g, total
+
+    def margin_bound(self, signs: Sequence[int], multipliers: Any) -> int:
+        """No neuron with these signs has an integer margin above floor(P ||sum lam s x||_1 / sum lam)."""
+        g, total = self.combination(signs, multipliers)
+        return self.weight_bound * sum(abs(v) for v in g.values()) // total

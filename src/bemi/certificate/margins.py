@@ -1,0 +1,327 @@
+"""Replays the proof of a bound on Max-Margin.
+
+The proof's form is described in docs/certificates.md.  Nothing numerical is taken from it but multipliers, and any
+non-negative multipliers give a true bound; so a changed proof is either refused or still proves what it claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from bemi.certificate.arithmetic import CertificateError, Rows, require, whole
+
+
+def upper_bounds(layers: Sequence[int], weight_bound: int) -> list[list[int | None]]:
+    """table[h][d]: largest sum of margins above layer 1 if two rows are separated by h neurons and d outputs.
+
+    A neuron that separates them has a margin of at most P times its separating inputs, one that does not, of at most P
+    times the others; every hidden layer has to separate them somewhere.
+    """
+    widths = list(layers[1:])
+    last = len(widths) - 1
+    table: list[list[int | None]] = [[None] * (widths[-1] + 1) for _ in range(widths[0] + 1)]
+    for d in range(widths[-1] + 1):
+        best: dict[int, int] = {d: 0}
+        for layer in range(last, 0, -1):
+            counts = range(1 if layer > 1 else 0, widths[layer - 1] + 1)
+            best = {
+                h: max(
+                    weight_bound * (g * h + (widths[layer] - g) * (widths[layer - 1] - h)) + value
+                    for g, value in best.items()
+                )
+                for h in counts
+            }
+        for h, value in best.items():
+            if last > 0:
+                table[h][d] = value
+    return table
+
+
+class _Neuron:
+    """Signs (0: free), groups of rows that must be equal, and the bound on one neuron's margin."""
+
+    __slots__ = ("bound", "group", "signs")
+
+    def __init__(self, signs: list[int], group: list[int], bound: int) -> None:
+        self.signs, self.group, self.bound = signs, group, bound
+
+    def copy(self) -> _Neuron:
+        return _Neuron(list(self.signs), list(self.group), self.bound)
+
+    def assign(self, row: int, sign: int) -> bool:
+        """Give the row's group a sign; False if it has the other one already."""
+        if self.signs[row] == -sign:
+            return False
+        mine = self.group[row]
+        self.signs = [sign if g == mine else s for s, g in zip(self.signs, self.group, strict=True)]
+        return True
+
+    def equate(self, a: int, b: int) -> bool:
+        """Make the groups of a and b one; False if they have different signs already."""
+        if self.group[a] == self.group[b]:
+            return True
+        sign_a, sign_b = self.signs[a], self.signs[b]
+        if sign_a * sign_b < 0:
+            return False
+        self.group = _joined(self.group, a, b)
+        return self.assign(a, sign_a or sign_b) if sign_a or sign_b else True
+
+    def separates(self, a: int, b: int) -> bool:
+        return self.signs[a] * self.signs[b] < 0
+
+    def can_separate(self, a: int, b: int) -> bool:
+        return self.group[a] != self.group[b] and self.signs[a] * self.signs[b] == 0
+
+    def orientations(self, a: int, b: int) -> list[int]:
+        """Signs that a may get if the neuron is to separate a and b; a neuron without signs may be flipped."""
+        if not self.can_separate(a, b):
+            return []
+        if self.signs[a] or self.signs[b]:
+            return [self.signs[a] or -self.signs[b]]
+        return [1, -1] if any(self.signs) else [1]
+
+
+def _joined(group: list[int], a: int, b: int) -> list[int]:
+    low, high = sorted((group[a], group[b]))
+    return [low if g == high else g for g in group]
+
+
+class _State:
+    """All neurons at a node of the proof; dead once they contradict each other."""
+
+    def __init__(self, neurons: list[_Neuron], components: list[list[int]], upper: int) -> None:
+        self.neurons, self.components, self.upper = neurons, components, upper
+        self.dead = False
+
+    def copy(self) -> _State:
+        return _State([n.copy() for n in self.neurons], list(self.components), self.upper)
+
+
+def largest_leaf(rows: Rows, signs: list[int], group: Sequence[int], tree: Any) -> int:
+    """Largest margin bound over the leaves of a tree over one neuron's signs; children must cover their parent."""
+    worst = 0
+    stack = [(signs, tree)]
+    while stack:
+        signs, tree = stack.pop()
+        require(isinstance(tree, list) and len(tree) > 1, "a tree is malformed")
+        if tree[0] == "L":
+            require(len(tree) == 2, "a leaf is malformed")
+            worst = max(worst, rows.margin_bound(signs, tree[1]))
+            continue
+        require(tree[0] == "T" and len(tree) == 4, "a branch is missing")
+        k = whole(tree[1], 0, len(rows), "row")
+        require(signs[k] == 0, "a branch stands on a row that has a sign")
+        for sign, child in ((1, tree[2]), (-1, tree[3])):
+            mine = group[k]
+            stack.append(([sign if g == mine else s for s, g in zip(signs, group, strict=True)], child))
+    return worst
+
+
+class MarginProof:
+    """Replays one proof; :meth:`bound` is what it really establishes."""
+
+    def __init__(self, rows: Rows, proof: dict[str, Any]) -> None:
+        require(isinstance(proof, dict), "the proof is malformed")
+        self.rows, self.proof = rows, proof
+        self.neurons = rows.layers[1]
+        value: Any = proof.get("value")
+        require(type(value) is int and value >= 0, "the proof's value is no natural number")
+        self.value: int = value
+        self.tiers = [0] * self.neurons
+        self.upper = upper_bounds(rows.layers, rows.weight_bound)
+
+    def bound(self) -> int:
+        """No network that classifies all rows right with every margin at least 1 has a larger sum of margins."""
+        result = self.value
+        stack: list[tuple[_State, Any]] = [(self._begin(), self.proof.get("tree"))]
+        while stack:
+            state, node = stack.pop()
+            require(isinstance(node, list) and node, "a node is missing")
+            for step in node[:-1]:
+                require(isinstance(step, list) and step, "a step is malformed")
+                self._step(state, step)
+                if state.dead:
+                    break
+            if state.dead or any(n.bound < 1 for n in state.neurons) or self._total(state) <= self.value:
+                continue
+            end = node[-1]
+            require(isinstance(end, list) and end, "the end of a node is malformed")
+            if end[0] == "O":
+                result = max(result, self._total(state))
+            elif end[0] in ("S", "T"):
+                require(len(end) == 4 and isinstance(end[3], list), "a branching is malformed")
+                children = self._separations(state, *end[1:3]) if end[0] == "S" else self._signs(state, *end[1:3])
+                require(len(children) == len(end[3]), "a branch is missing: the children do not cover their node")
+                stack.extend((c, child) for c, child in zip(children, end[3], strict=True) if not c.dead)
+            else:
+                raise CertificateError("a node is called closed, but its bound is above the value")
+        return result
+
+    def _begin(self) -> _State:
+        rows = self.rows
+        own = list(range(len(rows)))
+        if len(rows.layers) == 2:
+            # No hidden layer: the signs are the codes, and there is nothing above.
+            largest = rows.weight_bound * max(rows.norms)
+            neurons = [_Neuron([c[j] for c in rows.codes], own, largest) for j in range(self.neurons)]
+            return _State(neurons, [own], 0)
+        tiers: Any = self.proof.get("tiers")
+        require(isinstance(tiers, list) and len(tiers) == self.neurons, "tiers do not fit the first layer")
+        self.tiers = [whole(t, 0, self.neurons + 1, "tier") for t in tiers]
+        require(self.tiers == sorted(self.tiers), "tiers are not in order")
+        cap: Any = self.proof.get("cap")
+        require(isinstance(cap, list) and len(cap) == 3, "the cap is malformed")
+        first = whole(cap[1], 0, len(rows), "row")
+        signs = [0] * len(rows)
+        signs[first] = 1  # a neuron may be flipped
+        require(type(cap[0]) is int, "the cap is malformed")
+        require(largest_leaf(rows, signs, own, cap[2]) <= cap[0], "the cap does not follow")
+        if len(set(rows.codes)) == 1:
+            upper = rows.weight_bound * sum(a * b for a, b in pairwise(rows.layers[1:]))
+        else:
+            upper = max(v for line in self.upper[1:] for v in line if v is not None)
+        neurons = [_Neuron([0] * len(rows), list(own), cap[0]) for _ in range(self.neurons)]
+        return _State(neurons, [list(own) for _ in range(max(self.tiers) + 1)], upper)
+
+    def _total(self, state: _State) -> int:
+        """Margins in a higher tier are at least as large as in a lower one, so its bounds hold below too."""
+        total = state.upper
+        for j, neuron in enumerate(state.neurons):
+            above = [n.bound for i, n in enumerate(state.neurons) if self.tiers[i] > self.tiers[j]]
+            total += min([neuron.bound, *above])
+        return total
+
+    def _need(self, state: _State, j: int) -> int:
+        """Least margin of neuron j in a network above the value."""
+        goal = self.value + 1 - state.upper
+        others = sum(n.bound for i, n in enumerate(state.neurons) if self.tiers[i] >= self.tiers[j] and i != j)
+        lower = [n.bound for i, n in enumerate(state.neurons) if self.tiers[i] < self.tiers[j]]
+        # The left side of  m + sum min(bound, m) + others >= goal  grows with m: bisection.
+        low, high = min(goal - others - sum(lower), goal - others, 0), max(goal - others, 0)
+        while low < high:
+            m = (low + high) // 2
+            if m + sum(min(b, m) for b in lower) + others >= goal:
+                high = m
+            else:
+                low = m + 1
+        return low
+
+    def _different(self, a: Any, b: Any) -> tuple[int, int]:
+        a, b = (whole(k, 0, len(self.rows), "row") for k in (a, b))
+        require(self.rows.codes[a] != self.rows.codes[b], "a pair of rows has equal codes")
+        return a, b
+
+    def _classes(self, state: _State) -> list[list[int]]:
+        """Identical neurons of one tier: they may change places."""
+        classes: dict[Any, list[int]] = {}
+        for j, neuron in enumerate(state.neurons):
+            classes.setdefault((self.tiers[j], tuple(neuron.signs), tuple(neuron.group)), []).append(j)
+        return list(classes.values())
+
+    def _step(self, state: _State, step: list[Any]) -> None:
+        kinds: dict[Any, tuple[Callable[..., None], int]] = {
+            "B": (self._bound, 3),
+            "X": (self._exclude, 5),
+            "D": (self._forced, 3),
+            "M": (self._merge, 5),
+            "G": (self._bound_upper, 3),
+        }
+        require(step[0] in kinds, f"unknown step {step[0]!r}")
+        apply, length = kinds[step[0]]
+        require(len(step) == length, "a step is malformed")
+        apply(state, *step[1:])
+
+    def _bound(self, state: _State, j: Any, multipliers: Any) -> None:
+        neuron = state.neurons[whole(j, 0, self.neurons, "neuron")]
+        neuron.bound = min(neuron.bound, self.rows.margin_bound(neuron.signs, multipliers))
+
+    def _exclude(self, state: _State, j: Any, row: Any, sign: Any, multipliers: Any) -> None:
+        j, row = whole(j, 0, self.neurons, "neuron"), whole(row, 0, len(self.rows), "row")
+        require(type(sign) is int and sign in (1, -1), "a sign is neither 1 nor -1")
+        neuron = state.neurons[j]
+        require(neuron.signs[row] == 0, "a sign is excluded on a row that has one")
+        require(any(neuron.signs), "a sign is excluded in a neuron that may be flipped")
+        trial = neuron.copy()
+        trial.assign(row, sign)
+        bound = self.rows.margin_bound(trial.signs, multipliers)
+        require(bound < self._need(state, j), "an excluded sign is possible")
+        neuron.assign(row, -sign)
+
+    def _forced(self, state: _State, a: Any, b: Any) -> None:
+        a, b = self._different(a, b)
+        require(not any(n.separates(a, b) for n in state.neurons), "a pair is separated already")
+        options = [
+            (members[0], sign)
+            for members in self._classes(state)
+            for sign in state.neurons[members[0]].orientations(a, b)
+        ]
+        require(len(options) <= 1, "a separation is not forced")
+        if not options:
+            state.dead = True
+            return
+        j, sign = options[0]
+        state.dead = not (state.neurons[j].assign(a, sign) and state.neurons[j].assign(b, -sign))
+
+    def _merge(self, state: _State, tier: Any, a: Any, b: Any, tree: Any) -> None:
+        tier = whole(tier, 0, max(self.tiers) + 1, "tier")
+        a, b = (whole(k, 0, len(self.rows), "row") for k in (a, b))
+        group = state.components[tier]
+        require(group[a] != group[b], "a merge joins what is one already")
+        signs = [1 if g == group[a] else -1 if g == group[b] else 0 for g in group]
+        concerned = [j for j in range(self.neurons) if self.tiers[j] >= tier]
+        need = min(self._need(state, j) for j in concerned)
+        require(largest_leaf(self.rows, signs, group, tree) < need, "a merge does not follow")
+        for t in range(tier, len(state.components)):
+            if state.components[t][a] != state.components[t][b]:
+                state.components[t] = _joined(state.components[t], a, b)
+        for j in concerned:
+            if not state.neurons[j].equate(a, b):
+                state.dead = True
+
+    def _bound_upper(self, state: _State, a: Any, b: Any) -> None:
+        a, b = self._different(a, b)
+        low = sum(n.separates(a, b) for n in state.neurons)
+        high = low + sum(n.can_separate(a, b) for n in state.neurons)
+        if high == 0:
+            state.dead = True
+            return
+        d = sum(p != q for p, q in zip(self.rows.codes[a], self.rows.codes[b], strict=True))
+        values = [self.upper[h][d] for h in range(max(low, 1), high + 1)]
+        state.upper = min(state.upper, max(v for v in values if v is not None))
+
+    def _separations(self, state: _State, a: Any, b: Any) -> list[_State]:
+        """States of all children of "which class of neurons is the first to separate a and b"."""
+        a, b = self._different(a, b)
+        children: list[_State] = []
+        earlier: list[int] = []
+
+        def child() -> _State:
+            new = state.copy()
+            new.dead = not all([new.neurons[i].equate(a, b) for i in earlier])
+            children.append(new)
+            return new
+
+        for members in self._classes(state):
+            turns = state.neurons[members[0]].orientations(a, b)
+            for sign in turns:
+                new = child()
+                neuron = new.neurons[members[0]]
+                new.dead = not (neuron.assign(a, sign) and neuron.assign(b, -sign)) or new.dead
+            if turns:
+                earlier += members
+        if any(n.separates(a, b) for n in state.neurons):
+            child()
+        return children
+
+    def _signs(self, state: _State, j: Any, row: Any) -> list[_State]:
+        """States of both signs of a row in a neuron; one is enough in a neuron that may be flipped."""
+        j, row = whole(j, 0, self.neurons, "neuron"), whole(row, 0, len(self.rows), "row")
+        require(state.neurons[j].signs[row] == 0, "a branching stands on a row that has a sign")
+        children = []
+        for sign in (1, -1) if any(state.neurons[j].signs) else (1,):
+            child = state.copy()
+            child.neurons[j].assign(row, sign)
+            children.append(child)
+        return children

@@ -1,0 +1,89 @@
+"""What the search over dichotomies knows of a problem and never changes, and the limits it works under."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+import numpy as np
+
+from bemi.engines.decomposition.neuron import NeuronLP, Signs
+from bemi.engines.decomposition.upper import upper_bounds
+from bemi.network import Integers
+from bemi.problem import Problem
+
+
+class OutOfBudget(Exception):
+    """The node or time limit is reached."""
+
+
+class Budget:
+    """Counts nodes and watches the clock; a run that a clock does not end is the same every time."""
+
+    def __init__(self, nodes: int | None = None, seconds: float | None = None) -> None:
+        self.used = 0
+        self.nodes = nodes
+        self.deadline = None if seconds is None else time.perf_counter() + seconds
+
+    @property
+    def late(self) -> bool:
+        return self.deadline is not None and time.perf_counter() > self.deadline
+
+    def spend(self) -> None:
+        """One node; raises :class:`OutOfBudget` where there is none left."""
+        self.used += 1
+        if (self.nodes is not None and self.used > self.nodes) or self.late:
+            raise OutOfBudget
+
+
+class Instance:
+    """Rows, codes, pairs of rows with different codes, distances, and the bound on the upper layers.
+
+    Attributes
+    ----------
+    code_of, n_codes
+        Number of each row's code, and how many codes there are.
+    one, other, apart
+        All pairs of rows with different codes, and in how many outputs the codes of each pair differ.
+    distance
+        L1 distances between rows; a neuron that separates two rows has at most half of P times theirs as its margin.
+    upper
+        ``upper[h, d]``: see :func:`bemi.engines.decomposition.upper.upper_bounds`.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.lp = NeuronLP(problem.data, problem.weight_bound)
+        self.rows = len(problem.data)
+        self.neurons = problem.layers[1]
+        self.weight_bound = problem.weight_bound
+        _, code_of = np.unique(problem.codes, axis=0, return_inverse=True)
+        self.code_of = code_of.reshape(-1)
+        self.n_codes = int(self.code_of.max()) + 1
+        one, other = np.triu_indices(self.rows, 1)
+        different = self.code_of[one] != self.code_of[other]
+        self.one, self.other = one[different], other[different]
+        self.apart = (problem.codes[self.one] != problem.codes[self.other]).sum(axis=1)
+        self.distance = np.stack([np.abs(problem.data - row).sum(axis=1) for row in problem.data])
+        self.upper = upper_bounds(problem.layers, problem.weight_bound)
+
+    def margin(self, signs: Signs) -> int:
+        """Largest integer margin that the linear program allows a neuron with these signs."""
+        return self.lp.solve(np.ascontiguousarray(signs)).bound
+
+    def upper_everywhere(self) -> int:
+        """Bound on the upper layers whatever the first layer does."""
+        if self.n_codes == 1:
+            return self.weight_bound * sum(a * b for a, b in pairwise(self.problem.layers[1:]))
+        return int(min(self.upper[1:, d].max() for d in np.unique(self.apart)))
+
+    def separations(self, signs: Signs) -> Integers:
+        """How many neurons (columns of ``signs``) separate each pair of rows with different codes."""
+        return (signs[self.one] != signs[self.other]).sum(axis=1)
+
+    def upper_of(self, signs: Signs) -> int | None:
+        """Bound on the upper layers for complete first-layer signs; None where a pair is not separated."""
+        if self.n_codes == 1:
+            return self.upper_everywhere()
+        count = self.separations(signs)
+        return None if (count == 0).any() else int(self.upper[count, self.apart].min())

@@ -1,0 +1,272 @@
+"""Certificates: real ones are accepted, and no changed one gets a false claim through."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+import bemi
+from bemi import BeMiClassifier, save, verify
+from bemi.certificate import CertificateError, certificate_path
+from bemi.cli import main
+from bemi.network import Network
+from bemi.voting import class_codes, class_subsets
+
+SETTINGS = {
+    "images": {"hidden_layers": (4, 4)},
+    "no hidden layer": {"hidden_layers": ()},
+    "two bits": {"hidden_layers": (4,), "subset_size": 3},
+    "larger weights": {"hidden_layers": (3,), "weight_bound": 3},
+    "without margins": {"hidden_layers": (2,), "stages": ("sm", "mw")},
+}
+
+
+def few_digits():
+    X, y = load_digits(n_class=3, return_X_y=True)
+    chosen = np.concatenate([np.flatnonzero(y == c)[:6] for c in range(3)])
+    return X[chosen], y[chosen]
+
+
+@pytest.fixture(scope="module", params=list(SETTINGS))
+def model(request, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("certificate") / "model.bemi"
+    settings = {"node_limit": 200, "time_limit": None} | SETTINGS[request.param]
+    save(BeMiClassifier(**settings).fit(*few_digits()), path)
+    return path
+
+
+def claims_of(model: Path) -> dict:
+    return json.loads(gzip.decompress(Path(certificate_path(model)).read_bytes()))
+
+
+def refused(model: Path, claims: dict, tmp_path: Path) -> str | None:
+    """Why a certificate is refused, or None if it is accepted."""
+    path = tmp_path / "changed.cert"
+    path.write_bytes(gzip.compress(json.dumps(claims).encode(), compresslevel=1))
+    try:
+        verify(model, path)
+    except CertificateError as error:
+        return str(error)
+    return None
+
+
+def test_real_certificates_are_accepted(model):
+    checked = verify(model)
+    assert checked.networks == len(bemi.load(model).networks_)
+    assert sum(checked.certified.values()) > 0
+    assert checked.bytes == Path(certificate_path(model)).stat().st_size
+
+
+def test_the_command_line_verifies(model, capsys):
+    assert main(["verify", str(model), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["networks"] == verify(model).networks
+
+
+def test_the_command_line_says_why_not(model, tmp_path, capsys):
+    copied = tmp_path / "model.bemi"
+    copied.write_bytes(model.read_bytes())
+    claims = claims_of(model)
+    claims["labels"][0] = 1 - min(1, claims["labels"][0])
+    Path(certificate_path(copied)).write_bytes(gzip.compress(json.dumps(claims).encode()))
+    assert main(["verify", str(copied)]) == 1
+    assert "training rows or labels" in capsys.readouterr().err
+
+
+def test_checking_needs_the_standard_library_alone(model):
+    script = (
+        "import sys\n"
+        "for name in ('numpy', 'scipy', 'sklearn', 'highspy', 'numba', 'rich', 'pandas'): sys.modules[name] = None\n"
+        f"import bemi; print(bemi.verify({str(model)!r}).networks)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == verify(model).networks
+
+
+def stages_of(claims: dict, name: str):
+    return [s for network in claims["networks"] for s in network if s["stage"] == name and s["objective"] is not None]
+
+
+def every_list(node, found=None) -> list:
+    """All lists inside a proof, so that one can be changed."""
+    found = [] if found is None else found
+    if isinstance(node, list):
+        found.append(node)
+    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        every_list(child, found)
+    return found
+
+
+def test_swapped_labels_rows_and_counts_are_refused(model, tmp_path):
+    for change in (
+        lambda c: c["labels"].__setitem__(slice(None), c["labels"][::-1]),
+        lambda c: c["rows"][0].__setitem__(20, c["rows"][0][20] + 1),
+        lambda c: c["rows"].pop(),
+        lambda c: c["networks"].pop(),
+        lambda c: c["networks"][0].pop(),
+    ):
+        claims = claims_of(model)
+        change(claims)
+        assert refused(model, claims, tmp_path)
+
+
+def test_a_changed_t_hat_is_refused(model, tmp_path):
+    claims = claims_of(model)
+    sm = stages_of(claims, "sm")[0]
+    sm["weights"] = [0] * len(sm["weights"])
+    sm["links"] = 0
+    assert refused(model, claims, tmp_path)
+    claims = claims_of(model)
+    later = claims["networks"][0][1]
+    later["rows"] -= 1
+    assert "rows" in refused(model, claims, tmp_path)
+
+
+@pytest.mark.parametrize("field", ["objective", "bound", "links"])
+@pytest.mark.parametrize("step", [-1, 1])
+def test_changed_numbers_are_refused(model, tmp_path, field, step):
+    for number in range(len(claims_of(model)["networks"][0])):
+        claims = claims_of(model)
+        claims["networks"][0][number][field] += step
+        assert refused(model, claims, tmp_path)
+
+
+def tightened(claims: dict, stage: str, by: int) -> list[dict]:
+    """Certificates whose bound is better than what is proved, in both places that state it."""
+    changed = []
+    for number, network in enumerate(claims["networks"]):
+        for position, claim in enumerate(network):
+            if claim["stage"] == stage and claim["objective"] is not None and claim["proof"] == "certified":
+                new = copy.deepcopy(claims)
+                new["networks"][number][position]["bound"] += by
+                changed.append(new)
+    return changed
+
+
+def repaired_header(model: Path, claims: dict, tmp_path: Path) -> Path:
+    """The model with its reports made equal to what the certificate says, so that only the proof can object."""
+    import hashlib
+    import struct
+
+    content = model.read_bytes()
+    length = struct.unpack_from("<4sHI", content)[2]
+    header = json.loads(content[10 : 10 + length])
+    for entry, network in zip(header["networks"], claims["networks"], strict=True):
+        for report, claim in zip(entry["reports"], network, strict=True):
+            for name in ("objective", "bound", "rows", "links"):
+                report[name] = claim[name]
+    packed = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
+    body = content[:6] + struct.pack("<I", len(packed)) + packed + content[10 + length : -32]
+    path = tmp_path / "repaired.bemi"
+    path.write_bytes(body + hashlib.sha256(body).digest())
+    return path
+
+
+@pytest.mark.parametrize(("stage", "by"), [("sm", -1), ("mm", -1), ("mw", 1)])
+def test_too_good_a_bound_is_refused_even_if_the_model_says_the_same(model, tmp_path, stage, by):
+    for claims in tightened(claims_of(model), stage, by):
+        reason = refused(repaired_header(model, claims, tmp_path), claims, tmp_path)
+        # A proof may be stronger than what was claimed from it, but never beyond the best network there is.
+        if reason is None:
+            changed = [c for n in claims["networks"] for c in n if c["stage"] == stage and c["objective"] is not None]
+            assert all((c["objective"] - c["bound"]) * by >= 0 for c in changed)
+
+
+def test_negative_multipliers_missing_branches_and_false_merges_are_refused(model, tmp_path):
+    kinds = dict.fromkeys(("negative", "branch", "merge"), 0)
+    for name in ("mm", "mw"):
+        original = claims_of(model)
+        for number, stage in enumerate(stages_of(original, name)):
+            if stage["certificate"] is None:
+                continue
+            for position, part in enumerate(every_list(stage["certificate"])):
+                change = None
+                if len(part) == 2 and all(type(v) is int for v in part):
+                    kind, change = "negative", lambda p: p.__setitem__(1, -p[1] - 1)
+                elif part and part[0] == "T" and len(part) == 4 and isinstance(part[3], list):
+                    kind, change = "branch", lambda p: p.pop()
+                elif part and part[0] == "S":
+                    kind, change = "branch", lambda p: p[3].pop()
+                elif part and part[0] == "M":
+                    kind, change = "merge", lambda p: p.__setitem__(-1, ["L", [[p[-3], 1]]])
+                if change is None or kinds[kind] >= 12:
+                    continue
+                kinds[kind] += 1
+                claims = copy.deepcopy(original)
+                change(every_list(stages_of(claims, name)[number]["certificate"])[position])
+                reason = refused(model, claims, tmp_path)
+                assert reason, f"{kind} change of {part[:3]} was accepted"
+    if "mm" in SETTINGS:  # pragma: no cover
+        assert sum(kinds.values()) > 0
+
+
+def test_random_mutations_are_refused_or_harmless(model, tmp_path):
+    """Whatever is changed inside a proof, an accepted certificate still claims only what is true."""
+    random_ = random.Random(0)
+    fitted = bemi.load(model)
+    original = claims_of(model)
+    truth = brute_facts(fitted, original)
+    accepted = 0
+    for _ in range(150):
+        claims = copy.deepcopy(original)
+        proofs = [s["certificate"] for n in claims["networks"] for s in n if s.get("certificate")]
+        if not proofs:
+            return
+        part = random_.choice(every_list(random_.choice(proofs)))
+        if not part:
+            continue
+        position = random_.randrange(len(part))
+        kind = random_.randrange(4)
+        if kind == 0 and type(part[position]) is int:
+            part[position] += random_.choice((-3, -1, 1, 5, 1000))
+        elif kind == 1:
+            part.pop(position)
+        elif kind == 2:
+            part.append(copy.deepcopy(part[position]))
+        else:
+            part[position] = random_.choice((None, 0, [], "L", ["C"], ["O"]))
+        if refused(model, claims, tmp_path) is None:
+            accepted += 1
+            assert brute_facts(fitted, claims) == truth
+    assert accepted < 150
+
+
+def brute_facts(fitted: BeMiClassifier, claims: dict) -> list:
+    """Everything a certificate claims about its networks, recomputed with the package's own arithmetic."""
+    rows, labels = np.array(claims["rows"]), np.array(claims["labels"])
+    facts = []
+    size = fitted.subset_size
+    for subset, network in zip(class_subsets(len(fitted.classes_), size), claims["networks"], strict=True):
+        chosen = np.isin(labels, subset)
+        codes = class_codes(size)[np.searchsorted(subset, labels[chosen])]
+        for stage in network:
+            shapes = [w.shape for w in next(iter(fitted.networks_.values())).weights]
+            cuts = np.cumsum([a * b for a, b in shapes])[:-1]
+            parts = np.split(np.array(stage["weights"]), cuts)
+            net = Network(tuple(p.reshape(s) for p, s in zip(parts, shapes, strict=True)), fitted.weight_bound)
+            outputs = net.confident(rows[chosen], codes)
+            facts.append((stage["stage"], stage["objective"], stage["bound"], net.links, int(outputs.sum())))
+    return facts
+
+
+def test_files_that_are_no_certificates(model, tmp_path):
+    path = tmp_path / "x.cert"
+    for content in (b"", b"hello", gzip.compress(b"[]"), gzip.compress(b"{}"), gzip.compress(b'{"format": 9}')):
+        path.write_bytes(content)
+        with pytest.raises(CertificateError):
+            verify(model, path)
+
+
+def test_same_seed_and_node_limit_give_the_same_bytes(tmp_path):
+    for name in ("a", "b"):
+        save(BeMiClassifier(node_limit=100, time_limit=None, random_state=3).fit(*few_digits()), tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert Path(certificate_path(tmp_path / "a")).read_bytes() == Path(certificate_path(tmp_path / "b")).read_bytes()
