@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from joblib.externals.loky import get_reusable_executor
 
-from bemi import BeMiClassifier
+from bemi import BeMiClassifier, save, verify
 from bemi.report import evaluation, training_summary
 from benchmarks.common import Cell, Record, Settings, image_set, markdown, peak_megabytes, percent, sample, stage_record
 
@@ -40,6 +41,10 @@ def measurements(settings: Settings) -> Iterator[Record]:
                 yield head | {"pair": f"{a}/{b}"} | stages
             summary = training_summary(classifier)
             result = evaluation(classifier, test_X, test_y)
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "model.bemi"
+                save(classifier, path)
+                checked = verify(path)
             yield head | {
                 "wall": wall,
                 "worker_peak_mb": memory,
@@ -50,6 +55,9 @@ def measurements(settings: Settings) -> Iterator[Record]:
                 "paper_accuracy": result["paper_accuracy"],
                 "unclassified": result["unclassified"],
                 "accuracy": result["accuracy"],
+                "certificate_bytes": checked.bytes,
+                "verified_seconds": checked.seconds,
+                "certified": dict(checked.certified),
             }
 
 
@@ -68,6 +76,8 @@ def report(records: Sequence[Record]) -> str:
             percent(r["unclassified"]),
             paper[r["cell"]],
             percent(r["accuracy"]),
+            f"{r['certificate_bytes'] / 1000:.0f}",
+            f"{r['verified_seconds']:.1f}",
         )
         for r in records
         if "accuracy" in r
@@ -75,6 +85,7 @@ def report(records: Sequence[Record]) -> str:
     headings = (
         *("cell", "seed", "wall s", "peak RSS of a worker MB", "MM gap mean %", "max %", "links %"),
         *("accuracy %, paper's rule", "unclassified %", "paper's accuracy %", "accuracy % with margin ties"),
+        *("certificate kB", "verified in s"),
     )
     note = (
         f"Default settings but for engine and seconds as above, n_jobs={JOBS}; tested on the first {TEST_IMAGES} test "
