@@ -137,7 +137,7 @@ def test_one_time_limit_is_shared_out():
     assert share_time(None, ("sm",)) == [None]
 
 
-@pytest.mark.parametrize("limit", [0, -1, "fast", True, (1, 0, 1), (1, 1), float("nan")])
+@pytest.mark.parametrize("limit", [0, -1, "fast", True, (1, 0, 1), (1, 1), float("nan"), float("inf")])
 def test_bad_time_limits_are_refused(limit):
     with pytest.raises(ValueError, match="time_limit"):
         share_time(limit, ("sm", "mm", "mw"))

@@ -61,10 +61,14 @@ def save(classifier: BeMiClassifier, path: str | os.PathLike) -> None:
     dtype = _weight_dtype(classifier.weight_bound)
     payload = b"".join(w.astype(dtype).tobytes() for n in classifier.networks_.values() for w in n.weights)
     body = _PREFIX.pack(MAGIC, SCHEMA, len(header)) + header + payload
+    files = {Path(path): body + hashlib.sha256(body).digest()}
+    beside = Path(certificate_path(path))
     if hasattr(classifier, "training_rows_"):
         claims = json.dumps(_certificate(classifier), separators=(",", ":")).encode()
-        _write_atomically(Path(certificate_path(path)), gzip.compress(claims, compresslevel=6, mtime=0))
-    _write_atomically(Path(path), body + hashlib.sha256(body).digest())
+        files[beside] = gzip.compress(claims, compresslevel=6, mtime=0)
+    _write_atomically(files)
+    if beside not in files:
+        beside.unlink(missing_ok=True)  # an older model's
 
 
 def load(path: str | os.PathLike) -> BeMiClassifier:
@@ -196,18 +200,24 @@ def _weight_dtype(weight_bound: int) -> np.dtype:
     return np.dtype("<i8")
 
 
-def _write_atomically(path: Path, content: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+def _write_atomically(files: dict[Path, bytes]) -> None:
+    """Write all files in full before any of them takes its place."""
+    written: dict[Path, str] = {}
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes private files; a model gets the permissions that open() would give it.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, path)
+        for path, content in files.items():
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+            written[path] = temporary
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            # mkstemp makes private files; a model gets the permissions that open() would give it.
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(temporary, 0o666 & ~mask)
+        for path, temporary in written.items():
+            os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        for temporary in written.values():
+            Path(temporary).unlink(missing_ok=True)
         raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -49,7 +50,7 @@ def share_time(time_limit: Any, stages: Sequence[str]) -> list[float | None]:
         return [None] * len(stages)
     many = isinstance(time_limit, (tuple, list, np.ndarray))
     given = list(time_limit) if many else [time_limit]
-    if any(isinstance(s, bool) or not isinstance(s, (int, float, np.number)) or not s > 0 for s in given):
+    if any(isinstance(s, bool) or not isinstance(s, (int, float, np.number)) or not 0 < s < math.inf for s in given):
         raise ValueError(f"time_limit must be positive seconds, one number or one per stage, got {time_limit!r}")
     if many:
         if len(given) != len(stages):

@@ -27,10 +27,11 @@ from bemi.certificate.margins import MarginProof
 
 __all__ = ["CertificateError", "Verification", "certificate_path", "training_digest", "verify"]
 
-FORMAT = 1
+FORMAT = MODEL_FORMAT = 1
 _LARGEST = 1 << 30
 _MODEL_PREFIX = struct.Struct("<4sHI")
 _WEIGHT_BYTES = (1, 2, 4, 8)
+_STAGES = ("sm", "mm", "mw")
 
 
 @dataclass
@@ -79,7 +80,9 @@ def verify(model: str | os.PathLike, certificate: str | os.PathLike | None = Non
         header, final = _model(content, os.fspath(model))
         require(claims["format"] == FORMAT, f"{path} has certificate format {claims['format']!r}, not {FORMAT}")
         _check(header, final, claims, result)
-    except (KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
+    except CertificateError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, struct.error) as error:
         raise CertificateError(f"the certificate is malformed: {type(error).__name__} {error}") from error
     result.seconds = time.perf_counter() - began
     return result
@@ -90,6 +93,7 @@ def _read(packed: bytes, path: str) -> dict[str, Any]:
         unpacker = zlib.decompressobj(wbits=31)
         text = unpacker.decompress(packed, _LARGEST)
         require(not unpacker.unconsumed_tail, f"{path} is too large")
+        require(unpacker.eof and not unpacker.unused_data, f"{path} is cut off or followed by something else")
         claims = json.loads(text)
     except (zlib.error, gzip.BadGzipFile, ValueError, RecursionError) as error:
         if isinstance(error, CertificateError):
@@ -104,31 +108,36 @@ def _model(content: bytes, path: str) -> tuple[dict[str, Any], bytes]:
     require(len(content) > _MODEL_PREFIX.size + 32 and content.startswith(b"BEMI"), f"{path} is not a bemi model")
     body, digest = content[:-32], content[-32:]
     require(hashlib.sha256(body).digest() == digest, f"{path} is damaged: its digest does not match")
-    length = _MODEL_PREFIX.unpack_from(content)[2]
+    _, version, length = _MODEL_PREFIX.unpack_from(content)
+    require(version == MODEL_FORMAT, f"{path} has model format {version}; this checker reads format {MODEL_FORMAT}")
     start = _MODEL_PREFIX.size
     return json.loads(body[start : start + length]), body[start + length :]
 
 
 def training_digest(rows: Sequence[Sequence[int]], labels: Sequence[int]) -> str:
-    """SHA-256 over all training rows and then all class indices, each as a 64-bit little-endian integer."""
+    """SHA-256 over the numbers of rows and features, all rows, all class indices: 64-bit little-endian integers."""
     digest = hashlib.sha256()
-    for values in (*rows, labels):
+    for values in ([len(rows), len(rows[0]) if rows else 0], *rows, labels):
         digest.update(struct.pack(f"<{len(values)}q", *values))
     return digest.hexdigest()
 
 
 def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result: Verification) -> None:
-    rows: list[Row] = [tuple(row) for row in claims["rows"]]
-    labels: list[int] = claims["labels"]
+    settings, features = header["settings"], header["features"]
+    bound = whole(settings["weight_bound"], 1, 1 << 31, "weight bound")
+    classes = len(header["classes"])
+    size = whole(settings["subset_size"], 2, classes + 1, "subset size")
+    outputs = max(1, (size - 1).bit_length())
+    layers = [whole(n, 1, 1 << 31, "layer size") for n in (features, *settings["hidden_layers"], outputs)]
+    rows: list[Row] = [tuple(whole(v, -(1 << 31), 1 << 31, "value") for v in row) for row in claims["rows"]]
+    require(all(len(row) == features for row in rows), "a training row has not as many values as the model features")
+    labels = [whole(label, 0, classes, "label") for label in claims["labels"]]
+    require(len(labels) == len(rows), "there is not one label per training row")
     require(
         training_digest(rows, labels) == header["training_digest"],
         "the training rows or labels are not those that the model was trained on",
     )
-    settings = header["settings"]
-    size, bound = settings["subset_size"], settings["weight_bound"]
-    outputs = max(1, (size - 1).bit_length())
-    layers = [header["features"], *settings["hidden_layers"], outputs]
-    subsets = list(combinations(range(len(header["classes"])), size))
+    subsets = list(combinations(range(classes), size))
     require(len(claims["networks"]) == len(subsets) == len(header["networks"]), "there is not one entry per network")
     final = _final_weights(packed, layers, bound, len(subsets))
     for subset, entry, model_entry, weights in zip(subsets, claims["networks"], header["networks"], final, strict=True):
@@ -136,8 +145,10 @@ def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result
         codes = [_code(subset.index(labels[k]), outputs) for k in chosen]
         network = _Network(Rows([rows[k] for k in chosen], codes, layers, bound), result)
         try:
+            require([s["stage"] for s in entry] == list(settings["stages"]), "stages are not those of the settings")
             last = network.check(entry, model_entry["reports"])
             require(last == weights, "the model's weights are not those of the last stage")
+            require(network.splitting(last) == model_entry["splitting"], "the splitting neurons are others")
         except CertificateError as error:
             raise CertificateError(f"network on classes {subset}: {error}") from error
         result.networks += 1
@@ -177,7 +188,9 @@ class _Network:
     def check(self, stages: Any, reports: Any) -> list[Matrix]:
         """Check all stages; returns the weights after the last one."""
         require(isinstance(stages, list) and stages, "there are no stages")
-        require([s["stage"] for s in stages] == [r["stage"] for r in reports], "stages are not those of the model")
+        names = [s["stage"] for s in stages]
+        require(names == [r["stage"] for r in reports], "stages are not those of the model")
+        require(names == [s for s in _STAGES if s in names], "stages are not in order")
         weights: list[Matrix] | None = None
         for stage, report in zip(stages, reports, strict=True):
             try:
@@ -199,6 +212,7 @@ class _Network:
         require(claim["links"] == sum(w != 0 for w in flat), "its number of links is wrong")
         if claim["objective"] is None:
             require(before is None or weights == before, "it could not run, but changed the network")
+            require((claim["bound"], claim["proof"]) == (None, "none"), "it could not run, but claims a bound")
             self.result.not_run[name] += 1
             return weights
         check = {"sm": self._confident, "mm": self._margins, "mw": self._links}.get(name)
@@ -213,8 +227,14 @@ class _Network:
             require(weaker, f"it claims the bound {claim['bound']}, but only {proved} is proved")
             self.result.certified[name] += 1
         else:
+            require(claim["proof"] == "solver", f"unknown kind of proof {claim['proof']!r}")
             self.result.claimed[name] += 1
         return weights
+
+    def splitting(self, weights: list[Matrix]) -> list[int]:
+        """1 for each first-layer neuron that gives both signs on the network's training rows."""
+        sums = [pre_activations(weights[:1], row)[0] for row in self.all.rows]
+        return [int(len({s[j] >= 0 for s in sums}) == 2) for j in range(self.all.layers[1])]
 
     def _confident(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[int, int | None]:
         """Confidently right outputs; the rows that have only such outputs are what later stages see."""
@@ -241,6 +261,7 @@ class _Network:
         return margins
 
     def _margins(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[int, int | None]:
+        require(len(self.seen), "it ran without a row to run on")
         self.margins = self._reached(weights)
         require(all(m >= 1 for layer in self.margins for m in layer), "a margin is below 1")
         objective = sum(map(sum, self.margins))

@@ -282,6 +282,7 @@ class MarginProof:
 
     def _bound_upper(self, state: _State, a: Any, b: Any) -> None:
         a, b = self._different(a, b)
+        require(len(self.rows.layers) > 2, "a step speaks of upper layers that are not there")
         low = sum(n.separates(a, b) for n in state.neurons)
         high = low + sum(n.can_separate(a, b) for n in state.neurons)
         if high == 0:

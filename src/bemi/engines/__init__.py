@@ -1,8 +1,8 @@
 """Ways to run a stage.
 
-An engine is a module with
-``run(stage, problem, *, start, margins=None, limits, solver) -> StageResult``: it takes one stage of a problem and a
-network to start from, and hands back a network that is at least as good, with a proven bound.
+An engine is a module with ``run(stage, problem, *, start, margins=None, limits, solver) -> StageResult``: it takes
+one stage of a problem and a network to start from, and hands back a network that is at least as good, with a proven
+bound.  Its ``prepare()`` does once per process whatever should not count against a time limit.
 """
 
 from __future__ import annotations
@@ -17,4 +17,6 @@ def get(name: str) -> ModuleType:
     """The engine module of that name."""
     if name not in ENGINES:
         raise ValueError(f"unknown engine {name!r}; known: {', '.join(ENGINES)}")
-    return importlib.import_module(f"bemi.engines.{name}")
+    module = importlib.import_module(f"bemi.engines.{name}")
+    module.prepare()
+    return module

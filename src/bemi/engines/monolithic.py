@@ -16,6 +16,10 @@ from bemi.programs.stages import StageProgram, program
 from bemi.solvers.tolerance import LARGEST_COEFFICIENT, largest_coefficient
 
 
+def prepare() -> None:
+    """Nothing has to be made ready."""
+
+
 def run(
     stage: str,
     problem: Problem,

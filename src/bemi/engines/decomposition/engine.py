@@ -35,7 +35,6 @@ def run(
     solver: str = "highs",
 ) -> StageResult:
     """Run one stage; same contract as :func:`bemi.engines.monolithic.run`."""
-    compile_kernels()
     began = time.perf_counter()
     if stage == "sm":
         return _sat_margin(problem, start, limits, solver)
@@ -81,22 +80,26 @@ def _links_without_margins(problem: Problem, start: Network, limits: Limits, sol
     """Min-Weight where only the labels must stay right: remove links one by one, then ask the solver for better."""
     began = time.perf_counter()
     if problem.value("mw", start) is not None:
-        start = _stripped(problem, start)
+        start = _stripped(problem, start, None if limits.seconds is None else began + 0.5 * limits.seconds)
         # A time limit bounds what a large program may cost; a node limit does not.
         if limits.seconds is None and _columns(problem) > SAT_MARGIN_COLUMNS:
             message = "stopped after removing links one by one"
             seconds = time.perf_counter() - began
             rows = len(problem.data)
             return StageResult("mw", start, start.links, 0, seconds, "certified", start.links, rows, message)
+    if limits.seconds is not None:
+        limits = replace(limits, seconds=max(0.0, limits.seconds - (time.perf_counter() - began)))
     report = monolithic.run("mw", problem, start=start, limits=limits, solver=solver)
     return replace(report, seconds=time.perf_counter() - began)
 
 
-def _stripped(problem: Problem, network: Network) -> Network:
+def _stripped(problem: Problem, network: Network, deadline: float | None) -> Network:
     """The network without the links that no row needs, last layer first."""
     weights = [w.copy() for w in network.weights]
     for layer in reversed(range(len(weights))):
         for i, j in np.argwhere(weights[layer]):
+            if deadline is not None and time.perf_counter() > deadline:
+                return Network(tuple(weights), network.weight_bound)
             kept, weights[layer][i, j] = weights[layer][i, j], 0
             if not np.array_equal(Network(tuple(weights), network.weight_bound).forward(problem.data), problem.codes):
                 weights[layer][i, j] = kept
@@ -117,12 +120,12 @@ def _joined(ours: StageResult, theirs: StageResult) -> StageResult:
     assert theirs.bound is not None
     if abs(theirs.bound - theirs.objective) < abs(ours.bound - theirs.objective):
         return theirs
-    message = "" if ours.bound == theirs.objective else theirs.message
+    message = "" if ours.bound == theirs.objective else ours.message
     return replace(theirs, bound=ours.bound, proof=ours.proof, certificate=ours.certificate, message=message)
 
 
 @cache
-def compile_kernels() -> None:
+def prepare() -> None:
     """Have the compiled parts ready before a clock starts; they come from a cache on disk after the first time."""
     rng = np.random.default_rng(0)
     data = rng.integers(0, 30, (8, 12))

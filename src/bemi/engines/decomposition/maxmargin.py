@@ -17,8 +17,11 @@ from bemi.network import Integers, Network
 from bemi.problem import Problem
 from bemi.programs.program import Limits
 
-SEARCH_SHARE = 0.5
-"""Part of the time limit that the proof search may use; the rest is for integer weights."""
+SEARCH_SHARE, ROUNDING_SHARE = 0.5, 0.8
+"""Parts of the time limit at which the proof search and the local search for integer weights end at the latest.
+
+The last seconds of rounding gain next to nothing; left over, they go to Min-Weight, which gains a lot.
+"""
 
 FIRST_PROPOSALS = 500_000
 """Proposals of the local search for each neuron in its first round; every round doubles them."""
@@ -39,7 +42,7 @@ CANDIDATES = 4
 def run(problem: Problem, *, start: Network, limits: Limits) -> StageResult:
     """Run Max-Margin; see :func:`bemi.engines.monolithic.run` for the parameters."""
     began = time.perf_counter()
-    deadline = None if limits.seconds is None else began + limits.seconds
+    deadline = None if limits.seconds is None else began + ROUNDING_SHARE * limits.seconds
 
     def result(network: Network, value: int | None, bound: int | None, message: str = "") -> StageResult:
         seconds = time.perf_counter() - began
@@ -110,7 +113,7 @@ class Rounding:
                 plans.append((signs, upper.weights, above))
         if not plans:
             return []
-        size, used = FIRST_PROPOSALS, 0
+        size, used = min(FIRST_PROPOSALS, self.proposals), 0
         best = plans[0]
         for plan in plans:
             used += self._improve(plan[0], size, 0)
