@@ -45,6 +45,12 @@ def test_integer_values_of_any_type_are_taken_as_they_are():
         assert problem.data.tolist() == [[255, 3], [0, 1]]
 
 
+def test_equal_rows_with_different_codes_lower_the_bound():
+    data = np.array([[3, 1], [3, 1], [3, 1], [1, 3]])
+    codes = np.array([[1, 1], [1, -1], [-1, -1], [-1, -1]])
+    assert Problem(data, codes).trivial_bound("sm") == 2 + 2 + 2
+
+
 def test_live_inputs():
     assert Problem(np.array([[0, 1, 0], [0, 0, -2]]), CODES).live.tolist() == [1, 2]
 

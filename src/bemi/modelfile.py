@@ -58,7 +58,7 @@ def save(classifier: BeMiClassifier, path: str | os.PathLike) -> None:
     write.
     """
     header = json.dumps(_header(classifier), sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
-    dtype = _weight_dtype(classifier.weight_bound)
+    dtype = _weight_dtype(next(iter(classifier.networks_.values())).weight_bound)
     payload = b"".join(w.astype(dtype).tobytes() for n in classifier.networks_.values() for w in n.weights)
     body = _PREFIX.pack(MAGIC, SCHEMA, len(header)) + header + payload
     files = {Path(path): body + hashlib.sha256(body).digest()}
@@ -96,6 +96,9 @@ def _header(classifier: BeMiClassifier) -> dict[str, Any]:
     settings = {name: getattr(classifier, name) for name in _SETTINGS}
     if not isinstance(settings["random_state"], (int, np.integer)):
         settings["random_state"] = None
+    # Parameters may have been set anew since the fit; what describes the networks is read off them.
+    key, network = next(iter(classifier.networks_.items()))
+    settings |= {"hidden_layers": network.layers[1:-1], "weight_bound": network.weight_bound, "subset_size": len(key)}
     scaling = classifier.input_scaling_
     names = getattr(classifier, "feature_names_in_", None)
     return {

@@ -246,7 +246,12 @@ class _Network:
             right.append([s * y >= threshold for s, y in zip(sums, code, strict=True)])
         kept = [k for k, marks in enumerate(right) if all(marks)]
         self.seen = Rows([self.all.rows[k] for k in kept], [self.all.codes[k] for k in kept], layers, bound)
-        return sum(map(sum, right)), len(right) * layers[-1]
+        # Equal rows give equal outputs, so of each output on them only the more frequent sign can be right.
+        signs = Counter(
+            (row, j, y) for row, c in zip(self.all.rows, self.all.codes, strict=True) for j, y in enumerate(c)
+        )
+        most = sum(max(n, signs[row, j, -y]) for (row, j, y), n in signs.items() if y > 0 or not signs[row, j, -y])
+        return sum(map(sum, right)), most
 
     def _reached(self, weights: list[Matrix]) -> list[list[int]]:
         """Margin of every neuron over the rows seen: smallest absolute sum, or sum times code for outputs."""
