@@ -16,7 +16,6 @@ import bemi
 from bemi.report import evaluation, evaluation_table, training_summary, training_table
 
 PER_CLASS = 10
-SECONDS_PER_NETWORK = 1.5
 
 
 def main() -> None:
@@ -31,7 +30,7 @@ def main() -> None:
     rest = np.setdiff1d(np.arange(len(y)), chosen)
 
     began = time.perf_counter()
-    classifier = bemi.BeMiClassifier(time_limit=SECONDS_PER_NETWORK, n_jobs=-1, verbose=1)
+    classifier = bemi.BeMiClassifier(n_jobs=-1, verbose=1)
     classifier.fit(X[chosen], y[chosen])
     seconds = time.perf_counter() - began
 
