@@ -17,7 +17,7 @@ from bemi.network import Integers, Network
 from bemi.problem import Problem
 from bemi.programs.program import Limits
 
-SEARCH_SHARE, ROUNDING_SHARE = 0.5, 0.8
+SEARCH_SHARE, ROUNDING_SHARE = 0.75, 0.85
 """Parts of the time limit at which the proof search and the local search for integer weights end at the latest.
 
 The last seconds of rounding gain next to nothing; left over, they go to Min-Weight, which gains a lot.

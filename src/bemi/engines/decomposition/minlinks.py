@@ -129,7 +129,9 @@ def _reduced(
     first[live] = start.weights[0][live]
     signs = search.codes if not problem.hidden_layers else sign(start.pre_activations(problem.data[search.index])[0])
     solved: dict[tuple[bytes, int], tuple[Integers, float]] = {}
-    for j, margin in enumerate(margins[0].tolist()):
+    # Large margins first: constant neurons are easy and have the most links to lose.
+    for j in np.argsort(-margins[0], kind="stable").tolist():
+        margin = int(margins[0][j])
         column, before = signs[:, j], first[live, j]
         if problem.hidden_layers:
             margin = max(1, margin)  # the sign must stay
