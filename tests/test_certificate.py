@@ -20,8 +20,6 @@ import bemi
 from bemi import BeMiClassifier, save, verify
 from bemi.certificate import CertificateError, certificate_path
 from bemi.cli import main
-from bemi.network import Network
-from bemi.voting import class_codes, class_subsets
 
 SETTINGS = {
     "images": {"hidden_layers": (4, 4)},
@@ -247,18 +245,21 @@ def test_negative_multipliers_missing_branches_and_false_merges_are_refused(mode
 
 
 def test_random_mutations_are_refused_or_harmless(model, tmp_path):
-    """Whatever is changed inside a proof, an accepted certificate still claims only what is true."""
+    """An accepted mutant still proves nothing false: it never supports a bound that the network itself beats."""
     random_ = random.Random(0)
-    fitted = bemi.load(model)
     original = claims_of(model)
-    truth = brute_facts(fitted, original)
-    accepted = 0
-    for _ in range(150):
+    places = [
+        (n, k)
+        for n, network in enumerate(original["networks"])
+        for k, stage in enumerate(network)
+        if stage["certificate"]
+    ]
+    outcomes = {"refused": 0, "accepted": 0}
+    for _ in range(150 if places else 0):
         claims = copy.deepcopy(original)
-        proofs = [s["certificate"] for n in claims["networks"] for s in n if s.get("certificate")]
-        if not proofs:
-            return
-        part = random_.choice(every_list(random_.choice(proofs)))
+        n, k = random_.choice(places)
+        stage = claims["networks"][n][k]
+        part = random_.choice(every_list(stage["certificate"]))
         if not part:
             continue
         position = random_.randrange(len(part))
@@ -271,28 +272,13 @@ def test_random_mutations_are_refused_or_harmless(model, tmp_path):
             part.append(copy.deepcopy(part[position]))
         else:
             part[position] = random_.choice((None, 0, [], "L", ["C"], ["O"]))
-        if refused(model, claims, tmp_path) is None:
-            accepted += 1
-            assert brute_facts(fitted, claims) == truth
-    assert accepted < 150
-
-
-def brute_facts(fitted: BeMiClassifier, claims: dict) -> list:
-    """Everything a certificate claims about its networks, recomputed with the package's own arithmetic."""
-    rows, labels = np.array(claims["rows"]), np.array(claims["labels"])
-    facts = []
-    size = fitted.subset_size
-    for subset, network in zip(class_subsets(len(fitted.classes_), size), claims["networks"], strict=True):
-        chosen = np.isin(labels, subset)
-        codes = class_codes(size)[np.searchsorted(subset, labels[chosen])]
-        for stage in network:
-            shapes = [w.shape for w in next(iter(fitted.networks_.values())).weights]
-            cuts = np.cumsum([a * b for a, b in shapes])[:-1]
-            parts = np.split(np.array(stage["weights"]), cuts)
-            net = Network(tuple(p.reshape(s) for p, s in zip(parts, shapes, strict=True)), fitted.weight_bound)
-            outputs = net.confident(rows[chosen], codes)
-            facts.append((stage["stage"], stage["objective"], stage["bound"], net.links, int(outputs.sum())))
-    return facts
+        if refused(model, claims, tmp_path):
+            outcomes["refused"] += 1
+            continue
+        outcomes["accepted"] += 1
+        stage["bound"] = stage["objective"] + (1 if stage["stage"] == "mw" else -1)
+        assert refused(repaired_header(model, claims, tmp_path), claims, tmp_path)
+    assert bool(outcomes["refused"]) == bool(places)
 
 
 def test_files_that_are_no_certificates(model, tmp_path):
