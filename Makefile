@@ -6,13 +6,14 @@ READY := $(VENV)/.ready
 # Two workers suit the two cores that the suite is sized for; PYTEST_ARGS="-n 0 -x" runs it in one process.
 PYTEST_ARGS ?= -n 2
 
-.PHONY: help demo test slow bench check format clean
+.PHONY: help demo test slow bench reproduce-quick check format clean
 
 help:
 	@echo "make demo    train 45 networks on handwritten digits and save the model"
 	@echo "make test    run the tests"
 	@echo "make slow    run the long tests"
 	@echo "make bench   the decomposition beside the monolithic model and the paper; BEMI_DATA names the data folder"
+	@echo "make reproduce-quick   a small version of all of the paper's tables and figures: runs/quick/report.md"
 	@echo "make check   linter, formatter and types"
 	@echo "make format  rewrite the code in the project's format"
 
@@ -35,6 +36,10 @@ slow: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.run $(BENCH_ARGS)
+
+reproduce-quick: $(READY)
+	$(BIN)/bemi reproduce all --quick --run runs/quick
+	$(BIN)/bemi report runs/quick/exp* -o runs/quick/report.md
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -203,12 +203,6 @@ def one_core() -> Iterator[None]:
         os.sched_setaffinity(0, allowed)
 
 
-def markdown(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A Markdown table."""
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
-
-
 def percent(share: float | None, digits: int = 2) -> str:
     return "-" if share is None or math.isnan(share) else f"{100 * share:.{digits}f}"
 

@@ -11,13 +11,18 @@ from pathlib import Path
 import numpy as np
 from joblib.externals.loky import get_reusable_executor
 
-from bemi import BeMiClassifier, save, verify
+from bemi import BeMiClassifier, markdown, save, verify
+from bemi.experiments import spec
 from bemi.report import evaluation, training_summary
-from benchmarks.common import Cell, Record, Settings, image_set, markdown, peak_megabytes, percent, sample, stage_record
+from benchmarks.common import Cell, Record, Settings, image_set, peak_megabytes, percent, sample, stage_record
 
 JOBS = 2
 TEST_IMAGES = 800
-PAPER = {Cell("mnist", (4, 4), 10): 70.12, Cell("mnist", (4, 4), 40): 81.66}
+PAPER = {
+    Cell("mnist", cell.hidden_layers, cell.per_class): values["accuracy"]
+    for cell, values in spec.load("exp3a").paper.items()
+    if cell.per_class in (10, 40)
+}
 """Images that the paper classifies correctly, in %."""
 
 
@@ -91,7 +96,7 @@ def report(records: Sequence[Record]) -> str:
         f"Default settings but for engine and seconds as above, n_jobs={JOBS}; tested on the first {TEST_IMAGES} test "
         "images of each class."
     )
-    return f"{note}\n\n{markdown(headings, rows)}"
+    return f"{note}\n\n{markdown.table(headings, rows)}"
 
 
 def _first_images(name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from benchmarks.common import Cell, Record, Settings, by_cell, known_gaps, markdown, measure_alone, networks, percent
+from bemi import markdown
+from benchmarks.common import Cell, Record, Settings, by_cell, known_gaps, measure_alone, networks, percent
 
 PAIRS = 3
 HIDDEN = (4, 4)
@@ -45,7 +46,7 @@ def report(records: Sequence[Record]) -> str:
             headings += ("hours for all pairs on one core",)
             rows = [(*row, _hours(int(row[0]), groups[cells[int(row[0])].name])) for row in rows]
         if rows:
-            parts.append(f"## By {axis}\n\n{markdown(headings, rows)}")
+            parts.append(f"## By {axis}\n\n{markdown.table(headings, rows)}")
     return "\n\n".join(parts)
 
 

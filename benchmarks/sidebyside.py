@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchmarks.common import Cell, Record, Settings, markdown, measure, networks, percent
+from bemi import markdown
+from benchmarks.common import Cell, Record, Settings, measure, networks, percent
 
 REFERENCE = "monolithic"
 PAIRS = 3
@@ -20,7 +21,7 @@ def measurements(settings: Settings) -> Iterator[Record]:
 def report(records: Sequence[Record]) -> str:
     roles = {role: [r for r in records if r["role"] == role] for role in ("chosen", "reference")}
     rows = [_row(chosen, reference) for chosen, reference in zip(*roles.values(), strict=False)]
-    table = markdown(
+    table = markdown.table(
         (
             *("cell", "pair", "seed", "SM right", "MM rows", "MM objective ratio", "MM gap %"),
             *("MW links", "wall s", "CPU s"),

@@ -6,8 +6,8 @@ from pathlib import Path
 import bemi
 
 ORDER = (
-    *("network", "problem", "programs", "solvers", "engines", "training", "certificate"),
-    *("voting", "classifier", "modelfile", "report", "tables", "datasets", "cli"),
+    *("files", "markdown", "network", "problem", "programs", "solvers", "engines", "training", "certificate"),
+    *("voting", "journal", "parallel", "classifier", "modelfile", "report", "tables", "datasets", "experiments", "cli"),
 )
 
 

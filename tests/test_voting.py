@@ -150,13 +150,13 @@ def test_margin_rule_answers_where_the_paper_does_not():
 
 def test_evidence_is_the_nearest_splitting_neuron_in_whole_numbers():
     network = Network((np.array([[1, 1, 0], [-1, 1, 2]]), np.array([[1], [1], [0]])), 2)
-    inputs = np.array([[10, 4], [3, 3]])
-    both = evidence(network, np.array([True, True, False]), inputs)
+    first = network.pre_activations([[10, 4], [3, 3]])[0]
+    both = evidence(network, np.array([True, True, False]), first)
     # |10 - 4| and |10 + 4|, each times floor(2^24 / 2).
     assert both.tolist() == [6 * 2**23, 0]
-    third = evidence(network, np.array([False, False, True]), inputs)
+    third = evidence(network, np.array([False, False, True]), first)
     assert third.tolist() == [8 * 2**23, 6 * 2**23]
-    assert evidence(network, np.zeros(3, dtype=bool), inputs).tolist() == [0, 0]
+    assert evidence(network, np.zeros(3, dtype=bool), first).tolist() == [0, 0]
 
 
 @given(st.integers(3, 6), st.integers(0, 2**32 - 1))

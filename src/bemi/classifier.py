@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from bemi import engines, solvers
 from bemi.certificate import training_digest
-from bemi.engines.result import StageResult
-from bemi.network import Integers
+from bemi.journal import Journal
+from bemi.network import Integers, first_pre_activations
+from bemi.parallel import Task, progress, run
 from bemi.problem import InputScaling, Problem, check_hidden_layers, check_weight_bound
 from bemi.programs.program import Limits
-from bemi.training import Training, check_stages, share_time, train
+from bemi.training import Training, check_stages, share_time
 from bemi.voting import ABSTAIN, Votes, class_codes, class_subsets, decode_outputs, evidence, vote
 
 TIES = ("margin", "abstain")
@@ -70,6 +69,9 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         Seed of the solver's random choices; None is a fixed seed too.
     verbose
         1 shows a progress bar on standard error.
+    run_dir
+        Folder where every finished network is kept, or None.  A fit that was interrupted, or is repeated, trains only
+        what is missing there.
 
     Attributes
     ----------
@@ -104,6 +106,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
+        run_dir: str | Path | None = None,
     ) -> None:
         self.hidden_layers = hidden_layers
         self.weight_bound = weight_bound
@@ -119,6 +122,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.run_dir = run_dir
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> BeMiClassifier:
         """Train one network per set of classes.
@@ -130,6 +134,35 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         y
             Labels: numbers or strings.
         """
+        tasks = self._prepare(X, y)
+        journal = None if self.run_dir is None else Journal(self.run_dir)
+        trainings: dict[int, Training] = {}
+        with progress(len(tasks), show=bool(self.verbose)) as advance:
+            for index, training in run(list(tasks.values()), n_jobs=self.n_jobs, journal=journal):
+                trainings[index] = training
+                advance(training)
+        # Networks come as they finish; everything is in the order of the class subsets.
+        ordered = {key: trainings[index] for index, key in enumerate(tasks)}
+        self.reports_ = {key: dict(t.reports) for key, t in ordered.items()}
+        self.splitting_ = {key: t.network.splitting_neurons(tasks[key].problem.data) for key, t in ordered.items()}
+        self.networks_ = {key: t.network for key, t in ordered.items()}
+        return self
+
+    def training_tasks(self, X: ArrayLike, y: ArrayLike) -> dict[tuple, Task]:
+        """What :meth:`fit` would train on these data, by class subset; nothing is trained and nothing is changed.
+
+        Running the tasks elsewhere, into the journal of ``run_dir``, leaves ``fit`` nothing to train.
+        """
+        return clone(self)._prepare(X, y)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "networks_")
+
+    def _prepare(self, X: ArrayLike, y: ArrayLike) -> dict[tuple, Task]:
+        """Check everything, settle classes and scaling, and list the networks to train."""
+        # An interrupted fit must not leave an older fit's networks with this one's classes.
+        if hasattr(self, "networks_"):
+            del self.networks_
         self._check_parameters()
         X, y = validate_data(self, X, y, ensure_all_finite=False)
         _check_finite(X, getattr(self, "feature_names_in_", None))
@@ -139,18 +172,24 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         # Scaling is settled by the training data alone, so it is part of the model.
         self.input_scaling_ = InputScaling.fit(X, self.input_scaling)
         data = self.input_scaling_(X)
-        subsets = class_subsets(len(self.classes_), self.subset_size)
-        problems = [self._problem(data, targets, subset) for subset in subsets]
-        trainings = self._train(problems)
         self.training_rows_, self.training_targets_ = data, targets
         self.training_digest_ = training_digest(data.tolist(), targets.tolist())
-        keys = self._keys(subsets)
-        self.networks_ = {key: t.network for key, t in zip(keys, trainings, strict=True)}
-        self.reports_ = {key: dict(t.reports) for key, t in zip(keys, trainings, strict=True)}
-        self.splitting_ = {
-            key: t.network.splitting_neurons(p.data) for key, t, p in zip(keys, trainings, problems, strict=True)
+        subsets = class_subsets(len(self.classes_), self.subset_size)
+        limits = Limits(nodes=self.node_limit, gap=float(self.gap), seed=self._seed())
+        seconds = self.time_limit
+        if isinstance(seconds, Sequence | np.ndarray):
+            seconds = tuple(float(s) for s in seconds)
+        return {
+            key: Task(
+                problem=self._problem(data, targets, subset),
+                stages=tuple(self.stages),
+                engine=self.engine,
+                solver=self.solver,
+                time_limit=seconds,
+                limits=limits,
+            )
+            for key, subset in zip(self._keys(subsets), subsets, strict=True)
         }
-        return self
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Label of each row of ``X``."""
@@ -167,14 +206,16 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         data = self.input_scaling_(X)
         size = len(next(iter(self.networks_)))
         subsets = class_subsets(len(self.classes_), size)
+        keys = self._keys(subsets)
+        networks = [self.networks_[key] for key in keys]
         votes = np.empty((len(data), len(subsets)), dtype=np.int64)
         strengths = np.zeros_like(votes)
-        for column, (subset, key) in enumerate(zip(subsets, self._keys(subsets), strict=True)):
-            network = self.networks_[key]
-            chosen = decode_outputs(network.forward(data), size)
-            votes[:, column] = np.where(chosen == ABSTAIN, ABSTAIN, subset[chosen])
+        firsts = first_pre_activations(networks, data)
+        for column, (key, network, first) in enumerate(zip(keys, networks, firsts, strict=True)):
+            chosen = decode_outputs(network.outputs(first), size)
+            votes[:, column] = np.where(chosen == ABSTAIN, ABSTAIN, subsets[column][chosen])
             if self.ties == "margin":
-                strengths[:, column] = evidence(network, self.splitting_[key], data)
+                strengths[:, column] = evidence(network, self.splitting_[key], first)
         outcome = vote(
             votes,
             subsets,
@@ -220,21 +261,11 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         codes = class_codes(len(subset))[np.searchsorted(subset, targets[chosen])]
         return Problem(data[chosen], codes, tuple(self.hidden_layers), int(self.weight_bound))
 
-    def _train(self, problems: Sequence[Problem]) -> list[Training]:
+    def _seed(self) -> int:
         seed = 0 if self.random_state is None else self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31 - 1)
-        limits = Limits(nodes=self.node_limit, gap=float(self.gap), seed=int(seed) % 2**31)
-        settings: dict[str, Any] = {
-            "stages": tuple(self.stages),
-            "engine": self.engine,
-            "solver": self.solver,
-            "time_limit": self.time_limit,
-            "limits": limits,
-        }
-        work = Parallel(n_jobs=self.n_jobs, return_as="generator")
-        done = work(delayed(train)(problem, **settings) for problem in problems)
-        return list(_with_progress(done, len(problems)) if self.verbose else done)
+        return int(seed) % 2**31
 
     def _keys(self, subsets: Integers) -> list[tuple]:
         return [tuple(self.classes_[subset].tolist()) for subset in subsets]
@@ -271,24 +302,3 @@ def _check_finite(X: Any, names: Iterable[str] | None) -> None:
     raise ValueError(
         f"X contains {kind} at row {row}, column {name} ({bad.sum()} such cells in all); remove or impute them"
     )
-
-
-def _with_progress(done: Iterable[Training], total: int) -> Iterator[Training]:
-    """Pass trainings on as they finish, under a bar that shows the mean Max-Margin gap so far."""
-    columns = (
-        TextColumn("training"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}"),
-    )
-    gaps: list[float] = []
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task("", total=total)
-        for training in done:
-            report: StageResult | None = training.reports.get("mm")
-            if report is not None and report.ran:
-                gaps.append(report.gap)
-            text = f"mean margin gap {np.mean(gaps):.1%}" if gaps else ""
-            progress.update(task, advance=1, description=text)
-            yield training

@@ -8,7 +8,6 @@ import json
 import math
 import os
 import struct
-import tempfile
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +18,8 @@ import numpy as np
 from bemi.certificate import FORMAT, certificate_path
 from bemi.classifier import BeMiClassifier
 from bemi.engines.result import StageResult
+from bemi.files import write_atomically
+from bemi.journal import STAGE_FIELDS, stage_claim
 from bemi.network import Network
 from bemi.problem import InputScaling
 from bemi.voting import class_subsets
@@ -66,7 +67,7 @@ def save(classifier: BeMiClassifier, path: str | os.PathLike) -> None:
     if hasattr(classifier, "training_rows_"):
         claims = json.dumps(_certificate(classifier), separators=(",", ":")).encode()
         files[beside] = gzip.compress(claims, compresslevel=6, mtime=0)
-    _write_atomically(files)
+    write_atomically(files)
     if beside not in files:
         beside.unlink(missing_ok=True)  # an older model's
 
@@ -130,19 +131,12 @@ def _certificate(classifier: BeMiClassifier) -> dict[str, Any]:
         "format": FORMAT,
         "rows": classifier.training_rows_.tolist(),
         "labels": classifier.training_targets_.tolist(),
-        "networks": [[_stage_claim(r) for r in reports.values()] for reports in classifier.reports_.values()],
+        "networks": [[stage_claim(r) for r in reports.values()] for reports in classifier.reports_.values()],
     }
 
 
-def _stage_claim(report: StageResult) -> dict[str, Any]:
-    assert report.network is not None
-    weights = np.concatenate([w.reshape(-1) for w in report.network.weights]).tolist()
-    return _report(report) | {"weights": weights, "certificate": report.certificate}
-
-
 def _report(report: StageResult) -> dict[str, Any]:
-    fields = ("stage", "objective", "bound", "proof", "links", "rows", "message")
-    return {name: getattr(report, name) for name in fields}
+    return {name: getattr(report, name) for name in STAGE_FIELDS}
 
 
 def _classifier(header: dict[str, Any], payload: bytes) -> BeMiClassifier:
@@ -201,26 +195,3 @@ def _weight_dtype(weight_bound: int) -> np.dtype:
         if weight_bound <= np.iinfo(name).max:
             return np.dtype(name)
     return np.dtype("<i8")
-
-
-def _write_atomically(files: dict[Path, bytes]) -> None:
-    """Write all files in full before any of them takes its place."""
-    written: dict[Path, str] = {}
-    try:
-        for path, content in files.items():
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-            written[path] = temporary
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            # mkstemp makes private files; a model gets the permissions that open() would give it.
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(temporary, 0o666 & ~mask)
-        for path, temporary in written.items():
-            os.replace(temporary, path)
-    except BaseException:
-        for temporary in written.values():
-            Path(temporary).unlink(missing_ok=True)
-        raise

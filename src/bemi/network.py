@@ -51,7 +51,15 @@ def exact_product(inputs: Integers, weights: Integers) -> Integers:
     largest = np.abs(inputs).sum(axis=1, dtype=np.float64).max() * np.abs(weights).max()
     if largest >= PRE_ACTIVATION_LIMIT:
         raise too_large(largest)
-    return (inputs.astype(np.float64) @ weights.astype(np.float64)).astype(np.int64)
+    # Every partial sum is an integer no larger than this, and single precision holds integers up to 2^24.
+    exact = np.float32 if largest < 2**24 else np.float64
+    return (inputs.astype(exact) @ weights.astype(exact)).astype(np.int64)
+
+
+def first_pre_activations(networks: Sequence[Network], inputs: Integers) -> list[Integers]:
+    """Sums entering the first-layer neurons of many networks, as one product; one ``(rows, n_1)`` array each."""
+    sums = exact_product(inputs, np.concatenate([network.weights[0] for network in networks], axis=1))
+    return np.split(sums, np.cumsum([network.layers[1] for network in networks])[:-1], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,16 +122,21 @@ class Network:
 
     def pre_activations(self, inputs: ArrayLike) -> list[Integers]:
         """Sums entering each neuron, one ``(rows, n_l)`` array per layer."""
-        signal = np.asarray(inputs, dtype=np.int64)
-        sums = []
-        for w in self.weights:
-            sums.append(exact_product(signal, w))
-            signal = sign(sums[-1])
+        return self._continued(exact_product(np.asarray(inputs, dtype=np.int64), self.weights[0]))
+
+    def _continued(self, first: Integers) -> list[Integers]:
+        sums = [first]
+        for w in self.weights[1:]:
+            sums.append(exact_product(sign(sums[-1]), w))
         return sums
 
     def forward(self, inputs: ArrayLike) -> Integers:
         """Outputs in {-1, +1}, shape ``(rows, n_L)``."""
         return sign(self.pre_activations(inputs)[-1])
+
+    def outputs(self, first: Integers) -> Integers:
+        """Outputs in {-1, +1} from the sums that enter the first layer."""
+        return sign(self._continued(first)[-1])
 
     def confident(self, inputs: ArrayLike, codes: Integers) -> NDArray[np.bool_]:
         """Which outputs of which rows are confidently right (the q of Sat-Margin), shape ``(rows, n_L)``."""

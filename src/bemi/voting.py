@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.network import Integers, Network, exact_product
+from bemi.network import Integers, Network
 
 ABSTAIN = -1
 """Vote of a network that gives a code beyond its last class, and label of a row that is not classified."""
@@ -103,16 +103,16 @@ def break_ties(label: Integers, votes: Integers, dominant: NDArray[np.bool_], ev
     return label
 
 
-def evidence(network: Network, splitting: NDArray[np.bool_], inputs: Integers) -> Integers:
+def evidence(network: Network, splitting: NDArray[np.bool_], first: Integers) -> Integers:
     """How far a network's inputs are from its nearest decision, in integers that any device can reproduce.
 
-    ``min over splitting first-layer neurons of |w x| * floor(2^24 / ||w||_1)``; 0 where no neuron splits.
+    ``min over splitting first-layer neurons of |w x| * floor(2^24 / ||w||_1)``, from the sums ``w x`` that enter the
+    first layer; 0 where no neuron splits.
     """
     if not splitting.any():
-        return np.zeros(len(inputs), dtype=np.int64)
-    weights = network.weights[0][:, splitting]
-    scale = EVIDENCE_SCALE // np.abs(weights).sum(axis=0)
-    return (np.abs(exact_product(inputs, weights)) * scale).min(axis=1)
+        return np.zeros(len(first), dtype=np.int64)
+    scale = EVIDENCE_SCALE // np.abs(network.weights[0][:, splitting]).sum(axis=0)
+    return (np.abs(first[:, splitting]) * scale).min(axis=1)
 
 
 def label_statuses(label: Integers, dominant: NDArray[np.bool_], truth: Integers, subset_size: int) -> NDArray[np.str_]:

@@ -1,4 +1,4 @@
-"""The ``bemi`` command."""
+"""Commands on models: train, predict, evaluate, verify, and the list of solvers."""
 
 from __future__ import annotations
 
@@ -6,19 +6,17 @@ import argparse
 import csv
 import json
 import sys
-from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
-import bemi
 from bemi import solvers
 from bemi.certificate import CertificateError, verify
 from bemi.classifier import TIES, BeMiClassifier
+from bemi.cli.output import add_json, progress_wanted, show
 from bemi.engines import ENGINES
 from bemi.modelfile import load, save
 from bemi.problem import INPUT_SCALINGS, STAGES
@@ -27,40 +25,8 @@ from bemi.solvers import selftest
 from bemi.tables import read_features, read_labelled
 
 
-class _Parser(argparse.ArgumentParser):
-    """Errors are one line, and the exit code is 2."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}\n")
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; bad input is one line on standard error and exit code 2."""
-    options = _parser().parse_args(arguments)
-    try:
-        return options.run(options)
-    except BrokenPipeError:
-        return 0
-    except KeyboardInterrupt:
-        print("bemi: interrupted", file=sys.stderr)
-        return 130
-    except OSError as error:
-        name = f"{error.filename}: " if error.filename else ""
-        return _fail(f"{name}{error.strerror or error}")
-    except ValueError as error:
-        return _fail(str(error))
-
-
-def _fail(message: str) -> int:
-    print(f"bemi: {' '.join(message.split())}", file=sys.stderr)
-    return 2
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="bemi", description="Few-bit neural networks, trained exactly from few examples.")
-    parser.add_argument("--version", action="version", version=f"bemi {bemi.__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-
+def add_commands(commands: Any) -> None:
+    """Add this module's commands to the parser."""
     train = commands.add_parser("train", help="train an ensemble and write it to a model file")
     train.set_defaults(run=_train)
     train.add_argument("data", type=Path, help="CSV with a header row, or NPZ with arrays X and y")
@@ -110,6 +76,13 @@ def _parser() -> argparse.ArgumentParser:
         "--jobs", type=int, default=-1, metavar="N", help="networks trained at the same time (default: one per core)"
     )
     train.add_argument("--seed", type=int, default=0, help="seed of the solver's random choices (default: 0)")
+    train.add_argument(
+        "--run",
+        type=Path,
+        dest="run_dir",
+        metavar="DIR",
+        help="keep every finished network in this folder; the same command again trains only what is missing",
+    )
 
     predict = commands.add_parser("predict", help="label the rows of a file")
     predict.set_defaults(run=_predict)
@@ -131,8 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("model", type=Path)
 
     for command in (train, predict, evaluate, check, known):
-        command.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
-    return parser
+        add_json(command)
 
 
 def _sizes(text: str) -> tuple[int, ...]:
@@ -146,15 +118,6 @@ def _names(text: str) -> tuple[str, ...]:
 def _seconds(text: str) -> float | tuple[float, ...]:
     parts = tuple(float(part) for part in text.split(","))
     return parts[0] if len(parts) == 1 else parts
-
-
-def _show(options: argparse.Namespace, result: dict[str, Any], *tables: Table) -> None:
-    if options.json:
-        print(json.dumps(result, allow_nan=False))
-    else:
-        console = Console()
-        for table in tables:
-            console.print(table)
 
 
 def _train(options: argparse.Namespace) -> int:
@@ -178,13 +141,14 @@ def _train(options: argparse.Namespace) -> int:
         input_scaling=None if options.input_scaling == "none" else options.input_scaling,
         n_jobs=options.jobs,
         random_state=options.seed,
-        verbose=int(sys.stderr.isatty() and not options.json),
+        verbose=int(progress_wanted(options)),
+        run_dir=options.run_dir,
     )
     classifier.fit(X, y)
     save(classifier, options.output)
     summary = training_summary(classifier)
     summary |= {"model": str(options.output), "training": evaluation(classifier, X, y)}
-    _show(options, summary, training_table(summary), evaluation_table(summary["training"]))
+    show(options, summary, training_table(summary), evaluation_table(summary["training"]))
     if not options.json:
         print(f"model written to {options.output}")
     return 0
@@ -212,7 +176,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     if classifier.classes_.dtype.kind in "OU" and y.dtype.kind not in "OU":
         y = y.astype(str)
     result = evaluation(classifier, X, np.asarray(y))
-    _show(options, result, evaluation_table(result))
+    show(options, result, evaluation_table(result))
     return 0
 
 
@@ -243,7 +207,7 @@ def _verify(options: argparse.Namespace) -> int:
         table.add_row(stage, *map(str, numbers.values()))
     table.caption = f"certificate of {checked.bytes} bytes checked in {checked.seconds:.1f} s"
     result = {"networks": checked.networks, "stages": counts, "bytes": checked.bytes, "seconds": checked.seconds}
-    _show(options, result, table)
+    show(options, result, table)
     return 0
 
 
@@ -265,9 +229,5 @@ def _solvers(options: argparse.Namespace) -> int:
             table.add_row(row["solver"], row["version"], "; ".join(row["failures"]) or "passed")
         else:
             table.add_row(row["solver"], "not installed", row["install"].replace("[", r"\["))
-    _show(options, {"solvers": rows}, table)
+    show(options, {"solvers": rows}, table)
     return 1 if any(row.get("failures") for row in rows) else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,5 @@
+import sys
+
+from bemi.cli import main
+
+sys.exit(main())

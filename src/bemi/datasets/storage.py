@@ -1,0 +1,89 @@
+"""Where files are: in the user's folder, in the cache, or fetched into the cache."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import platformdirs
+
+from bemi.datasets.dataset import DatasetError
+from bemi.datasets.description import DataFile, Description, StoredFile, unusable
+from bemi.datasets.download import DownloadError, download
+from bemi.files import write_atomically
+
+FOLDER_VARIABLE = "BEMI_DATA"
+"""Environment variable that names the folder of all sets; each set has a folder of its own name in it."""
+
+_one_download = threading.Lock()
+"""Threads that need the same file wait for one download of it."""
+
+
+def cache_folder() -> Path:
+    """The system's folder for files that can be downloaded again; a set has a folder of its own name in it."""
+    return platformdirs.user_cache_path("bemi", appauthor=False, opinion=False)
+
+
+def folders(name: str) -> dict[str, Path]:
+    """Folders that may hold a set's files, by what people call them; the first that has a file is asked for it."""
+    root = os.environ.get(FOLDER_VARIABLE)
+    users = {f"{FOLDER_VARIABLE} folder": Path(root) / name} if root else {}
+    return users | {"cache": cache_folder() / name}
+
+
+def place(known: Description, file: DataFile) -> str | None:
+    """What people call the folder that has a file, if one has."""
+    present = (label for label, folder in folders(known.name).items() if os.path.exists(folder / file.name))
+    return next(present, None)
+
+
+def stored(known: Description) -> dict[str, StoredFile]:
+    """All files of a set by name, each exactly as published; what is not here is downloaded into the cache."""
+    return {file.name: _find(known, file) or _fetch(known, file) for file in known.files}
+
+
+def _find(known: Description, file: DataFile) -> StoredFile | None:
+    label = place(known, file)
+    if label is None:
+        return None
+    path = folders(known.name)[label] / file.name
+    try:
+        with open(path, "rb") as stream:
+            content = stream.read(file.size + 1)
+    except OSError as error:
+        raise unusable(path, f"reading it failed: {error.strerror or error}") from None
+    flaw = file.flaw(content)
+    if flaw is not None:
+        raise unusable(path, flaw)
+    return StoredFile(path, content)
+
+
+def _fetch(known: Description, file: DataFile) -> StoredFile:
+    with _one_download:
+        # Another thread may have brought it meanwhile.
+        if (found := _find(known, file)) is not None:
+            return found
+        try:
+            content = download(file, known.mirrors)
+        except DownloadError as failures:
+            raise DatasetError(
+                f"{file.name} of {known.name} is not here and could not be downloaded: {failures}; {_by_hand(known)}"
+            ) from None
+        path = cache_folder() / known.name / file.name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically({path: content})
+        except OSError as error:
+            # Windows does not replace a file that someone reads; if it is there, another process was faster.
+            if not os.path.exists(path):
+                reason = error.strerror or error
+                raise DatasetError(f"{path} cannot be written: {reason}; {_by_hand(known)}") from None
+        return StoredFile(path, content)
+
+
+def _by_hand(known: Description) -> str:
+    root = os.environ.get(FOLDER_VARIABLE)
+    users = str(Path(root) / known.name) if root else f"{known.name} in a folder that {FOLDER_VARIABLE} is set to"
+    names = ", ".join(file.name for file in known.files)
+    return f"to supply the files by hand, put {names} into {cache_folder() / known.name} or into {users}"

@@ -1,0 +1,136 @@
+"""Results of a run, read from its folder and summed up by cell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bemi.experiments import spec
+from bemi.experiments.spec import AXES, Cell, Experiment
+
+Record = dict[str, Any]
+
+
+class NoResults(ValueError):
+    """A folder that is not a run, or one without a finished ensemble."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean, smallest and largest value over the samples of a cell."""
+
+    mean: float
+    low: float
+    high: float
+
+    @staticmethod
+    def of(values: Sequence[float]) -> Spread:
+        return Spread(float(np.mean(values)), float(np.min(values)), float(np.max(values)))
+
+
+@dataclass(frozen=True, eq=False)
+class CellResult:
+    """All samples of one cell, and what the paper says of it.  Measures are in % unless said otherwise."""
+
+    cell: Cell
+    records: list[Record]
+    paper: dict[str, float]
+
+    def spread(self, measure: Callable[[Record], float]) -> Spread:
+        return Spread.of([measure(record) for record in self.records])
+
+    @cached_property
+    def accuracy(self) -> Spread:
+        """Under the paper's voting rule."""
+        return self.spread(lambda r: 100 * r["paper_accuracy"])
+
+    @cached_property
+    def accuracy_with_ties(self) -> Spread:
+        """With ties broken by margin, so that every row has a label."""
+        return self.spread(lambda r: 100 * r["accuracy"])
+
+    @cached_property
+    def unclassified(self) -> Spread:
+        return self.spread(lambda r: 100 * r["unclassified"])
+
+    def alternative(self, name: str) -> Spread:
+        return self.spread(lambda r: 100 * r["alternatives"][name])
+
+    def status(self, name: str) -> Spread:
+        return self.spread(lambda r: 100 * r["statuses"][name])
+
+    def weight_share(self, name: str) -> Spread:
+        return self.spread(lambda r: 100 * r["weights"][name])
+
+    def links(self, stage: str | None = None) -> Spread:
+        """Non-zero weights after a stage, by default the last."""
+        stage = stage or self.cell.stages[-1]
+        return self.spread(lambda r: 100 * r["training"]["stages"][stage]["mean_links"] / r["training"]["total_links"])
+
+    def stage_values(self, stage: str, value: Callable[[Record], float | None]) -> list[float]:
+        """One value per network of every sample, where the stage ran."""
+        found = (value(n["stages"][stage]) for r in self.records for n in r["networks"])
+        return [v for v in found if v is not None]
+
+
+def gap(stage: Record) -> float | None:
+    """Gap of a stage in %, None if it did not run."""
+    if stage["objective"] is None or stage["bound"] is None:
+        return None
+    return 100 * abs(stage["bound"] - stage["objective"]) / max(1, abs(stage["objective"]))
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run as it lies on disk."""
+
+    folder: Path
+    experiment: Experiment
+    settings: dict[str, Any]
+    visits: list[dict[str, Any]]
+    cells: list[CellResult]
+
+    @property
+    def samples(self) -> int:
+        return max(len(cell.records) for cell in self.cells)
+
+    @property
+    def on_paper_data(self) -> bool:
+        return self.settings["dataset"] == self.experiment.dataset
+
+    def varying(self) -> list[str]:
+        """Axes on which the cells differ."""
+        return [axis for axis in AXES if len({getattr(c.cell, axis) for c in self.cells}) > 1]
+
+
+def read(folder: str | Path) -> Run:
+    """Read a run's folder; unfinished cells are left out."""
+    folder = Path(folder)
+    try:
+        run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        paths = sorted((folder / "results").glob("*.json"))
+        records = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+    except FileNotFoundError:
+        raise NoResults(f"{folder} is not a run: it has no run.json; make one with: bemi reproduce") from None
+    except ValueError as error:
+        raise NoResults(f"{folder} has a damaged file: {error}") from None
+    if not records:
+        raise NoResults(f"{folder} has no finished result yet; run bemi reproduce again to go on")
+    experiment = spec.load(run["experiment"])
+    on_paper_data = run["settings"]["dataset"] == experiment.dataset
+    grouped: dict[Cell, list[Record]] = {}
+    for record in sorted(records, key=lambda r: r["sample"]):
+        cell = spec.cell(record["cell"])
+        grouped.setdefault(cell, []).append(record)
+    order = {cell: position for position, cell in enumerate(experiment.cells)}
+    cells = [
+        CellResult(cell, grouped[cell], dict(experiment.paper.get(cell, {})) if on_paper_data else {})
+        for cell in sorted(grouped, key=lambda c: (order.get(c, len(order)), c.name))
+    ]
+    return Run(folder, experiment, run["settings"], run["visits"], cells)

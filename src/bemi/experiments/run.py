@@ -1,0 +1,265 @@
+"""Run an experiment: train every network into the journal, then test every ensemble.
+
+A run folder holds ``run.json`` (what was asked for, on which machine, how long it took), ``networks/`` (one file per
+trained network) and ``results/`` (one file per ensemble).  Whatever is finished is not done again.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.impute import SimpleImputer
+
+from bemi import parallel, solvers
+from bemi.classifier import BeMiClassifier
+from bemi.datasets import Dataset, Sample, sample, split
+from bemi.datasets import load as load_dataset
+from bemi.engines.result import StageResult
+from bemi.experiments.alternatives import accuracies
+from bemi.experiments.spec import Cell, Experiment
+from bemi.files import write_atomically
+from bemi.journal import STAGE_FIELDS, Journal
+from bemi.network import Network
+from bemi.report import evaluation, training_summary
+from bemi.voting import Votes
+
+BATCH = 64
+"""Networks that are planned together; enough to keep every core busy, few enough to hold their rows in memory."""
+
+
+class OtherRun(ValueError):
+    """A run folder that holds results of other settings."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user may choose; everything else stands in the experiment's file."""
+
+    dataset: str
+    engine: str = "decomposition"
+    solver: str = "highs"
+    time_limit: float = 10.0
+    node_limit: int | None = None
+    gap: float = 0.01
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """One cell on one sample."""
+
+    experiment: Experiment
+    settings: Settings
+    dataset: Dataset
+    cell: Cell
+    index: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.cell.name}_sample{self.index}"
+
+    @property
+    def networks(self) -> int:
+        classes = self.cell.classes or np.unique(self.dataset.train_y)
+        return math.comb(len(classes), 2)
+
+    def rows(self) -> Sample:
+        """Training and test rows; drawn when they are needed, since many samples would not fit in memory."""
+        seed = self.settings.seed
+        if self.experiment.split is not None:
+            rows, test = self.experiment.split
+            return _imputed(split(self.dataset, rows=rows, test=test, index=self.index, seed=seed))
+        assert self.cell.per_class is not None
+        return _imputed(sample(self.dataset, self.cell.per_class, self.index, seed=seed, classes=self.cell.classes))
+
+    def tasks(self) -> list[parallel.Task]:
+        rows = self.rows()
+        return list(self.classifier().training_tasks(rows.train_X, rows.train_y).values())
+
+    def classifier(self) -> BeMiClassifier:
+        cell, settings = self.cell, self.settings
+        seconds: float | tuple[float, ...] = settings.time_limit
+        if self.experiment.equal_shares:
+            seconds = (settings.time_limit / len(cell.stages),) * len(cell.stages)
+        return BeMiClassifier(
+            hidden_layers=cell.hidden_layers,
+            weight_bound=cell.weight_bound,
+            stages=cell.stages,
+            engine=settings.engine,
+            solver=settings.solver,
+            time_limit=seconds,
+            node_limit=settings.node_limit,
+            gap=settings.gap,
+        )
+
+
+def reproduce(
+    experiment: Experiment,
+    settings: Settings,
+    folder: Path,
+    *,
+    samples: int | None = None,
+    n_jobs: int | None = None,
+    show: bool = False,
+) -> dict[str, Any]:
+    """Run what is missing of an experiment and return the content of ``run.json``."""
+    began, started = time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
+    dataset = load_dataset(settings.dataset)
+    ensembles = [
+        Ensemble(experiment, settings, dataset, cell, index)
+        for cell in experiment.cells
+        for index in range(experiment.samples if samples is None else samples)
+    ]
+    # Settings that cannot work are refused before they are written down.
+    ensembles[0].tasks()
+    run = _open(folder, experiment, settings)
+    journal = Journal(folder / "networks")
+    (folder / "results").mkdir(exist_ok=True)
+    todo = [ensemble for ensemble in ensembles if not _result_path(folder, ensemble).exists()]
+    others = _Alternatives()
+    with parallel.progress(sum(e.networks for e in todo), show=show) as advance:
+        for batch in _batches(todo):
+            tasks = [task for ensemble in batch for task in ensemble.tasks()]
+            for _, training in parallel.run(tasks, n_jobs=n_jobs, journal=journal):
+                advance(training, experiment.name)
+            for ensemble in batch:
+                rows = ensemble.rows()
+                record = _measure(ensemble, rows, journal) | {"alternatives": others.on(ensemble, rows)}
+                _write_json(_result_path(folder, ensemble), record)
+    visit = {
+        "started": started,
+        "seconds": round(time.perf_counter() - began, 1),
+        "networks": sum(e.networks for e in todo),
+        "jobs": n_jobs,
+    }
+    run["visits"].append(visit | _machine(settings.solver))
+    _write_json(folder / "run.json", run)
+    return run
+
+
+def _open(folder: Path, experiment: Experiment, settings: Settings) -> dict[str, Any]:
+    """The run's description, new or as it was left; its settings must be the same."""
+    folder.mkdir(parents=True, exist_ok=True)
+    asked: dict[str, Any] = {"experiment": experiment.name, "settings": asdict(settings), "visits": []}
+    path = folder / "run.json"
+    if not path.exists():
+        _write_json(path, asked)
+        return asked
+    run = json.loads(path.read_text(encoding="utf-8"))
+    if run["experiment"] != experiment.name:
+        raise OtherRun(f"{folder} holds a run of {run['experiment']}; choose another folder for {experiment.name}")
+    for key, value in asked["settings"].items():
+        if run["settings"].get(key) != value:
+            raise OtherRun(
+                f"{folder} holds a run with {key} {run['settings'].get(key)!r}, not {value!r}; choose another folder "
+                "or the same settings"
+            )
+    return run
+
+
+def _batches(todo: list[Ensemble]) -> Iterator[list[Ensemble]]:
+    batch: list[Ensemble] = []
+    for ensemble in todo:
+        batch.append(ensemble)
+        if sum(e.networks for e in batch) >= BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _imputed(rows: Sample) -> Sample:
+    """Missing values replaced by the column's median over the training rows."""
+    if not (np.isnan(rows.train_X).any() or np.isnan(rows.test_X).any()):
+        return rows
+    imputer = SimpleImputer(strategy="median", keep_empty_features=True).fit(rows.train_X)
+    return replace(rows, train_X=imputer.transform(rows.train_X), test_X=imputer.transform(rows.test_X))
+
+
+def _measure(ensemble: Ensemble, rows: Sample, journal: Journal) -> dict[str, Any]:
+    """Fit from the journal, where every network is already, and test."""
+    classifier = ensemble.classifier().set_params(run_dir=journal.folder).fit(rows.train_X, rows.train_y)
+    votes = classifier.vote(rows.test_X, rows.test_y)
+    keys = [task.key() for task in ensemble.tasks()]
+    return {
+        "experiment": ensemble.experiment.name,
+        "cell": asdict(ensemble.cell),
+        "sample": ensemble.index,
+        "disjoint_samples": rows.disjoint,
+        "classes": classifier.classes_.tolist(),
+        "train_rows": len(rows.train_X),
+        **evaluation(classifier, rows.test_X, rows.test_y),
+        "confusion": _confusion(classifier, votes, rows.test_y),
+        "training": training_summary(classifier),
+        "weights": _weight_shares(list(classifier.networks_.values())),
+        "networks": [
+            {"classes": list(key), "file": file, "stages": {stage: _stage(r) for stage, r in reports.items()}}
+            for (key, reports), file in zip(classifier.reports_.items(), keys, strict=True)
+        ],
+    }
+
+
+def _confusion(classifier: BeMiClassifier, votes: Votes, truth: NDArray) -> list[list[int]]:
+    """Rows by actual class; columns by predicted class, and in the last those that the paper's rule leaves open."""
+    size = len(classifier.classes_)
+    predicted = np.where(votes.unclassified, size, np.searchsorted(classifier.classes_, votes.label))
+    counts = np.zeros((size, size + 1), dtype=int)
+    np.add.at(counts, (np.searchsorted(classifier.classes_, truth), predicted), 1)
+    return counts.tolist()
+
+
+def _weight_shares(networks: list[Network]) -> dict[str, float]:
+    """Shares of weights at -P, 0, P and between, over all networks and layers."""
+    weights = np.concatenate([w.reshape(-1) for n in networks for w in n.weights])
+    bound = networks[0].weight_bound
+    shares = {"w=-P": np.mean(weights == -bound), "w=0": np.mean(weights == 0), "w=P": np.mean(weights == bound)}
+    return {name: float(share) for name, share in shares.items()} | {"others": float(1 - sum(shares.values()))}
+
+
+def _stage(report: StageResult) -> dict[str, Any]:
+    record = {name: getattr(report, name) for name in STAGE_FIELDS if name != "stage"}
+    return record | {"seconds": round(report.seconds, 4)}
+
+
+class _Alternatives:
+    """Accuracies of the alternatives, worked out once for all cells that share a sample."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, ...], dict[str, float]] = {}
+
+    def on(self, ensemble: Ensemble, rows: Sample) -> dict[str, float]:
+        key = (ensemble.cell.classes, ensemble.cell.per_class, ensemble.index)
+        if key not in self._known:
+            images = ensemble.dataset.shape is not None
+            self._known[key] = accuracies(rows.train_X, rows.train_y, rows.test_X, rows.test_y, images=images)
+        return self._known[key]
+
+
+def _machine(solver: str) -> dict[str, Any]:
+    return {
+        "cores": os.cpu_count(),
+        "processor": platform.processor() or platform.machine(),
+        "python": platform.python_version(),
+        "bemi": version("bemi"),
+        "solver": f"{solver} {solvers.get(solver).version()}",
+    }
+
+
+def _result_path(folder: Path, ensemble: Ensemble) -> Path:
+    return folder / "results" / f"{ensemble.name}.json"
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    write_atomically({path: (json.dumps(content, allow_nan=False) + "\n").encode()})

@@ -1,0 +1,160 @@
+"""What an experiment is: a data set, a grid of cells, and what the paper reports for each of them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from importlib.resources import files
+from itertools import product
+from typing import Any
+
+from bemi.problem import STAGES
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One setting of an experiment; every sample of a cell is one ensemble.
+
+    ``classes`` is None for all classes, ``per_class`` is None where the sample is not drawn class by class.
+    """
+
+    classes: tuple[Any, ...] | None = None
+    hidden_layers: tuple[int, ...] = (4, 4)
+    weight_bound: int = 1
+    stages: tuple[str, ...] = STAGES
+    per_class: int | None = None
+
+    @property
+    def name(self) -> str:
+        """A name for files; it tells every cell of an experiment from the others."""
+        parts = [f"classes-{'-'.join(map(str, self.classes))}"] if self.classes else []
+        parts += [f"layers-{'-'.join(map(str, self.hidden_layers))}", f"P{self.weight_bound}", "-".join(self.stages)]
+        parts += [f"n{self.per_class:03d}"] if self.per_class else []
+        return "_".join(parts)
+
+
+AXES = tuple(field.name for field in fields(Cell))
+
+
+def cell(settings: Mapping[str, Any]) -> Cell:
+    """A cell from settings as TOML and JSON write them."""
+    return Cell(**{axis: _frozen(value) for axis, value in settings.items()})
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment as its file describes it.
+
+    Attributes
+    ----------
+    name, title, question, source
+        What it is called, what it asks, and where the paper shows it.
+    dataset
+        Name of the data set.
+    cells
+        The settings to run.
+    samples
+        Draws of training rows per cell.
+    time_limit
+        Seconds per network; None is the classifier's default.
+    equal_shares
+        Whether every stage gets the same share of the time, as in the paper's Experiments 1 and 6.
+    split
+        Rows to draw and how many of them are for testing, where samples are not drawn class by class.
+    tables, figures
+        What the report shows.
+    paper_seconds
+        The paper's time limit per network, on 8 cores.
+    paper
+        What the paper reports, by cell and measure, in %.
+    paper_confusion
+        The paper's confusion matrix, and for how many rows per class.
+    published
+        Other systems' published accuracies.
+    """
+
+    name: str
+    title: str
+    question: str
+    source: str
+    dataset: str
+    cells: tuple[Cell, ...]
+    samples: int
+    time_limit: float | None
+    equal_shares: bool
+    split: tuple[int, int] | None
+    tables: tuple[str, ...]
+    figures: tuple[str, ...]
+    paper_seconds: float
+    paper: Mapping[Cell, Mapping[str, float]]
+    paper_confusion: tuple[int, list[list[float]]] | None
+    published: tuple[Mapping[str, Any], ...]
+
+
+PAPER_SAMPLES = 5
+
+BUNDLED = {"mnist": "digits", "fashion-mnist": "digits", "heart-disease": "breast-cancer"}
+"""Stand-ins that come with scikit-learn, for a quick run where a set's files are not at hand."""
+
+
+def names() -> list[str]:
+    """All experiments, in the paper's order."""
+    return sorted(path.name.removesuffix(".toml") for path in _folder().iterdir() if path.name.endswith(".toml"))
+
+
+def load(name: str, *, quick: bool = False) -> Experiment:
+    """Read an experiment's file; ``quick`` takes its small version."""
+    if name not in names():
+        raise ValueError(f"unknown experiment {name!r}; known: {', '.join(names())}")
+    content = tomllib.loads((_folder() / f"{name}.toml").read_text(encoding="utf-8"))
+    small = content["quick"] if quick else {}
+    axes = {axis: values for axis, values in (content["cells"] | small).items() if axis in AXES}
+    paper = content["paper"]
+    confusion = paper.get("confusion")
+    split = content.get("split")
+    return Experiment(
+        name=name,
+        title=content["title"],
+        question=content["question"],
+        source=content["source"],
+        dataset=content["dataset"],
+        cells=_grid(axes),
+        samples=small.get("samples", PAPER_SAMPLES),
+        time_limit=small.get("time_limit"),
+        equal_shares=content.get("equal_shares", False),
+        split=(split["rows"], split["test"]) if split else None,
+        tables=tuple(content["tables"]),
+        figures=tuple(content["figures"]),
+        paper_seconds=paper["seconds"],
+        paper=_paper_values(paper["values"], content["cells"]),
+        paper_confusion=(confusion["per_class"], confusion["percent"]) if confusion else None,
+        published=tuple(content.get("published", ())),
+    )
+
+
+def _folder() -> Any:
+    return files("bemi.experiments") / "specs"
+
+
+def _grid(axes: Mapping[str, list[Any]]) -> tuple[Cell, ...]:
+    """Every combination of the values on the axes, the last axis running fastest."""
+    return tuple(cell(dict(zip(axes, values, strict=True))) for values in product(*axes.values()))
+
+
+def _paper_values(entries: list[dict[str, Any]], axes: Mapping[str, list[Any]]) -> dict[Cell, dict[str, float]]:
+    """An entry gives, ``where`` some axes have a value, measures along the one axis that it lists."""
+    # An axis with a single value need not be repeated by every entry.
+    fixed = {axis: values[0] for axis, values in axes.items() if len(values) == 1}
+    found = {}
+    for entry in entries:
+        where = fixed | entry.get("where", {})
+        (along,) = (axis for axis in entry if axis in AXES)
+        measures = [key for key in entry if key not in (along, "where")]
+        for position, value in enumerate(entry[along]):
+            found[cell(where | {along: value})] = {measure: float(entry[measure][position]) for measure in measures}
+    return found
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,256 @@
+"""Tables of a run: ours, the paper's, and the difference, as Markdown for people and CSV for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bemi import markdown
+from bemi.experiments.alternatives import NAMES as ALTERNATIVES
+from bemi.experiments.results import CellResult, Run, Spread, gap
+from bemi.voting import STATUSES
+
+WEIGHT_SHARES = ("w=-P", "w=0", "w=P", "others")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of plain values; numbers are shown with two decimals."""
+
+    name: str
+    caption: str
+    headings: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+    def markdown(self) -> str:
+        rows = [[shown(value) for value in row] for row in self.rows]
+        return f"{self.caption}\n\n{markdown.table(self.headings, rows)}\n"
+
+    def csv(self) -> str:
+        """One column per number: a mean with its range becomes three."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        wide = [any(isinstance(row[i], Spread) for row in self.rows) for i in range(len(self.headings))]
+        headings: list[str] = []
+        for heading, is_wide in zip(self.headings, wide, strict=True):
+            headings += [heading, f"{heading} min", f"{heading} max"] if is_wide else [heading]
+        writer.writerow(headings)
+        for row in self.rows:
+            cells: list[Any] = []
+            for value, is_wide in zip(row, wide, strict=True):
+                parts = [value.mean, value.low, value.high] if isinstance(value, Spread) else [value]
+                parts += [None] * (3 - len(parts)) if is_wide else []
+                cells += [round(v, 6) if isinstance(v, float) else v for v in parts]
+            writer.writerow(cells)
+        return text.getvalue()
+
+
+def shown(value: Any) -> str:
+    """A value as people read it."""
+    if value is None:
+        return "-"
+    if isinstance(value, Spread):
+        return f"{value.mean:.2f} ({value.low:.2f} to {value.high:.2f})"
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def axis_value(axis: str, value: Any) -> str:
+    """A cell's setting as people write it."""
+    if axis == "stages":
+        return "+".join(stage.upper() for stage in value)
+    if axis == "classes":
+        return "/".join(map(str, value))
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+AXIS_HEADINGS = {
+    "classes": "classes",
+    "hidden_layers": "hidden layers",
+    "weight_bound": "P",
+    "stages": "stages",
+    "per_class": "per class",
+}
+
+
+def _labels(run: Run, result: CellResult) -> list[Any]:
+    values = [(axis, getattr(result.cell, axis)) for axis in run.varying()]
+    return [value if isinstance(value, int) else axis_value(axis, value) for axis, value in values]
+
+
+def _axis_headings(run: Run) -> list[str]:
+    return [AXIS_HEADINGS[axis] for axis in run.varying()]
+
+
+def _paper_spread(result: CellResult) -> Spread | float | None:
+    mean = result.paper.get("accuracy")
+    if mean is None or "lowest" not in result.paper:
+        return mean
+    return Spread(mean, result.paper["lowest"], result.paper["highest"])
+
+
+def _difference(ours: float, paper: float | None) -> float | None:
+    return None if paper is None else ours - paper
+
+
+def accuracy(run: Run) -> Table:
+    # Two classes leave nothing open, and then one accuracy says it all.
+    ties = any(result.unclassified.high > 0 for result in run.cells)
+    rows = []
+    for result in run.cells:
+        paper = result.paper.get("accuracy")
+        row = [*_labels(run, result), len(result.records), result.accuracy, _paper_spread(result)]
+        row.append(_difference(result.accuracy.mean, paper))
+        if ties:
+            row += [result.accuracy_with_ties, result.unclassified, result.paper.get("unclassified")]
+        rows.append(row + [result.alternative(name).mean for name in ALTERNATIVES])
+    headings = [*_axis_headings(run), "samples", "ours", "paper", "difference"]
+    headings += ["ours, ties by margin", "unclassified", "paper's"] if ties else []
+    headings += ALTERNATIVES
+    rule = (
+        " *Ours* and the paper's follow the paper's voting rule, which leaves some rows unclassified; with *ties by "
+        "margin* every row gets a label."
+    )
+    caption = (
+        f"Test accuracy in %: mean over the samples, smallest and largest in brackets.{rule if ties else ''} The last "
+        "four columns are scikit-learn's classifiers on exactly the same rows, untuned."
+    )
+    return Table("accuracy", caption, headings, _without_empty_columns(headings, rows))
+
+
+def links(run: Run) -> Table:
+    rows = []
+    for result in run.cells:
+        ours, paper = result.links(), result.paper.get("links")
+        rows.append([*_labels(run, result), ours, paper, _difference(ours.mean, paper)])
+    headings = [*_axis_headings(run), "ours", "paper", "difference"]
+    return Table("links", "Non-zero weights in % of all weights, after the last stage.", headings, rows)
+
+
+def statuses(run: Run) -> Table:
+    headings = [*_axis_headings(run), "whose", "correct", "wrong", "n.l.", *STATUSES]
+    rows = []
+    for result in run.cells:
+        shares = {name: result.status(name).mean for name in STATUSES}
+        right = shares["1C"] + shares["mC"]
+        open_ = result.unclassified.mean
+        rows.append([*_labels(run, result), "ours", right, 100 - right - open_, open_, *shares.values()])
+        if "1C" in result.paper:
+            right, open_ = result.paper["accuracy"], result.paper["unclassified"]
+            row = [*_labels(run, result), "paper", right, 100 - right - open_, open_]
+            rows.append(row + [result.paper[name] for name in STATUSES])
+    caption = (
+        "Test rows in % by outcome and by label status (number of dominant labels: 1, m = 2, other; C correct, I "
+        "incorrect; ' true label among the dominant ones, '' not)."
+    )
+    return Table("statuses", caption, headings, rows)
+
+
+def stages(run: Run) -> Table:
+    headings = [
+        *_axis_headings(run),
+        *("whose", "SM s", "MM s", "MW s", "MM gap mean", "max", "links after MM", "links after MW", "active links"),
+        *("proved at least", "bounds certified"),
+    ]
+    rows = []
+    for result in run.cells:
+        gaps = result.stage_values("mm", gap)
+        seconds = [float(np.mean(result.stage_values(s, lambda r: r["seconds"]))) for s in ("sm", "mm", "mw")]
+        total = result.records[0]["training"]["total_links"]
+        proved = 100 * float(np.mean(result.stage_values("mw", lambda r: r["bound"]))) / total
+        proofs = [stage["proof"] for r in result.records for n in r["networks"] for stage in n["stages"].values()]
+        row = [*_labels(run, result), "ours", *seconds, float(np.mean(gaps)), float(np.max(gaps))]
+        row += [result.links("mm").mean, result.links("mw").mean, result.links("mw").mean * total / 100]
+        rows.append([*row, proved, f"{proofs.count('certified')} of {len(proofs)}"])
+        if "mean_gap" in result.paper:
+            p = result.paper
+            row = [*_labels(run, result), "paper", p["sm_seconds"], None, None, p["mean_gap"], p["max_gap"]]
+            rows.append([*row, p["links_mm"], p["links"], p["active_links"], None, None])
+    caption = (
+        "Per network: seconds of each stage on one core (the paper: 8 cores), gap of Max-Margin in %, non-zero weights "
+        "in % after Max-Margin and after Min-Weight and their number, how many links Min-Weight proved to be needed "
+        "for its margins, and how many of the stages' bounds `bemi verify` can check."
+    )
+    return Table("stages", caption, headings, rows)
+
+
+def weights(run: Run) -> Table:
+    headings = [*_axis_headings(run)]
+    for name in WEIGHT_SHARES:
+        headings += [name, f"{name}, paper"]
+    rows = []
+    for result in run.cells:
+        row = _labels(run, result)
+        for name in WEIGHT_SHARES:
+            row += [result.weight_share(name).mean, result.paper.get(name)]
+        rows.append(row)
+    return Table(
+        "weights", "Weights in % at -P, at 0, at P and between.", headings, _without_empty_columns(headings, rows)
+    )
+
+
+def confusion(run: Run) -> Table:
+    result = most_rows(run)
+    labels = result.records[0]["classes"]
+    size, paper = run.experiment.paper_confusion or (None, [])
+    shown_too = run.on_paper_data and size == result.cell.per_class
+    rows = []
+    for number, (label, row) in enumerate(zip(labels, confusion_percent(result), strict=True)):
+        rows.append([label, "ours", *map(float, row)])
+        if shown_too:
+            rows.append([label, "paper", *map(float, paper[number])])
+    caption = (
+        f"Confusion matrix in %, {result.cell.per_class} per class, mean over the samples (the paper's: one sample): "
+        "actual class in rows."
+    )
+    return Table("confusion", caption, ["actual", "whose", *map(str, labels), "n.l."], rows)
+
+
+def published(run: Run) -> Table:
+    headings = ["system", "per class", "accuracy", "how it was measured"]
+    rows: list[list[Any]] = [
+        ["bemi", result.cell.per_class, result.accuracy, "voting, the paper's rule"] for result in run.cells
+    ]
+    for result in run.cells:
+        if result.paper:
+            rows.append(["BeMi (the paper)", result.cell.per_class, _paper_spread(result), "voting"])
+    for entry in run.experiment.published:
+        for size, value in zip(entry["per_class"], entry["accuracy"], strict=True):
+            rows.append([entry["system"], size, float(value), f"{entry['metric']}; as published"])
+    caption = "Beside other systems' published accuracies in %, which were measured in different ways."
+    return Table("published", caption, headings, rows)
+
+
+def most_rows(run: Run) -> CellResult:
+    """The cell with the most training rows."""
+    return max(run.cells, key=lambda result: result.cell.per_class or 0)
+
+
+def confusion_percent(result: CellResult) -> np.ndarray:
+    counts = np.sum([np.array(r["confusion"]) for r in result.records], axis=0)
+    return 100 * counts / counts.sum(axis=1, keepdims=True)
+
+
+def _without_empty_columns(headings: list[str], rows: list[list[Any]]) -> list[list[Any]]:
+    """Drop columns in which no row has a value; headings are changed in place."""
+    for position in reversed(range(len(headings))):
+        if all(row[position] is None for row in rows):
+            del headings[position]
+            for row in rows:
+                del row[position]
+    return rows
+
+
+TABLES: dict[str, Callable[[Run], Table]] = {
+    "accuracy": accuracy,
+    "links": links,
+    "statuses": statuses,
+    "stages": stages,
+    "weights": weights,
+    "confusion": confusion,
+    "published": published,
+}

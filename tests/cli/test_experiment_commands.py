@@ -1,0 +1,74 @@
+"""reproduce, report and data, run as a user runs them."""
+
+import json
+
+import pytest
+
+from bemi.cli import main
+from bemi.datasets import storage
+
+
+@pytest.fixture(autouse=True)
+def no_files(monkeypatch, tmp_path):
+    """No data folder and an empty cache."""
+    monkeypatch.delenv("BEMI_DATA", raising=False)
+    monkeypatch.setattr(storage, "cache_folder", lambda: tmp_path / "cache")
+
+
+def run(capsys, *arguments):
+    code = main([str(a) for a in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_from_experiment_to_page(capsys, tmp_path):
+    arguments = ["exp5", "--quick", "--samples", "1", "--time-limit", "1", "--jobs", "1", "--run", tmp_path / "runs"]
+    code, out, _ = run(capsys, "reproduce", *arguments)
+    assert code == 0
+    assert "Experiment 5" in out
+    folder = tmp_path / "runs" / "exp5"
+    assert f"bemi report {folder}" in out
+    assert json.loads((folder / "run.json").read_text())["settings"]["dataset"] == "digits"
+    code, out, _ = run(capsys, "reproduce", *arguments, "--json")
+    assert (code, json.loads(out)) == (0, {"runs": [str(folder)]})
+    code, out, _ = run(capsys, "report", folder, "-o", tmp_path / "page.md", "--json")
+    assert code == 0
+    assert f"{tmp_path}/page/exp5-accuracy.csv" in json.loads(out)["files"]
+    assert "Experiment 5" in (tmp_path / "page.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["reproduce", "exp7"], "unknown experiment 'exp7'"),
+        (["reproduce", "exp5", "--samples", "0"], "--samples must be at least 1"),
+        (["reproduce", "exp5", "--dataset", "nothing"], "unknown dataset 'nothing'"),
+        (["reproduce", "exp5", "--dataset", "digits", "--engine", "magic"], "unknown engine 'magic'"),
+        (["reproduce", "exp5", "--dataset", "digits", "--time-limit", "0"], "time_limit must be positive"),
+        (["reproduce", "exp5", "--dataset", "iris", "--quick"], "4"),
+        (["report", "nowhere"], "nowhere is not a run"),
+        (["data", "nothing"], "unknown dataset 'nothing'"),
+    ],
+)
+def test_bad_input_is_one_line(arguments, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, *arguments)
+    assert code == 2
+    assert not out
+    assert err.count("\n") == 1
+    assert message in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "runs").exists(), "what cannot work leaves nothing behind"
+
+
+def test_data_lists_what_there_is(capsys):
+    code, out, _ = run(capsys, "data", "--json")
+    listed = {entry["name"]: entry for entry in json.loads(out)["datasets"]}
+    assert code == 0
+    assert listed["mnist"]["place"] == "not here yet"
+    assert listed["digits"]["place"] == "part of scikit-learn"
+    code, out, _ = run(capsys, "data")
+    assert "heart-disease" in out
+    code, out, _ = run(capsys, "data", "digits")
+    assert code == 0
+    assert "digits is here: part of scikit-learn" in out

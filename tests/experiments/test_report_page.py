@@ -1,0 +1,156 @@
+"""Tables and figures of runs, against numbers worked out here."""
+
+import csv
+import io
+import json
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from bemi.experiments import figures, report, results, spec, tables
+from bemi.voting import STATUSES
+
+matplotlib = pytest.importorskip("matplotlib")
+
+
+def record(cell, sample, right, unclassified=0.0, classes=(4, 9)):
+    """A result as a run writes it, with an accuracy of our choice."""
+    stages = {
+        stage: {
+            "objective": 100,
+            "bound": 102 if stage == "mm" else 100,
+            "proof": "certified",
+            "links": 300,
+            "rows": 20,
+            "message": "",
+            "seconds": 0.5,
+        }
+        for stage in cell.stages
+    }
+    wrong = 1 - right - unclassified
+    side = len(classes)
+    return {
+        "experiment": "test",
+        "cell": vars(cell),
+        "sample": sample,
+        "disjoint_samples": True,
+        "classes": list(classes),
+        "train_rows": 20,
+        "rows": 1000,
+        "accuracy": right + unclassified / 2,
+        "paper_accuracy": right,
+        "unclassified": unclassified,
+        "ties": "margin",
+        "statuses": dict.fromkeys(STATUSES, 0.0) | {"1C": right, "1I": wrong, "oI'": unclassified},
+        "confusion": [[500 if i == j else 0 for j in range(side + 1)] for i in range(side)],
+        "training": {"total_links": 3156, "stages": {stage: {"mean_links": 315.6} for stage in cell.stages}},
+        "weights": {"w=-P": 0.1, "w=0": 0.7, "w=P": 0.2, "others": 0.0},
+        "alternatives": {"linear SVM": 0.9, "RBF SVM": 0.91, "logistic regression": 0.92, "1-NN": 0.93},
+        "networks": [{"classes": list(classes), "file": "none", "stages": stages}],
+    }
+
+
+def make_run(folder, name, accuracies, dataset="mnist", unclassified=0.0):
+    experiment = spec.load(name)
+    (folder / "results").mkdir(parents=True)
+    settings = {"dataset": dataset, "engine": "decomposition", "time_limit": 10.0, "gap": 0.01, "seed": 0}
+    visit = {"started": "2030-01-01T00:00:00+00:00", "seconds": 300.0, "networks": 1, "jobs": 2, "cores": 2}
+    visit |= {"solver": "highs 1", "python": "3", "bemi": "0"}
+    text = json.dumps({"experiment": name, "settings": settings, "visits": [visit]})
+    (folder / "run.json").write_text(text)
+    classes = tuple(range(10)) if experiment.cells[0].classes is None else (4, 9)
+    for cell in experiment.cells:
+        for sample, value in enumerate(accuracies):
+            content = record(cell, sample, value, unclassified, classes)
+            (folder / "results" / f"{cell.name}_{sample}.json").write_text(json.dumps(content))
+    return results.read(folder)
+
+
+def test_the_difference_to_the_paper(tmp_path):
+    run = make_run(tmp_path, "exp3a", [0.70, 0.74], unclassified=0.02)
+    table = tables.accuracy(run)
+    rows = list(csv.DictReader(io.StringIO(table.csv())))
+    assert [row["per class"] for row in rows] == ["10", "20", "30", "40"]
+    first = rows[0]
+    assert (float(first["ours"]), float(first["ours min"]), float(first["ours max"])) == (72.0, 70.0, 74.0)
+    assert (first["paper"], first["paper min"], first["paper max"]) == ("70.12", "67.89", "74.54")
+    assert float(first["difference"]) == pytest.approx(72 - 70.12)
+    assert float(first["ours, ties by margin"]) == pytest.approx(73)
+    assert float(first["1-NN"]) == 93
+    assert "| 10 | 2 | 72.00 (70.00 to 74.00) | 70.12 (67.89 to 74.54) | 1.88 |" in table.markdown()
+
+
+def test_stage_table_gives_gaps_and_links(tmp_path):
+    rows = list(csv.DictReader(io.StringIO(tables.stages(make_run(tmp_path, "exp4b", [0.7], "fashion-mnist")).csv())))
+    assert [row["whose"] for row in rows[:2]] == ["ours", "paper"]
+    ours, paper = rows[:2]
+    assert (float(ours["MM gap mean"]), float(ours["links after MW"]), float(ours["active links"])) == (
+        2.0,
+        10.0,
+        315.6,
+    )
+    assert ours["bounds certified"] == "3 of 3"
+    assert (paper["MM gap mean"], paper["max"], paper["links after MW"]) == ("4.87", "9.14", "51.57")
+
+
+def test_confusion_matrix_beside_the_papers(tmp_path):
+    table = tables.confusion(make_run(tmp_path, "exp3a", [0.7, 0.8]))
+    assert [row[:2] for row in table.rows[:3]] == [[0, "ours"], [0, "paper"], [1, "ours"]]
+    assert table.rows[0][2:] == [100.0, *[0.0] * 10]
+    assert table.rows[1][2:] == [89.6, 0, 0, 0.4, 0.2, 3.4, 1.2, 0, 1, 0.2, 4]
+
+
+def test_two_classes_leave_nothing_open(tmp_path):
+    headings = tables.accuracy(make_run(tmp_path, "exp5", [0.8])).headings
+    assert "unclassified" not in headings
+
+
+def test_on_other_data_the_papers_numbers_are_not_shown(tmp_path):
+    run = make_run(tmp_path, "exp5", [0.8], dataset="digits")
+    assert not {"paper", "difference"} & set(tables.accuracy(run).headings)
+    page = tmp_path / "page.md"
+    report.write([tmp_path], page)
+    assert "its numbers are not shown" in page.read_text()
+
+
+def test_unfinished_cells_are_left_out(tmp_path):
+    make_run(tmp_path, "exp3a", [0.7, 0.8])
+    for path in (tmp_path / "results").glob("*n020_*"):
+        path.unlink()
+    run = results.read(tmp_path)
+    assert [cell.cell.per_class for cell in run.cells] == [10, 30, 40]
+
+
+@pytest.mark.parametrize("name", spec.names())
+def test_a_page_has_every_table_and_figure(name, tmp_path):
+    run = make_run(tmp_path / name, name, [0.7, 0.8, 0.75], dataset=spec.load(name).dataset)
+    (tmp_path / name / "notes.md").write_text("A note of ours.")
+    page = tmp_path / "out" / "page.md"
+    page.parent.mkdir()
+    written = report.write([tmp_path / name], page)
+    text = page.read_text()
+    assert "A note of ours." in text
+    assert run.experiment.title in text
+    drawn = [figure for figure in run.experiment.figures if figure != "first-layer"]  # there are no network files here
+    assert len(written) == 1 + len(run.experiment.tables) + len(drawn)
+    for path in written[1:]:
+        assert f"(page/{path.name})" in text
+        if path.suffix == ".svg":
+            ElementTree.parse(path)
+    again = {path: path.read_bytes() for path in written}
+    report.write([tmp_path / name], page)
+    assert {path: path.read_bytes() for path in written} == again
+
+
+def test_lines_pass_through_the_means(tmp_path):
+    figure = figures.accuracy(make_run(tmp_path, "exp3a", [0.7, 0.8]))
+    (axis,) = figure.axes
+    lines = {line.get_label(): line.get_ydata() for line in axis.lines}
+    assert np.allclose(lines["bemi"], 75)
+    assert np.allclose(lines["the paper"], [70.12, 75.37, 80.90, 81.66])
+    assert np.allclose(lines["linear SVM"], 90)
+    (band,) = axis.collections
+    assert band.get_paths()[0].vertices[:, 1].min() == pytest.approx(70)
+    assert band.get_paths()[0].vertices[:, 1].max() == pytest.approx(80)
+    matplotlib.pyplot.close(figure)

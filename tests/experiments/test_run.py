@@ -1,0 +1,119 @@
+"""Experiments on bundled data: results that can be worked out again, and runs that go on where they were."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from bemi import datasets
+from bemi.experiments import results, spec
+from bemi.experiments.run import OtherRun, Settings, reproduce
+from bemi.journal import Journal
+from bemi.parallel import Task
+
+SETTINGS = Settings(dataset="digits", time_limit=20.0, node_limit=5)
+
+
+def small(name="exp5", **changes):
+    experiment = spec.load(name, quick=True)
+    cells = [cell for cell in experiment.cells if cell.weight_bound == 1]
+    return replace(experiment, **({"cells": tuple(cells), "samples": 2} | changes))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "exp5"
+    reproduce(small(), SETTINGS, folder, n_jobs=1)
+    return folder
+
+
+def test_accuracy_is_that_of_the_networks_on_disk(folder):
+    paths = sorted((folder / "results").iterdir())
+    assert len(paths) == 4  # two sizes, two samples
+    digits = datasets.load("digits")
+    for path in paths:
+        record = json.loads(path.read_text())
+        rows = datasets.sample(digits, record["cell"]["per_class"], record["sample"], seed=0, classes=(4, 9))
+        (entry,) = record["networks"]
+        network = Journal(folder / "networks").read(entry["file"]).network
+        said = np.where(network.forward(rows.test_X)[:, 0] == 1, 4, 9)
+        assert record["paper_accuracy"] == pytest.approx(np.mean(said == rows.test_y))
+        weights = np.concatenate([w.reshape(-1) for w in network.weights])
+        assert record["weights"]["w=0"] == pytest.approx(np.mean(weights == 0))
+        assert record["weights"]["others"] == pytest.approx(0)
+        confusion = np.array(record["confusion"])
+        assert confusion.sum(axis=1).tolist() == [np.sum(rows.test_y == 4), np.sum(rows.test_y == 9)]
+        assert np.trace(confusion) / confusion.sum() == pytest.approx(record["paper_accuracy"])
+        svm = SVC(kernel="linear").fit(rows.train_X / rows.train_X.max(), rows.train_y)
+        assert record["alternatives"]["linear SVM"] == svm.score(rows.test_X / rows.train_X.max(), rows.test_y)
+
+
+def test_a_second_run_trains_nothing(folder, monkeypatch):
+    before = {path: path.read_bytes() for path in (folder / "results").iterdir()}
+    monkeypatch.setattr(Task, "run", lambda task: pytest.fail("trained again"))
+    run = reproduce(small(), SETTINGS, folder, n_jobs=1)
+    assert run["visits"][-1]["networks"] == 0
+    assert {path: path.read_bytes() for path in (folder / "results").iterdir()} == before
+
+
+def test_an_interrupted_run_goes_on(folder, tmp_path, monkeypatch):
+    trained = []
+    original = Task.run
+
+    def interrupted(task):
+        if len(trained) == 3:
+            raise KeyboardInterrupt
+        trained.append(task)
+        return original(task)
+
+    monkeypatch.setattr(Task, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(small(), SETTINGS, tmp_path, n_jobs=1)
+    monkeypatch.setattr(Task, "run", lambda task: trained.append(task) or original(task))
+    trained.clear()
+    reproduce(small(), SETTINGS, tmp_path, n_jobs=1)
+    assert len(trained) <= 2
+    for path in (folder / "results").iterdir():
+        again = json.loads((tmp_path / "results" / path.name).read_text())
+        assert _without_seconds(again) == _without_seconds(json.loads(path.read_text()))
+
+
+def _without_seconds(value):
+    if isinstance(value, dict):
+        return {key: _without_seconds(item) for key, item in value.items() if key != "seconds"}
+    return [_without_seconds(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("change", [{"seed": 1}, {"gap": 0.5}, {"engine": "monolithic"}, {"time_limit": 1.0}])
+def test_other_settings_are_refused(folder, change):
+    with pytest.raises(OtherRun, match=f"holds a run with {next(iter(change))}"):
+        reproduce(small(), replace(SETTINGS, **change), folder)
+
+
+def test_another_experiment_is_refused(folder):
+    with pytest.raises(OtherRun, match="holds a run of exp5"):
+        reproduce(small("exp3a"), SETTINGS, folder)
+
+
+def test_missing_values_are_imputed_from_training_rows_alone(tmp_path, monkeypatch):
+    X = np.array([[1.0, 5.0], [3.0, np.nan], [np.nan, 7.0], [9.0, 9.0]] * 5)
+    y = np.array([0, 0, 1, 1] * 5)
+    empty = X[:0], y[:0]
+    table = datasets.Dataset("table", X, y, *empty)
+    monkeypatch.setattr("bemi.experiments.run.load_dataset", lambda name: table)
+    experiment = small("exp6", split=(20, 8), samples=1)
+    reproduce(replace(experiment, cells=experiment.cells[:1]), replace(SETTINGS, dataset="table"), tmp_path, n_jobs=1)
+    (path,) = (tmp_path / "results").iterdir()
+    record = json.loads(path.read_text())
+    assert (record["train_rows"], record["rows"]) == (12, 8)
+    assert not record["disjoint_samples"]
+
+
+def test_a_folder_without_results_says_so(tmp_path):
+    with pytest.raises(results.NoResults, match="is not a run"):
+        results.read(tmp_path)
+    (tmp_path / "run.json").write_text("{")
+    with pytest.raises(results.NoResults, match="damaged"):
+        results.read(tmp_path)
