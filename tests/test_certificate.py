@@ -6,10 +6,12 @@ import copy
 import gzip
 import hashlib
 import json
+import math
 import random
 import struct
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,8 @@ from sklearn.datasets import load_digits
 import bemi
 from bemi import BeMiClassifier, save, verify
 from bemi.certificate import CertificateError, certificate_path
+from bemi.certificate.arithmetic import Rows
+from bemi.certificate.separators import _angle, _Sides, separation_bound
 from bemi.cli import main
 
 SETTINGS = {
@@ -27,6 +31,10 @@ SETTINGS = {
     "two bits": {"hidden_layers": (4,), "subset_size": 3},
     "larger weights": {"hidden_layers": (3,), "weight_bound": 3},
     "without margins": {"hidden_layers": (2,), "stages": ("sm", "mw")},
+    "soft margins": {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2", "mw"), "mw_loss": 0.05},
+    "soft margins, two bits": {"hidden_layers": (), "subset_size": 3, "stages": ("ml2",)},
+    "without margins or a hidden layer": {"hidden_layers": (), "stages": ("sm", "mw"), "subset_size": 3},
+    "two bits without margins": {"hidden_layers": (3,), "stages": ("sm", "mw"), "subset_size": 3, "weight_bound": 2},
 }
 
 
@@ -118,8 +126,18 @@ def test_swapped_labels_rows_and_counts_are_refused(model, tmp_path):
         assert refused(model, claims, tmp_path)
 
 
+def moved(number: int | str, by: int) -> int | str:
+    """A number as a certificate writes it, changed."""
+    if isinstance(number, int):
+        return number + by
+    changed = Fraction(*(int(part, 16) for part in number.split("/"))) + by
+    return f"{changed.numerator:x}/{changed.denominator:x}"
+
+
 def test_a_changed_t_hat_is_refused(model, tmp_path):
     claims = claims_of(model)
+    if not stages_of(claims, "sm"):
+        pytest.skip("soft margins see all rows")
     sm = stages_of(claims, "sm")[0]
     sm["weights"] = [0] * len(sm["weights"])
     sm["links"] = 0
@@ -135,7 +153,7 @@ def test_a_changed_t_hat_is_refused(model, tmp_path):
 def test_changed_numbers_are_refused(model, tmp_path, field, step):
     for number in range(len(claims_of(model)["networks"][0])):
         claims = claims_of(model)
-        claims["networks"][0][number][field] += step
+        claims["networks"][0][number][field] = moved(claims["networks"][0][number][field], step)
         assert refused(model, claims, tmp_path)
 
 
@@ -146,7 +164,7 @@ def tightened(claims: dict, stage: str, by: int) -> list[dict]:
         for position, claim in enumerate(network):
             if claim["stage"] == stage and claim["objective"] is not None and claim["proof"] == "certified":
                 new = copy.deepcopy(claims)
-                new["networks"][number][position]["bound"] += by
+                new["networks"][number][position]["bound"] = moved(claim["bound"], by)
                 changed.append(new)
     return changed
 
@@ -170,8 +188,9 @@ def repaired_header(model: Path, claims: dict, tmp_path: Path) -> Path:
     def change(header: dict) -> None:
         for entry, network in zip(header["networks"], claims["networks"], strict=True):
             for report, claim in zip(entry["reports"], network, strict=True):
-                for name in ("objective", "bound", "rows", "links", "proof"):
-                    report[name] = claim[name]
+                for name in ("objective", "bound", "rows", "links", "proof", "soft"):
+                    if name in claim:
+                        report[name] = claim[name]
 
     return rewritten(model, change, tmp_path)
 
@@ -200,25 +219,28 @@ def test_a_training_set_cut_to_fit_the_digest_is_refused(model, tmp_path):
 
 def test_a_stage_that_did_not_run_claims_nothing(model, tmp_path):
     claims = claims_of(model)
+    if len(claims["networks"][0]) < 2:
+        pytest.skip("there is one stage only")
     last = claims["networks"][0][-1]
     last["weights"] = claims["networks"][0][-2]["weights"]
     last |= {"objective": None, "links": claims["networks"][0][-2]["links"], "bound": 1}
     assert refused(repaired_header(model, claims, tmp_path), claims, tmp_path)
 
 
-@pytest.mark.parametrize(("stage", "by"), [("sm", -1), ("mm", -1), ("mw", 1)])
+@pytest.mark.parametrize(("stage", "by"), [("sm", -1), ("mm", -1), ("ml2", 1), ("mw", 1)])
 def test_too_good_a_bound_is_refused_even_if_the_model_says_the_same(model, tmp_path, stage, by):
     for claims in tightened(claims_of(model), stage, by):
         reason = refused(repaired_header(model, claims, tmp_path), claims, tmp_path)
         # A proof may be stronger than what was claimed from it, but never beyond the best network there is.
         if reason is None:
             changed = [c for n in claims["networks"] for c in n if c["stage"] == stage and c["objective"] is not None]
+            assert stage != "ml2", "its bounds are claimed as they are proved"
             assert all((c["objective"] - c["bound"]) * by >= 0 for c in changed)
 
 
 def test_negative_multipliers_missing_branches_and_false_merges_are_refused(model, tmp_path):
     kinds = dict.fromkeys(("negative", "branch", "merge"), 0)
-    for name in ("mm", "mw"):
+    for name in ("mm", "ml2", "mw"):
         original = claims_of(model)
         for number, stage in enumerate(stages_of(original, name)):
             if stage["certificate"] is None:
@@ -240,7 +262,9 @@ def test_negative_multipliers_missing_branches_and_false_merges_are_refused(mode
                 change(every_list(stages_of(claims, name)[number]["certificate"])[position])
                 reason = refused(model, claims, tmp_path)
                 assert reason, f"{kind} change of {part[:3]} was accepted"
-    proofs = [s for name in ("mm", "mw") for s in stages_of(claims_of(model), name) if s["certificate"]]
+    proofs = [
+        s for name in ("mm", "ml2", "mw") for s in stages_of(claims_of(model), name) if every_list(s["certificate"])
+    ]
     assert bool(kinds["negative"]) == bool(proofs)
 
 
@@ -259,12 +283,15 @@ def test_random_mutations_are_refused_or_harmless(model, tmp_path):
         claims = copy.deepcopy(original)
         n, k = random_.choice(places)
         stage = claims["networks"][n][k]
-        part = random_.choice(every_list(stage["certificate"]))
-        if not part:
+        lists = every_list(stage["certificate"])
+        part = random_.choice(lists) if lists else []
+        if lists and not part:
             continue
-        position = random_.randrange(len(part))
+        position = random_.randrange(len(part)) if part else 0
         kind = random_.randrange(4)
-        if kind == 0 and type(part[position]) is int:
+        if not lists:  # without margins, all that a proof says is what to try out
+            stage["certificate"]["support"] = random_.choice((0, 1, 2, 3, 4, -1, 2.0, True, None, [], "2"))
+        elif kind == 0 and type(part[position]) is int:
             part[position] += random_.choice((-3, -1, 1, 5, 1000))
         elif kind == 1:
             part.pop(position)
@@ -276,9 +303,69 @@ def test_random_mutations_are_refused_or_harmless(model, tmp_path):
             outcomes["refused"] += 1
             continue
         outcomes["accepted"] += 1
-        stage["bound"] = stage["objective"] + (1 if stage["stage"] == "mw" else -1)
+        stage["bound"] = moved(stage["objective"], 1 if stage["stage"] in ("ml2", "mw") else -1)
         assert refused(repaired_header(model, claims, tmp_path), claims, tmp_path)
     assert bool(outcomes["refused"]) == bool(places)
+
+
+def test_other_soft_margins_are_refused(model, tmp_path):
+    original = claims_of(model)
+    if not stages_of(original, "ml2"):
+        pytest.skip("soft margins only")
+    for change, reason in (
+        (lambda s: s["soft"].__setitem__("price", "b/1"), "its price is not the model's"),
+        (lambda s: s["soft"]["resolutions"].__setitem__(0, "2/1"), "but its weights give"),
+        (lambda s: s["soft"]["resolutions"].__setitem__(0, "-2/1"), "not positive"),
+        (lambda s: s["soft"]["resolutions"].__setitem__(0, "4/2"), "lowest terms"),
+        (lambda s: s["soft"]["resolutions"].pop(), "not one resolution per output"),
+        (lambda s: s["certificate"]["multipliers"][0][0].__setitem__(1, 2**62), "above its price"),
+        (lambda s: s["certificate"]["multipliers"][0].append(s["certificate"]["multipliers"][0][0]), "two multipliers"),
+        (lambda s: s["certificate"].__setitem__("denominator", 0), "denominator"),
+        (lambda s: s["certificate"].__setitem__("denominator", 1), "above its price"),
+    ):
+        claims = copy.deepcopy(original)
+        change(stages_of(claims, "ml2")[0])
+        assert reason in refused(repaired_header(model, claims, tmp_path), claims, tmp_path)
+
+
+def test_a_ceiling_that_is_not_kept_is_refused(model, tmp_path):
+    claims = claims_of(model)
+    if not stages_of(claims, "ml2") or not stages_of(claims, "mw"):
+        pytest.skip("soft margins and Min-Weight only")
+
+    def lower(header: dict) -> None:
+        header["settings"]["mw_loss"] = 0.0
+
+    assert "above the ceiling" in refused(rewritten(model, lower, tmp_path), claims, tmp_path)
+
+
+def test_a_support_that_was_not_tried_out_proves_nothing():
+    # The sign of x - y needs two inputs, and a third link with a hidden layer; equal signs everywhere need none.
+    rows = [(1, 0), (2, 1), (0, 1), (1, 2)]
+    for layers, codes, bounds in (
+        ([2, 1], [(1,), (1,), (-1,), (-1,)], (1, 2, 2)),
+        ([2, 3, 1], [(1,), (1,), (-1,), (-1,)], (2, 3, 3)),
+        ([2, 3, 3, 1], [(1,), (-1,), (-1,), (1,)], (3, 4, 5)),
+        ([2, 3, 3, 2], [(1, -1), (1, -1), (-1, 1), (-1, 1)], (4, 5, 5)),
+        ([2, 3, 2], [(1, 1), (1, 1), (-1, 1), (1, -1)], (4, 5, 5)),
+        ([2, 3, 1], [(1,)] * 4, (0, 0, 0)),
+        ([2, 3, 1], [(-1,)] * 4, (1, 1, 1)),
+    ):
+        table = Rows(rows, codes, layers, 1)
+        assert tuple(separation_bound(table, {"support": s}) for s in (1, 2, 3)) == bounds
+
+
+@pytest.mark.parametrize("bound", [1, 2, 5])
+def test_half_planes_are_exact(bound):
+    sides = _Sides(bound)
+    values = range(-bound, bound + 1)
+    for x in range(-7, 8):
+        for y in range(-7, 8):
+            positive = [(v, w) for v in values for w in values if math.gcd(v, w) == 1 and v * x + w * y >= 0]
+            bits = sides.positive(x, y)
+            assert bits.bit_count() == len(positive)
+            angles = {_angle(v, w) for v, w in positive}
+            assert {angle for k, angle in enumerate(sides.angles) if bits >> k & 1} == angles
 
 
 def test_files_that_are_no_certificates(model, tmp_path):

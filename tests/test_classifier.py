@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
-from bemi import BeMiClassifier, Network
+from bemi import BeMiClassifier, IntegerHog, Network
 
 FAST = {"hidden_layers": (), "node_limit": 5, "time_limit": None}
 
@@ -241,3 +242,37 @@ def test_more_than_ten_classes():
     classifier = BeMiClassifier(**FAST).fit(X, np.arange(12))
     assert len(classifier.networks_) == 66
     assert classifier.predict(X).tolist() == list(range(12))
+
+
+def test_a_transform_is_part_of_the_classifier():
+    digits = load_digits()
+    X, y = digits.data[:80].astype(int), digits.target[:80]
+    settings = {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "node_limit": 1, "time_limit": None}
+    model = BeMiClassifier(transform=IntegerHog(), **settings)
+    copy = clone(model).set_params(transform__orientations=8)
+    assert copy.get_params()["transform"].orientations == 8
+    assert model.get_params()["transform"].orientations == 16
+    model.fit(X, y)
+    inputs = model.transform_.transform(X)
+    plain = BeMiClassifier(**settings).fit(inputs, y)
+    assert plain.networks_ == model.networks_
+    assert np.array_equal(model.predict(digits.data), plain.predict(model.transform_.transform(digits.data)))
+    assert not hasattr(plain, "transform")
+    with pytest.raises(ValueError, match="transform must be None or a transformer"):
+        BeMiClassifier(transform="hog").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"stages": ("ml2",)}, "use hidden_layers=()"),
+        ({"stages": ("ml2", "mm"), "hidden_layers": ()}, "stages must be some of"),
+        ({"stages": ("mw", "ml2"), "hidden_layers": ()}, "stages must be some of"),
+        ({"C": 0}, "C must be a positive number"),
+        ({"C": "1"}, "C must be a positive number"),
+        ({"mw_loss": -0.1}, "mw_loss must be a number"),
+    ],
+)
+def test_bad_soft_margin_parameters_are_refused(parameters, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        BeMiClassifier(**parameters).fit([[1, 2], [2, 1]], [0, 1])

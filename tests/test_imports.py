@@ -6,8 +6,21 @@ from pathlib import Path
 import bemi
 
 ORDER = (
-    *("files", "markdown", "network", "problem", "programs", "solvers", "engines", "training", "certificate"),
-    *("voting", "journal", "parallel", "classifier", "modelfile", "report", "tables", "datasets", "experiments", "cli"),
+    *(
+        "files",
+        "markdown",
+        "network",
+        "transforms",
+        "softmargin",
+        "problem",
+        "programs",
+        "solvers",
+        "engines",
+        "training",
+        "certificate",
+    ),
+    *("voting", "robustness", "journal", "parallel", "classifier", "modelfile", "report", "tables"),
+    *("datasets", "experiments", "cli"),
 )
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import struct
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
 
-from bemi import BeMiClassifier, load, save
+from bemi import BeMiClassifier, IntegerHog, load, save, verify
 from bemi.modelfile import ModelFileError
 
 FAST = {"hidden_layers": (2,), "node_limit": 1, "time_limit": 5}
@@ -36,6 +39,10 @@ def model_bytes(tmp_path_factory):
         (("b", "a", "ü", "b", "a", "ü"), {"ties": "abstain"}),
         ((0.0, 1.0, 2.0, 0.0, 1.0, 2.0), {"weight_bound": 3, "hidden_layers": ()}),
         ((True, False, True, True, False, True), {"stages": ("sm", "mw"), "time_limit": (3, 2)}),
+        (
+            (0, 1, 2, 0, 1, 2),
+            {"stages": ("ml2", "mw"), "hidden_layers": (), "weight_bound": 7, "C": 2.5, "mw_loss": 0.1},
+        ),
         ((0, 1, 2, 0, 1, 2), {"subset_size": 3, "weight_bound": 200, "stages": ("sm",), "random_state": 7}),
     ],
 )
@@ -111,8 +118,37 @@ def test_cut_off_files_are_refused(tmp_path, model_bytes):
 def test_another_format_version_is_refused_by_name(tmp_path, model_bytes):
     path = tmp_path / "m.bemi"
     path.write_bytes(model_bytes[:4] + b"\x09\x00" + model_bytes[6:])
-    with pytest.raises(ModelFileError, match="has model format 9; this release of bemi reads format 1"):
+    with pytest.raises(ModelFileError, match="has model format 9; this release of bemi reads formats 1 to 2"):
         load(path)
+
+
+def test_format_1_is_still_read(tmp_path):
+    model = fitted(stages=("sm", "mm"))
+    path = tmp_path / "m.bemi"
+    save(model, path)
+    content = path.read_bytes()
+    length = struct.unpack_from("<4sHI", content)[2]
+    header = json.loads(content[10 : 10 + length])
+    del header["inputs"], header["transform"], header["settings"]["C"], header["settings"]["mw_loss"]
+    packed = json.dumps(header).encode()
+    body = b"BEMI" + struct.pack("<HI", 1, len(packed)) + packed + content[10 + length : -32]
+    path.write_bytes(body + hashlib.sha256(body).digest())
+    assert load(path).networks_ == model.networks_
+    assert verify(path).networks == 3
+
+
+def test_a_transform_comes_back(tmp_path):
+    digits = load_digits()
+    X, y = digits.data[:60].astype(int), digits.target[:60]
+    settings = {"hidden_layers": (), "weight_bound": 3, "stages": ("ml2",), "node_limit": 1, "time_limit": None}
+    model = BeMiClassifier(transform=IntegerHog(orientations=8), **settings).fit(X, y)
+    save(model, tmp_path / "m.bemi")
+    copy = load(tmp_path / "m.bemi")
+    assert copy.get_params()["transform__orientations"] == 8
+    assert copy.n_features_in_ == 64
+    assert copy.networks_ == model.networks_
+    assert np.array_equal(copy.predict(digits.data), model.predict(digits.data))
+    assert verify(tmp_path / "m.bemi").certified["ml2"] == 45
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):

@@ -8,12 +8,13 @@ __version__ = version("bemi")
 
 _HOMES = {
     "BeMiClassifier": "bemi.classifier",
+    "IntegerHog": "bemi.transforms",
     "Network": "bemi.network",
     "load": "bemi.modelfile",
     "save": "bemi.modelfile",
     "verify": "bemi.certificate",
 }
-__all__ = ["BeMiClassifier", "Network", "load", "save", "verify"]
+__all__ = ["BeMiClassifier", "IntegerHog", "Network", "load", "save", "verify"]
 
 
 def __getattr__(name: str) -> Any:

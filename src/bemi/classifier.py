@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +16,29 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 from bemi import engines, solvers
 from bemi.certificate import training_digest
 from bemi.journal import Journal
-from bemi.network import Integers, first_pre_activations
+from bemi.network import Integers, Network, first_pre_activations
 from bemi.parallel import Task, progress, run
 from bemi.problem import InputScaling, Problem, check_hidden_layers, check_weight_bound
 from bemi.programs.program import Limits
+from bemi.robustness import NORMS, Radii, ensemble_radius, exact_radius, network_radius
 from bemi.training import Training, check_stages, share_time
 from bemi.voting import ABSTAIN, Votes, class_codes, class_subsets, decode_outputs, evidence, vote
 
 TIES = ("margin", "abstain")
 UNCLASSIFIED = "unclassified"
 """Label of a row that the paper's rule leaves open, where classes are strings; -1 where they are numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Ballots:
+    """Network inputs, class subsets, and per network: itself, its first-layer sums, its votes and their evidence."""
+
+    data: Integers
+    subsets: Integers
+    networks: list[Network]
+    firsts: list[Integers]
+    votes: Integers
+    strengths: Integers
 
 
 class BeMiClassifier(ClassifierMixin, BaseEstimator):
@@ -41,7 +54,8 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         Weights are integers in ``{-weight_bound..weight_bound}``.
     stages
         Which programs to solve, in order: ``"sm"`` (most training rows confidently right), ``"mm"`` (largest margins),
-        ``"mw"`` (fewest links).
+        ``"mw"`` (fewest links).  Or, without a hidden layer, ``"ml2"`` (soft margins in the sense of a linear support
+        vector machine), alone or followed by ``"mw"``.
     engine
         How a stage is run: ``"decomposition"`` searches neuron by neuron and certifies its bounds, ``"monolithic"``
         hands the whole stage to the solver as one program, as the paper does.
@@ -63,6 +77,13 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     input_scaling
         How features become integers: ``"auto"`` leaves integer-valued data alone and scales other data per feature,
         ``"per-feature"`` and ``"common"`` always scale, None insists on integers.  Zero always stays zero.
+    transform
+        What turns the integers of ``input_scaling`` into the inputs of the networks, such as
+        :class:`bemi.IntegerHog` for images; None is nothing.
+    C
+        Price of a missing margin in ``"ml2"``, as in support vector machines.
+    mw_loss
+        By which share ``"mw"`` may raise the objective that ``"ml2"`` reached.
     n_jobs
         Networks trained at the same time, as in scikit-learn.
     random_state
@@ -83,8 +104,8 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         ``{tuple of classes: {stage: StageResult}}``.
     splitting_
         ``{tuple of classes: mask}``: first-layer neurons that give both signs on the network's training rows.
-    input_scaling_
-        From features to the integers that the networks see.
+    input_scaling_, transform_
+        From features to integers, and from these to the inputs of the networks (None where there is no transform).
     training_rows_, training_targets_, training_digest_
         The integers and class indices that the networks were trained on, and a digest over them; a classifier that was
         read from a file has only the digest.
@@ -103,6 +124,9 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         subset_size: int = 2,
         ties: str = "margin",
         input_scaling: str | None = "auto",
+        transform: Any = None,
+        C: float = 10.0,
+        mw_loss: float = 0.01,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -119,10 +143,34 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         self.subset_size = subset_size
         self.ties = ties
         self.input_scaling = input_scaling
+        self.transform = transform
+        self.C = C
+        self.mw_loss = mw_loss
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
         self.run_dir = run_dir
+
+    @property
+    def transform(self) -> Any:
+        """The parameter; where there is none, no attribute either.
+
+        scikit-learn takes everything with an attribute of this name for a transformer.
+        """
+        if vars(self)["transform"] is None:
+            raise AttributeError("this classifier has no transform")
+        return vars(self)["transform"]
+
+    @transform.setter
+    def transform(self, value: Any) -> None:
+        self.__dict__["transform"] = value
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name; with ``deep`` also those of the transform, as ``transform__name``."""
+        params = {name: vars(self)[name] for name in self._get_param_names()}
+        if deep and hasattr(params["transform"], "get_params"):
+            params |= {f"transform__{name}": value for name, value in params["transform"].get_params().items()}
+        return params
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> BeMiClassifier:
         """Train one network per set of classes.
@@ -171,7 +219,9 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         self._check_classes()
         # Scaling is settled by the training data alone, so it is part of the model.
         self.input_scaling_ = InputScaling.fit(X, self.input_scaling)
-        data = self.input_scaling_(X)
+        transform = vars(self)["transform"]
+        self.transform_ = None if transform is None else clone(transform).fit(self.input_scaling_(X))
+        data = self._inputs(X)
         self.training_rows_, self.training_targets_ = data, targets
         self.training_digest_ = training_digest(data.tolist(), targets.tolist())
         subsets = class_subsets(len(self.classes_), self.subset_size)
@@ -187,6 +237,8 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
                 solver=self.solver,
                 time_limit=seconds,
                 limits=limits,
+                C=float(self.C),
+                mw_loss=float(self.mw_loss),
             )
             for key, subset in zip(self._keys(subsets), subsets, strict=True)
         }
@@ -200,10 +252,57 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
 
         Statuses follow the paper's rule whatever ``ties`` says.
         """
+        return self._outcome(self._ballots(X), y)
+
+    def certified_radius(self, X: ArrayLike, *, exact: bool = False, time_limit: float | None = 60.0) -> Radii:
+        """How far the input of the networks may move, per row, with the prediction provably unchanged.
+
+        Distances are those of the integers that the networks see, after scaling and transform.
+
+        Parameters
+        ----------
+        X
+            Features, shape (rows, features).
+        exact
+            Solve a mixed-integer program per row and norm instead of taking a bound from the pre-activations: the
+            distance to the nearest input at which another class has as many votes.  For a few rows that have a single
+            dominant label, and networks of two classes.
+        time_limit
+            Seconds per program.
+        """
+        ballots = self._ballots(X)
+        outcome = self._outcome(ballots, None)
+        found = {}
+        for norm in NORMS:
+            radii = [network_radius(n, f, norm) for n, f in zip(ballots.networks, ballots.firsts, strict=True)]
+            found[norm] = ensemble_radius(
+                np.stack(radii, axis=1), ballots.votes, ballots.subsets, outcome, by_evidence=self.ties == "margin"
+            )
+        if exact:
+            if ballots.subsets.shape[1] != 2:
+                raise ValueError("exact radii are for networks of two classes (subset_size=2)")
+            limits = Limits(seconds=time_limit)
+            for row in np.flatnonzero(outcome.dominant.sum(axis=1) == 1):
+                label = int(outcome.dominant[row].argmax())
+                for norm in NORMS:
+                    found[norm][row] = exact_radius(
+                        ballots.networks,
+                        ballots.subsets,
+                        len(self.classes_),
+                        ballots.data[row],
+                        label,
+                        norm,
+                        limits=limits,
+                        solver=self.solver,
+                    )
+        return Radii(**found)
+
+    def _ballots(self, X: ArrayLike) -> _Ballots:
+        """What every network says of every row."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, ensure_all_finite=False)
         _check_finite(X, getattr(self, "feature_names_in_", None))
-        data = self.input_scaling_(X)
+        data = self._inputs(X)
         size = len(next(iter(self.networks_)))
         subsets = class_subsets(len(self.classes_), size)
         keys = self._keys(subsets)
@@ -216,12 +315,15 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             votes[:, column] = np.where(chosen == ABSTAIN, ABSTAIN, subsets[column][chosen])
             if self.ties == "margin":
                 strengths[:, column] = evidence(network, self.splitting_[key], first)
+        return _Ballots(data, subsets, networks, firsts, votes, strengths)
+
+    def _outcome(self, ballots: _Ballots, y: ArrayLike | None) -> Votes:
         outcome = vote(
-            votes,
-            subsets,
+            ballots.votes,
+            ballots.subsets,
             len(self.classes_),
-            evidence=strengths if self.ties == "margin" else None,
-            truth=None if y is None else self._class_index(y, len(data)),
+            evidence=ballots.strengths if self.ties == "margin" else None,
+            truth=None if y is None else self._class_index(y, len(ballots.data)),
         )
         return replace(outcome, label=self._labels(outcome.label))
 
@@ -234,11 +336,20 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         check_hidden_layers(self.hidden_layers)
         check_weight_bound(self.weight_bound)
         share_time(self.time_limit, check_stages(self.stages))
+        if "ml2" in self.stages and len(self.hidden_layers):
+            raise ValueError("stage 'ml2' is for networks without a hidden layer; use hidden_layers=()")
+        transform = vars(self)["transform"]
+        if transform is not None and not hasattr(transform, "transform"):
+            raise ValueError(f"transform must be None or a transformer such as IntegerHog(), got {transform!r}")
+        if not _is_number(self.C) or not 0 < self.C < np.inf:
+            raise ValueError(f"C must be a positive number, got {self.C!r}")
+        if not _is_number(self.mw_loss) or not 0 <= self.mw_loss < np.inf:
+            raise ValueError(f"mw_loss must be a number of at least 0, got {self.mw_loss!r}")
         engines.get(self.engine)
         solvers.get(self.solver)
         if self.node_limit is not None and not _is_integer(self.node_limit, at_least=1):
             raise ValueError(f"node_limit must be None or an integer of at least 1, got {self.node_limit!r}")
-        if not isinstance(self.gap, (int, float, np.number)) or not 0 <= self.gap < np.inf:
+        if not _is_number(self.gap) or not 0 <= self.gap < np.inf:
             raise ValueError(f"gap must be a number of at least 0, got {self.gap!r}")
         if self.ties not in TIES:
             raise ValueError(f"ties must be one of {', '.join(TIES)}, got {self.ties!r}")
@@ -255,6 +366,11 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
                 f"{self.unclassified_label_!r} is a class, but ties='abstain' needs that label for unclassified rows; "
                 "rename the class or use ties='margin'"
             )
+
+    def _inputs(self, X: ArrayLike) -> Integers:
+        """The integers that the networks see."""
+        data = self.input_scaling_(X)
+        return data if self.transform_ is None else self.transform_.transform(data)
 
     def _problem(self, data: Integers, targets: Integers, subset: Integers) -> Problem:
         chosen = np.isin(targets, subset)
@@ -289,6 +405,10 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
 
 def _is_integer(value: Any, *, at_least: int) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= at_least)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
 def _check_finite(X: Any, names: Iterable[str] | None) -> None:

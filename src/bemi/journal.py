@@ -6,6 +6,7 @@ import gzip
 import json
 import warnings
 import zlib
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,12 @@ import numpy as np
 from bemi.engines.result import StageResult
 from bemi.files import write_atomically
 from bemi.network import Network
+from bemi.softmargin import SoftMargin
 from bemi.training import Training
 
 FORMAT = 1
 
-STAGE_FIELDS = ("stage", "objective", "bound", "proof", "links", "rows", "message")
-"""What a file says of a stage, besides its weights, its certificate and its seconds."""
+_FIELDS = ("stage", "proof", "links", "rows", "message")
 
 
 class Journal:
@@ -57,17 +58,52 @@ class Journal:
             "layers": training.network.layers,
             "weight_bound": training.network.weight_bound,
             "weights": _flat(training.network),
-            "stages": [stage_claim(report) | {"seconds": report.seconds} for report in training.reports.values()],
+            "stages": [_complete(report) for report in training.reports.values()],
         }
         content = json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
         write_atomically({self.path(key): gzip.compress(content, compresslevel=6, mtime=0)})
 
 
+def stage_record(report: StageResult) -> dict[str, Any]:
+    """What a file says of a stage, besides its weights, its certificate and its seconds."""
+    record = {name: getattr(report, name) for name in _FIELDS}
+    record |= {"objective": _written(report.objective), "bound": _written(report.bound)}
+    if report.soft is not None:
+        resolutions = [_written(t) for t in report.soft.resolutions]
+        record["soft"] = {"price": _written(report.soft.price), "resolutions": resolutions}
+    return record
+
+
+def stage_result(record: dict[str, Any], network: Network | None, seconds: float, certificate: Any) -> StageResult:
+    """The report that a record was made of."""
+    fields = {name: record[name] for name in _FIELDS}
+    fields |= {"objective": _read(record["objective"]), "bound": _read(record["bound"])}
+    soft = record.get("soft")
+    if soft is not None:
+        soft = SoftMargin(Fraction(_read(soft["price"])), tuple(Fraction(_read(t)) for t in soft["resolutions"]))
+    return StageResult(network=network, seconds=seconds, certificate=certificate, soft=soft, **fields)
+
+
 def stage_claim(report: StageResult) -> dict[str, Any]:
     """All that a stage says of itself: its numbers, the network after it, and what proves its bound."""
     assert report.network is not None
-    claim = {name: getattr(report, name) for name in STAGE_FIELDS}
-    return claim | {"weights": _flat(report.network), "certificate": report.certificate}
+    return stage_record(report) | {"weights": _flat(report.network), "certificate": report.certificate}
+
+
+def _complete(report: StageResult) -> dict[str, Any]:
+    return stage_claim(report) | {"seconds": report.seconds}
+
+
+def _written(number: int | Fraction | None) -> int | str | None:
+    """A rational as text in hexadecimal, which has no limit on its length; an integer as it is."""
+    return f"{number.numerator:x}/{number.denominator:x}" if isinstance(number, Fraction) else number
+
+
+def _read(number: int | str | None) -> Any:
+    if not isinstance(number, str):
+        return number
+    numerator, denominator = number.split("/")
+    return Fraction(int(numerator, 16), int(denominator, 16))
 
 
 def _flat(network: Network) -> list[int]:
@@ -82,8 +118,8 @@ def _training(record: dict[str, Any]) -> Training:
         layers = tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
         return Network(layers, record["weight_bound"])
 
-    reports = {}
-    for claim in record["stages"]:
-        fields = {name: claim[name] for name in (*STAGE_FIELDS, "certificate", "seconds")}
-        reports[claim["stage"]] = StageResult(network=network(claim["weights"]), **fields)
+    reports = {
+        claim["stage"]: stage_result(claim, network(claim["weights"]), claim["seconds"], claim["certificate"])
+        for claim in record["stages"]
+    }
     return Training(network(record["weights"]), reports)

@@ -14,18 +14,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from bemi.certificate import FORMAT, certificate_path
 from bemi.classifier import BeMiClassifier
-from bemi.engines.result import StageResult
 from bemi.files import write_atomically
-from bemi.journal import STAGE_FIELDS, stage_claim
+from bemi.journal import stage_claim, stage_record, stage_result
 from bemi.network import Network
 from bemi.problem import InputScaling
+from bemi.transforms import from_parameters
 from bemi.voting import class_subsets
 
 MAGIC = b"BEMI"
-SCHEMA = 1
+SCHEMA = 2
+_ADDED_IN_2 = {"C": 10.0, "mw_loss": 0.01}
+"""Settings that format 1 did not have, with the values that they had in effect."""
 _PREFIX = struct.Struct("<4sHI")  # magic, schema version, header length
 _DIGEST_BYTES = 32
 _LARGEST_FILE = 256 * 2**20
@@ -42,6 +45,8 @@ _SETTINGS = (
     "subset_size",
     "ties",
     "input_scaling",
+    "C",
+    "mw_loss",
     "random_state",
 )
 """Parameters that a model keeps; how many jobs trained it and how loudly are not part of it."""
@@ -81,13 +86,15 @@ def load(path: str | os.PathLike) -> BeMiClassifier:
     if len(content) < _PREFIX.size + _DIGEST_BYTES or not content.startswith(MAGIC):
         raise ModelFileError(f"{path} is not a bemi model")
     _, schema, header_length = _PREFIX.unpack_from(content)
-    if schema != SCHEMA:
-        raise ModelFileError(f"{path} has model format {schema}; this release of bemi reads format {SCHEMA}")
+    if schema not in (1, SCHEMA):
+        raise ModelFileError(f"{path} has model format {schema}; this release of bemi reads formats 1 to {SCHEMA}")
     body, digest = content[:-_DIGEST_BYTES], content[-_DIGEST_BYTES:]
     if hashlib.sha256(body).digest() != digest:
         raise ModelFileError(f"{path} is damaged: its digest does not match")
     try:
         header = json.loads(body[_PREFIX.size : _PREFIX.size + header_length])
+        if schema == 1:
+            header |= {"settings": _ADDED_IN_2 | header["settings"], "inputs": header["features"], "transform": None}
         return _classifier(header, body[_PREFIX.size + header_length :])
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as error:
         raise ModelFileError(f"{path} is damaged: its header does not describe a model") from error
@@ -109,6 +116,8 @@ def _header(classifier: BeMiClassifier) -> dict[str, Any]:
         "classes_dtype": classifier.classes_.dtype.str,
         "features": classifier.n_features_in_,
         "feature_names": None if names is None else names.tolist(),
+        "inputs": network.layers[0],
+        "transform": None if classifier.transform_ is None else classifier.transform_.parameters(),
         "input_scaling": {
             "factors": None if scaling.factors is None else scaling.factors.tolist(),
             "low": scaling.low,
@@ -118,7 +127,7 @@ def _header(classifier: BeMiClassifier) -> dict[str, Any]:
         "networks": [
             {
                 "splitting": classifier.splitting_[key].astype(int).tolist(),
-                "reports": [_report(report) for report in classifier.reports_[key].values()],
+                "reports": [stage_record(report) for report in classifier.reports_[key].values()],
             }
             for key in classifier.networks_
         ],
@@ -135,10 +144,6 @@ def _certificate(classifier: BeMiClassifier) -> dict[str, Any]:
     }
 
 
-def _report(report: StageResult) -> dict[str, Any]:
-    return {name: getattr(report, name) for name in STAGE_FIELDS}
-
-
 def _classifier(header: dict[str, Any], payload: bytes) -> BeMiClassifier:
     settings = header["settings"]
     if set(settings) != set(_SETTINGS):
@@ -153,6 +158,9 @@ def _classifier(header: dict[str, Any], payload: bytes) -> BeMiClassifier:
     classifier.training_digest_ = str(header["training_digest"])
     if header["feature_names"] is not None:
         classifier.feature_names_in_ = np.array(header["feature_names"], dtype=object)
+    transform = header["transform"]
+    classifier.transform_ = None if transform is None else from_parameters(transform)
+    classifier.transform = None if transform is None else clone(classifier.transform_)
     scaling = header["input_scaling"]
     factors = None if scaling["factors"] is None else np.array(scaling["factors"], dtype=np.float64)
     if factors is not None and factors.shape != (classifier.n_features_in_,):
@@ -160,7 +168,7 @@ def _classifier(header: dict[str, Any], payload: bytes) -> BeMiClassifier:
     classifier.input_scaling_ = InputScaling(factors, int(scaling["low"]), int(scaling["high"]))
     keys = classifier._keys(class_subsets(len(classifier.classes_), classifier.subset_size))
     outputs = max(1, math.ceil(math.log2(classifier.subset_size)))
-    layers = (classifier.n_features_in_, *classifier.hidden_layers, outputs)
+    layers = (int(header["inputs"]), *classifier.hidden_layers, outputs)
     shapes = list(pairwise(layers))
     weight_dtype = _weight_dtype(classifier.weight_bound)
     per_network = sum(a * b for a, b in shapes)
@@ -177,7 +185,7 @@ def _classifier(header: dict[str, Any], payload: bytes) -> BeMiClassifier:
             raise ValueError("one splitting mark per first-layer neuron")
         classifier.splitting_[key] = splitting
         classifier.reports_[key] = {
-            r["stage"]: StageResult(network=None, seconds=math.nan, **r) for r in entry["reports"]
+            r["stage"]: stage_result(r, network=None, seconds=math.nan, certificate=None) for r in entry["reports"]
         }
     return classifier
 

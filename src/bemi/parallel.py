@@ -33,6 +33,8 @@ class Task:
     solver: str
     time_limit: float | tuple[float, ...] | None
     limits: Limits
+    C: float = 10.0
+    mw_loss: float = 0.01
 
     def run(self) -> Training:
         return train(
@@ -42,6 +44,8 @@ class Task:
             solver=self.solver,
             time_limit=self.time_limit,
             limits=self.limits,
+            C=self.C,
+            mw_loss=self.mw_loss,
         )
 
     def key(self) -> str:
@@ -53,6 +57,7 @@ class Task:
             "stages": self.stages,
             "time_limit": self.time_limit,
             "limits": asdict(self.limits),
+            "soft": [self.C, self.mw_loss] if "ml2" in self.stages else None,
             "layers": self.problem.layers,
             "weight_bound": self.problem.weight_bound,
         }

@@ -8,27 +8,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bemi.network import PRE_ACTIVATION_LIMIT, Integers, Network, too_large
+from bemi.softmargin import SoftMargin, soft_value
 
 STAGES = ("sm", "mm", "mw")
-"""Sat-Margin, Max-Margin, Min-Weight, in the order in which they may follow each other."""
+"""The paper's stages, Sat-Margin, Max-Margin, Min-Weight, in the order in which they may follow each other."""
+
+SOFT_STAGES = ("ml2", "mw")
+"""Soft margins, and Min-Weight after them."""
 
 MAXIMISED = {"sm": True, "mm": True, "mw": False}
+
+Keep = Sequence[Integers] | Fraction | None
+"""What Min-Weight must keep: margins per layer, a soft-margin objective as a ceiling, or just the labels."""
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Integer data, output codes in {-1, +1}, hidden layer sizes and weight bound P."""
+    """Integer data, output codes in {-1, +1}, hidden layer sizes, weight bound P and, where asked for, soft margins."""
 
     data: Integers
     codes: Integers
     hidden_layers: tuple[int, ...] = ()
     weight_bound: int = 1
+    soft: SoftMargin | None = None
 
     def __post_init__(self) -> None:
         data = np.asarray(self.data)
@@ -66,26 +75,35 @@ class Problem:
         """The paper's T-hat: rows whose outputs are all confidently right."""
         return np.logical_and.reduce(network.confident(self.data, self.codes), axis=1)
 
-    def value(self, stage: str, network: Network, margins: Sequence[Integers] | None = None) -> int | None:
+    def value(self, stage: str, network: Network, keep: Keep = None) -> int | None:
         """Objective of a network in a stage, or None if the network is not feasible there.
 
         Parameters
         ----------
         stage
             ``"sm"``: number of confidently right outputs.  ``"mm"``: sum of all margins, each at least 1.  ``"mw"``:
-            number of links, with every margin at least the given one.
-        margins
-            Per layer, what Min-Weight must keep; None asks only that every row is classified right.
+            number of links of a network that keeps what it must.
+        keep
+            Margins per layer, or a soft-margin objective, that Min-Weight must keep; None asks only that every row is
+            classified right.
         """
         if stage == "sm":
             return int(network.confident(self.data, self.codes).sum())
+        if isinstance(keep, Fraction):
+            return network.links if self.soft_value(network) <= keep else None
         reached = network.margins(self.data, self.codes)
         if stage == "mm":
             return int(sum(m.sum() for m in reached)) if all((m >= 1).all() for m in reached) else None
-        if margins is None:
+        if keep is None:
             return network.links if np.array_equal(network.forward(self.data), self.codes) else None
-        kept = all((have >= need).all() for have, need in zip(reached, margins, strict=True))
+        kept = all((have >= need).all() for have, need in zip(reached, keep, strict=True))
         return network.links if kept else None
+
+    def soft_value(self, network: Network) -> Fraction:
+        """The soft-margin objective of a network, which the stage ``"ml2"`` makes small; a rational number."""
+        assert self.soft is not None
+        (weights,) = network.weights
+        return soft_value(self.data, self.codes, weights, self.soft)
 
     def margin_caps(self) -> list[int]:
         """Largest conceivable margin of a neuron in each layer.

@@ -33,9 +33,8 @@ def training_summary(classifier: BeMiClassifier) -> dict[str, Any]:
         }
     if "sm" in classifier.stages:
         reports = [r["sm"] for r in classifier.reports_.values()]
-        stages["sm"]["confident"] = sum(r.objective or 0 for r in reports) / sum(
-            r.rows * networks[0].layers[-1] for r in reports
-        )
+        outputs = sum(r.rows * networks[0].layers[-1] for r in reports)
+        stages["sm"]["confident"] = float(sum(r.objective or 0 for r in reports)) / outputs
     return {
         "networks": len(networks),
         "layers": list(networks[0].layers),

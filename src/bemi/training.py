@@ -6,19 +6,24 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from bemi import engines
+from bemi.engines.resolution import settle
 from bemi.engines.result import StageResult
 from bemi.engines.start import initial_network
 from bemi.network import Network
-from bemi.problem import STAGES, Problem
+from bemi.problem import SOFT_STAGES, STAGES, Keep, Problem
 from bemi.programs.program import Limits
 
-TIME_SHARES = {"sm": 75, "mm": 75, "mw": 10}
+TIME_SHARES = {"sm": 75, "mm": 75, "ml2": 75, "mw": 10}
 """How one time limit is shared out over the stages that are run; the paper's proportions in Experiment 2."""
+
+STAGE_LISTS = (STAGES, SOFT_STAGES)
+"""The longest lists of stages; every other list is a part of one of them, and soft margins come first in theirs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,15 +38,16 @@ def check_stages(stages: Any) -> tuple[str, ...]:
     """Stage names as a tuple, or an error that says what is wrong with them."""
     if isinstance(stages, str) or not isinstance(stages, (tuple, list)):
         raise ValueError(f"stages must be a tuple such as ('sm', 'mm', 'mw'), got {stages!r}")
-    unknown = [stage for stage in stages if stage not in STAGES]
+    unknown = [stage for stage in stages if stage not in TIME_SHARES]
     if unknown:
-        raise ValueError(f"unknown stage {unknown[0]!r}; known: {', '.join(STAGES)}")
-    order = [STAGES.index(stage) for stage in stages]
-    if not order or order != sorted(set(order)):
-        raise ValueError(
-            f"stages must be some of {', '.join(STAGES)}, each at most once and in this order, got {stages!r}"
-        )
-    return tuple(stages)
+        raise ValueError(f"unknown stage {unknown[0]!r}; known: {', '.join(TIME_SHARES)}")
+    for longest in STAGE_LISTS:
+        if stages and list(stages) == [stage for stage in longest if stage in stages]:
+            return tuple(stages)
+    raise ValueError(
+        f"stages must be some of {', '.join(STAGES)}, or ml2, or ml2 and mw, each at most once and in this order, "
+        f"got {stages!r}"
+    )
 
 
 def share_time(time_limit: Any, stages: Sequence[str]) -> list[float | None]:
@@ -68,6 +74,8 @@ def train(
     solver: str = "highs",
     time_limit: float | Sequence[float] | None = 10.0,
     limits: Limits | None = None,
+    C: float = 10.0,
+    mw_loss: float = 0.01,
 ) -> Training:
     """Train one network.
 
@@ -80,25 +88,35 @@ def train(
     problem
         Data, codes, layers and weight bound.
     stages
-        A subsequence of ``("sm", "mm", "mw")``.
+        Some of ``("sm", "mm", "mw")``, or, for networks without a hidden layer, ``("ml2",)`` or ``("ml2", "mw")``.
     engine, solver
         Who runs a stage, and which backend solves its programs.
     time_limit
         Seconds: one number for all stages, or one per stage, or None.
     limits
         Node limit, gap, threads and seed; its seconds are ignored.
+    C
+        Price of a missing margin in ``"ml2"``.
+    mw_loss
+        By which share ``"mw"`` may raise the objective of ``"ml2"``.
     """
     stages = check_stages(stages)
     budgets = share_time(time_limit, stages)
     limits = limits or Limits()
+    if stages[0] == "ml2" and problem.hidden_layers:
+        raise ValueError("stage 'ml2' is for networks without a hidden layer; use hidden_layers=()")
     run_stage = engines.get(engine).run
     began = time.perf_counter()
     deadline: float | None = began
-    network = initial_network(problem, budgets[0])
+    if stages[0] == "ml2":
+        soft, network = settle(problem, C)
+        problem = replace(problem, soft=soft)
+    else:
+        network = initial_network(problem, budgets[0])
     first = time.perf_counter() - began
     reports: dict[str, StageResult] = {}
     seen = problem
-    margins = None
+    margins: Keep = None
     for stage, budget in zip(stages, budgets, strict=True):
         deadline = None if budget is None or deadline is None else deadline + budget
         seconds = None if deadline is None else max(0.0, deadline - time.perf_counter())
@@ -117,4 +135,6 @@ def train(
             seen = problem.rows(problem.confident_rows(network))
         elif stage == "mm" and report.ran:
             margins = network.margins(seen.data, seen.codes)
+        elif stage == "ml2":
+            margins = (1 + Fraction(mw_loss)) * problem.soft_value(network)
     return Training(network, reports)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bemi.experiments import figures, report, results, spec, tables
+from bemi.experiments.alternatives import REFERENCE
 from bemi.voting import STATUSES
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -46,7 +47,8 @@ def record(cell, sample, right, unclassified=0.0, classes=(4, 9)):
         "confusion": [[500 if i == j else 0 for j in range(side + 1)] for i in range(side)],
         "training": {"total_links": 3156, "stages": {stage: {"mean_links": 315.6} for stage in cell.stages}},
         "weights": {"w=-P": 0.1, "w=0": 0.7, "w=P": 0.2, "others": 0.0},
-        "alternatives": {"linear SVM": 0.9, "RBF SVM": 0.91, "logistic regression": 0.92, "1-NN": 0.93},
+        "alternatives": {"linear SVM": 0.9, "RBF SVM": 0.91, "logistic regression": 0.92, "1-NN": 0.93}
+        | {REFERENCE: 0.85},
         "networks": [{"classes": list(classes), "file": "none", "stages": stages}],
     }
 
@@ -99,6 +101,15 @@ def test_confusion_matrix_beside_the_papers(tmp_path):
     assert [row[:2] for row in table.rows[:3]] == [[0, "ours"], [0, "paper"], [1, "ours"]]
     assert table.rows[0][2:] == [100.0, *[0.0] * 10]
     assert table.rows[1][2:] == [89.6, 0, 0, 0.4, 0.2, 3.4, 1.2, 0, 1, 0.2, 4]
+
+
+def test_paired_differences_to_the_reference(tmp_path):
+    rows = list(csv.DictReader(io.StringIO(tables.reference(make_run(tmp_path, "accuracy-mnist", [0.8, 0.9])).csv())))
+    first = rows[0]
+    assert (float(first["ours"]), float(first[REFERENCE])) == (85.0, 85.0)
+    assert float(first["paired difference"]) == pytest.approx(0)
+    assert float(first["standard error"]) == pytest.approx(5.0)
+    assert [int(row["bits"]) / int(row["weights"]) for row in rows[::5]] == [2, 4, 2, 4]
 
 
 def test_two_classes_leave_nothing_open(tmp_path):

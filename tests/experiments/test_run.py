@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from bemi import datasets
+from bemi import IntegerHog, datasets
 from bemi.experiments import results, spec
+from bemi.experiments.alternatives import REFERENCE
 from bemi.experiments.run import OtherRun, Settings, reproduce
 from bemi.journal import Journal
 from bemi.parallel import Task
@@ -48,6 +49,22 @@ def test_accuracy_is_that_of_the_networks_on_disk(folder):
         assert np.trace(confusion) / confusion.sum() == pytest.approx(record["paper_accuracy"])
         svm = SVC(kernel="linear").fit(rows.train_X / rows.train_X.max(), rows.train_y)
         assert record["alternatives"]["linear SVM"] == svm.score(rows.test_X / rows.train_X.max(), rows.test_y)
+
+
+def test_transformed_inputs_and_their_reference(tmp_path):
+    experiment = spec.load("accuracy-digits", quick=True)
+    cells = [cell for cell in experiment.cells if cell.transform == "hog" and cell.per_class == 2]
+    reproduce(replace(experiment, cells=tuple(cells)), SETTINGS, tmp_path, n_jobs=1)
+    (path,) = (tmp_path / "results").iterdir()
+    record = json.loads(path.read_text())
+    rows = datasets.sample(datasets.load("digits"), 2, 0)
+    hog = IntegerHog().fit(rows.train_X)
+    unit = [x / np.floor(np.linalg.norm(x, axis=1))[:, None] for x in map(hog.transform, (rows.train_X, rows.test_X))]
+    machine = SVC(kernel="linear", C=10).fit(unit[0], rows.train_y)
+    expected = np.mean(machine.classes_[machine.decision_function(unit[1]).argmax(axis=1)] == rows.test_y)
+    assert record["alternatives"][REFERENCE] == pytest.approx(expected)
+    assert record["accuracy"] > 0.75
+    assert all(n["stages"]["ml2"]["proof"] == "certified" for n in record["networks"])
 
 
 def test_a_second_run_trains_nothing(folder, monkeypatch):

@@ -9,15 +9,16 @@ from bemi.experiments import figures, spec, tables
 from bemi.voting import STATUSES
 
 NAMES = spec.names()
+PAPERS = [name for name in NAMES if name.startswith("exp")]
 
 
 def test_all_six_are_there():
-    assert NAMES == ["exp1", "exp2", "exp3a", "exp3b", "exp4a", "exp4b", "exp5", "exp6"]
-    with pytest.raises(ValueError, match="unknown experiment 'exp9'; known: exp1"):
+    assert PAPERS == ["exp1", "exp2", "exp3a", "exp3b", "exp4a", "exp4b", "exp5", "exp6"]
+    with pytest.raises(ValueError, match=r"unknown experiment 'exp9'; known: .*exp1"):
         spec.load("exp9")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PAPERS)
 def test_every_cell_has_the_papers_accuracy(name):
     experiment = spec.load(name)
     assert set(experiment.cells) == set(experiment.paper)

@@ -18,20 +18,24 @@ import zlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import combinations, pairwise
 from typing import Any
 
 from bemi.certificate.arithmetic import CertificateError, Matrix, Row, Rows, pre_activations, require, whole
 from bemi.certificate.links import links_bound
 from bemi.certificate.margins import MarginProof
+from bemi.certificate.separators import separation_bound
+from bemi.certificate.softmargins import SoftMargins, rational
 
 __all__ = ["CertificateError", "Verification", "certificate_path", "training_digest", "verify"]
 
-FORMAT = MODEL_FORMAT = 1
+FORMAT = 1
+MODEL_FORMATS = (1, 2)
 _LARGEST = 1 << 30
 _MODEL_PREFIX = struct.Struct("<4sHI")
 _WEIGHT_BYTES = (1, 2, 4, 8)
-_STAGES = ("sm", "mm", "mw")
+_STAGES = (("sm", "mm", "mw"), ("ml2", "mw"))
 
 
 @dataclass
@@ -109,7 +113,7 @@ def _model(content: bytes, path: str) -> tuple[dict[str, Any], bytes]:
     body, digest = content[:-32], content[-32:]
     require(hashlib.sha256(body).digest() == digest, f"{path} is damaged: its digest does not match")
     _, version, length = _MODEL_PREFIX.unpack_from(content)
-    require(version == MODEL_FORMAT, f"{path} has model format {version}; this checker reads format {MODEL_FORMAT}")
+    require(version in MODEL_FORMATS, f"{path} has model format {version}, which this checker does not read")
     start = _MODEL_PREFIX.size
     return json.loads(body[start : start + length]), body[start + length :]
 
@@ -123,14 +127,15 @@ def training_digest(rows: Sequence[Sequence[int]], labels: Sequence[int]) -> str
 
 
 def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result: Verification) -> None:
-    settings, features = header["settings"], header["features"]
+    settings = header["settings"]
+    features = header.get("inputs", header["features"])  # format 1 has no transforms
     bound = whole(settings["weight_bound"], 1, 1 << 31, "weight bound")
     classes = len(header["classes"])
     size = whole(settings["subset_size"], 2, classes + 1, "subset size")
     outputs = max(1, (size - 1).bit_length())
     layers = [whole(n, 1, 1 << 31, "layer size") for n in (features, *settings["hidden_layers"], outputs)]
     rows: list[Row] = [tuple(whole(v, -(1 << 31), 1 << 31, "value") for v in row) for row in claims["rows"]]
-    require(all(len(row) == features for row in rows), "a training row has not as many values as the model features")
+    require(all(len(row) == features for row in rows), "a training row has not as many values as the model inputs")
     labels = [whole(label, 0, classes, "label") for label in claims["labels"]]
     require(len(labels) == len(rows), "there is not one label per training row")
     require(
@@ -143,7 +148,7 @@ def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result
     for subset, entry, model_entry, weights in zip(subsets, claims["networks"], header["networks"], final, strict=True):
         chosen = [k for k, label in enumerate(labels) if label in subset]
         codes = [_code(subset.index(labels[k]), outputs) for k in chosen]
-        network = _Network(Rows([rows[k] for k in chosen], codes, layers, bound), result)
+        network = _Network(Rows([rows[k] for k in chosen], codes, layers, bound), settings, result)
         try:
             require([s["stage"] for s in entry] == list(settings["stages"]), "stages are not those of the settings")
             last = network.check(entry, model_entry["reports"])
@@ -181,21 +186,23 @@ def _matrices(flat: Sequence[int], layers: Sequence[int]) -> list[Matrix]:
 class _Network:
     """One network's stages, each checked against what the stages before it left."""
 
-    def __init__(self, rows: Rows, result: Verification) -> None:
-        self.all, self.seen, self.result = rows, rows, result
+    def __init__(self, rows: Rows, settings: dict[str, Any], result: Verification) -> None:
+        self.all, self.seen, self.settings, self.result = rows, rows, settings, result
         self.margins: list[list[int]] | None = None
+        self.soft: SoftMargins | None = None
+        self.ceiling = Fraction(0)
 
     def check(self, stages: Any, reports: Any) -> list[Matrix]:
         """Check all stages; returns the weights after the last one."""
         require(isinstance(stages, list) and stages, "there are no stages")
         names = [s["stage"] for s in stages]
         require(names == [r["stage"] for r in reports], "stages are not those of the model")
-        require(names == [s for s in _STAGES if s in names], "stages are not in order")
+        require(any(names == [s for s in order if s in names] for order in _STAGES), "stages are not in order")
         weights: list[Matrix] | None = None
         for stage, report in zip(stages, reports, strict=True):
             try:
-                for name in ("objective", "bound", "rows", "links", "proof"):
-                    require(stage[name] == report[name], f"its {name} is not the model's")
+                for name in ("objective", "bound", "rows", "links", "proof", "soft"):
+                    require(stage.get(name) == report.get(name), f"its {name} is not the model's")
                 weights = self._stage(stage, weights)
             except CertificateError as error:
                 raise CertificateError(f"stage {stage['stage']}: {error}") from error
@@ -215,15 +222,18 @@ class _Network:
             require((claim["bound"], claim["proof"]) == (None, "none"), "it could not run, but claims a bound")
             self.result.not_run[name] += 1
             return weights
-        check = {"sm": self._confident, "mm": self._margins, "mw": self._links}.get(name)
+        check = {"sm": self._confident, "mm": self._margins, "ml2": self._soft, "mw": self._links}.get(name)
         require(check is not None, f"unknown stage {name!r}")
         assert check is not None
         objective, proved = check(weights, claim)
-        require(claim["objective"] == objective, f"it claims {claim['objective']}, but its weights give {objective}")
+        value, limit = claim["objective"], claim["bound"]
+        if name == "ml2":
+            value, limit = rational(value, "objective"), rational(limit, "bound")
+        require(value == objective, f"it claims {claim['objective']}, but its weights give {objective}")
         if claim["proof"] == "certified":
             require(proved is not None, "a bound is called certified, but nothing proves it")
             assert proved is not None
-            weaker = claim["bound"] <= proved if name == "mw" else claim["bound"] >= proved
+            weaker = limit <= proved if name in ("ml2", "mw") else limit >= proved
             require(weaker, f"it claims the bound {claim['bound']}, but only {proved} is proved")
             self.result.certified[name] += 1
         else:
@@ -280,13 +290,29 @@ class _Network:
         distinct = Rows([p[0] for p in pairs], [p[1] for p in pairs], self.all.layers, self.all.weight_bound)
         return objective, MarginProof(distinct, claim["certificate"]).bound()
 
+    def _soft(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[Fraction, Fraction | None]:
+        self.soft = SoftMargins(self.seen, claim["soft"]["price"], claim["soft"]["resolutions"])
+        require(self.soft.price == Fraction(self.settings["C"]), "its price is not the model's")
+        objective = self.soft.objective(weights)
+        self.ceiling = (1 + Fraction(self.settings["mw_loss"])) * objective
+        if claim["certificate"] is None:
+            return objective, Fraction(0)
+        return objective, self.soft.bound(claim["certificate"])
+
     def _links(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[int, int | None]:
         links = sum(w != 0 for matrix in weights for line in matrix for w in line)
+        if self.soft is not None:
+            require(self.soft.objective(weights) <= self.ceiling, "its soft-margin objective is above the ceiling")
+            proof = claim["certificate"]
+            return links, 0 if proof is None else self.soft.links_bound(self.ceiling, proof)
         if self.margins is None:
             for row, code in zip(self.seen.rows, self.seen.codes, strict=True):
                 outputs = tuple(1 if s >= 0 else -1 for s in pre_activations(weights, row)[-1])
                 require(outputs == code, "a row is classified wrong")
-            return links, 0
+            if claim["certificate"] is None:
+                return links, 0
+            require(len(self.seen), "it ran without a row to run on")
+            return links, separation_bound(self.seen, claim["certificate"])
         reached = self._reached(weights)
         pairs = zip(reached, self.margins, strict=True)
         kept = all(a >= b for have, need in pairs for a, b in zip(have, need, strict=True))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from bemi import solvers
 from bemi.engines.result import INFEASIBLE, ClaimMismatch, Proof, StageResult
-from bemi.network import Integers, Network
-from bemi.problem import MAXIMISED, Problem
+from bemi.network import Network
+from bemi.problem import MAXIMISED, Keep, Problem
 from bemi.programs.program import Limits, Solution, Status
 from bemi.programs.stages import StageProgram, program
 from bemi.solvers.tolerance import LARGEST_COEFFICIENT, largest_coefficient
@@ -25,7 +25,7 @@ def run(
     problem: Problem,
     *,
     start: Network,
-    margins: Sequence[Integers] | None = None,
+    margins: Keep = None,
     limits: Limits,
     solver: str = "highs",
 ) -> StageResult:
@@ -38,10 +38,12 @@ def run(
     start
         Network to start from; it comes back unchanged if the stage cannot run.
     margins
-        What Min-Weight must keep, per layer; None where there are no margins.
+        What Min-Weight must keep: margins per layer, or a ceiling on the soft-margin objective, or None.
     limits, solver
         When to stop, and the backend's name.
     """
+    if stage == "ml2":
+        return _soft_margin(problem, start, limits, solver)
     began = time.perf_counter()
 
     def result(network: Network, value: int | None, bound: int | None, proof: Proof, message: str = "") -> StageResult:
@@ -76,10 +78,46 @@ def run(
     return result(network, value, bound, "certified" if bound == trivial else "solver", message)
 
 
+SOFT_TOLERANCE = 1e-6
+"""By which share of itself a solver's bound on the soft-margin objective is lowered: its arithmetic is not exact."""
+
+
+def _soft_margin(problem: Problem, start: Network, limits: Limits, solver: str) -> StageResult:
+    """Soft margins: the objective is an exact rational, the bound a solver's word, short of its tolerance."""
+    began = time.perf_counter()
+    built = program("ml2", problem)
+    if limits.seconds is not None:
+        limits = replace(limits, seconds=max(0.0, limits.seconds - (time.perf_counter() - began)))
+    solution = solvers.get(solver).solve(built.milp, start=built.encode(start), limits=limits)
+    network, value = start, problem.soft_value(start)
+    if solution.x is not None:
+        found = built.decode(solution.x)
+        reached = problem.soft_value(found)
+        assert solution.objective is not None
+        claimed = solution.objective + built.constant
+        if float(reached) > claimed + SOFT_TOLERANCE * max(1.0, abs(claimed)):
+            raise ClaimMismatch(f"ml2: the solver claims {claimed}, but its weights give {float(reached)}")
+        if reached < value:
+            network, value = found, reached
+    bound = Fraction(0)
+    if math.isfinite(solution.bound):
+        claimed = solution.bound + built.constant
+        bound = max(bound, Fraction(claimed - SOFT_TOLERANCE * max(1.0, abs(claimed))).limit_denominator(2**30))
+    if bound > value:
+        raise ClaimMismatch(f"ml2: a network has value {float(value)}, below the solver's proven bound {float(bound)}")
+    message = "" if solution.status is Status.OPTIMAL else solution.message or solution.status.message
+    proof: Proof = "solver" if bound > 0 else "certified"
+    seconds = time.perf_counter() - began
+    rows = len(problem.data)
+    return StageResult(
+        "ml2", network, value, bound, seconds, proof, network.links, rows, message, certificate=None, soft=problem.soft
+    )
+
+
 def _recompute(
     stage: str,
     problem: Problem,
-    margins: Sequence[Integers] | None,
+    margins: Keep,
     built: StageProgram,
     solution: Solution,
     start: Network,
@@ -96,6 +134,9 @@ def _recompute(
         network = built.decode(solution.x)
         reached = problem.value(stage, network, margins)
         claimed = round(solution.objective)
+        if reached is None and isinstance(margins, Fraction):
+            # Within the tolerance of the program, but above the ceiling.
+            return best, value
         if reached is None or problem.better(stage, claimed, reached):
             truth = "no feasible network" if reached is None else reached
             raise ClaimMismatch(f"{stage}: the solver claims {claimed}, but its weights give {truth}")

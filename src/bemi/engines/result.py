@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 from bemi.network import Network
+from bemi.softmargin import SoftMargin
 
 Proof = Literal["certified", "solver", "none"]
 
@@ -26,13 +28,13 @@ class StageResult:
     Attributes
     ----------
     stage
-        ``"sm"``, ``"mm"`` or ``"mw"``.
+        ``"sm"``, ``"mm"``, ``"ml2"`` or ``"mw"``.
     network
         The network after the stage; the one before it if the stage could not run.  None in a report that was read from
         a model file, which keeps only the final network.
     objective, bound
         Objective recomputed from the weights, and a proven bound on every network's objective.  None if the stage left
-        the network as it was because it could not run.
+        the network as it was because it could not run.  Rationals in ``"ml2"``, integers elsewhere.
     seconds
         Wall time; not a number in a report that was read from a model file.
     proof
@@ -47,18 +49,21 @@ class StageResult:
     certificate
         What proves the bound to :mod:`bemi.certificate`, where ``proof`` is ``"certified"`` and more than the trivial
         bound is claimed.
+    soft
+        Price and resolutions of the soft-margin objective, in ``"ml2"``.
     """
 
     stage: str
     network: Network | None
-    objective: int | None
-    bound: int | None
+    objective: int | Fraction | None
+    bound: int | Fraction | None
     seconds: float
     proof: Proof
     links: int
     rows: int
     message: str = ""
     certificate: dict[str, Any] | None = None
+    soft: SoftMargin | None = None
 
     @property
     def ran(self) -> bool:
@@ -70,4 +75,5 @@ class StageResult:
         """Distance to the bound, ``|bound - objective| / max(1, |objective|)``; infinite if the stage did not run."""
         if self.objective is None or self.bound is None:
             return math.inf
-        return abs(self.bound - self.objective) / max(1, abs(self.objective))
+        reached = Fraction(self.objective)
+        return float(abs(self.bound - reached)) / max(1.0, abs(float(reached)))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bemi.experiments import figures
 from bemi.experiments.results import Run, read
+from bemi.experiments.spec import Experiment
 from bemi.experiments.tables import TABLES
 
 
@@ -59,7 +60,7 @@ def _conditions(run: Run) -> str:
     disjoint = all(r["disjoint_samples"] for c in run.cells for r in c.records)
     lines = [
         experiment.question,
-        f"In the paper: {experiment.source}; {experiment.paper_seconds:g} s per network on 8 cores, five samples.",
+        _in_the_paper(experiment),
         f"Here: data `{settings['dataset']}`, engine {settings['engine']}, at most {settings['time_limit']:g} s per "
         f"network on one core, gap {settings['gap']:g}, seed {settings['seed']}, {run.samples} "
         f"{'disjoint' if disjoint else 'independent'} samples.",
@@ -72,6 +73,12 @@ def _conditions(run: Run) -> str:
     if not run.on_paper_data:
         lines.append(f"The paper used {experiment.dataset}, so its numbers are not shown.")
     return " ".join(lines)
+
+
+def _in_the_paper(experiment: Experiment) -> str:
+    if not experiment.paper:
+        return "Not in the paper."
+    return f"In the paper: {experiment.source}; {experiment.paper_seconds:g} s per network on 8 cores, five samples."
 
 
 def _duration(seconds: float) -> str:

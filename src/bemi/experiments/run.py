@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,10 @@ from bemi.classifier import BeMiClassifier
 from bemi.datasets import Dataset, Sample, sample, split
 from bemi.datasets import load as load_dataset
 from bemi.engines.result import StageResult
-from bemi.experiments.alternatives import accuracies
-from bemi.experiments.spec import Cell, Experiment
+from bemi.experiments.alternatives import REFERENCE, accuracies, reference_accuracy
+from bemi.experiments.spec import TRANSFORMS, Cell, Experiment
 from bemi.files import write_atomically
-from bemi.journal import STAGE_FIELDS, Journal
+from bemi.journal import Journal
 from bemi.network import Network
 from bemi.report import evaluation, training_summary
 from bemi.voting import Votes
@@ -102,6 +103,7 @@ class Ensemble:
             time_limit=seconds,
             node_limit=settings.node_limit,
             gap=settings.gap,
+            transform=TRANSFORMS[cell.transform](),
         )
 
 
@@ -229,21 +231,31 @@ def _weight_shares(networks: list[Network]) -> dict[str, float]:
 
 
 def _stage(report: StageResult) -> dict[str, Any]:
-    record = {name: getattr(report, name) for name in STAGE_FIELDS if name != "stage"}
-    return record | {"seconds": round(report.seconds, 4)}
+    numbers = {name: getattr(report, name) for name in ("objective", "bound", "proof", "links", "rows", "message")}
+    shown = {name: float(v) if isinstance(v, Fraction) else v for name, v in numbers.items()}
+    return shown | {"seconds": round(report.seconds, 4)}
 
 
 class _Alternatives:
-    """Accuracies of the alternatives, worked out once for all cells that share a sample."""
+    """Accuracies of the alternatives, worked out once for all cells that share a sample and a transform."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], dict[str, float]] = {}
 
     def on(self, ensemble: Ensemble, rows: Sample) -> dict[str, float]:
-        key = (ensemble.cell.classes, ensemble.cell.per_class, ensemble.index)
+        cell = ensemble.cell
+        key = (cell.transform, cell.classes, cell.per_class, ensemble.index)
         if key not in self._known:
             images = ensemble.dataset.shape is not None
-            self._known[key] = accuracies(rows.train_X, rows.train_y, rows.test_X, rows.test_y, images=images)
+            found = accuracies(rows.train_X, rows.train_y, rows.test_X, rows.test_y, images=images)
+            transform = TRANSFORMS[cell.transform]()
+            train, test = rows.train_X, rows.test_X
+            if transform is not None:
+                train = transform.fit(train).transform(train)
+                test = transform.transform(test)
+            transformed = transform is not None
+            found[REFERENCE] = reference_accuracy(train, rows.train_y, test, rows.test_y, transformed=transformed)
+            self._known[key] = found
         return self._known[key]
 
 

@@ -10,15 +10,18 @@ from itertools import product
 from typing import Any
 
 from bemi.problem import STAGES
+from bemi.transforms import IntegerHog
 
 
 @dataclass(frozen=True)
 class Cell:
     """One setting of an experiment; every sample of a cell is one ensemble.
 
-    ``classes`` is None for all classes, ``per_class`` is None where the sample is not drawn class by class.
+    ``classes`` is None for all classes, ``per_class`` is None where the sample is not drawn class by class, and
+    ``transform`` is a name in :data:`TRANSFORMS`.
     """
 
+    transform: str = "none"
     classes: tuple[Any, ...] | None = None
     hidden_layers: tuple[int, ...] = (4, 4)
     weight_bound: int = 1
@@ -28,11 +31,16 @@ class Cell:
     @property
     def name(self) -> str:
         """A name for files; it tells every cell of an experiment from the others."""
-        parts = [f"classes-{'-'.join(map(str, self.classes))}"] if self.classes else []
-        parts += [f"layers-{'-'.join(map(str, self.hidden_layers))}", f"P{self.weight_bound}", "-".join(self.stages)]
+        parts = [self.transform] if self.transform != "none" else []
+        parts += [f"classes-{'-'.join(map(str, self.classes))}"] if self.classes else []
+        parts += [f"layers-{'-'.join(map(str, self.hidden_layers))}"] if self.hidden_layers else []
+        parts += [f"P{self.weight_bound}", "-".join(self.stages)]
         parts += [f"n{self.per_class:03d}"] if self.per_class else []
         return "_".join(parts)
 
+
+TRANSFORMS: Mapping[str, Any] = {"none": lambda: None, "hog": IntegerHog}
+"""What makes the transform of a cell, by name."""
 
 AXES = tuple(field.name for field in fields(Cell))
 
@@ -65,9 +73,9 @@ class Experiment:
     tables, figures
         What the report shows.
     paper_seconds
-        The paper's time limit per network, on 8 cores.
+        The paper's time limit per network, on 8 cores; 0 for experiments that are not the paper's.
     paper
-        What the paper reports, by cell and measure, in %.
+        What the paper reports, by cell and measure, in %; empty for other experiments.
     paper_confusion
         The paper's confusion matrix, and for how many rows per class.
     published
@@ -110,7 +118,7 @@ def load(name: str, *, quick: bool = False) -> Experiment:
     content = tomllib.loads((_folder() / f"{name}.toml").read_text(encoding="utf-8"))
     small = content["quick"] if quick else {}
     axes = {axis: values for axis, values in (content["cells"] | small).items() if axis in AXES}
-    paper = content["paper"]
+    paper = content.get("paper", {"seconds": 0.0, "values": []})
     confusion = paper.get("confusion")
     split = content.get("split")
     return Experiment(

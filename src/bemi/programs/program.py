@@ -164,10 +164,10 @@ class Builder:
         )
         self._n_rows += count
 
-    def program(self, sense: Literal["min", "max"], objective: Indices) -> MILP:
-        """The program that minimises or maximises the sum of the ``objective`` columns."""
+    def program(self, sense: Literal["min", "max"], objective: Indices, costs: ArrayLike = 1.0) -> MILP:
+        """The program that minimises or maximises the sum of the ``objective`` columns, each times its cost."""
         cost = np.zeros(self._n_columns)
-        np.add.at(cost, objective.reshape(-1), 1.0)
+        np.add.at(cost, objective.reshape(-1), np.broadcast_to(costs, objective.shape).reshape(-1))
         col_lower, col_upper, integer = (np.concatenate(part) for part in zip(*self._columns, strict=True))
         row, col, data = (np.concatenate(part) for part in zip(*self._rows, strict=True))
         row_lower, row_upper, when, value = (np.concatenate(part) for part in zip(*self._sides, strict=True))

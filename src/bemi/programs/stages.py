@@ -1,4 +1,4 @@
-"""The paper's three programs: Sat-Margin, Max-Margin, Min-Weight.
+"""The paper's three programs, Sat-Margin, Max-Margin, Min-Weight, and soft margins.
 
 On integer data every strict inequality is a step of 1, so the paper's epsilon does not appear.
 """
@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bemi.network import Integers, Network, confidence_threshold
-from bemi.problem import Problem
+from bemi.problem import Keep, Problem
 from bemi.programs.encoding import Encoding
 from bemi.programs.program import MILP, Floats, Indices
+from bemi.softmargin import row_norms
 
 Groups = list[list[Indices]]
 """Per hidden layer, the sets of neurons that may change places."""
@@ -37,14 +40,17 @@ class StageProgram:
         Per hidden layer, the sets of neurons that may change places.
     flips
         Whether hidden neurons are turned so that they give +1 on the first row.
+    constant
+        What the stage's objective has on top of the program's.
     """
 
     milp: MILP
     encoding: Encoding
-    stage_columns: Callable[[Network], list[tuple[Indices, Integers]]]
+    stage_columns: Callable[[Network], list[tuple[Indices, NDArray]]]
     order_key: Callable[[Network, int], Integers]
     interchangeable: Groups
     flips: bool
+    constant: float = 0.0
 
     def encode(self, network: Network) -> Floats:
         """The point that stands for a network."""
@@ -118,7 +124,7 @@ def sat_margin(problem: Problem) -> StageProgram:
     groups = _all_interchangeable(problem)
     _descending(encoding, groups, encoding.w)
 
-    def stage_columns(network: Network) -> list[tuple[Indices, Integers]]:
+    def stage_columns(network: Network) -> list[tuple[Indices, NDArray]]:
         return [(right, network.confident(problem.data, problem.codes).astype(np.int64))]
 
     def weight_sum(network: Network, layer: int) -> Integers:
@@ -174,7 +180,7 @@ def max_margin(problem: Problem) -> StageProgram:
     def reached(network: Network) -> list[Integers]:
         return network.margins(problem.data, problem.codes)
 
-    def stage_columns(network: Network) -> list[tuple[Indices, Integers]]:
+    def stage_columns(network: Network) -> list[tuple[Indices, NDArray]]:
         return [(index[0], values) for index, values in zip(margins, reached(network), strict=True)]
 
     def layer_margins(network: Network, layer: int) -> Integers:
@@ -190,8 +196,92 @@ def _positive_on_first_row(encoding: Encoding) -> None:
         encoding.builder.rows(active[0][:, None], [1.0], lower=1)
 
 
-def min_weight(problem: Problem, margins: Sequence[Integers] | None = None) -> StageProgram:
-    """Min-Weight: the fewest links with the given margins.
+@dataclass(frozen=True, eq=False)
+class _SoftColumns:
+    """Columns of the soft-margin objective, what each costs, and what the objective has on top of them."""
+
+    segments: Indices
+    missing: Indices
+    costs: Floats
+    constant: float
+
+    @property
+    def all(self) -> Indices:
+        return np.concatenate([self.segments.reshape(-1), self.missing.reshape(-1)])
+
+    def values(self, problem: Problem, encoding: Encoding, network: Network) -> list[tuple[Indices, NDArray]]:
+        """Values of the columns for a network."""
+        live = network.weights[0][encoding.live][:, :, None]
+        steps = np.arange(-problem.weight_bound, problem.weight_bound)
+        return [(self.segments, (live > steps).astype(np.int64)), (self.missing, _missing(problem, network))]
+
+
+def _missing(problem: Problem, network: Network) -> Floats:
+    """``max(0, t - s_k w.x^k / nu_k)``, shape (rows, outputs); 0 for rows of zeros."""
+    assert problem.soft is not None
+    norms = np.array(row_norms(problem.data), dtype=np.float64)[:, None]
+    sums = problem.data @ network.weights[0] * problem.codes
+    t = np.array(problem.soft.resolutions, dtype=np.float64)
+    return np.where(norms > 0, np.maximum(0.0, t - sums / np.maximum(norms, 1)), 0.0)
+
+
+def _soft_columns(encoding: Encoding) -> _SoftColumns:
+    """Columns and rows that tie them to the weights.
+
+    ::
+
+        w_ij = -P + sum_{p=-P}^{P-1} z_ijp,   0 <= z <= 1, cost p + 1/2: slopes increase, so segments fill in order
+        s_kj w_j.x^k / nu_k + xi_kj >= t_j,   xi >= 0, cost C t_j, for rows with nu_k > 0
+    """
+    problem, builder = encoding.problem, encoding.builder
+    assert problem.soft is not None
+    bound = problem.weight_bound
+    (weights,) = encoding.w
+    segments = builder.columns((*weights.shape, 2 * bound), 0, 1, integer=False)
+    missing = builder.columns(problem.codes.shape, 0, np.inf, integer=False)
+    parts = np.concatenate([weights[:, :, None], segments], axis=2)
+    builder.rows(parts, [1.0, *[-1.0] * (2 * bound)], lower=-bound, upper=-bound)
+    norms = np.array(row_norms(problem.data), dtype=np.float64)
+    kept = np.flatnonzero(norms)
+    columns, coefficients = encoding.pre_activation(0)
+    signed = (problem.codes[:, :, None] * coefficients)[kept] / norms[kept, None, None]
+    t = np.array(problem.soft.resolutions, dtype=np.float64)
+    ones = np.ones((len(kept), len(t), 1))
+    builder.rows(
+        np.concatenate([columns[kept], missing[kept][:, :, None]], axis=2),
+        np.concatenate([signed, ones], axis=2),
+        lower=np.broadcast_to(t, (len(kept), len(t))),
+    )
+    steps = np.broadcast_to(np.arange(-bound, bound) + 0.5, segments.shape).reshape(-1)
+    prices = np.broadcast_to(float(problem.soft.price) * t, missing.shape).reshape(-1)
+    return _SoftColumns(segments, missing, np.concatenate([steps, prices]), bound**2 / 2 * weights.size)
+
+
+def soft_margin(problem: Problem) -> StageProgram:
+    """Soft margins: ``min 1/2 sum w^2 + C sum_j t_j sum_k xi_kj``, for networks without a hidden layer.
+
+    The rows are those of the shared soft columns; the square of an integer weight is the sum of its segments' costs.
+    """
+    encoding = Encoding(problem)
+    columns = _soft_columns(encoding)
+    milp = encoding.builder.program("min", columns.all, columns.costs)
+
+    def stage_columns(network: Network) -> list[tuple[Indices, NDArray]]:
+        return columns.values(problem, encoding, network)
+
+    return StageProgram(milp, encoding, stage_columns, _no_order, [], flips=False, constant=columns.constant)
+
+
+def _no_order(network: Network, layer: int) -> Integers:
+    raise AssertionError("there is no hidden layer")
+
+
+CEILING_TOLERANCE = 1e-6
+"""By which share a ceiling on the soft-margin objective is raised in a program, whose arithmetic is not exact."""
+
+
+def min_weight(problem: Problem, keep: Keep = None) -> StageProgram:
+    """Min-Weight: the fewest links with the given margins, or under a ceiling on the soft-margin objective.
 
     ::
 
@@ -204,25 +294,33 @@ def min_weight(problem: Problem, margins: Sequence[Integers] | None = None) -> S
     Without margins (the ablation SM+MW) the rows are Sat-Margin's, and every row must be classified right: an output
     that should be +1 is at least 0, one that should be -1 at most -1.  Neurons may change places only where their
     margins are equal, and are turned only where there are margins.
+
+    A ceiling V on the soft-margin objective f takes the place of all these rows by its own columns and ``f <= V``.
     """
     encoding = Encoding(problem)
     builder = encoding.builder
     last = len(problem.layers) - 2
     columns, coefficients = encoding.pre_activation(last)
-    if margins is None:
+    soft = None
+    if isinstance(keep, Fraction):
+        soft = _soft_columns(encoding)
+        most = float(keep) * (1 + CEILING_TOLERANCE) - soft.constant
+        builder.rows(soft.all[None], soft.costs[None], upper=most)
+        groups: Groups = []
+    elif keep is None:
         lower = np.where(problem.codes > 0, 0, -np.inf)
         upper = np.where(problem.codes > 0, np.inf, -1)
         builder.rows(columns, coefficients, lower=lower, upper=upper)
         _sign_rows(encoding)
         groups = _all_interchangeable(problem)
     else:
-        builder.rows(columns, problem.codes[:, :, None] * coefficients, lower=margins[last][None, :])
+        builder.rows(columns, problem.codes[:, :, None] * coefficients, lower=keep[last][None, :])
         for layer, active in enumerate(encoding.u):
             columns, coefficients = encoding.pre_activation(layer)
-            need = margins[layer][None, :]
+            need = keep[layer][None, :]
             builder.rows(columns, coefficients, lower=need, when=active, value=1)
             builder.rows(columns, coefficients, upper=-need, when=active, value=0)
-        groups = [[np.flatnonzero(m == value) for value in np.unique(m)] for m in margins[:-1]]
+        groups = [[np.flatnonzero(m == value) for value in np.unique(m)] for m in keep[:-1]]
         _positive_on_first_row(encoding)
     links = []
     for weights in encoding.w:
@@ -233,20 +331,22 @@ def min_weight(problem: Problem, margins: Sequence[Integers] | None = None) -> S
         links.append(present)
     _descending(encoding, groups, links)
 
-    def stage_columns(network: Network) -> list[tuple[Indices, Integers]]:
+    def stage_columns(network: Network) -> list[tuple[Indices, NDArray]]:
         live = (network.weights[0][encoding.live], *network.weights[1:])
-        return [(index, (w != 0).astype(np.int64)) for index, w in zip(links, live, strict=True)]
+        present = [(index, (w != 0).astype(np.int64)) for index, w in zip(links, live, strict=True)]
+        return present + (soft.values(problem, encoding, network) if soft else [])
 
     def link_count(network: Network, layer: int) -> Integers:
         return np.count_nonzero(network.weights[layer], axis=0)
 
     objective = np.concatenate([index.reshape(-1) for index in links])
     milp = builder.program("min", objective)
-    return StageProgram(milp, encoding, stage_columns, link_count, groups, flips=margins is not None)
+    flips = keep is not None and soft is None
+    return StageProgram(milp, encoding, stage_columns, link_count, groups, flips=flips)
 
 
-def program(stage: str, problem: Problem, margins: Sequence[Integers] | None = None) -> StageProgram:
+def program(stage: str, problem: Problem, keep: Keep = None) -> StageProgram:
     """The program of a stage by its short name."""
     if stage == "mw":
-        return min_weight(problem, margins)
-    return {"sm": sat_margin, "mm": max_margin}[stage](problem)
+        return min_weight(problem, keep)
+    return {"sm": sat_margin, "mm": max_margin, "ml2": soft_margin}[stage](problem)

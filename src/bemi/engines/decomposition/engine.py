@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from itertools import pairwise
 
 import numpy as np
 
 from bemi.engines import monolithic
-from bemi.engines.decomposition import maxmargin, minlinks, satmargin
+from bemi.engines.decomposition import maxmargin, minlinks, nomargins, satmargin, separators, softlinks, softmargin
+from bemi.engines.resolution import settle
 from bemi.engines.result import INFEASIBLE, StageResult
 from bemi.engines.start import initial_network
-from bemi.network import Integers, Network
-from bemi.problem import Problem
+from bemi.network import Network
+from bemi.problem import Keep, Problem
 from bemi.programs.program import Limits
 
 MONOLITHIC_COLUMNS = 300
 """Programs up to this size are worth handing to a solver where the decomposition leaves a gap."""
+
+SOLVED_COLUMNS, WALK_SHARE = 1000, 0.9
+"""Beyond this size a solver hardly improves on the local search of Sat-Margin, which then gets so much of the time."""
+
+REPAIR_SHARE = 0.6
+"""Part of Max-Margin's time in which a start with margins is looked for, where Sat-Margin's network has none."""
+
+SHORT_NODES = 5
+"""Node limit of local searches that the solver follows in any case."""
 
 SAT_MARGIN_COLUMNS = 3000
 """Sat-Margin programs up to this size are handed to a solver where a local search leaves outputs unsure."""
@@ -30,7 +40,7 @@ def run(
     problem: Problem,
     *,
     start: Network,
-    margins: Sequence[Integers] | None = None,
+    margins: Keep = None,
     limits: Limits,
     solver: str = "highs",
 ) -> StageResult:
@@ -38,8 +48,12 @@ def run(
     began = time.perf_counter()
     if stage == "sm":
         return _sat_margin(problem, start, limits, solver)
-    if stage == "mm":
-        result = maxmargin.run(problem, start=start, limits=limits)
+    if stage == "ml2":
+        result = softmargin.run(problem, start=start, limits=limits)
+    elif isinstance(margins, Fraction):
+        result = softlinks.run(problem, start=start, ceiling=margins, limits=limits)
+    elif stage == "mm":
+        result = _max_margin(problem, start, limits)
     elif stage == "mw" and margins is not None:
         result = minlinks.run(problem, start=start, margins=list(margins), limits=limits)
     else:
@@ -62,9 +76,11 @@ def _sat_margin(problem: Problem, start: Network, limits: Limits, solver: str) -
     began = time.perf_counter()
     columns = _columns(problem)
     if columns > MONOLITHIC_COLUMNS and problem.value("sm", start) != problem.trivial_bound("sm"):
-        proposals = satmargin.PROPOSALS if limits.nodes is None else limits.nodes * satmargin.PROPOSALS_PER_NODE
-        deadline = None if limits.seconds is None else began + 0.5 * limits.seconds
-        start = satmargin.most_confident(problem, start, proposals=proposals, seed=limits.seed, deadline=deadline)
+        share = WALK_SHARE if columns > SOLVED_COLUMNS else 0.5
+        deadline = None if limits.seconds is None else began + share * limits.seconds
+        start = satmargin.most_confident(
+            problem, start, proposals=_proposals(limits), seed=limits.seed, deadline=deadline
+        )
     if columns > SAT_MARGIN_COLUMNS:
         value, bound = problem.value("sm", start), problem.trivial_bound("sm")
         message = "" if value == bound else "stopped after a local search; the bound is the number of outputs"
@@ -76,39 +92,57 @@ def _sat_margin(problem: Problem, start: Network, limits: Limits, solver: str) -
     return replace(report, seconds=time.perf_counter() - began)
 
 
-def _links_without_margins(problem: Problem, start: Network, limits: Limits, solver: str) -> StageResult:
-    """Min-Weight where only the labels must stay right: remove links one by one, then ask the solver for better."""
+def _proposals(limits: Limits) -> int:
+    """Proposals of Sat-Margin's local search: a node limit counts, else a time limit, else a constant."""
+    if limits.nodes is not None:
+        return limits.nodes * satmargin.PROPOSALS_PER_NODE
+    return satmargin.PROPOSALS if limits.seconds is None else 10**12
+
+
+def _max_margin(problem: Problem, start: Network, limits: Limits) -> StageResult:
+    """Max-Margin by decomposition, from a start with margins where a short local search finds one.
+
+    Sat-Margin allows sums of 0, and where many neurons have to split, the search over dichotomies may find no network
+    of its own.
+    """
     began = time.perf_counter()
-    if problem.value("mw", start) is not None:
-        start = _stripped(problem, start, None if limits.seconds is None else began + 0.5 * limits.seconds)
-        # A time limit bounds what a large program may cost; a node limit does not.
-        if limits.seconds is None and _columns(problem) > SAT_MARGIN_COLUMNS:
-            message = "stopped after removing links one by one"
-            seconds = time.perf_counter() - began
-            rows = len(problem.data)
-            return StageResult("mw", start, start.links, 0, seconds, "certified", start.links, rows, message)
+    usable = problem.margin_caps()[0] >= 1 and _columns(problem) > MONOLITHIC_COLUMNS
+    repaired = start
+    if usable and problem.value("mm", start) is None:
+        deadline = None if limits.seconds is None else began + REPAIR_SHARE * limits.seconds
+        repaired = satmargin.with_margins(
+            problem, start, proposals=_proposals(limits), seed=limits.seed, deadline=deadline
+        )
+        if limits.seconds is not None:
+            limits = replace(limits, seconds=max(0.0, limits.seconds - (time.perf_counter() - began)))
+    result = maxmargin.run(problem, start=repaired, limits=limits)
+    result = replace(result, seconds=time.perf_counter() - began)
+    return result if result.ran else replace(result, network=start, links=start.links)
+
+
+def _links_without_margins(problem: Problem, start: Network, limits: Limits, solver: str) -> StageResult:
+    """Min-Weight where only the labels must stay right: small separators, then the solver on small programs."""
+    began = time.perf_counter()
+    tiny = _columns(problem) <= MONOLITHIC_COLUMNS
+    # What is tiny the solver settles in no time.
+    walks = replace(limits, nodes=min(SHORT_NODES, limits.nodes or SHORT_NODES)) if tiny else limits
+    result = nomargins.run(problem, start=start, limits=walks)
+    # Separators are hard to beat; a network that only lost some links is not.
+    most = SAT_MARGIN_COLUMNS if result.message == nomargins.FOUND_LITTLE else MONOLITHIC_COLUMNS
+    if result.ran and (result.gap <= limits.gap or _columns(problem) > most):
+        return result
+    assert result.network is not None
     if limits.seconds is not None:
         limits = replace(limits, seconds=max(0.0, limits.seconds - (time.perf_counter() - began)))
-    report = monolithic.run("mw", problem, start=start, limits=limits, solver=solver)
-    return replace(report, seconds=time.perf_counter() - began)
-
-
-def _stripped(problem: Problem, network: Network, deadline: float | None) -> Network:
-    """The network without the links that no row needs, last layer first."""
-    weights = [w.copy() for w in network.weights]
-    for layer in reversed(range(len(weights))):
-        for i, j in np.argwhere(weights[layer]):
-            if deadline is not None and time.perf_counter() > deadline:
-                return Network(tuple(weights), network.weight_bound)
-            kept, weights[layer][i, j] = weights[layer][i, j], 0
-            if not np.array_equal(Network(tuple(weights), network.weight_bound).forward(problem.data), problem.codes):
-                weights[layer][i, j] = kept
-    return Network(tuple(weights), network.weight_bound)
+    fallback = monolithic.run("mw", problem, start=result.network, limits=limits, solver=solver)
+    return replace(_joined(result, fallback), seconds=time.perf_counter() - began)
 
 
 def _columns(problem: Problem) -> int:
     """About how many columns the monolithic model has."""
     rows, sizes = len(problem.data), problem.layers[1:]
+    if problem.soft is not None:
+        return (len(problem.live) * (2 * problem.weight_bound + 1) + rows) * sizes[0]
     return len(problem.live) * sizes[0] + rows * sum(sizes) + (rows + 1) * sum(a * b for a, b in pairwise(sizes))
 
 
@@ -118,7 +152,8 @@ def _joined(ours: StageResult, theirs: StageResult) -> StageResult:
         return theirs if theirs.ran or not ours.ran else ours
     assert theirs.objective is not None
     assert theirs.bound is not None
-    if abs(theirs.bound - theirs.objective) < abs(ours.bound - theirs.objective):
+    reached = Fraction(theirs.objective)
+    if abs(theirs.bound - reached) < abs(ours.bound - reached):
         return theirs
     message = "" if ours.bound == theirs.objective else ours.message
     return replace(theirs, bound=ours.bound, proof=ours.proof, certificate=ours.certificate, message=message)
@@ -135,3 +170,8 @@ def prepare() -> None:
     if mm.ran and mm.network is not None:
         margins = mm.network.margins(problem.data, problem.codes)
         minlinks.run(problem, start=mm.network, margins=margins, limits=limits)
+    separators.compile_loops()
+    satmargin.most_confident(problem, initial_network(problem), proposals=100)
+    flat = replace(problem, hidden_layers=())
+    soft, network = settle(flat, 10.0)
+    softmargin.run(replace(flat, soft=soft), start=network, limits=limits)

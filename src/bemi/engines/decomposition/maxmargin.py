@@ -13,7 +13,7 @@ from bemi.engines.decomposition.neuron import NeuronBound, NeuronLP, Signs
 from bemi.engines.decomposition.rounding import integer_weights, settled_weights
 from bemi.engines.decomposition.upper import widest_margins
 from bemi.engines.result import INFEASIBLE, Proof, StageResult
-from bemi.network import Integers, Network
+from bemi.network import Integers, Network, sign
 from bemi.problem import Problem
 from bemi.programs.program import Limits
 
@@ -58,9 +58,13 @@ def run(problem: Problem, *, start: Network, limits: Limits) -> StageResult:
     search.run()
     network, value = start, problem.value("mm", start)
     bound = search.bound
-    if search.incumbent.signs is not None:
+    history = search.incumbent.history
+    if search.incumbent.signs is None and value is not None and problem.hidden_layers:
+        # Where the search finds no signs of its own, the start's can still have better weights.
+        history = [sign(start.pre_activations(distinct.data)[0]).astype(np.int8)]
+    if history:
         rounding = Rounding(distinct, search.instance.lp, bound, limits, deadline)
-        for candidate in rounding.networks(search.incumbent.history):
+        for candidate in rounding.networks(history):
             reached = problem.value("mm", candidate)
             if problem.better("mm", reached, value):
                 network, value = candidate, reached

@@ -81,7 +81,7 @@ def fewest_links(problem: Problem, network: Network, margins: list[Integers], li
     start = Network(network.weights[1:], network.weight_bound)
     report = monolithic.run("mw", upper, start=start, margins=margins, limits=replace(limits, gap=0.0))
     assert report.network is not None
-    return report.network, report.bound or 0
+    return report.network, int(report.bound or 0)
 
 
 def _two_rows(upper: Problem) -> Network | None:

@@ -1,0 +1,147 @@
+"""Repeats the proof of a lower bound on the links of every network that gets all rows right, whatever its margins.
+
+A neuron gives + where its sum is at least 0, so without links it is constantly +.  Why the bounds follow stands in
+docs/certificates.md; all that has to be tried out is which classes of rows one input, or two, can tell apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from math import gcd
+from typing import Any
+
+from bemi.certificate.arithmetic import Rows, require
+
+
+def separation_bound(rows: Rows, proof: Any) -> int:
+    """The number of links that a network needs to give every row its code.
+
+    Parameters
+    ----------
+    rows
+        The rows, their codes, the layers and P.
+    proof
+        ``support``: 1 to count only, 2 to try out single inputs, 3 to try out pairs of inputs as well.
+    """
+    require(isinstance(proof, dict), "the proof is malformed")
+    support: Any = proof.get("support")
+    require(type(support) is int and 1 <= support <= 3, "the support is not 1, 2 or 3")
+    layers = len(rows.layers) - 1
+    outputs = [[code[j] > 0 for code in rows.codes] for j in range(rows.layers[-1])]
+    negative = [plus for plus in outputs if not all(plus)]
+    inputs = _Inputs(rows)
+    if layers == 1:
+        return sum(inputs.needed(plus, support, may_turn=False) for plus in negative)
+    codes = len(set(rows.codes))
+    bound = len(negative) + (layers - 1) * (codes - 1).bit_length()
+    # Outputs that are equal up to a turn can share a neuron.
+    different = {tuple(p == plus[0] for p in plus) for plus in negative if any(plus)}
+    if codes == 2:
+        return bound + inputs.needed(list(different.pop()), support, may_turn=True) - 1
+    return bound + sum(inputs.needed(list(plus), min(2, support), may_turn=True) - 1 for plus in different)
+
+
+class _Inputs:
+    """The inputs that are not zero in every row, and what one or two of them can tell apart."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.columns = [column for column in zip(*rows.rows, strict=True) if any(column)]
+        self.bound = rows.weight_bound
+
+    def needed(self, plus: list[bool], support: int, *, may_turn: bool) -> int:
+        """Inputs that a neuron needs at least to give + on exactly these rows, or, turned, on exactly the others."""
+        if support == 1 or self._single(plus, may_turn):
+            return 1
+        return 2 if support == 2 or self._pair(plus, may_turn) else 3
+
+    def _single(self, plus: list[bool], may_turn: bool) -> bool:
+        wanted = [plus, [not p for p in plus]] if may_turn else [plus]
+        return any([sign * x >= 0 for x in column] in wanted for column in self.columns for sign in (1, -1))
+
+    def _pair(self, plus: list[bool], may_turn: bool) -> bool:
+        """Whether two inputs do it: bit sets of the weights that are still possible, row by row."""
+        order = list(_in_turn(plus))
+        columns = [[column[k] for k in order] for column in self.columns]
+        sides = _Sides(self.bound)
+        right, wrong = _Table(sides, 0), _Table(sides, 1)
+        tables = [right if plus[k] else wrong for k in order]
+        everything = sides.all | (sides.all << sides.count if may_turn else 0)
+        for i, one in enumerate(columns):
+            rows = [table[x] for table, x in zip(tables, one, strict=True)]
+            for other in columns[:i]:
+                left = everything
+                for row, y in zip(rows, other, strict=True):
+                    left &= row[y]
+                    if not left:
+                        break
+                else:
+                    return True
+        return False
+
+
+def _in_turn(plus: list[bool]) -> Iterator[int]:
+    """Rows of both classes in turn, so that what does not separate fails early."""
+    one = [k for k, p in enumerate(plus) if p]
+    other = [k for k, p in enumerate(plus) if not p]
+    for n in range(max(len(one), len(other))):
+        yield from one[n : n + 1]
+        yield from other[n : n + 1]
+
+
+class _Sides:
+    """All directions (v, w) of two weights in -P..P, and as a bit set those with ``v x + w y >= 0``."""
+
+    def __init__(self, bound: int) -> None:
+        values = range(-bound, bound + 1)
+        directions = [(v, w) for v in values for w in values if gcd(v, w) == 1]
+        angles = {_angle(*direction) for direction in directions}
+        self.angles = sorted(angles, key=lambda angle: Fraction(*angle))
+        self.count = len(directions)
+        self.all = (1 << self.count) - 1
+
+    def positive(self, x: int, y: int) -> int:
+        """Directions at most a quarter turn away from (x, y): half of all, from (y, -x) on, with both ends."""
+        if not x and not y:
+            return self.all
+        above, below = _angle(y, -x)
+        low, high = 0, self.count
+        while low < high:
+            middle = (low + high) // 2
+            if self.angles[middle][0] * below < above * self.angles[middle][1]:
+                low = middle + 1
+            else:
+                high = middle
+        at_end = low < self.count and self.angles[low][0] * below == above * self.angles[low][1]
+        bits = (1 << self.count // 2 + at_end) - 1 << low
+        return (bits | bits >> self.count) & self.all
+
+
+def _angle(v: int, w: int) -> tuple[int, int]:
+    """A fraction that grows with the angle of (v, w), from -1 straight down to 3 after a full turn."""
+    size = abs(v) + abs(w)
+    return (w if v >= 0 else 2 * size - w, size)
+
+
+class _Table(dict[int, "_Line"]):
+    """For x and y, the directions that give the wanted sign, and shifted behind them those that give the other one."""
+
+    def __init__(self, sides: _Sides, turned: int) -> None:
+        self.sides, self.turned = sides, turned
+
+    def __missing__(self, x: int) -> _Line:
+        self[x] = line = _Line(self.sides, self.turned, x)
+        return line
+
+
+class _Line(dict[int, int]):
+    """A table for one x."""
+
+    def __init__(self, sides: _Sides, turned: int, x: int) -> None:
+        self.sides, self.turned, self.x = sides, turned, x
+
+    def __missing__(self, y: int) -> int:
+        positive = self.sides.positive(self.x, y)
+        signs = (positive, self.sides.all & ~positive)
+        self[y] = both = signs[self.turned] | signs[1 - self.turned] << self.sides.count
+        return both

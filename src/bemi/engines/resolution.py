@@ -1,0 +1,72 @@
+"""What the soft-margin stage starts from: the continuous machine, and the resolution that fits it into few bits."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from bemi.network import Network
+from bemi.problem import Problem
+from bemi.softmargin import SoftMargin, row_norms
+
+Floats = NDArray[np.float64]
+
+STEP = Fraction(1, 2**10)
+"""Resolutions are multiples of this, so that they are short numbers."""
+
+STRETCH = {1: 0.6, 2: 0.8}
+"""Which part of the largest continuous weight becomes P; all of it for larger P.
+
+With three values per weight it pays to let the largest weights be cut off."""
+
+_SWEEPS = 5_000
+_TOLERANCE = 1e-7
+_SMALLEST = 1e-6
+
+
+def settle(problem: Problem, price: float) -> tuple[SoftMargin, Network]:
+    """The soft-margin objective for a problem, and the rounded continuous solution ``t v``.
+
+    ``t = P / (kappa max_i |v_i|)``, v the continuous machine of the output, rounded to a multiple of :data:`STEP`.
+    """
+    bound = problem.weight_bound
+    resolutions, columns = [], []
+    for output in range(problem.codes.shape[1]):
+        rows = normalised_rows(problem, output)
+        v = rows.T @ _multipliers(np.ascontiguousarray(rows @ rows.T), float(price), _SWEEPS, _TOLERANCE)
+        largest = STRETCH.get(bound, 1.0) * float(np.abs(v).max(initial=0.0))
+        # Contradicting rows leave weights that are zero but for rounding; no resolution fits these.
+        t = max(1, round(bound / largest / float(STEP))) * STEP if largest > _SMALLEST else Fraction(bound)
+        resolutions.append(t)
+        columns.append(np.clip(np.rint(float(t) * v), -bound, bound).astype(np.int64))
+    return SoftMargin(Fraction(price), tuple(resolutions)), Network((np.stack(columns, axis=1),), bound)
+
+
+def normalised_rows(problem: Problem, output: int) -> Floats:
+    """``s_k x^k / nu_k`` in floating point, without the rows of zeros."""
+    norms = np.array(row_norms(problem.data), dtype=np.float64)
+    kept = np.flatnonzero(norms)
+    return problem.codes[kept, output][:, None] * problem.data[kept] / norms[kept, None]
+
+
+@njit(cache=True)
+def _multipliers(gram, price, sweeps, tolerance):
+    """Dual of the continuous machine by coordinate descent: ``min 1/2 a.G a - sum a``, ``0 <= a <= C``."""
+    rows = len(gram)
+    a = np.zeros(rows)
+    gradient = np.full(rows, -1.0)
+    for _ in range(sweeps):
+        largest = 0.0
+        for k in range(rows):
+            before = a[k]
+            after = min(price, max(0.0, before - gradient[k] / gram[k, k]))
+            if after != before:
+                a[k] = after
+                gradient += (after - before) * gram[k]
+                largest = max(largest, abs(after - before))
+        if largest <= tolerance:
+            break
+    return a

@@ -1,0 +1,512 @@
+"""From images to the integers that networks see, in arithmetic that any device repeats bit for bit.
+
+A raw pixel says little: the same stroke one pixel further is another input.  :class:`IntegerHog` describes an image by
+how much brightness changes in which direction, region by region.  docs/transforms.md has the algorithm step by step.
+
+A transform of one's own needs what :class:`Transform` lists.  It takes and gives integers, knows its output range
+without looking at data (networks are folded and exported for that range), and is pinned down by a small dictionary.
+Entered in :data:`TRANSFORMS` under its name, it is found again by :func:`from_parameters`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isqrt
+from typing import Any, Protocol
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bemi.network import Integers
+
+
+class Transform(Protocol):
+    """What a transform must offer."""
+
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Transform:
+        """Learn what the transform needs from training rows."""
+
+    def transform(self, X: ArrayLike) -> Integers:
+        """Integers of each row, all within :attr:`output_range`."""
+
+    @property
+    def output_range(self) -> tuple[int, int]:
+        """Smallest and largest integer that any row can give."""
+
+    def parameters(self) -> dict[str, Any]:
+        """All that the fitted transform depends on, as JSON can hold it, with its ``name`` and ``version``."""
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, Any]) -> Transform:
+        """The fitted transform that gave these parameters."""
+
+
+def from_parameters(parameters: Mapping[str, Any]) -> Transform:
+    """The fitted transform that :meth:`Transform.parameters` describes."""
+    name = parameters.get("name")
+    if name not in TRANSFORMS:
+        raise ValueError(f"transform must be one of {', '.join(TRANSFORMS)}, got {name!r}")
+    return TRANSFORMS[name].from_parameters(parameters)
+
+
+DIRECTIONS = {
+    8: ((7, 0), (5, 5), (0, 7)),
+    12: ((8, 0), (7, 4), (4, 7), (0, 8)),
+    16: ((13, 0), (12, 5), (9, 9), (5, 12), (0, 13)),
+}
+"""By number of orientations, directions from right to down; short integer vectors of nearly equal length and spacing.
+Turns by 90 degrees give the others."""
+
+GAIN = {8: 7, 12: 6, 16: 7}
+"""By number of orientations, a G such that no share of a gradient (gx, gy) exceeds px gx + py gy for some fixed
+|px| + |py| <= G."""
+
+SMALL_SIDE = 16
+"""An image with a side shorter than this is doubled."""
+
+ROWS_AT_A_TIME = 1024
+LARGEST_MAXIMUM = 2**16 - 1
+BRIGHTEST = 255
+"""Brightness, as the steps after the first see it, is at most this: one byte per pixel."""
+
+WINDOW_WEIGHTS = 32
+"""Sum of the weights 1, 3, 5, 7, 7, 5, 3, 1 of a window."""
+
+STEEPEST = 52
+"""Largest weighted sum of the rises of a row over one window, blurred with 1, 2, 1, if the row is within 0..1."""
+
+SUMS_END = 2**31
+"""Every intermediate stays below this, so that 32-bit devices agree."""
+
+
+class IntegerHog(TransformerMixin, BaseEstimator):
+    """Histograms of oriented gradients of images, in integers alone.
+
+    Every region of 8 x 8 pixels, four pixels apart, gives one number per orientation: how much the brightness changes
+    in that direction there.  Slanted objects are first straightened.
+
+    Parameters
+    ----------
+    shape
+        ``(height, width)`` or ``(height, width, channels)`` of the images, which are rows of ``X``, pixel after pixel
+        and channels together; None for square grey images.
+    maximum
+        Largest value that a pixel can have, up to 65535; None takes the largest value seen in ``fit``, rounded up to
+        2^k - 1 or 2^k, such as 255.
+    orientations
+        Directions told apart: 8, 12 or 16.  Fewer are cheaper, more are more accurate.
+    straighten
+        Whether to remove slant, as of handwriting: rows are shifted sideways until the object stands upright.
+
+    Attributes
+    ----------
+    shape_
+        ``(height, width, channels)``.
+    maximum_
+        Largest value that a pixel can have.
+    n_features_in_
+        Pixels times channels.
+    feature_names_in_
+        Names of the columns of ``X``, if it had any.
+    """
+
+    NAME = "integer-hog"
+    VERSION = 1
+
+    def __init__(
+        self,
+        shape: Sequence[int] | None = None,
+        maximum: int | None = None,
+        orientations: int = 16,
+        straighten: bool = True,
+    ) -> None:
+        self.shape = shape
+        self.maximum = maximum
+        self.orientations = orientations
+        self.straighten = straighten
+
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> IntegerHog:
+        """Settle shape and maximum; nothing else is learned.
+
+        Parameters
+        ----------
+        X
+            Images, shape (rows, features), non-negative integers.
+        y
+            Ignored.
+        """
+        images: NDArray = validate_data(self, X)
+        _check_integers(images)
+        maximum = _usual_maximum(int(images.max())) if self.maximum is None else self.maximum
+        return self._settle(images.shape[1], maximum)
+
+    def _settle(self, features: int, maximum: Any) -> IntegerHog:
+        """Check all parameters and store what the transform depends on."""
+        if isinstance(self.orientations, bool) or self.orientations not in DIRECTIONS:
+            raise ValueError(f"orientations must be one of {_listed(DIRECTIONS)}, got {self.orientations!r}")
+        if not isinstance(self.straighten, (bool, np.bool_)):
+            raise ValueError(f"straighten must be True or False, got {self.straighten!r}")
+        if not _is_integer(maximum) or not 1 <= maximum <= LARGEST_MAXIMUM:
+            raise ValueError(f"maximum must be an integer in 1..{LARGEST_MAXIMUM}, got {maximum!r}")
+        shape = _full_shape(self.shape, features)
+        if self.straighten and _mass_shift(shape, BRIGHTEST) is None:
+            raise ValueError(
+                f"images of {shape[0]} x {shape[1]} pixels are too large to straighten in 32 bits; "
+                "shrink them or set straighten=False"
+            )
+        self.shape_, self.maximum_ = shape, int(maximum)
+        return self
+
+    def transform(self, X: ArrayLike) -> Integers:
+        """Integers of each image: region after region, row by row, and in each region orientation after orientation.
+
+        Parameters
+        ----------
+        X
+            Images as in ``fit``, no value above ``maximum_``.
+        """
+        check_is_fitted(self)
+        pixels: NDArray = validate_data(self, X, reset=False)
+        out = np.empty((len(pixels), self._outputs), dtype=np.int64)
+        levels = brightness_levels(self.maximum_, root=not _is_doubled(self.shape_))
+        directions = np.array(DIRECTIONS[self.orientations], dtype=np.int32)
+        shift = _mass_shift(self.shape_, int(levels[-1])) if self.straighten else None
+        # In pieces, since checks and conversions copy.
+        for start in range(0, len(pixels), ROWS_AT_A_TIME):
+            rows = pixels[start : start + ROWS_AT_A_TIME]
+            _check_integers(rows)
+            if rows.max() > self.maximum_:
+                raise ValueError(f"a pixel has {int(rows.max())}, but maximum is {self.maximum_}; fit with maximum=")
+            images = rows.astype(np.int32, order="C").reshape(-1, *self.shape_)
+            _describe(
+                *(images, levels, _is_doubled(self.shape_), -1 if shift is None else shift, directions),
+                *(self._output_shift, out[start : start + ROWS_AT_A_TIME]),
+            )
+        return out
+
+    @property
+    def output_range(self) -> tuple[int, int]:
+        """Smallest and largest integer that any image can give."""
+        return 0, isqrt(self._largest_sum >> self._output_shift)
+
+    def parameters(self) -> dict[str, Any]:
+        """All that the transform depends on, for a model file; the version stands for the algorithm."""
+        check_is_fitted(self)
+        return {
+            "name": self.NAME,
+            "version": self.VERSION,
+            "shape": list(self.shape_),
+            "maximum": self.maximum_,
+            "orientations": int(self.orientations),
+            "straighten": bool(self.straighten),
+        }
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, Any]) -> IntegerHog:
+        """The fitted transform that gave these parameters."""
+        given = dict(parameters)
+        name, version = given.pop("name", None), given.pop("version", None)
+        if name != cls.NAME or version != cls.VERSION:
+            raise ValueError(
+                f"cannot read version {version!r} of {name!r}; this is version {cls.VERSION} of {cls.NAME!r}"
+            )
+        if given.keys() != {"shape", "maximum", "orientations", "straighten"}:
+            raise ValueError(f"{cls.NAME} has shape, maximum, orientations and straighten, got {_listed(given)}")
+        shape = given["shape"]
+        if not isinstance(shape, Sequence) or len(shape) != 3 or not all(_is_integer(n) and n >= 1 for n in shape):
+            raise ValueError(f"shape must be three integers of at least 1, got {shape!r}")
+        transform = cls(**{**given, "shape": tuple(shape)})
+        transform.n_features_in_ = int(np.prod(shape))
+        return transform._settle(transform.n_features_in_, given["maximum"])
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
+        """Names of the outputs, by region and orientation; ``input_features`` is ignored."""
+        check_is_fitted(self)
+        rows, columns = self._regions
+        return np.array(
+            [
+                f"region{row}_{column}_orientation{orientation}"
+                for row in range(rows)
+                for column in range(columns)
+                for orientation in range(self.orientations)
+            ],
+            dtype=object,
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "shape_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    @property
+    def _regions(self) -> tuple[int, int]:
+        height, width = _worked_size(self.shape_)
+        return -(-height // 4), -(-width // 4)
+
+    @property
+    def _outputs(self) -> int:
+        rows, columns = self._regions
+        return rows * columns * int(self.orientations)
+
+    @property
+    def _largest_sum(self) -> int:
+        """No region's sum exceeds this; docs/transforms.md has the reasons."""
+        check_is_fitted(self)
+        top = int(brightness_levels(self.maximum_, root=not _is_doubled(self.shape_))[-1])
+        # With several channels neighbouring gradients may come from different ones, and rises no longer cancel falls.
+        rise = min(STEEPEST * self.shape_[2], 4 * WINDOW_WEIGHTS)
+        return GAIN[self.orientations] * WINDOW_WEIGHTS * 4 * rise * top
+
+    @property
+    def _output_shift(self) -> int:
+        """Smallest shift after which the root fits a byte."""
+        return max(0, self._largest_sum.bit_length() - 16)
+
+
+TRANSFORMS: dict[str, type[Transform]] = {IntegerHog.NAME: IntegerHog}
+"""Transforms by the name in their parameters."""
+
+
+def brightness_levels(maximum: int, root: bool) -> NDArray[np.int32]:
+    """Brightness, at most 255, of each pixel value in ``0..maximum``: in proportion, or to its square root."""
+    shift = max(0, int(maximum).bit_length() - 8)
+    top = maximum >> shift
+    values = range(maximum + 1)
+    if root:
+        # Dark clothes have folds as light ones have: a root makes equal ratios more alike.
+        return np.array([isqrt((v >> shift) * (BRIGHTEST**2 // top)) for v in values], dtype=np.int32)
+    return np.array([(v >> shift) * (BRIGHTEST // top) for v in values], dtype=np.int32)
+
+
+def _is_doubled(shape: Sequence[int]) -> bool:
+    return min(shape[:2]) < SMALL_SIDE
+
+
+def _worked_size(shape: Sequence[int]) -> tuple[int, int]:
+    """Height and width after doubling."""
+    factor = 2 if _is_doubled(shape) else 1
+    return factor * shape[0], factor * shape[1]
+
+
+def _mass_shift(shape: Sequence[int], top: int) -> int | None:
+    """Smallest shift of a pixel's mass that keeps second moments, in half pixels, within 32 bits; None if none does."""
+    height, width = _worked_size(shape)
+    mass = shape[2] * top
+    for shift in range(mass.bit_length()):
+        if (mass >> shift) * height * width * max(height, width) ** 2 < SUMS_END:
+            return shift
+    return None
+
+
+def _usual_maximum(largest: int) -> int:
+    """The smallest 2^k - 1 or 2^k that is no less, and at least 1: few images need not show their largest value."""
+    power = 1 << max(0, largest - 1).bit_length()
+    return largest if largest == power else max(1, (1 << largest.bit_length()) - 1)
+
+
+def _full_shape(shape: Any, features: int) -> tuple[int, int, int]:
+    if shape is None:
+        side = isqrt(features)
+        if side * side != features:
+            raise ValueError(f"{features} features are no square image; give shape=(height, width) or add channels")
+        return side, side, 1
+    sizes = list(shape) if isinstance(shape, (tuple, list, np.ndarray)) else []
+    if len(sizes) not in (2, 3) or not all(_is_integer(n) and n >= 1 for n in sizes):
+        raise ValueError(f"shape must be (height, width) or (height, width, channels), got {shape!r}")
+    height, width, channels = (int(n) for n in (*sizes, 1)[:3])
+    if height * width * channels != features:
+        raise ValueError(f"shape {tuple(sizes)} means {height * width * channels} features, but X has {features}")
+    return height, width, channels
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _check_integers(X: NDArray) -> None:
+    if X.dtype.kind == "f" and not np.array_equal(X, np.rint(X)):
+        raise ValueError("pixels must be integers; multiply and round them first")
+    # The smallest value, not a comparison of each: nothing is copied.
+    if X.min() < 0:
+        raise ValueError(f"pixels must not be negative, got {X.min():g}; subtract the smallest value first")
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(map(str, names))
+
+
+@njit(cache=True)
+def _integer_root(value: int) -> int:
+    """Largest r with r * r <= value, for values below 2^16; bit by bit."""
+    root = 0
+    bit = 128
+    while bit > 0:
+        larger = root + bit
+        if larger * larger <= value:
+            root = larger
+        bit >>= 1
+    return root
+
+
+@njit(cache=True)
+def _slant(image: NDArray[np.int32], mass_shift: int) -> tuple[int, int]:
+    """Shear in 1/64 pixel per row, at most 1/2 pixel either way, and the row of the centre in half pixels."""
+    channels, height, width = image.shape
+    mass, moment_x, moment_y = 0, 0, 0
+    for r in range(height):
+        for c in range(width):
+            weight = 0
+            for channel in range(channels):
+                weight += image[channel, r, c]
+            weight >>= mass_shift
+            mass += weight
+            moment_x += weight * c
+            moment_y += weight * r
+    if mass == 0:
+        return 0, 0
+    centre_x = (4 * moment_x + mass) // (2 * mass)
+    centre_y = (4 * moment_y + mass) // (2 * mass)
+    mixed, vertical = 0, 0
+    for r in range(height):
+        y = 2 * r - centre_y
+        for c in range(width):
+            weight = 0
+            for channel in range(channels):
+                weight += image[channel, r, c]
+            weight >>= mass_shift
+            mixed += weight * y * (2 * c - centre_x)
+            vertical += weight * y * y
+    size = abs(mixed)
+    slant = 32 if size >= vertical - size else 64 * size // vertical
+    return (slant if mixed >= 0 else -slant), centre_y
+
+
+@njit(cache=True)
+def _shear(image: NDArray[np.int32], slant: int, centre_y: int, line: NDArray[np.int32]) -> None:
+    """Shift every row sideways, in sixteenths of a pixel; what comes from outside is 0."""
+    channels, height, width = image.shape
+    for r in range(height):
+        sixteenths = (slant * (2 * r - centre_y) + 4) >> 3
+        whole, part = sixteenths >> 4, sixteenths & 15
+        if sixteenths == 0:
+            continue
+        for channel in range(channels):
+            for c in range(width):
+                left, right = c + whole, c + whole + 1
+                total = 8
+                if 0 <= left < width:
+                    total += (16 - part) * image[channel, r, left]
+                if 0 <= right < width:
+                    total += part * image[channel, r, right]
+                line[c] = total >> 4
+            image[channel, r, :] = line
+
+
+@njit(cache=True)
+def _blur(image: NDArray[np.int32], blurred: NDArray[np.int32]) -> None:
+    """Binomial blur, times 16, into an array with a border of one pixel that stays 0."""
+    channels, height, width = image.shape
+    for channel in range(channels):
+        for r in range(height):
+            above, below = r > 0, r < height - 1
+            for c in range(width):
+                total = 0
+                for step in range(-1, 2):
+                    if 0 <= c + step < width:
+                        column = 2 * image[channel, r, c + step]
+                        if above:
+                            column += image[channel, r - 1, c + step]
+                        if below:
+                            column += image[channel, r + 1, c + step]
+                        total += column * (2 - abs(step))
+                blurred[channel, r + 1, c + 1] = total
+
+
+@njit(cache=True)
+def _pool(blurred: NDArray[np.int32], directions: NDArray[np.int32], sums: NDArray[np.int32]) -> None:
+    """Share every gradient out over two orientations and up to four regions."""
+    channels, height, width = blurred.shape[0], blurred.shape[1] - 2, blurred.shape[2] - 2
+    rows, columns, orientations = sums.shape
+    sectors = len(directions) - 1
+    for r in range(height):
+        region_row, place = (r + 2) >> 2, (r + 2) & 3
+        for c in range(width):
+            gx, gy, largest = 0, 0, 0
+            for channel in range(channels):
+                x = blurred[channel, r + 1, c + 2] - blurred[channel, r + 1, c]
+                y = blurred[channel, r + 2, c + 1] - blurred[channel, r, c + 1]
+                size = max(abs(x), abs(y)) * 2 + min(abs(x), abs(y))
+                if size > largest:
+                    gx, gy, largest = x, y, size
+            if largest == 0:
+                continue
+            # Turn into the quadrant from right to down.
+            orientation = 0
+            while not (gx > 0 and gy >= 0):
+                gx, gy = gy, -gx
+                orientation += sectors
+            sector = 0
+            while directions[sector + 1, 0] * gy - directions[sector + 1, 1] * gx >= 0:
+                sector += 1
+            first = gx * directions[sector + 1, 1] - gy * directions[sector + 1, 0]
+            second = directions[sector, 0] * gy - directions[sector, 1] * gx
+            this = orientation + sector
+            following = this + 1 if this + 1 < orientations else 0
+            region_column, across = (c + 2) >> 2, (c + 2) & 3
+            for i in range(2):
+                row = region_row - i
+                down_weight = 7 - 2 * place if i else 2 * place + 1
+                if row < 0 or row >= rows:
+                    continue
+                for j in range(2):
+                    column = region_column - j
+                    if column < 0 or column >= columns:
+                        continue
+                    weight = down_weight * (7 - 2 * across if j else 2 * across + 1)
+                    sums[row, column, this] += weight * first
+                    sums[row, column, following] += weight * second
+
+
+@njit(cache=True)
+def _describe(
+    images: NDArray[np.int32],
+    levels: NDArray[np.int32],
+    doubled: bool,
+    mass_shift: int,
+    directions: NDArray[np.int32],
+    output_shift: int,
+    out: Integers,
+) -> None:
+    """The whole transform, image after image; a negative ``mass_shift`` leaves slant alone."""
+    count, given_height, given_width, channels = images.shape
+    step = 1 if doubled else 0
+    height, width = given_height << step, given_width << step
+    rows, columns, orientations = (height + 3) // 4, (width + 3) // 4, 4 * (len(directions) - 1)
+    image = np.empty((channels, height, width), dtype=np.int32)
+    line = np.empty(width, dtype=np.int32)
+    blurred = np.zeros((channels, height + 2, width + 2), dtype=np.int32)
+    sums = np.empty((rows, columns, orientations), dtype=np.int32)
+    for k in range(count):
+        for r in range(height):
+            for c in range(width):
+                for channel in range(channels):
+                    image[channel, r, c] = levels[images[k, r >> step, c >> step, channel]]
+        if mass_shift >= 0:
+            slant, centre_y = _slant(image, mass_shift)
+            if slant != 0:
+                _shear(image, slant, centre_y, line)
+        _blur(image, blurred)
+        sums[:] = 0
+        _pool(blurred, directions, sums)
+        position = 0
+        for row in range(rows):
+            for column in range(columns):
+                for orientation in range(orientations):
+                    out[k, position] = _integer_root(sums[row, column, orientation] >> output_shift)
+                    position += 1
