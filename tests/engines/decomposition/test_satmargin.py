@@ -11,7 +11,6 @@ from bemi.engines.start import initial_network
 from bemi.network import Network
 from bemi.problem import Problem
 from bemi.programs.program import Limits
-from bemi.training import train
 
 
 def overlapping(rows: int = 120, seed: int = 0) -> Problem:
@@ -106,9 +105,9 @@ def test_the_walk_counts_as_the_problem_does(monkeypatch):
 
 def test_max_margin_runs_on_what_sat_margin_leaves():
     rng = np.random.default_rng(6)
-    data = rng.integers(-50, 51, (120, 6))
+    data = rng.integers(-50, 51, (80, 6))
     problem = Problem(data, np.where(np.abs(data[:, 0] + data[:, 1]) < 30, 1, -1)[:, None], (4,), 3)
-    reports = train(problem, ("sm", "mm"), time_limit=(2.0, 2.0)).reports
-    seen = problem.rows(problem.confident_rows(reports["sm"].network))
-    assert reports["sm"].objective > problem.value("sm", initial_network(problem))
-    assert reports["mm"].objective == seen.value("mm", reports["mm"].network) <= reports["mm"].bound
+    found = most_confident(problem, initial_network(problem), proposals=600_000)
+    seen = problem.rows(problem.confident_rows(found))
+    report = engine.run("mm", seen, start=found, limits=Limits(nodes=100))
+    assert report.objective == seen.value("mm", report.network) <= report.bound
