@@ -76,7 +76,13 @@ def test_real_certificates_are_accepted(model):
 
 def test_the_command_line_verifies(model, capsys):
     assert main(["verify", str(model), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["networks"] == verify(model).networks
+    said = json.loads(capsys.readouterr().out)
+    checked = verify(model)
+    assert said["networks"] == checked.networks
+    assert list(said["stages"]) == list(bemi.load(model).stages), "every stage is listed"
+    assert {stage: n["certified"] for stage, n in said["stages"].items()} == {
+        s: checked.certified[s] for s in said["stages"]
+    }
 
 
 def test_the_command_line_says_why_not(model, tmp_path, capsys):

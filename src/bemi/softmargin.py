@@ -15,6 +15,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bemi.network import Integers
 
 
@@ -29,6 +32,13 @@ class SoftMargin:
 def row_norms(data: Integers) -> list[int]:
     """``isqrt(sum_i x_i^2)`` of every row."""
     return [math.isqrt(int(square)) for square in (data.astype(object) ** 2).sum(axis=1)] if data.size else []
+
+
+def normalised_rows(data: Integers, signs: Integers) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """``s_k x^k / nu_k`` in floating point, and which rows these are: those that are not zero."""
+    norms = np.array(row_norms(data), dtype=np.float64)
+    kept = np.flatnonzero(norms)
+    return np.ascontiguousarray(signs[kept, None] * data[kept] / norms[kept, None]), kept
 
 
 def soft_value(data: Integers, codes: Integers, weights: Integers, soft: SoftMargin) -> Fraction:

@@ -116,7 +116,7 @@ def train(
     first = time.perf_counter() - began
     reports: dict[str, StageResult] = {}
     seen = problem
-    margins: Keep = None
+    keep: Keep = None
     for stage, budget in zip(stages, budgets, strict=True):
         deadline = None if budget is None or deadline is None else deadline + budget
         seconds = None if deadline is None else max(0.0, deadline - time.perf_counter())
@@ -126,7 +126,7 @@ def train(
             continue
         # The gap is about margins and links; Sat-Margin's count is always wanted exactly.
         stage_limits = replace(limits, seconds=seconds, gap=0.0 if stage == "sm" else limits.gap)
-        report = run_stage(stage, seen, start=network, margins=margins, limits=stage_limits, solver=solver)
+        report = run_stage(stage, seen, start=network, keep=keep, limits=stage_limits, solver=solver)
         # What the first network cost belongs to the first stage.
         reports[stage] = report if reports else replace(report, seconds=report.seconds + first)
         assert report.network is not None
@@ -134,7 +134,7 @@ def train(
         if stage == "sm":
             seen = problem.rows(problem.confident_rows(network))
         elif stage == "mm" and report.ran:
-            margins = network.margins(seen.data, seen.codes)
+            keep = network.margins(seen.data, seen.codes)
         elif stage == "ml2":
-            margins = (1 + Fraction(mw_loss)) * problem.soft_value(network)
+            keep = (1 + Fraction(mw_loss)) * problem.soft_value(network)
     return Training(network, reports)

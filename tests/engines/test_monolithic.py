@@ -26,7 +26,7 @@ def referee(problem: Problem, solver: str) -> None:
     zero = Network(tuple(np.zeros(s) for s in pairwise(problem.layers)), problem.weight_bound)
 
     def run(stage, problem, start, margins=None):
-        return monolithic.run(stage, problem, start=start, margins=margins, limits=NO_LIMIT, solver=solver)
+        return monolithic.run(stage, problem, start=start, keep=margins, limits=NO_LIMIT, solver=solver)
 
     sm = run("sm", problem, zero)
     assert sm.objective == sm.bound == AllNetworks.of(problem).best("sm")

@@ -78,7 +78,7 @@ def test_both_stages_against_every_network(case, loss):
 
     ceiling = (1 + Fraction(loss)) * best
     fewest = min(links for value, links in values if value <= ceiling)
-    whole = monolithic("mw", problem, start=whole.network, margins=ceiling, limits=Limits())
+    whole = monolithic("mw", problem, start=whole.network, keep=ceiling, limits=Limits())
     assert whole.objective == fewest == whole.network.links
     assert whole.bound <= fewest
     ours = softlinks.run(problem, start=whole.network, ceiling=ceiling, limits=Limits())

@@ -19,10 +19,11 @@ from bemi.classifier import TIES, BeMiClassifier
 from bemi.cli.output import add_json, progress_wanted, show
 from bemi.engines import ENGINES
 from bemi.modelfile import load, save
-from bemi.problem import INPUT_SCALINGS, STAGES
+from bemi.problem import INPUT_SCALINGS
 from bemi.report import evaluation, evaluation_table, training_summary, training_table
 from bemi.solvers import selftest
 from bemi.tables import read_features, read_labelled
+from bemi.training import TIME_SHARES
 
 
 def add_commands(commands: Any) -> None:
@@ -48,7 +49,11 @@ def add_commands(commands: Any) -> None:
         help="weights are integers in -P..P (default: 1)",
     )
     train.add_argument(
-        "--stages", type=_names, default=defaults["stages"], metavar="LIST", help="some of sm,mm,mw (default: all)"
+        "--stages",
+        type=_names,
+        default=defaults["stages"],
+        metavar="LIST",
+        help="some of sm,mm,mw (default), or ml2, or ml2,mw",
     )
     train.add_argument("--engine", default=defaults["engine"], help=f"one of {', '.join(ENGINES)}")
     train.add_argument("--solver", default=defaults["solver"], help=f"one of {', '.join(solvers.SOLVERS)}")
@@ -191,7 +196,7 @@ def _verify(options: argparse.Namespace) -> int:
     except CertificateError as error:
         print(f"bemi: certificate refused: {error}", file=sys.stderr)
         return 1
-    stages = [s for s in STAGES if checked.certified[s] + checked.claimed[s] + checked.not_run[s]]
+    stages = [s for s in TIME_SHARES if checked.certified[s] + checked.claimed[s] + checked.not_run[s]]
     counts = {
         stage: {
             "certified": checked.certified[stage],

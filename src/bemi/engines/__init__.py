@@ -1,6 +1,6 @@
 """Ways to run a stage.
 
-An engine is a module with ``run(stage, problem, *, start, margins=None, limits, solver) -> StageResult``: it takes
+An engine is a module with ``run(stage, problem, *, start, keep=None, limits, solver) -> StageResult``: it takes
 one stage of a problem and a network to start from, and hands back a network that is at least as good, with a proven
 bound.  Its ``prepare()`` does once per process whatever should not count against a time limit.
 """

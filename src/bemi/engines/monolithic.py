@@ -25,7 +25,7 @@ def run(
     problem: Problem,
     *,
     start: Network,
-    margins: Keep = None,
+    keep: Keep = None,
     limits: Limits,
     solver: str = "highs",
 ) -> StageResult:
@@ -37,7 +37,7 @@ def run(
         What to solve; for Max-Margin and Min-Weight the problem holds only the rows of T-hat.
     start
         Network to start from; it comes back unchanged if the stage cannot run.
-    margins
+    keep
         What Min-Weight must keep: margins per layer, or a ceiling on the soft-margin objective, or None.
     limits, solver
         When to stop, and the backend's name.
@@ -51,11 +51,11 @@ def run(
         return StageResult(stage, network, value, bound, seconds, proof, network.links, len(problem.data), message)
 
     trivial = problem.trivial_bound(stage)
-    value = problem.value(stage, start, margins)
+    value = problem.value(stage, start, keep)
     if value == trivial:
         return result(start, value, trivial, "certified")
     backend = solvers.get(solver)
-    built = program(stage, problem, margins)
+    built = program(stage, problem, keep)
     if largest_coefficient(built.milp) > LARGEST_COEFFICIENT:
         reason = (
             "values are too large for a solver's tolerances; scale the data down or use input_scaling='per-feature'"
@@ -67,7 +67,7 @@ def run(
     if limits.seconds is not None:
         limits = replace(limits, seconds=max(0.0, limits.seconds - (time.perf_counter() - began)))
     solution = backend.solve(built.milp, start=point, limits=limits)
-    network, value = _recompute(stage, problem, margins, built, solution, start, value)
+    network, value = _recompute(stage, problem, keep, built, solution, start, value)
     if value is None:
         return result(start, None, None, "none", _why_nothing(solution))
     if not math.isfinite(solution.bound):
@@ -117,7 +117,7 @@ def _soft_margin(problem: Problem, start: Network, limits: Limits, solver: str) 
 def _recompute(
     stage: str,
     problem: Problem,
-    margins: Keep,
+    keep: Keep,
     built: StageProgram,
     solution: Solution,
     start: Network,
@@ -132,9 +132,9 @@ def _recompute(
     if solution.x is not None:
         assert solution.objective is not None
         network = built.decode(solution.x)
-        reached = problem.value(stage, network, margins)
+        reached = problem.value(stage, network, keep)
         claimed = round(solution.objective)
-        if reached is None and isinstance(margins, Fraction):
+        if reached is None and isinstance(keep, Fraction):
             # Within the tolerance of the program, but above the ceiling.
             return best, value
         if reached is None or problem.better(stage, claimed, reached):

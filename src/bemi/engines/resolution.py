@@ -6,13 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from bemi.network import Network
 from bemi.problem import Problem
-from bemi.softmargin import SoftMargin, row_norms
-
-Floats = NDArray[np.float64]
+from bemi.softmargin import SoftMargin, normalised_rows
 
 STEP = Fraction(1, 2**10)
 """Resolutions are multiples of this, so that they are short numbers."""
@@ -35,7 +32,7 @@ def settle(problem: Problem, price: float) -> tuple[SoftMargin, Network]:
     bound = problem.weight_bound
     resolutions, columns = [], []
     for output in range(problem.codes.shape[1]):
-        rows = normalised_rows(problem, output)
+        rows, _ = normalised_rows(problem.data, problem.codes[:, output])
         v = rows.T @ _multipliers(np.ascontiguousarray(rows @ rows.T), float(price), _SWEEPS, _TOLERANCE)
         largest = STRETCH.get(bound, 1.0) * float(np.abs(v).max(initial=0.0))
         # Contradicting rows leave weights that are zero but for rounding; no resolution fits these.
@@ -43,13 +40,6 @@ def settle(problem: Problem, price: float) -> tuple[SoftMargin, Network]:
         resolutions.append(t)
         columns.append(np.clip(np.rint(float(t) * v), -bound, bound).astype(np.int64))
     return SoftMargin(Fraction(price), tuple(resolutions)), Network((np.stack(columns, axis=1),), bound)
-
-
-def normalised_rows(problem: Problem, output: int) -> Floats:
-    """``s_k x^k / nu_k`` in floating point, without the rows of zeros."""
-    norms = np.array(row_norms(problem.data), dtype=np.float64)
-    kept = np.flatnonzero(norms)
-    return problem.codes[kept, output][:, None] * problem.data[kept] / norms[kept, None]
 
 
 @njit(cache=True)

@@ -123,14 +123,14 @@ def read(folder: str | Path) -> Run:
     if not records:
         raise NoResults(f"{folder} has no finished result yet; run bemi reproduce again to go on")
     experiment = spec.load(run["experiment"])
-    on_paper_data = run["settings"]["dataset"] == experiment.dataset
+    paper = experiment.paper if run["settings"]["dataset"] == experiment.dataset else {}
     grouped: dict[Cell, list[Record]] = {}
     for record in sorted(records, key=lambda r: r["sample"]):
         cell = spec.cell(record["cell"])
         grouped.setdefault(cell, []).append(record)
     order = {cell: position for position, cell in enumerate(experiment.cells)}
     cells = [
-        CellResult(cell, grouped[cell], dict(experiment.paper.get(cell, {})) if on_paper_data else {})
+        CellResult(cell, grouped[cell], dict(paper.get(cell, {})))
         for cell in sorted(grouped, key=lambda c: (order.get(c, len(order)), c.name))
     ]
     return Run(folder, experiment, run["settings"], run["visits"], cells)

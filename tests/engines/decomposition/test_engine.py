@@ -48,7 +48,7 @@ def referee(problem: Problem) -> None:
         assert mm.network == sm.network
         return
     margins = mm.network.margins(seen.data, seen.codes)
-    mw = engine.run("mw", seen, start=mm.network, margins=margins, limits=NO_LIMIT)
+    mw = engine.run("mw", seen, start=mm.network, keep=margins, limits=NO_LIMIT)
     assert mw.objective == mw.bound == everything.best("mw", margins)
     if mw.certificate is not None:
         rows = Rows(seen.data.tolist(), seen.codes.tolist(), seen.layers, seen.weight_bound)

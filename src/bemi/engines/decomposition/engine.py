@@ -40,7 +40,7 @@ def run(
     problem: Problem,
     *,
     start: Network,
-    margins: Keep = None,
+    keep: Keep = None,
     limits: Limits,
     solver: str = "highs",
 ) -> StageResult:
@@ -50,12 +50,12 @@ def run(
         return _sat_margin(problem, start, limits, solver)
     if stage == "ml2":
         result = softmargin.run(problem, start=start, limits=limits)
-    elif isinstance(margins, Fraction):
-        result = softlinks.run(problem, start=start, ceiling=margins, limits=limits)
+    elif isinstance(keep, Fraction):
+        result = softlinks.run(problem, start=start, ceiling=keep, limits=limits)
     elif stage == "mm":
         result = _max_margin(problem, start, limits)
-    elif stage == "mw" and margins is not None:
-        result = minlinks.run(problem, start=start, margins=list(margins), limits=limits)
+    elif stage == "mw" and keep is not None:
+        result = minlinks.run(problem, start=start, margins=list(keep), limits=limits)
     else:
         return _links_without_margins(problem, start, limits, solver)
     settled = result.gap <= limits.gap or result.message == INFEASIBLE
@@ -64,7 +64,7 @@ def run(
     assert result.network is not None
     if limits.seconds is not None:
         limits = replace(limits, seconds=max(0.0, limits.seconds - (time.perf_counter() - began)))
-    fallback = monolithic.run(stage, problem, start=result.network, margins=margins, limits=limits, solver=solver)
+    fallback = monolithic.run(stage, problem, start=result.network, keep=keep, limits=limits, solver=solver)
     return replace(_joined(result, fallback), seconds=time.perf_counter() - began)
 
 

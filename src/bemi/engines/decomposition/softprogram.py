@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from bemi.network import Integers
 from bemi.problem import Problem
-from bemi.softmargin import row_norms
+from bemi.softmargin import normalised_rows, row_norms
 
 Floats = NDArray[np.float64]
 Multipliers = list[list[int]]
@@ -73,16 +73,14 @@ class SoftRows:
 
 def soft_rows(problem: Problem, output: int) -> SoftRows:
     assert problem.soft is not None
-    norms = row_norms(problem.data)
-    kept = np.flatnonzero(norms)
     signs = problem.codes[:, output]
-    rows = signs[kept, None] * problem.data[kept] / np.array(norms, dtype=np.float64)[kept, None]
+    rows, kept = normalised_rows(problem.data, signs)
     return SoftRows(
         problem.data,
         signs,
-        norms,
+        row_norms(problem.data),
         kept,
-        np.ascontiguousarray(rows),
+        rows,
         problem.weight_bound,
         problem.soft.price,
         problem.soft.resolutions[output],

@@ -79,7 +79,7 @@ def fewest_links(problem: Problem, network: Network, margins: list[Integers], li
     signs = np.where(network.pre_activations(problem.data)[0] >= 0, 1, -1)
     upper = upper_problem(problem, signs)
     start = Network(network.weights[1:], network.weight_bound)
-    report = monolithic.run("mw", upper, start=start, margins=margins, limits=replace(limits, gap=0.0))
+    report = monolithic.run("mw", upper, start=start, keep=margins, limits=replace(limits, gap=0.0))
     assert report.network is not None
     return report.network, int(report.bound or 0)
 
