@@ -66,8 +66,11 @@ def _conditions(run: Run) -> str:
         f"{'disjoint' if disjoint else 'independent'} samples.",
     ]
     if run.visits:
+        # A run that was interrupted did not write down how long it had worked.
+        timed = sum(visit["networks"] for visit in run.visits)
+        which = f"{networks} networks" if timed >= networks else f"{networks} networks, of which the last {timed}"
         lines.append(
-            f"{networks} networks in {_duration(seconds)} with {machine['jobs']} workers on {machine['cores']} cores "
+            f"{which} in {_duration(seconds)} with {machine['jobs']} workers on {machine['cores']} cores "
             f"({machine['solver']}, Python {machine['python']}, bemi {machine['bemi']}, {machine['started'][:10]})."
         )
     if not run.on_paper_data:
