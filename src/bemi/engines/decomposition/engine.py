@@ -22,6 +22,9 @@ from bemi.programs.program import Limits
 MONOLITHIC_COLUMNS = 300
 """Programs up to this size are worth handing to a solver where the decomposition leaves a gap."""
 
+SOFT_COLUMNS = 100
+"""The same for soft margins: what their bound leaves open is small, and a solver's word is no certificate."""
+
 SOLVED_COLUMNS, WALK_SHARE = 1000, 0.9
 """Beyond this size a solver hardly improves on the local search of Sat-Margin, which then gets so much of the time."""
 
@@ -59,7 +62,8 @@ def run(
     else:
         return _links_without_margins(problem, start, limits, solver)
     settled = result.gap <= limits.gap or result.message == INFEASIBLE
-    if settled or (result.ran and _columns(problem) > MONOLITHIC_COLUMNS):
+    largest = MONOLITHIC_COLUMNS if problem.soft is None else SOFT_COLUMNS
+    if settled or (result.ran and _columns(problem) > largest):
         return result
     assert result.network is not None
     if limits.seconds is not None:
