@@ -88,19 +88,74 @@ def _joined(group: list[int], a: int, b: int) -> list[int]:
     return [low if g == high else g for g in group]
 
 
-class _State:
-    """All neurons at a node of the proof; dead once they contradict each other."""
+class _List:
+    """All dichotomies of the neurons of some tiers that have margins above a level, largest bounds first.
 
-    def __init__(self, neurons: list[_Neuron], components: list[list[int]], upper: int) -> None:
+    Bit 2i of ``plus[k]`` says that member i gives row k a +, bit 2i + 1 that its flip does.
+    """
+
+    def __init__(self, tier: int, level: int, members: list[tuple[int, list[int]]]) -> None:
+        members = sorted(members, key=lambda member: -member[0])
+        self.tier, self.level = tier, level
+        self.bounds = [bound for bound, _ in members]
+        rows = len(members[0][1]) if members else 0
+        self.plus = [sum((1 if s[k] > 0 else 2) << (2 * i) for i, (_, s) in enumerate(members)) for k in range(rows)]
+
+    def narrow(self, neuron: _Neuron, count: int) -> bool:
+        """Give the neuron what all of the first ``count`` members that fit it have in common; False if none fits."""
+        left = (1 << (2 * count)) - 1
+        if not left:
+            return False
+        first: dict[int, int] = {}
+        for plus, sign, group in zip(self.plus, neuron.signs, neuron.group, strict=True):
+            if sign:
+                left &= plus if sign > 0 else ~plus
+            left &= ~(plus ^ first.setdefault(group, plus))
+        if not left:
+            return False
+        if any(neuron.signs):
+            neuron.signs = [1 if p & left == left else -1 if p & left == 0 else 0 for p in self.plus]
+        numbers: dict[int, int] = {}
+        neuron.group = [numbers.setdefault(p & left, k) for k, p in enumerate(self.plus)]
+        neuron.bound = min(neuron.bound, self.bounds[((left & -left).bit_length() - 1) // 2])
+        return True
+
+
+class _State:
+    """All neurons at a node of the proof; dead once they contradict each other.
+
+    ``floors`` are margins that the neurons have at least, and ``listed`` is a list of dichotomies, if there is one.
+    """
+
+    def __init__(
+        self,
+        neurons: list[_Neuron],
+        components: list[list[int]],
+        upper: int,
+        floors: list[int] | None = None,
+        listed: _List | None = None,
+    ) -> None:
         self.neurons, self.components, self.upper = neurons, components, upper
+        self.floors = [0] * len(neurons) if floors is None else floors
+        self.listed = listed
         self.dead = False
 
     def copy(self) -> _State:
-        return _State([n.copy() for n in self.neurons], list(self.components), self.upper)
+        neurons = [n.copy() for n in self.neurons]
+        return _State(neurons, list(self.components), self.upper, list(self.floors), self.listed)
 
 
-def largest_leaf(rows: Rows, signs: list[int], group: Sequence[int], tree: Any) -> int:
-    """Largest margin bound over the leaves of a tree over one neuron's signs; children must cover their parent."""
+def largest_leaf(
+    rows: Rows,
+    signs: list[int],
+    group: Sequence[int],
+    tree: Any,
+    members: list[tuple[int, list[int]]] | None = None,
+) -> int:
+    """Largest margin bound over the leaves of a tree over one neuron's signs; children must cover their parent.
+
+    Leaves where all signs are settled may stand apart as members of a list.
+    """
     worst = 0
     stack = [(signs, tree)]
     while stack:
@@ -109,6 +164,10 @@ def largest_leaf(rows: Rows, signs: list[int], group: Sequence[int], tree: Any) 
         if tree[0] == "L":
             require(len(tree) == 2, "a leaf is malformed")
             worst = max(worst, rows.margin_bound(signs, tree[1]))
+            continue
+        if tree[0] == "W" and members is not None:
+            require(len(tree) == 2 and all(signs), "a member of a list has free signs")
+            members.append((rows.margin_bound(signs, tree[1]), signs))
             continue
         require(tree[0] == "T" and len(tree) == 4, "a branch is missing")
         k = whole(tree[1], 0, len(rows), "row")
@@ -150,9 +209,10 @@ class MarginProof:
             require(isinstance(end, list) and end, "the end of a node is malformed")
             if end[0] == "O":
                 result = max(result, self._total(state))
-            elif end[0] in ("S", "T"):
+            elif end[0] in ("S", "T", "V"):
                 require(len(end) == 4 and isinstance(end[3], list), "a branching is malformed")
-                children = self._separations(state, *end[1:3]) if end[0] == "S" else self._signs(state, *end[1:3])
+                branch = {"S": self._separations, "T": self._signs, "V": self._margins}[end[0]]
+                children = branch(state, *end[1:3])
                 require(len(children) == len(end[3]), "a branch is missing: the children do not cover their node")
                 stack.extend((c, child) for c, child in zip(children, end[3], strict=True) if not c.dead)
             else:
@@ -194,7 +254,7 @@ class MarginProof:
         return total
 
     def _need(self, state: _State, j: int) -> int:
-        """Least margin of neuron j in a network above the value."""
+        """Least margin of neuron j in a network above the value that is in this state."""
         goal = self.value + 1 - state.upper
         others = sum(n.bound for i, n in enumerate(state.neurons) if self.tiers[i] >= self.tiers[j] and i != j)
         lower = [n.bound for i, n in enumerate(state.neurons) if self.tiers[i] < self.tiers[j]]
@@ -206,7 +266,7 @@ class MarginProof:
                 high = m
             else:
                 low = m + 1
-        return low
+        return max(low, state.floors[j])
 
     def _different(self, a: Any, b: Any) -> tuple[int, int]:
         a, b = (whole(k, 0, len(self.rows), "row") for k in (a, b))
@@ -226,6 +286,8 @@ class MarginProof:
             "X": (self._exclude, 5),
             "D": (self._forced, 3),
             "M": (self._merge, 5),
+            "N": (self._list, 4),
+            "F": (self._from_list, 3),
             "G": (self._bound_upper, 3),
         }
         require(step[0] in kinds, f"unknown step {step[0]!r}")
@@ -280,6 +342,30 @@ class MarginProof:
             if not state.neurons[j].equate(a, b):
                 state.dead = True
 
+    def _list(self, state: _State, tier: Any, level: Any, tree: Any) -> None:
+        tier = whole(tier, 0, max(self.tiers) + 1, "tier")
+        require(type(level) is int, "the level of a list is no integer")
+        group = state.components[tier]
+        # A dichotomy and its flip stand for each other, so one row's sign is free to choose.
+        require(isinstance(tree, list), "a tree is malformed")
+        first = self.rows.norms.index(min(self.rows.norms))
+        signs = [1 if g == group[first] else 0 for g in group]
+        members: list[tuple[int, list[int]]] = []
+        require(largest_leaf(self.rows, signs, group, tree, members) <= level, "a list is not complete")
+        state.listed = _List(tier, level, [member for member in members if member[0] > level])
+
+    def _from_list(self, state: _State, j: Any, count: Any) -> None:
+        j = whole(j, 0, self.neurons, "neuron")
+        listed = state.listed
+        if listed is None:
+            raise CertificateError("a step speaks of a list that is not there")
+        count = whole(count, 0, len(listed.bounds) + 1, "number of members")
+        need = self._need(state, j)
+        require(self.tiers[j] >= listed.tier, "a list is used for a neuron that it does not speak of")
+        require(need > listed.level and all(b < need for b in listed.bounds[count:]), "a left-out member is possible")
+        if not listed.narrow(state.neurons[j], count):
+            state.dead = True
+
     def _bound_upper(self, state: _State, a: Any, b: Any) -> None:
         a, b = self._different(a, b)
         require(len(self.rows.layers) > 2, "a step speaks of upper layers that are not there")
@@ -326,3 +412,14 @@ class MarginProof:
             child.neurons[j].assign(row, sign)
             children.append(child)
         return children
+
+    def _margins(self, state: _State, j: Any, level: Any) -> list[_State]:
+        """States of "neuron j, and with it all of higher tiers, has a margin above the level", and of its opposite."""
+        j = whole(j, 0, self.neurons, "neuron")
+        require(type(level) is int, "a level is no integer")
+        strong, weak = state.copy(), state.copy()
+        for i in range(self.neurons):
+            if i == j or self.tiers[i] > self.tiers[j]:
+                strong.floors[i] = max(strong.floors[i], level + 1)
+        weak.neurons[j].bound = min(weak.neurons[j].bound, level)
+        return [strong, weak]

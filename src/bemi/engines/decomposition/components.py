@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from bemi.engines.decomposition.deductions import Deductions, plain
+from bemi.engines.decomposition.deductions import Deductions
 from bemi.engines.decomposition.incumbent import EPS
 from bemi.engines.decomposition.instance import Budget
-from bemi.engines.decomposition.neuron import NeuronBound
-from bemi.engines.decomposition.partial import Groups, Node, below_level, joined
+from bemi.engines.decomposition.partial import Groups, Node, joined
+from bemi.engines.decomposition.shortlist import kernel_arguments, proof_tree
+from bemi.engines.decomposition.shortlist_kernel import REFUTED, UNDECIDED, new_store, refute
 from bemi.network import Integers
 
 Schedule = tuple[tuple[int, int, int], ...]
@@ -26,7 +27,7 @@ A pair far from the threshold would eat the whole limit and prove nothing.
 
 PairKey = tuple[int, int, int, int, int]
 
-_BRANCH_CANDIDATES = 12
+_LARGEST_LIMIT = 200
 
 
 class Components:
@@ -38,6 +39,9 @@ class Components:
         rows = self.instance.rows
         # Largest margin of a known dichotomy that separates two rows: no use trying to merge them below it.
         self._witness = np.zeros((rows, rows))
+        lp = self.instance.lp
+        self._arguments = kernel_arguments(lp)
+        self._store = new_store(_LARGEST_LIMIT + 4, rows, lp.data.shape[1], lp.basis_room(rows))
         self._improved = False
         self._pairs_of: tuple[int, bytes] | None = None
         self._pairs: tuple[Integers, Integers, list[PairKey]] = (np.zeros(0, int), np.zeros(0, int), [])
@@ -75,15 +79,12 @@ class Components:
                         break
                     a, b, key = pair
                     tried[key] = (limit, threshold)
-                    before = self.budget.used
-                    tree, first = self._inseparable(node.components[tier], a, b, threshold, limit)
-                    if first is not None:
-                        estimate[key] = first
+                    tree, estimate[key], exhausted = self._inseparable(node.components[tier], a, b, threshold, limit)
                     if tree is not None:
                         failures = 0
                         if self._merge(node, tier, a, b, tree) or refine(node):
                             return True
-                    elif self.budget.used - before >= limit:
+                    elif exhausted:
                         failures += 1
         return False
 
@@ -121,91 +122,27 @@ class Components:
                     return True, True
         return False, some
 
-    def _note(self, found: NeuronBound) -> None:
-        """A dichotomy with margin m shows that no pair that it separates can be merged below m."""
-        if found.exact:
-            positive = found.sums > 0
-            separated = positive[:, None] != positive[None, :]
-            margin = np.abs(found.sums).min()
-            np.maximum(self._witness, np.where(separated, margin, 0.0), out=self._witness)
-            self.incumbent.note(found)
-
     def _inseparable(
         self, groups: Groups, a: int, b: int, threshold: int, limit: int
-    ) -> tuple[list[Any] | None, int | None]:
-        """Depth-first proof that no neuron with a margin above the threshold separates a and b.
+    ) -> tuple[list[Any] | None, int, bool]:
+        """Proof that no neuron with a margin above the threshold separates a and b.
 
-        Returns the proof and the bound of the first linear program; the proof is None if a witness was found or the
-        limit was reached.  Line searches on the multipliers stand in for most linear programs: they close children at
-        once, force signs, and choose the row to branch on.
+        Returns the proof, the value of the first linear program, and whether the limit was reached; the proof is None
+        then, or if a witness was found.
         """
-        lp = self.instance.lp
+        self.budget.spend()
         signs = np.zeros(self.instance.rows, dtype=np.int8)
         signs[groups == groups[a]] = 1
         signs[groups == groups[b]] = -1
-        root: list[Any] = []
-        stack: list[tuple[Any, NeuronBound | None, list[Any]]] = [(signs, None, root)]
-        count, first_bound = 0, None
-        while stack:
-            signs, start, spot = stack.pop()
-            count += 1
-            if count > limit:
-                return None, first_bound
-            self.budget.spend()
-            found = lp.solve(signs, start=start, stop=threshold)
-            if first_bound is None:
-                first_bound = found.bound
-            if found.bound <= threshold:
-                spot[:] = ["L", plain(found.multipliers)]
-                continue
-            self._note(found)
-            low_groups = below_level(found.sums, signs, groups, threshold + 1 - EPS, _BRANCH_CANDIDATES)
-            if not low_groups or count == limit:
-                return None, first_bound
-            rows = np.array([k for pair in low_groups for k in pair])
-            caps = lp.caps(signs, found, rows, np.tile([1, -1], len(low_groups)))
-            best: tuple[float, int, bool] | None = None
-            forced = closed = False
-            for q, (low, high) in enumerate(low_groups):
-                leaves: dict[int, list[Any]] = {}
-                for sign, k, (cap, step) in ((1, low, caps[2 * q]), (-1, high, caps[2 * q + 1])):
-                    if cap < threshold + 1:
-                        multipliers = lp.cap_multipliers(found, k, step)
-                        trial = signs.copy()
-                        trial[k] = sign
-                        if lp.exact_bound(trial, multipliers) <= threshold:
-                            leaves[sign] = ["L", plain(multipliers)]
-                if len(leaves) == 2:
-                    spot[:] = ["T", int(low), leaves[1], leaves[-1]]
-                    closed = True
-                    break
-                if leaves:
-                    # Only one sign is left: write the other one down as closed and go on.
-                    below: list[Any] = []
-                    spot[:] = ["T", int(low), leaves.get(1, below), leaves.get(-1, below)]
-                    spot = below
-                    signs = signs.copy()
-                    signs[groups == groups[low]] = -1 if 1 in leaves else 1
-                    forced = True
-                    continue
-                gains = sorted((found.value - caps[2 * q, 0], found.value - caps[2 * q + 1, 0]))
-                score = gains[0] + 0.2 * gains[1]
-                if best is None or score > best[0]:
-                    best = (score, low, bool(caps[2 * q, 0] >= caps[2 * q + 1, 0]))
-            if closed:
-                continue
-            if forced:
-                stack.append((signs, found, spot))
-                continue
-            assert best is not None
-            _, row, plus_first = best
-            children: dict[int, list[Any]] = {1: [], -1: []}
-            spot[:] = ["T", int(row), children[1], children[-1]]
-            for sign in (-1, 1) if plus_first else (1, -1):
-                new = signs.copy()
-                new[groups == groups[row]] = sign
-                stack.append((new, found, children[sign]))
-        return root, first_bound
+        store = self._store
+        outcome = refute(store, *self._arguments, groups, threshold, signs, limit + 1, self._witness)
+        nodes = int(store.used[0])
+        self.budget.used += nodes - 1
+        if outcome == REFUTED:
+            return proof_tree(store), threshold, False
+        best = int(np.argmax(store.least[:nodes]))
+        self.incumbent.note(store.nearest[best].copy(), float(store.least[best]))
+        return None, int(store.value[0]), outcome == UNDECIDED
 
     def _next_pair(
         self,

@@ -14,14 +14,10 @@ from numpy.typing import NDArray
 
 from bemi.engines.decomposition.incumbent import Incumbent
 from bemi.engines.decomposition.instance import Instance
-from bemi.engines.decomposition.neuron import Floats, Multipliers
+from bemi.engines.decomposition.neuron import Floats, plain
 from bemi.engines.decomposition.partial import Node, PartialNeuron
+from bemi.engines.decomposition.shortlist import Shortlist
 from bemi.network import Integers
-
-
-def plain(multipliers: Multipliers) -> list[list[int]]:
-    """Multipliers as they stand in a certificate."""
-    return [[int(k), int(v)] for k, v in multipliers]
 
 
 class Deductions:
@@ -34,6 +30,7 @@ class Deductions:
         middle = min(1, instance.neurons - self.heavy)
         self.tier = [0] * self.heavy + [1] * middle + [2] * (instance.neurons - self.heavy - middle)
         self.light_tiers = sorted({t for t in self.tier if t > 0})
+        self.shortlist: Shortlist | None = None
 
     def total(self, node: Node) -> int:
         """Bound on the objective: no neuron's margin exceeds its own bound nor that of any neuron of a higher tier."""
@@ -50,8 +47,12 @@ class Deductions:
     def need(self, node: Node, neuron: int) -> int:
         """The margin that a neuron must at least have in a network above the incumbent.
 
-        It is the smallest m with ``m + sum over lower tiers of min(bound, m) + all other bounds + upper > value``.
+        It is the smallest m with ``m + sum over lower tiers of min(bound, m) + all other bounds + upper > value``, or
+        the neuron's floor.
         """
+        return max(node.floors.get(neuron, 0), self._needed(node, neuron))
+
+    def _needed(self, node: Node, neuron: int) -> int:
         goal = self.incumbent.value + 1 - node.upper
         others, lower = 0, []
         for i, other in enumerate(node.neurons):
@@ -80,7 +81,9 @@ class Deductions:
         found = self.instance.lp.solve(partial.signs, start=partial.known, stop=stop)
         if found.bound < partial.bound:
             node.log.append(["B", neuron, plain(found.multipliers)])
-        node.neurons[neuron] = PartialNeuron(partial.signs, partial.group, found, min(partial.bound, found.bound))
+        node.neurons[neuron] = PartialNeuron(
+            partial.signs, partial.group, found, min(partial.bound, found.bound), partial.listed
+        )
 
     def closed(self, node: Node) -> bool:
         """Whether no network above the incumbent is left in the node; brings its total up to date."""
@@ -193,12 +196,35 @@ class Deductions:
                 changed.add(j)
         return changed
 
+    def _choose_from_list(self, node: Node) -> tuple[bool, set[int]]:
+        """What follows from the list of all good dichotomies.  Returns whether the node is closed, and new signs."""
+        changed: set[int] = set()
+        if self.shortlist is None:
+            return False, changed
+        for j, neuron in enumerate(node.neurons):
+            need = self.need(node, j)
+            if self.tier[j] == 0 or need <= self.shortlist.level:
+                continue
+            count = self.shortlist.count(need)
+            if neuron.listed == count:
+                continue
+            chosen = self.shortlist.narrowed(neuron, count)
+            if chosen is not neuron:
+                node.log.append(["F", j, count])
+            if chosen is None:
+                return True, changed
+            if chosen.signs is not neuron.signs:
+                changed.add(j)
+            chosen.listed = count
+            node.neurons[j] = chosen
+        return False, changed
+
     def caps(self, neuron: PartialNeuron) -> tuple[Integers, Integers, Floats]:
         """Free rows, signs, and the bound if that row alone also gets that sign."""
         if neuron.caps is None:
             assert neuron.known is not None
             free = np.flatnonzero(neuron.signs == 0)
-            rows, signs = np.tile(free, 2), np.repeat([1, -1], free.size)
+            rows, signs = np.repeat(free, 2), np.tile([1, -1], free.size)
             neuron.caps = (rows, signs, self.instance.lp.caps(neuron.signs, neuron.known, rows, signs))
         return neuron.caps
 
@@ -220,7 +246,12 @@ class Deductions:
                 self.tighten_upper(node)
             if self.closed(node):
                 return True
-            more = self._exclude_signs(node)
+            contradiction, chosen = self._choose_from_list(node)
+            if contradiction:
+                return True
+            for j in sorted(chosen):
+                self.solve(node, j)
+            more = self._exclude_signs(node) | chosen
             for j in sorted(more):
                 self.solve(node, j)
             if not changed and not more:

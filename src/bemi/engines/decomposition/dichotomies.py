@@ -11,11 +11,16 @@ The proof (nested lists of integers and one-letter tags, so that it can be writt
 - ``["X", j, row, sign, multipliers]``: neuron j cannot give the row that sign; it gets the other one
 - ``["D", a, b]``: a and b have different codes, and only one neuron and orientation is left to separate them
 - ``["M", tier, a, b, TREE]``: no neuron of that tier or a higher one can separate a and b
+- ``["N", tier, level, TREE]``: all dichotomies of neurons of that tier or a higher one with margins above the level,
+  as the leaves ``["W", multipliers]`` of the tree
+- ``["F", j, count]``: neuron j is one of the first so many of them
 - ``["G", a, b]``: the upper layers are bounded by this pair
 - ``["C"]``, an end: closed
 - ``["O"]``, an end: open
 - ``["S", a, b, [NODE, ...]]``, an end: who separates a and b
 - ``["T", j, row, [NODE, ...]]``, an end: the sign of the row in neuron j, + first
+- ``["V", j, level, [NODE, NODE]]``, an end: neuron j, and with it all of higher tiers, has a margin above the level, or
+  it has not
 
 ``tiers`` and ``cap`` are absent without a hidden layer: there the signs are the codes.
 """
@@ -28,17 +33,22 @@ from typing import Any
 import numpy as np
 
 from bemi.engines.decomposition.components import Components, Schedule
-from bemi.engines.decomposition.deductions import Deductions, plain
+from bemi.engines.decomposition.deductions import Deductions
 from bemi.engines.decomposition.incumbent import EPS, Incumbent
 from bemi.engines.decomposition.instance import Budget, Instance, OutOfBudget
-from bemi.engines.decomposition.neuron import Floats, NeuronBound, Signs
+from bemi.engines.decomposition.neuron import Floats, NeuronBound, Signs, plain
 from bemi.engines.decomposition.partial import Node, PartialNeuron, most_violated
+from bemi.engines.decomposition.shortlist import Lister
 from bemi.problem import Problem
 
 ROOT_SCHEDULE: Schedule = ((1, 400, 400), (8, 60, 16), (40, 40, 8), (200, 20, 4))
 NODE_SCHEDULE: Schedule = ((1, 40, 40), (8, 12, 5), (40, 6, 3))
 _MEASURED_PAIRS = 4  # branching candidates whose children are really solved
 _MOST_CAP_NODES = 2000
+_MOST_LISTED = 40_000
+_LISTED_AT_A_TIME = 200  # linear programs between two looks at the clock
+_LISTING_SHARE = 0.6  # of the time that is left after the root's merges
+_MARGIN_STEPS = 4
 
 
 class Search:
@@ -79,7 +89,10 @@ class Search:
             self.deductions.tighten_upper(root)
             closed = self.deductions.closed(root) or self.components.strengthen(root, ROOT_SCHEDULE, root=True)
             if not closed:
-                self._push(root)
+                if self.instance.n_codes > 1 and self.deductions.light_tiers:
+                    self._list_light_neurons(root)
+                else:
+                    self._push(root)
                 self._search_tree()
         except OutOfBudget:
             if not self._heap:
@@ -159,6 +172,55 @@ class Search:
         self.budget.used += count
         return bound, first_row, tree, best
 
+    def _list_light_neurons(self, root: Node) -> None:
+        """List the dichotomies that light neurons can have; then branch on how weak the weakest of them is.
+
+        Above the level that the list reaches it is a member.  Below, it is weak, and so is the heavy one, which leaves
+        the others little to lose; the more so the weaker it is, hence the steps.
+        """
+        deductions = self.deductions
+        tier = deductions.light_tiers[0]
+        weakest = deductions.tier.index(tier)
+        lowest = deductions.threshold(root, tier)
+        lister = Lister(self.instance.lp, root.components[tier], _MOST_LISTED)
+        budget = self.budget.part(_LISTING_SHARE)
+        while lister.more and not budget.spent:
+            before = lister.solved
+            left = _LISTED_AT_A_TIME if budget.nodes is None else min(_LISTED_AT_A_TIME, budget.nodes - budget.used)
+            lister.extend(lowest, left)
+            budget.used += max(1, lister.solved - before)
+        self.budget.used += budget.used
+        if not lister.solved:
+            self._push(root)
+            return
+        deductions.shortlist = lister.shortlist()
+        root.log.append(["N", tier, deductions.shortlist.level, lister.proof()])
+        for bound, signs in deductions.shortlist.members:
+            self.incumbent.note(signs, bound)
+        self.incumbent.improve(deductions.heavy)
+        node = root
+        steps = np.linspace(deductions.shortlist.level, lowest, _MARGIN_STEPS, endpoint=False)
+        for level in steps.astype(int).tolist():
+            if deductions.refine(node):
+                node.log.append(["C"])
+                return
+            if deductions.need(node, weakest) <= level < node.neurons[weakest].bound:
+                strong, node = self._split_margin(node, weakest, level)
+                self._push(strong)
+        self._push(node)
+
+    def _split_margin(self, node: Node, neuron: int, level: int) -> tuple[Node, Node]:
+        """Children of "the neuron, and with it every one of a higher tier, has a margin above the level"."""
+        tier = self.deductions.tier
+        strong, weak = node.child(), node.child()
+        stronger = [j for j, t in enumerate(tier) if j == neuron or t > tier[neuron]]
+        strong.floors = {**node.floors, **dict.fromkeys(stronger, level + 1)}
+        known = node.neurons[neuron]
+        weak.neurons[neuron] = PartialNeuron(known.signs, known.group, known.known, level, known.listed)
+        weak.total = self.deductions.total(weak)
+        node.log.append(["V", neuron, level, [strong.log, weak.log]])
+        return strong, weak
+
     def _push(self, node: Node) -> None:
         self._pushed += 1
         heapq.heappush(self._heap, (-node.total, -node.depth, self._pushed, node))
@@ -199,6 +261,9 @@ class Search:
             return False
         for tier in self.deductions.light_tiers:
             looked = node.looked.get(tier, 0)
+            listed = self.deductions.shortlist
+            if listed is not None and self.deductions.threshold(node, tier) >= listed.level:
+                continue  # the list says more than any merge
             if self.deductions.threshold(node, tier) > looked + 0.01 * (self.incumbent.cap - looked):
                 return True
         return False

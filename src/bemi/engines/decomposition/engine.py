@@ -11,7 +11,17 @@ from itertools import pairwise
 import numpy as np
 
 from bemi.engines import monolithic
-from bemi.engines.decomposition import maxmargin, minlinks, nomargins, satmargin, separators, softlinks, softmargin
+from bemi.engines.decomposition import (
+    maxmargin,
+    minlinks,
+    nomargins,
+    satmargin,
+    separators,
+    shortlist,
+    softlinks,
+    softmargin,
+)
+from bemi.engines.decomposition.neuron import NeuronLP
 from bemi.engines.resolution import settle
 from bemi.engines.result import INFEASIBLE, StageResult
 from bemi.engines.start import initial_network
@@ -174,6 +184,8 @@ def prepare() -> None:
     if mm.ran and mm.network is not None:
         margins = mm.network.margins(problem.data, problem.codes)
         minlinks.run(problem, start=mm.network, margins=margins, limits=limits)
+    lister = shortlist.Lister(NeuronLP(data, 2), np.arange(8), 50)
+    lister.extend(0, 20)
     separators.compile_loops()
     satmargin.most_confident(problem, initial_network(problem), proposals=100)
     flat = replace(problem, hidden_layers=())

@@ -53,13 +53,12 @@ class Incumbent:
         self.history.append(self.signs)
         return True
 
-    def note(self, found: NeuronBound) -> None:
+    def note(self, signs: Signs, margin: float) -> None:
         """Remember a dichotomy of large margin that came up on the way."""
-        margin = float(np.abs(found.sums).min())
         if margin >= 1:
-            positive = found.sums > 0
+            positive = signs > 0
             key = np.packbits(positive if positive[0] else ~positive).tobytes()
-            self._pool.setdefault(key, (margin, np.where(positive, 1, -1).astype(np.int8)))
+            self._pool.setdefault(key, (margin, signs))
 
     def _best_noted(self, most: int) -> list[tuple[float, Signs]]:
         return sorted(self._pool.values(), key=lambda entry: (-entry[0], entry[1].tobytes()))[:most]

@@ -29,11 +29,21 @@ class Budget:
     def late(self) -> bool:
         return self.deadline is not None and time.perf_counter() > self.deadline
 
+    @property
+    def spent(self) -> bool:
+        return (self.nodes is not None and self.used >= self.nodes) or self.late
+
     def spend(self) -> None:
         """One node; raises :class:`OutOfBudget` where there is none left."""
-        self.used += 1
-        if (self.nodes is not None and self.used > self.nodes) or self.late:
+        if self.spent:
             raise OutOfBudget
+        self.used += 1
+
+    def part(self, share: float) -> Budget:
+        """A share of what is left."""
+        nodes = None if self.nodes is None else int(share * max(0, self.nodes - self.used))
+        seconds = None if self.deadline is None else share * max(0.0, self.deadline - time.perf_counter())
+        return Budget(nodes, seconds)
 
 
 class Instance:

@@ -25,6 +25,12 @@ Floats = NDArray[np.float64]
 Multipliers = tuple[tuple[int, int], ...]
 """Pairs of a row and its positive integer weight: a proof of a bound."""
 
+
+def plain(multipliers: Multipliers) -> list[list[int]]:
+    """Multipliers as they stand in a certificate."""
+    return [[int(k), int(v)] for k, v in multipliers]
+
+
 _LARGEST_CACHE = 200_000
 _LARGEST_BASIS = 150  # the walk's basis is dense; beyond this, HiGHS is faster
 
@@ -87,6 +93,8 @@ class NeuronLP:
         self._rows = np.ascontiguousarray(self.data, dtype=np.float64)
         self._columns = np.ascontiguousarray(self._rows.T)
         self._gram = self._rows @ self._columns
+        row, column = np.nonzero(self.data)
+        self.live_of = (np.searchsorted(row, np.arange(len(self.data) + 1)), column)
         # Images have many zeros and a light row often carries all of lam: without a perturbation the dual is massively
         # degenerate.  The weights and the margin do not see it.
         rng = np.random.default_rng(0)
@@ -95,9 +103,19 @@ class NeuronLP:
         self._perturbation = size * rng.uniform(0.5, 1.0, shape) * rng.choice([-1.0, 1.0], shape)
         # Multipliers sum to about this, as large as 64-bit sums of multiples of the rows allow.
         largest = max(1, int(self.norms.max(initial=0)) * weight_bound)
-        self._denominator = 1 << max(8, min(30, 60 - largest.bit_length()))
+        self.denominator = 1 << max(8, min(30, 60 - largest.bit_length()))
         self._cache: dict[bytes, NeuronBound] = {}
         self.solves = self.fallbacks = 0
+
+    @property
+    def tables(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """What the compiled walk works on: rows, columns, Gram matrix and perturbation."""
+        return self._rows, self._columns, self._gram, self._perturbation
+
+    @staticmethod
+    def basis_room(rows: int) -> int:
+        """Rows that a basis may need where so many rows have signs."""
+        return min(rows + 2, _LARGEST_BASIS)
 
     def exact_bound(self, signs: Signs, multipliers: Multipliers) -> int:
         """floor(P ||sum lam s x||_1 / sum lam) in integers."""
@@ -137,7 +155,7 @@ class NeuronLP:
         self.solves += 1
         s = signs.astype(np.float64)
         assigned = np.flatnonzero(signs)
-        room = min(assigned.size + 2, _LARGEST_BASIS)
+        room = self.basis_room(assigned.size)
         rows, cols = np.zeros((2, room), dtype=np.int64)
         lam = np.zeros(room)
         weights, sums = np.zeros(self._rows.shape[1]), np.zeros(len(self._rows))
@@ -152,10 +170,7 @@ class NeuronLP:
             size = len(basis_rows)
             rows[:size], cols[: size - 1] = basis_rows, basis_inputs
             status, size, value, _ = walk(
-                self._rows,
-                self._columns,
-                self._gram,
-                self._perturbation,
+                *self.tables,
                 s,
                 float(self.weight_bound),
                 stop + 0.99,
@@ -192,7 +207,7 @@ class NeuronLP:
         return self._solve_with_highs(signs, assigned)
 
     def _rounded(self, rows: Integers, weights: Floats, signs: Signs) -> tuple[Multipliers, int]:
-        whole = np.rint(weights * (self._denominator / weights.sum())).astype(np.int64)
+        whole = np.rint(weights * (self.denominator / weights.sum())).astype(np.int64)
         order = np.argsort(rows, kind="stable")
         pairs = zip(rows[order].tolist(), whole[order].tolist(), strict=True)
         multipliers = tuple((k, v) for k, v in pairs if v > 0)
@@ -236,7 +251,8 @@ class NeuronLP:
         chosen = multipliers[:, 0].astype(np.int64)
         g = (multipliers[:, 1] * signs[chosen]) @ self._rows[chosen] / multipliers[:, 1].sum()
         out = np.empty((rows.size, 2))
-        line_searches(self._rows, g, np.abs(g).sum(), rows, row_signs.astype(np.float64), float(self.weight_bound), out)
+        toward = row_signs.astype(np.float64)
+        line_searches(self._rows, *self.live_of, g, rows, toward, float(self.weight_bound), np.inf, out)
         return out
 
     def cap_multipliers(self, known: NeuronBound, row: int, step: float) -> Multipliers:
@@ -244,7 +260,7 @@ class NeuronLP:
         total = sum(v for _, v in known.multipliers)
         new = max(1, round(total * step / max(1e-9, 1.0 - step)))
         # The sum must not outgrow the common denominator, or 64 bits would not do.
-        shift = max(0, (total + new).bit_length() - self._denominator.bit_length())
+        shift = max(0, (total + new).bit_length() - self.denominator.bit_length())
         moved = {k: v >> shift for k, v in known.multipliers}
         moved[row] = moved.get(row, 0) + (new >> shift)
         return tuple(sorted((k, v) for k, v in moved.items() if v > 0))

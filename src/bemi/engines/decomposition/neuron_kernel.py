@@ -299,29 +299,31 @@ def walk(X, XT, gram, eps, s, P, stop, rows, cols, t, side, lam_out, w_out, y_ou
                     bp[nb] = a
                     bp_i[nb] = i
                     nb += 1
-        order = np.argsort(bp[:nb])
         leave_col = -1
         alpha = limit
-        o = 0
-        while o < nb:
-            i = bp_i[order[o]]
+        while nb > 0:
+            # Few breakpoints are passed, so the next one is searched for rather than all of them sorted.
+            q = 0
+            for o in range(1, nb):
+                if bp[o] < bp[q]:
+                    q = o
+            i = bp_i[q]
             if slope + 2.0 * P * abs(dg[i]) >= 0.0:
                 # Among breakpoints at the same place prefer the largest pivot.
                 leave_col = i
-                alpha = bp[order[o]]
-                o2 = o + 1
-                while o2 < nb and bp[order[o2]] <= alpha + 1e-12:
-                    i2 = bp_i[order[o2]]
-                    if abs(dg[i2]) > abs(dg[leave_col]):
-                        leave_col = i2
-                    o2 += 1
+                alpha = bp[q]
+                for o in range(nb):
+                    if bp[o] <= alpha + 1e-12 and abs(dg[bp_i[o]]) > abs(dg[leave_col]):
+                        leave_col = bp_i[o]
                 break
             slope += 2.0 * P * abs(dg[i])
             side[i] = -side[i]
             d = 2.0 * side[i]
             for k in range(K):
                 Yrest[k] += d * XT[i, k]
-            o += 1
+            nb -= 1
+            bp[q] = bp[nb]
+            bp_i[q] = bp_i[nb]
         if leave_col < 0 and leave_row < 0:
             return FAILED, t, value, it
         if alpha * -slope <= 1e-12 * scale and alpha <= 1e-13:
@@ -442,37 +444,69 @@ def walk(X, XT, gram, eps, s, P, stop, rows, cols, t, side, lam_out, w_out, y_ou
 
 
 @njit(cache=True, fastmath=True)  # sums may be reordered: every cap that is used is recomputed exactly
-def line_searches(X, g, base_norm, which, sign, P, out):
+def line_searches(X, starts, inputs, g, which, sign, P, enough, out):
     """Line search on lam: out[q] bounds the margin once point which[q] also has sign[q].
 
-    t moves weight from the present lam to the new row; the function is convex in t, so a few
-    golden-section steps are enough.  Returns the best t in ``out[:, 1]``.
+    A share t of lam moves from the present rows to the new one, f(t) = ||(1 - t) g + t s x||_1.  That is convex and
+    piecewise linear, so two tangents that fall and rise meet near its minimum; a few such steps are enough.  Only
+    inputs where x is not zero are looked at: ``inputs[starts[k]:starts[k + 1]]``.  The best t is in ``out[:, 1]``.
+
+    What cannot get below ``enough`` is not searched; its value is then where the first two tangents meet, an estimate.
     """
-    n = g.shape[0]
+    norm = 0.0
+    for i in range(g.shape[0]):
+        norm += abs(g[i])
+    last = -1
     for q in range(which.shape[0]):
         k = which[q]
         sk = sign[q]
-        lo, hi = 0.0, 1.0
-        best, best_t = base_norm, 0.0
-        # Derivative at 0: no gain there means no gain at all.
-        d = 0.0
-        for i in range(n):
-            x = sk * X[k, i]
-            d += (x - g[i]) * np.sign(g[i]) if abs(g[i]) > 1e-9 else abs(x)
-        if d < 0.0:
-            for _ in range(9):
-                mid = 0.5 * (lo + hi)
-                f, df = 0.0, 0.0
-                for i in range(n):
-                    x = sk * X[k, i] - g[i]
-                    v = g[i] + mid * x
-                    f += abs(v)
-                    df += x if v >= 0 else -x
-                if f < best:
-                    best, best_t = f, mid
-                if df > 0:
-                    hi = mid
+        begin, end = starts[k], starts[k + 1]
+        if k != last:
+            # Sums that both signs of a row share.
+            last = k
+            size, along, still, across, inside = 0.0, 0.0, 0.0, 0.0, 0.0
+            for a in range(begin, end):
+                gi = g[inputs[a]]
+                x = X[k, inputs[a]]
+                size += abs(x)
+                inside += abs(gi)
+                across += gi if x > 0 else -gi
+                if abs(gi) <= 1e-9:
+                    still += abs(x)
                 else:
-                    lo = mid
+                    along += x if gi > 0 else -x
+        # At t = 0 and at t = 1; elsewhere is the part of g where x is zero.
+        elsewhere = norm - inside
+        slope_0 = sk * along + still - norm
+        f_1, slope_1 = size, size - sk * across - elsewhere
+        best, best_t = norm, 0.0
+        if slope_0 < 0.0:
+            if f_1 < best:
+                best, best_t = f_1, 1.0
+            if slope_1 > 0.0:
+                lo, f_lo, d_lo = 0.0, norm, slope_0
+                hi, f_hi, d_hi = 1.0, f_1, slope_1
+                for _ in range(8):
+                    t = (f_hi - d_hi * hi - f_lo + d_lo * lo) / (d_lo - d_hi)
+                    t = min(max(t, lo), hi)
+                    floor = f_lo + d_lo * (t - lo)
+                    if P * floor >= enough:
+                        best, best_t = min(best, floor), t
+                        break
+                    f, d = (1.0 - t) * elsewhere, -elsewhere
+                    for a in range(begin, end):
+                        gi = g[inputs[a]]
+                        x = sk * X[k, inputs[a]] - gi
+                        v = gi + t * x
+                        f += abs(v)
+                        d += x if v >= 0 else -x
+                    if f < best:
+                        best, best_t = f, t
+                    if f - floor <= 1e-4 * f:
+                        break
+                    if d > 0:
+                        hi, f_hi, d_hi = t, f, d
+                    else:
+                        lo, f_lo, d_lo = t, f, d
         out[q, 0] = P * best
         out[q, 1] = best_t

@@ -27,14 +27,19 @@ class PartialNeuron:
         Last solution of the linear program, of these signs or of fewer, or None.
     bound
         No margin of this neuron is larger.
+    listed
+        How many members of the shortlist were looked at for these signs and groups, or None.
     """
 
-    __slots__ = ("bound", "caps", "group", "key", "known", "signed", "signs")
+    __slots__ = ("bound", "caps", "group", "key", "known", "listed", "signed", "signs")
 
-    def __init__(self, signs: Signs, group: Groups, known: NeuronBound | None, bound: int) -> None:
+    def __init__(
+        self, signs: Signs, group: Groups, known: NeuronBound | None, bound: int, listed: int | None = None
+    ) -> None:
         self.signs, self.group, self.known, self.bound = signs, group, known, bound
         self.key = signs.tobytes() + group.tobytes()
         self.signed = bool(signs.any())
+        self.listed = listed
         self.caps: tuple[Integers, Integers, Floats] | None = None
 
     def assign(self, row: int, sign: int) -> PartialNeuron | None:
@@ -106,6 +111,8 @@ class Node:
         Bound on the whole objective.
     looked
         By tier, the threshold up to which merges were looked for.
+    floors
+        Margins that the neurons have at least in this node.
     """
 
     neurons: list[PartialNeuron]
@@ -115,10 +122,20 @@ class Node:
     total: int = 0
     depth: int = 0
     looked: dict[int, int] = field(default_factory=dict)
+    floors: dict[int, int] = field(default_factory=dict)
 
     def child(self) -> Node:
         """A copy to be narrowed down, with an empty log."""
-        return Node(list(self.neurons), self.components, self.upper, [], self.total, self.depth + 1, self.looked)
+        return Node(
+            list(self.neurons),
+            self.components,
+            self.upper,
+            [],
+            self.total,
+            self.depth + 1,
+            self.looked,
+            self.floors,
+        )
 
 
 def most_violated(sums: Floats, signs: Signs, group: Groups) -> tuple[int | None, float, float]:
@@ -136,18 +153,3 @@ def most_violated(sums: Floats, signs: Signs, group: Groups) -> tuple[int | None
     best = np.maximum(low[group[free]], -high[group[free]])
     worst = int(np.argmin(best))
     return int(free[worst]), float(best[worst]), min(done, float(best[worst]))
-
-
-def below_level(sums: Floats, signs: Signs, group: Groups, level: float, most: int) -> list[tuple[int, int]]:
-    """Free groups that neither sign brings to the level, worst first: the lowest and the highest row of each."""
-    free = np.flatnonzero(signs == 0)
-    if not free.size:
-        return []
-    order = free[np.lexsort((sums[free], group[free]))]
-    starts = np.flatnonzero(np.append(True, group[order][1:] != group[order][:-1]))
-    ends = np.append(starts[1:], order.size) - 1
-    low, high = order[starts], order[ends]
-    best = np.maximum(sums[low], -sums[high])
-    bad = np.flatnonzero(best < level)
-    bad = bad[np.argsort(best[bad], kind="stable")][:most]
-    return [(int(low[q]), int(high[q])) for q in bad]
