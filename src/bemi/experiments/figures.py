@@ -10,8 +10,21 @@ from typing import Any
 
 import numpy as np
 
+from bemi.experiments.alternatives import REFERENCE
+from bemi.experiments.noise import LEVELS
 from bemi.experiments.results import CellResult, Run, Spread
-from bemi.experiments.tables import AXIS_HEADINGS, WEIGHT_SHARES, axis_value, confusion_percent, most_rows
+from bemi.experiments.tables import (
+    AXIS_HEADINGS,
+    FLOAT_BITS,
+    INPUT_WORDS,
+    WEIGHT_SHARES,
+    axis_value,
+    by_size,
+    confusion_percent,
+    most_rows,
+    noise_curves,
+    system,
+)
 from bemi.journal import Journal
 from bemi.network import Network
 
@@ -135,6 +148,92 @@ def _line_label(axis: str, value: Any) -> str:
     return text if axis == "stages" else f"{AXIS_HEADINGS[axis]} = {text}"
 
 
+def frontier(run: Run) -> Any:
+    """Accuracy against the bits of all weights, and against the links; one row of panels per size of sample."""
+    pyplot = _pyplot()
+    sizes = by_size(run)
+    costs = (("bits of all weights", lambda r: r.bits), ("links (non-zero weights)", lambda r: r.links_in_all))
+    figure, axes = pyplot.subplots(
+        len(sizes),
+        2,
+        figsize=(9.6, 2.9 * len(sizes) + 0.3),
+        squeeze=False,
+        sharey="row",
+        sharex="col",
+        layout="constrained",
+    )
+    for row, (size, results) in zip(axes, sizes.items(), strict=True):
+        groups: dict[str, list[CellResult]] = {}
+        for result in results:
+            groups.setdefault(system(result.cell).rsplit(", P", 1)[0], []).append(result)
+        for axis, (_, cost) in zip(row, costs, strict=True):
+            for number, (label, line) in enumerate(groups.items()):
+                colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+                x, y = [cost(result) for result in line], [result.accuracy_with_ties.mean for result in line]
+                axis.plot(
+                    x,
+                    y,
+                    color=colour,
+                    marker=marker,
+                    lw=1,
+                    ms=5,
+                    mfc="white" if "fewer" in label else colour,
+                    label=label,
+                )
+                if len(line) > 1 and "fewer" not in label:
+                    for result, left, top in zip(line, x, y, strict=True):
+                        text = f"P = {result.cell.weight_bound}"
+                        axis.annotate(text, (left, top), (0, 6), textcoords="offset points", ha="center", fontsize=7)
+            machines = {r.cell.transform: r for r in results if not r.cell.hidden_layers}
+            for style, (transform, result) in zip((":", "-."), machines.items(), strict=False):
+                label, height = f"linear SVM, {INPUT_WORDS[transform]}", result.alternative(REFERENCE).mean
+                axis.axhline(height, color=GREY, ls=style, lw=1, label=f"{label} (cross: 32 bits per weight)")
+                if axis is row[0]:
+                    axis.plot(FLOAT_BITS * result.inputs, height, "x", color=GREY)
+            axis.set_xscale("log")
+            axis.margins(y=0.12)
+        row[0].set_ylabel(f"accuracy in %, {size} per class")
+    for axis, (xlabel, _) in zip(axes[-1], costs, strict=True):
+        axis.set_xlabel(xlabel)
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8)
+    return figure
+
+
+def noise(run: Run) -> Any:
+    """Accuracy along the levels of each kind of noise; one row of panels per size of sample."""
+    pyplot = _pyplot()
+    sizes, kinds = by_size(run), run.experiment.noise
+    figure, axes = pyplot.subplots(
+        len(sizes),
+        len(kinds),
+        figsize=(10.5, 2.7 * len(sizes) + 0.8),
+        squeeze=False,
+        sharey="row",
+        layout="constrained",
+    )
+    for row, (size, results) in zip(axes, sizes.items(), strict=True):
+        for axis, (kind, levels) in zip(row, kinds.items(), strict=True):
+            for number, (name, curve) in enumerate(noise_curves(run, results, kind).items()):
+                ours = number < len(results)
+                style: dict[str, Any] = {
+                    "color": COLOURS[number % len(COLOURS)],
+                    "marker": MARKERS[number % len(MARKERS)],
+                    "ms": 4,
+                    "lw": 1.4,
+                }
+                if not ours:
+                    style = {"color": GREY, "lw": 1.1, "ls": ("-", "--", ":", "-.")[(number - len(results)) % 4]}
+                axis.plot([0, *levels], curve, label=name, **style)
+            axis.set_title(kind if row is axes[0] else "", fontsize=9)
+            if row is axes[-1]:
+                axis.set_xlabel(LEVELS[kind], fontsize=8)
+        row[0].set_ylabel(f"accuracy in %, {size} per class")
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8)
+    return figure
+
+
 def confusion(run: Run) -> Any:
     """Actual class in rows, predicted in columns, unclassified last."""
     pyplot = _pyplot()
@@ -238,6 +337,8 @@ def _one_network(run: Run) -> tuple[str, dict[str, Network]] | None:
 FIGURES: dict[str, Callable[[Run], Any]] = {
     "accuracy": accuracy,
     "links": links,
+    "frontier": frontier,
+    "noise": noise,
     "confusion": confusion,
     "weights": weights,
     "first-layer": first_layer,
