@@ -114,10 +114,7 @@ class Ensemble:
         """Accuracy of every system by kind of noise, at each of the experiment's levels."""
         if not self.experiment.noise:
             return {}
-        if self.dataset.shape is None:
-            raise ValueError(
-                f"{self.experiment.name} tests under noise, which is for images; {self.dataset.name} has none"
-            )
+        assert self.dataset.shape is not None
         maximum, key = int(self.dataset.train_X.max()), (self.settings.seed, self.index)
         found: dict[str, dict[str, list[float]]] = {}
         for kind, levels in self.experiment.noise.items():
@@ -147,6 +144,8 @@ def reproduce(
         for index in range(experiment.samples if samples is None else samples)
     ]
     # Settings that cannot work are refused before they are written down.
+    if experiment.noise and dataset.shape is None:
+        raise ValueError(f"{experiment.name} is about noise in images, and {dataset.name} has no images")
     ensembles[0].tasks()
     run = _open(folder, experiment, settings)
     journal = Journal(folder / "networks")
