@@ -67,6 +67,12 @@ def _pyplot() -> Any:
     return pyplot
 
 
+def _ticker() -> Any:
+    from matplotlib import ticker
+
+    return ticker
+
+
 def accuracy(run: Run) -> Any:
     """Test accuracy under the paper's rule, with the paper's curves dashed and two alternatives in grey."""
 
@@ -152,52 +158,52 @@ def frontier(run: Run) -> Any:
     """Accuracy against the bits of all weights, and against the links; one row of panels per size of sample."""
     pyplot = _pyplot()
     sizes = by_size(run)
-    costs = (("bits of all weights", lambda r: r.bits), ("links (non-zero weights)", lambda r: r.links_in_all))
     figure, axes = pyplot.subplots(
         len(sizes),
         2,
-        figsize=(9.6, 2.9 * len(sizes) + 0.3),
+        figsize=(9, 2.7 * len(sizes) + 0.9),
         squeeze=False,
         sharey="row",
         sharex="col",
         layout="constrained",
     )
     for row, (size, results) in zip(axes, sizes.items(), strict=True):
-        groups: dict[str, list[CellResult]] = {}
-        for result in results:
-            groups.setdefault(system(result.cell).rsplit(", P", 1)[0], []).append(result)
-        for axis, (_, cost) in zip(row, costs, strict=True):
-            for number, (label, line) in enumerate(groups.items()):
-                colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
-                x, y = [cost(result) for result in line], [result.accuracy_with_ties.mean for result in line]
-                axis.plot(
-                    x,
-                    y,
-                    color=colour,
-                    marker=marker,
-                    lw=1,
-                    ms=5,
-                    mfc="white" if "fewer" in label else colour,
-                    label=label,
-                )
-                if len(line) > 1 and "fewer" not in label:
-                    for result, left, top in zip(line, x, y, strict=True):
-                        text = f"P = {result.cell.weight_bound}"
-                        axis.annotate(text, (left, top), (0, 6), textcoords="offset points", ha="center", fontsize=7)
-            machines = {r.cell.transform: r for r in results if not r.cell.hidden_layers}
-            for style, (transform, result) in zip((":", "-."), machines.items(), strict=False):
-                label, height = f"linear SVM, {INPUT_WORDS[transform]}", result.alternative(REFERENCE).mean
-                axis.axhline(height, color=GREY, ls=style, lw=1, label=f"{label} (cross: 32 bits per weight)")
-                if axis is row[0]:
-                    axis.plot(FLOAT_BITS * result.inputs, height, "x", color=GREY)
-            axis.set_xscale("log")
-            axis.margins(y=0.12)
+        _against(row[0], results, lambda result: result.bits)
+        _against(row[1], results, lambda result: result.links_in_all)
+        machines = {r.cell.transform: r for r in results if not r.cell.hidden_layers}
+        for style, (transform, result) in zip((":", "-."), machines.items(), strict=False):
+            accuracy = result.alternative(REFERENCE).mean
+            for axis in row:
+                axis.axhline(accuracy, color=GREY, ls=style, lw=1, label=f"linear SVM, {INPUT_WORDS[transform]}")
+            row[0].plot(FLOAT_BITS * result.inputs, accuracy, "x", color=GREY)
         row[0].set_ylabel(f"accuracy in %, {size} per class")
-    for axis, (xlabel, _) in zip(axes[-1], costs, strict=True):
-        axis.set_xlabel(xlabel)
-    handles, labels = axes[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8)
+    axes[-1][0].set_xlabel("bits of all weights (cross: 32 for each of the SVM's)")
+    axes[-1][1].set_xlabel("links: non-zero weights")
+    handles, labels = axes[0][1].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=3, fontsize=8, title="numbers: P", title_fontsize=8
+    )
     return figure
+
+
+def _against(axis: Any, results: list[CellResult], cost: Callable[[CellResult], float]) -> None:
+    """Accuracy of cells against what they cost, one line for cells that differ in the weight bound alone."""
+    lines: dict[str, list[CellResult]] = {}
+    for result in results:
+        lines.setdefault(system(result.cell).rsplit(", P", 1)[0], []).append(result)
+    for number, (label, line) in enumerate(lines.items()):
+        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+        x, y = [cost(result) for result in line], [result.accuracy_with_ties.mean for result in line]
+        axis.plot(x, y, color=colour, marker=marker, lw=1, ms=5, label=label)
+        for result, left, top in zip(line, x, y, strict=True):
+            text = str(result.cell.weight_bound)
+            axis.annotate(text, (left, top), (0, 6), textcoords="offset points", ha="center", fontsize=7)
+    axis.set_xscale("log")
+    ticker = _ticker()
+    axis.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+    axis.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value / 1000:,g}k"))
+    axis.xaxis.set_minor_locator(ticker.NullLocator())
+    axis.margins(y=0.15)
 
 
 def noise(run: Run) -> Any:
@@ -207,7 +213,7 @@ def noise(run: Run) -> Any:
     figure, axes = pyplot.subplots(
         len(sizes),
         len(kinds),
-        figsize=(10.5, 2.7 * len(sizes) + 0.8),
+        figsize=(10.5, 2.7 * len(sizes) + 0.9),
         squeeze=False,
         sharey="row",
         layout="constrained",
@@ -215,20 +221,21 @@ def noise(run: Run) -> Any:
     for row, (size, results) in zip(axes, sizes.items(), strict=True):
         for axis, (kind, levels) in zip(row, kinds.items(), strict=True):
             for number, (name, curve) in enumerate(noise_curves(run, results, kind).items()):
-                ours = number < len(results)
-                style: dict[str, Any] = {
-                    "color": COLOURS[number % len(COLOURS)],
-                    "marker": MARKERS[number % len(MARKERS)],
-                    "ms": 4,
-                    "lw": 1.4,
-                }
-                if not ours:
-                    style = {"color": GREY, "lw": 1.1, "ls": ("-", "--", ":", "-.")[(number - len(results)) % 4]}
+                after = number - len(results)
+                style: dict[str, Any] = {"color": GREY, "lw": 1.1, "ls": ("-", "--", ":", "-.")[after % 4]}
+                if after < 0:
+                    style = {
+                        "color": COLOURS[number % len(COLOURS)],
+                        "marker": MARKERS[number % len(MARKERS)],
+                        "ms": 4,
+                        "lw": 1.4,
+                    }
                 axis.plot([0, *levels], curve, label=name, **style)
-            axis.set_title(kind if row is axes[0] else "", fontsize=9)
-            if row is axes[-1]:
-                axis.set_xlabel(LEVELS[kind], fontsize=8)
+            axis.set_xticks([0, *levels], [f"{level:g}" for level in (0, *levels)])
         row[0].set_ylabel(f"accuracy in %, {size} per class")
+    for top, bottom, kind in zip(axes[0], axes[-1], kinds, strict=True):
+        top.set_title(kind, fontsize=9)
+        bottom.set_xlabel(LEVELS[kind], fontsize=8)
     handles, labels = axes[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8)
     return figure

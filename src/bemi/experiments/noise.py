@@ -54,7 +54,7 @@ KINDS: Mapping[str, Callable[[Images, float, int, np.random.Generator], Images]]
 }
 
 LEVELS = {
-    "gaussian": "standard deviation, share of the brightest",
+    "gaussian": "standard deviation, share of maximum",
     "salt and pepper": "share of dead pixels",
     "dimming": "share of brightness lost",
     "shift": "pixels",
