@@ -120,9 +120,8 @@ def _settings(options: argparse.Namespace, preset: presets.Preset) -> dict[str, 
         given["input_scaling"] = None if options.input_scaling == "none" else options.input_scaling
     if options.transform is not None:
         shape = options.image_shape or row_shape(options.data)
-        given["transform"] = {"hog": IntegerHog(shape=shape), "constant": ConstantInput(), "none": None}[
-            options.transform
-        ]
+        named = {"hog": IntegerHog(shape=shape), "constant": ConstantInput(), "none": None}
+        given["transform"] = named[options.transform]
     return preset.settings | given
 
 
