@@ -233,44 +233,44 @@ def noise_curves(run: Run, results: Sequence[CellResult], kind: str) -> dict[str
 
 def noise(run: Run) -> Table:
     """What noise leaves of the accuracy of every system."""
-    rows: list[list[Any]] = []
-    names: list[str] = []
+    found: list[tuple[list[Any], dict[str, float]]] = []
     for size, results in by_size(run).items():
-        for kind, levels in run.experiment.noise.items():
+        for number, (kind, levels) in enumerate(run.experiment.noise.items()):
             curves = noise_curves(run, results, kind)
-            names = list(curves)
-            if not rows or rows[-1][0] != size:
-                rows.append([size, "none", 0, *(curve[0] for curve in curves.values())])
+            if number == 0:
+                found.append(([size, "none", "0"], {name: curve[0] for name, curve in curves.items()}))
             for position, level in enumerate(levels, 1):
-                rows.append([size, kind, f"{level:g}", *(curve[position] for curve in curves.values())])
+                found.append(([size, kind, f"{level:g}"], {name: curve[position] for name, curve in curves.items()}))
+    # A run that goes on may know some systems for some sizes only.
+    names = list(dict.fromkeys(name for _, values in found for name in values))
     units = "; ".join(f"{kind}: {LEVELS[kind]}" for kind in run.experiment.noise)
     caption = (
         "Test accuracy in %, mean over the samples, ties by margin, when only the test images are disturbed; all "
         f"systems see the same images. Levels: {units}."
     )
+    rows = [[*labels, *(values.get(name) for name in names)] for labels, values in found]
     return Table("noise", caption, ["per class", "noise", "level", *names], rows)
 
 
 def radii(run: Run) -> Table:
     """How far inputs may move with the label provably unchanged."""
-    norms = {"linf": "every input by", "l1": "all inputs together by"}
-    headings = ["per class", "system", "accuracy"]
-    for words in norms.values():
-        headings += [f"{words}: median", *(f"{words} {step}" for step in run.experiment.radii)]
+    steps = run.experiment.radii
+    headings = ["per class", "system", "accuracy", "every input by", *(f"at least {step}" for step in steps)]
+    headings.append("all inputs together by")
     rows: list[list[Any]] = []
     for size, results in by_size(run).items():
         for result in results:
+            every = [record["radii"]["linf"] for record in result.records]
+            together = [record["radii"]["l1"]["median"] for record in result.records]
             row = [size, system(result.cell), result.accuracy_with_ties.mean]
-            for norm in norms:
-                found = [record["radii"][norm] for record in result.records]
-                row.append(float(np.mean([radius["median"] for radius in found])))
-                for step in run.experiment.radii:
-                    row.append(100 * float(np.mean([radius[str(step)] for radius in found])))
-            rows.append(row)
+            row.append(float(np.mean([radius["median"] for radius in every])))
+            row += [100 * float(np.mean([radius[str(step)] for radius in every])) for step in steps]
+            rows.append([*row, float(np.mean(together))])
     caption = (
         "Certified radii: how far the integers that the networks see (pixels of 0..255, or histograms of 0..215) may "
-        "move with the label provably unchanged. Median over the test rows, and the share of rows in % that may move "
-        "at least so far; means over the samples. A radius is a lower bound, and a label need not be right."
+        "move with the label provably unchanged: medians over the test rows, and the share of rows in % where every "
+        "input may move by at least so much; means over the samples. A radius is a lower bound, and the label that "
+        "stays need not be the right one."
     )
     return Table("radii", caption, headings, rows)
 
