@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -158,6 +158,7 @@ def frontier(run: Run) -> Any:
     """Accuracy against the bits of all weights, and against the links; one row of panels per size of sample."""
     pyplot = _pyplot()
     sizes = by_size(run)
+    order = list(dict.fromkeys(_line(result) for result in run.cells))
     figure, axes = pyplot.subplots(
         len(sizes),
         2,
@@ -168,8 +169,8 @@ def frontier(run: Run) -> Any:
         layout="constrained",
     )
     for row, (size, results) in zip(axes, sizes.items(), strict=True):
-        _against(row[0], results, lambda result: result.bits)
-        _against(row[1], results, lambda result: result.links_in_all)
+        _against(row[0], results, lambda result: result.bits, order)
+        _against(row[1], results, lambda result: result.links_in_all, order)
         machines = {r.cell.transform: r for r in results if not r.cell.hidden_layers}
         for style, (transform, result) in zip((":", "-."), machines.items(), strict=False):
             accuracy = result.alternative(REFERENCE).mean
@@ -186,12 +187,18 @@ def frontier(run: Run) -> Any:
     return figure
 
 
-def _against(axis: Any, results: list[CellResult], cost: Callable[[CellResult], float]) -> None:
-    """Accuracy of cells against what they cost, one line for cells that differ in the weight bound alone."""
+def _line(result: CellResult) -> str:
+    """What cells that differ in the weight bound alone have in common."""
+    return system(result.cell).rsplit(", P", 1)[0]
+
+
+def _against(axis: Any, results: list[CellResult], cost: Callable[[CellResult], float], order: Sequence[str]) -> None:
+    """Accuracy of cells against what they cost, in lines along the weight bound; the order settles the colours."""
     lines: dict[str, list[CellResult]] = {}
     for result in results:
-        lines.setdefault(system(result.cell).rsplit(", P", 1)[0], []).append(result)
-    for number, (label, line) in enumerate(lines.items()):
+        lines.setdefault(_line(result), []).append(result)
+    for label, line in lines.items():
+        number = order.index(label)
         colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
         x, y = [cost(result) for result in line], [result.accuracy_with_ties.mean for result in line]
         axis.plot(x, y, color=colour, marker=marker, lw=1, ms=5, label=label)
@@ -210,6 +217,8 @@ def noise(run: Run) -> Any:
     """Accuracy along the levels of each kind of noise; one row of panels per size of sample."""
     pyplot = _pyplot()
     sizes, kinds = by_size(run), run.experiment.noise
+    everything = noise_curves(run, run.cells, next(iter(kinds)))
+    order, ours = list(everything), len({system(result.cell) for result in run.cells})
     figure, axes = pyplot.subplots(
         len(sizes),
         len(kinds),
@@ -220,8 +229,10 @@ def noise(run: Run) -> Any:
     )
     for row, (size, results) in zip(axes, sizes.items(), strict=True):
         for axis, (kind, levels) in zip(row, kinds.items(), strict=True):
-            for number, (name, curve) in enumerate(noise_curves(run, results, kind).items()):
-                after = number - len(results)
+            for name, curve in noise_curves(run, results, kind).items():
+                # By name over all sizes, so that a system has one colour even where a run is not finished.
+                number = order.index(name)
+                after = number - ours
                 style: dict[str, Any] = {"color": GREY, "lw": 1.1, "ls": ("-", "--", ":", "-.")[after % 4]}
                 if after < 0:
                     style = {
