@@ -19,7 +19,7 @@ ORDER = (
         "training",
         "certificate",
     ),
-    *("voting", "robustness", "journal", "parallel", "classifier", "modelfile", "report", "tables"),
+    *("voting", "robustness", "journal", "parallel", "classifier", "presets", "modelfile", "report", "tables"),
     *("datasets", "experiments", "cli"),
 )
 

@@ -405,7 +405,7 @@ def test_parameters_pin_it_down(digits, settings):
 
 def test_parameters_that_cannot_be_read(digits):
     good = IntegerHog().fit(digits).parameters()
-    with pytest.raises(ValueError, match="one of integer-hog, got 'wavelets'"):
+    with pytest.raises(ValueError, match="one of integer-hog, constant-input, got 'wavelets'"):
         from_parameters({**good, "name": "wavelets"})
     with pytest.raises(ValueError, match="cannot read version 2"):
         from_parameters({**good, "version": 2})

@@ -8,13 +8,15 @@ __version__ = version("bemi")
 
 _HOMES = {
     "BeMiClassifier": "bemi.classifier",
+    "ConstantInput": "bemi.transforms",
     "IntegerHog": "bemi.transforms",
     "Network": "bemi.network",
     "load": "bemi.modelfile",
+    "recommended": "bemi.presets",
     "save": "bemi.modelfile",
     "verify": "bemi.certificate",
 }
-__all__ = ["BeMiClassifier", "IntegerHog", "Network", "load", "save", "verify"]
+__all__ = ["BeMiClassifier", "ConstantInput", "IntegerHog", "Network", "load", "recommended", "save", "verify"]
 
 
 def __getattr__(name: str) -> Any:

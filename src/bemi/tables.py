@@ -36,6 +36,14 @@ def read_labelled(path: Path, target: str | None) -> tuple[pd.DataFrame, np.ndar
     return _numeric(path, cells.drop(columns=name)), _labels(path, cells[name])
 
 
+def row_shape(path: Path) -> tuple[int, ...] | None:
+    """Shape of a row of an NPZ file whose rows are images rather than lists of numbers."""
+    if path.suffix.lower() != ".npz":
+        return None
+    shape = _read_npz(path)["X"].shape[1:]
+    return shape if len(shape) in (2, 3) else None
+
+
 def read_features(path: Path, names: list[str] | None) -> pd.DataFrame:
     """Features alone; where a model knows its columns by name, those columns of a CSV file, whatever else is there."""
     if path.suffix.lower() == ".npz":

@@ -1,7 +1,8 @@
-"""From images to the integers that networks see, in arithmetic that any device repeats bit for bit.
+"""From rows to the integers that networks see, in arithmetic that any device repeats bit for bit.
 
 A raw pixel says little: the same stroke one pixel further is another input.  :class:`IntegerHog` describes an image by
 how much brightness changes in which direction, region by region.  docs/transforms.md has the algorithm step by step.
+:class:`ConstantInput` is for tables: it stands in for the bias that a neuron does not have.
 
 A transform of one's own needs what :class:`Transform` lists.  It takes and gives integers, knows its output range
 without looking at data (networks are folded and exported for that range), and is pinned down by a small dictionary.
@@ -69,6 +70,7 @@ SMALL_SIDE = 16
 
 ROWS_AT_A_TIME = 1024
 LARGEST_MAXIMUM = 2**16 - 1
+LARGEST_LEVEL = 2**31 - 1
 BRIGHTEST = 255
 """Brightness, as the steps after the first see it, is at most this: one byte per pixel."""
 
@@ -269,7 +271,83 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         return max(0, self._largest_sum.bit_length() - 16)
 
 
-TRANSFORMS: dict[str, type[Transform]] = {IntegerHog.NAME: IntegerHog}
+class ConstantInput(TransformerMixin, BaseEstimator):
+    """The inputs, and one more that is always the same: its weight is the bias that a neuron does not have.
+
+    Inputs saturate at the constant, so that all of them are known to lie in ``-level..level``.
+
+    Parameters
+    ----------
+    level
+        The constant; None takes the largest magnitude seen in ``fit``.
+
+    Attributes
+    ----------
+    level_
+        The constant.
+    n_features_in_
+        Inputs without the constant.
+    """
+
+    NAME = "constant-input"
+    VERSION = 1
+
+    def __init__(self, level: int | None = None) -> None:
+        self.level = level
+
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> ConstantInput:
+        """Settle the constant.
+
+        Parameters
+        ----------
+        X
+            Integers, shape (rows, features).
+        y
+            Ignored.
+        """
+        inputs: NDArray = validate_data(self, X)
+        level = max(1, int(np.abs(inputs).max())) if self.level is None else self.level
+        if not _is_integer(level) or not 1 <= level <= LARGEST_LEVEL:
+            raise ValueError(f"level must be an integer in 1..{LARGEST_LEVEL}, got {level!r}")
+        self.level_ = int(level)
+        return self
+
+    def transform(self, X: ArrayLike) -> Integers:
+        """The inputs of each row, none beyond the constant, and the constant last."""
+        check_is_fitted(self)
+        inputs: NDArray = validate_data(self, X, reset=False)
+        if not np.array_equal(inputs, np.rint(inputs)):
+            raise ValueError("inputs must be integers; give other data an input_scaling")
+        within = np.clip(inputs, -self.level_, self.level_).astype(np.int64)
+        return np.concatenate([within, np.full((len(within), 1), self.level_)], axis=1)
+
+    @property
+    def output_range(self) -> tuple[int, int]:
+        """Smallest and largest integer that any row can give."""
+        check_is_fitted(self)
+        return -self.level_, self.level_
+
+    def parameters(self) -> dict[str, Any]:
+        """All that the transform depends on, for a model file."""
+        check_is_fitted(self)
+        return {"name": self.NAME, "version": self.VERSION, "inputs": self.n_features_in_, "level": self.level_}
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, Any]) -> ConstantInput:
+        """The fitted transform that gave these parameters."""
+        if parameters.get("name") != cls.NAME or parameters.get("version") != cls.VERSION:
+            raise ValueError(f"this is version {cls.VERSION} of {cls.NAME!r}, got {dict(parameters)!r}")
+        if parameters.keys() != {"name", "version", "inputs", "level"} or not _is_integer(parameters["inputs"]):
+            raise ValueError(f"{cls.NAME} has inputs and level, both integers, got {_listed(parameters)}")
+        if parameters["inputs"] < 1:
+            raise ValueError(f"inputs must be at least 1, got {parameters['inputs']}")
+        return cls(parameters["level"]).fit(np.zeros((1, parameters["inputs"]), dtype=np.int64))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "level_")
+
+
+TRANSFORMS: dict[str, type[Transform]] = {IntegerHog.NAME: IntegerHog, ConstantInput.NAME: ConstantInput}
 """Transforms by the name in their parameters."""
 
 

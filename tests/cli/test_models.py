@@ -9,9 +9,9 @@ import sys
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_iris
 
-from bemi import load, solvers
+from bemi import ConstantInput, IntegerHog, load, solvers
 from bemi.cli import main
 
 FAST = ["--hidden-layers", "2", "--node-limit", "1", "--time-limit", "5", "--jobs", "1"]
@@ -51,6 +51,56 @@ def test_train_writes_a_model_and_tells(folder, capsys, tmp_path):
     assert set(result["stages"]) == {"sm", "mm"}
     assert result["training"]["accuracy"] == 1.0
     assert load(tmp_path / "m.bemi").classes_.tolist() == [0, 1]
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """Few rows of digits as lists and as images, and of a table."""
+    folder = tmp_path_factory.mktemp("tables")
+    X, y = load_digits(n_class=3, return_X_y=True)
+    np.savez(folder / "rows.npz", X=X[:30], y=y[:30])
+    np.savez(folder / "images.npz", X=X[:30].reshape(-1, 4, 16), y=y[:30])
+    X, y = load_iris(return_X_y=True)
+    np.savez(folder / "iris.npz", X=X[::5], y=y[::5])
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("file", "options", "chosen", "expected"),
+    [
+        ("rows", [], "images", {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "input_scaling": "auto"}),
+        ("images", [], "images", {"weight_bound": 7}),
+        ("iris", [], "tables", {"hidden_layers": (), "stages": ("ml2",), "input_scaling": "per-feature"}),
+        ("iris", ["--image-shape", "2,2"], "images", {"input_scaling": "common"}),
+        ("rows", ["--paper"], "the paper", {"hidden_layers": (4, 4), "weight_bound": 1, "stages": ("sm", "mm", "mw")}),
+        ("rows", ["--hidden-layers", "2"], "the paper", {"hidden_layers": (2,), "stages": ("sm", "mm", "mw")}),
+        ("rows", ["--stages", "sm", "--ties", "abstain"], "the paper", {"stages": ("sm",), "ties": "abstain"}),
+        ("rows", ["--transform", "none", "--weight-bound", "3", "--C", "2"], "images", {"weight_bound": 3, "C": 2.0}),
+        ("rows", ["--stages", "ml2,mw", "--mw-loss", "0.2"], "images", {"stages": ("ml2", "mw"), "mw_loss": 0.2}),
+        ("iris", ["--transform", "none", "--input-scaling", "common"], "tables", {"input_scaling": "common"}),
+    ],
+)
+def test_settings_fit_the_data_unless_others_are_asked_for(tables, tmp_path, capsys, file, options, chosen, expected):
+    common = ["--jobs", "1", "--node-limit", "1", "--time-limit", "1"]
+    arguments = ["train", tables / f"{file}.npz", "-o", tmp_path / "m", *common, *options]
+    code, out, _ = run(capsys, *arguments, "--json")
+    assert code == 0
+    assert json.loads(out)["settings"]["chosen"] == chosen
+    params = load(tmp_path / "m").get_params(deep=False)
+    assert {name: params[name] for name in expected} == expected
+    hog = chosen == "images" and "--transform" not in options
+    assert isinstance(params["transform"], IntegerHog) == hog
+    assert isinstance(params["transform"], ConstantInput) == (chosen == "tables" and not options)
+    if file == "images":
+        assert params["transform"].shape == (4, 16, 1)
+
+
+def test_the_console_says_which_settings_were_taken_and_why(tables, tmp_path, capsys):
+    code, out, _ = run(capsys, "train", tables / "rows.npz", "-o", tmp_path / "m", "--weight-bound", "3", "--jobs", "1")
+    assert code == 0
+    assert "8 x 8 non-negative integers" in out
+    assert "gradient histograms; no hidden layer, weights in -3..3, stages ml2" in out
+    assert "--paper" in out
 
 
 def test_predict(folder, capsys, tmp_path):
@@ -120,6 +170,10 @@ TRAIN = ("train", "{folder}/digits.csv", "--target", "digit", "-o", "{tmp}/m")
         ),
         ([*TRAIN, "--time-limit", "0"], "time_limit"),
         ([*TRAIN, "--weight-bound", "x"], "invalid int"),
+        ([*TRAIN, "--image-shape", "8"], "give height,width or height,width,channels"),
+        ([*TRAIN, "--image-shape", "9,8"], "shape (9, 8) means 72 features, but X has 64"),
+        ([*TRAIN, "--transform", "wavelets"], "invalid choice"),
+        ([*TRAIN, "--hidden-layers", "2", "--stages", "ml2"], "without a hidden layer"),
         (["train", "{folder}/digits.csv", "--magic"], "the following arguments are required"),
         (["predict", "{folder}/digits.csv", "{folder}/digits.csv"], "is not a bemi model"),
         (["predict", "{folder}/none", "{folder}/digits.csv"], "No such file"),

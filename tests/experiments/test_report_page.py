@@ -15,8 +15,9 @@ from bemi.voting import STATUSES
 matplotlib = pytest.importorskip("matplotlib")
 
 
-def record(cell, sample, right, unclassified=0.0, classes=(4, 9)):
+def record(experiment, cell, sample, right, unclassified=0.0, classes=(4, 9)):
     """A result as a run writes it, with an accuracy of our choice."""
+    systems = {results.OURS: right - 0.1, REFERENCE: 0.5, "RBF SVM": 0.6, "1-NN": 0.7}
     stages = {
         stage: {
             "objective": 100,
@@ -45,7 +46,16 @@ def record(cell, sample, right, unclassified=0.0, classes=(4, 9)):
         "ties": "margin",
         "statuses": dict.fromkeys(STATUSES, 0.0) | {"1C": right, "1I": wrong, "oI'": unclassified},
         "confusion": [[500 if i == j else 0 for j in range(side + 1)] for i in range(side)],
-        "training": {"total_links": 3156, "stages": {stage: {"mean_links": 315.6} for stage in cell.stages}},
+        "training": {
+            "total_links": 3156,
+            "layers": [784, *cell.hidden_layers, 1],
+            "stages": {stage: {"mean_links": 315.6} for stage in cell.stages},
+        },
+        "noise": {
+            kind: {name: [value] * len(levels) for name, value in systems.items()}
+            for kind, levels in experiment.noise.items()
+        },
+        "radii": {norm: {"median": 2.0, "1": 0.8, "5": 0.2, "10": 0.1} for norm in ("linf", "l1")},
         "weights": {"w=-P": 0.1, "w=0": 0.7, "w=P": 0.2, "others": 0.0},
         "alternatives": {"linear SVM": 0.9, "RBF SVM": 0.91, "logistic regression": 0.92, "1-NN": 0.93}
         | {REFERENCE: 0.85},
@@ -64,7 +74,7 @@ def make_run(folder, name, accuracies, dataset="mnist", unclassified=0.0):
     classes = tuple(range(10)) if experiment.cells[0].classes is None else (4, 9)
     for cell in experiment.cells:
         for sample, value in enumerate(accuracies):
-            content = record(cell, sample, value, unclassified, classes)
+            content = record(experiment, cell, sample, value, unclassified, classes)
             (folder / "results" / f"{cell.name}_{sample}.json").write_text(json.dumps(content))
     return results.read(folder)
 
@@ -110,6 +120,41 @@ def test_paired_differences_to_the_reference(tmp_path):
     assert float(first["paired difference"]) == pytest.approx(0)
     assert float(first["standard error"]) == pytest.approx(5.0)
     assert [int(row["bits"]) / int(row["weights"]) for row in rows[::5]] == [2, 4, 2, 4]
+
+
+def test_what_bits_buy(tmp_path):
+    rows = list(csv.DictReader(io.StringIO(tables.frontier(make_run(tmp_path, "frontier-mnist", [0.8, 0.9])).csv())))
+    ours = [row for row in rows if row["per class"] == "10" and "HOG" in row["system"]]
+    # One network of 3156 weights, a tenth of them links; the machine in its place has one weight per input.
+    assert [(row["links"], int(row["bits"])) for row in ours] == [
+        *(("316", 3156 * bits) for bits in (2, 3, 4, 5)),
+        ("", 784 * 32),
+    ]
+    assert rows[0]["system"] == "SM+MM+MW (the paper)"
+
+
+def test_noise_starts_from_the_clean_accuracy(tmp_path):
+    run = make_run(tmp_path, "noise-mnist", [0.8, 0.9])
+    curves = tables.noise_curves(run, tables.by_size(run)[10], "shift")
+    assert curves["soft margins, HOG, P = 7"] == pytest.approx([85, 75, 75])
+    assert curves["linear SVM, HOG"] == pytest.approx([85, 50, 50])
+    assert curves["1-NN, raw pixels"] == pytest.approx([93, 70, 70])
+    rows = list(csv.DictReader(io.StringIO(tables.noise(run).csv())))
+    assert [row["noise"] for row in rows].count("none") == 2
+    assert len(rows) == 2 * (1 + 3 + 3 + 2 + 2)
+    first = next(csv.DictReader(io.StringIO(tables.radii(run).csv())))
+    assert [float(first[name]) for name in ("every input by", "at least 5", "all inputs together by")] == [2, 20, 2]
+
+
+def test_a_noise_table_of_an_unfinished_run_keeps_its_columns_apart(tmp_path):
+    make_run(tmp_path, "noise-mnist", [0.8])
+    for path in (tmp_path / "results").glob("hog*n040_*"):
+        path.unlink()
+    table = tables.noise(results.read(tmp_path))
+    assert {len(row) for row in table.rows} == {len(table.headings)}
+    last = dict(zip(table.headings, table.rows[-1], strict=True))
+    assert last["per class"] == 40
+    assert last["linear SVM, HOG"] is None
 
 
 def test_two_classes_leave_nothing_open(tmp_path):

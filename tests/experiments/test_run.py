@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 from bemi import IntegerHog, datasets
 from bemi.experiments import results, spec
 from bemi.experiments.alternatives import REFERENCE
+from bemi.experiments.noise import noisy_rows
 from bemi.experiments.run import OtherRun, Settings, reproduce
 from bemi.journal import Journal
 from bemi.parallel import Task
@@ -65,6 +66,28 @@ def test_transformed_inputs_and_their_reference(tmp_path):
     assert record["alternatives"][REFERENCE] == pytest.approx(expected)
     assert record["accuracy"] > 0.75
     assert all(n["stages"]["ml2"]["proof"] == "certified" for n in record["networks"])
+
+
+def test_networks_and_alternatives_see_the_same_noise(tmp_path):
+    experiment = replace(small(), noise={"shift": (1.0, 2.0)}, radii=(1,), samples=1)
+    reproduce(replace(experiment, cells=experiment.cells[:1]), SETTINGS, tmp_path, n_jobs=1)
+    (path,) = (tmp_path / "results").iterdir()
+    record = json.loads(path.read_text())
+    digits = datasets.load("digits")
+    rows = datasets.sample(digits, record["cell"]["per_class"], 0, seed=0, classes=(4, 9))
+    noisy = noisy_rows(rows.test_X, digits.shape, "shift", 2.0, maximum=16, key=(0, 0))
+    network = Journal(tmp_path / "networks").read(record["networks"][0]["file"]).network
+    said = np.where(network.forward(noisy)[:, 0] == 1, 4, 9)
+    assert record["noise"]["shift"]["bemi"][1] == pytest.approx(np.mean(said == rows.test_y))
+    machine = SVC().fit(rows.train_X / 16, rows.train_y)
+    assert record["noise"]["shift"]["RBF SVM"][1] == pytest.approx(machine.score(noisy / 16, rows.test_y))
+    assert 0 <= record["radii"]["linf"]["1"] <= record["radii"]["l1"]["1"] <= 1
+
+
+def test_noise_is_for_images(tmp_path):
+    experiment = replace(small("exp6"), noise={"shift": (1.0,)}, samples=1)
+    with pytest.raises(ValueError, match="breast-cancer has no images"):
+        reproduce(experiment, replace(SETTINGS, dataset="breast-cancer"), tmp_path, n_jobs=1)
 
 
 def test_a_second_run_trains_nothing(folder, monkeypatch):

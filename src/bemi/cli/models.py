@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from bemi import solvers
+from bemi import presets, solvers
 from bemi.certificate import CertificateError, verify
 from bemi.classifier import TIES, BeMiClassifier
 from bemi.cli.output import add_json, progress_wanted, show
@@ -22,8 +22,9 @@ from bemi.modelfile import load, save
 from bemi.problem import INPUT_SCALINGS
 from bemi.report import evaluation, evaluation_table, training_summary, training_table
 from bemi.solvers import selftest
-from bemi.tables import read_features, read_labelled
+from bemi.tables import read_features, read_labelled, row_shape
 from bemi.training import TIME_SHARES
+from bemi.transforms import ConstantInput, IntegerHog
 
 
 def add_commands(commands: Any) -> None:
@@ -33,61 +34,7 @@ def add_commands(commands: Any) -> None:
     train.add_argument("data", type=Path, help="CSV with a header row, or NPZ with arrays X and y")
     train.add_argument("--target", help="column (CSV, default: label) or array (NPZ, default: y) with the labels")
     train.add_argument("-o", "--output", type=Path, required=True, help="model file to write")
-    defaults = BeMiClassifier().get_params()
-    train.add_argument(
-        "--hidden-layers",
-        type=_sizes,
-        default=(4, 4),
-        metavar="N,N",
-        help="hidden layer sizes, '' for none (default: 4,4)",
-    )
-    train.add_argument(
-        "--weight-bound",
-        type=int,
-        default=defaults["weight_bound"],
-        metavar="P",
-        help="weights are integers in -P..P (default: 1)",
-    )
-    train.add_argument(
-        "--stages",
-        type=_names,
-        default=defaults["stages"],
-        metavar="LIST",
-        help="some of sm,mm,mw (default), or ml2, or ml2,mw",
-    )
-    train.add_argument("--engine", default=defaults["engine"], help=f"one of {', '.join(ENGINES)}")
-    train.add_argument("--solver", default=defaults["solver"], help=f"one of {', '.join(solvers.SOLVERS)}")
-    train.add_argument(
-        "--time-limit",
-        type=_seconds,
-        default=defaults["time_limit"],
-        metavar="S",
-        help="seconds per network, or one number per stage: 5,5,1 (default: 10)",
-    )
-    train.add_argument("--node-limit", type=int, metavar="N", help="branch-and-bound nodes per stage")
-    train.add_argument(
-        "--gap", type=float, default=defaults["gap"], help="stop once proven within this gap (default: 0.01)"
-    )
-    train.add_argument(
-        "--subset-size", type=int, default=defaults["subset_size"], metavar="M", help="classes per network (default: 2)"
-    )
-    train.add_argument("--ties", default=defaults["ties"], help=f"one of {', '.join(TIES)} (default: margin)")
-    train.add_argument(
-        "--input-scaling",
-        default=defaults["input_scaling"],
-        help=f"one of {', '.join(str(m).lower() for m in INPUT_SCALINGS)}",
-    )
-    train.add_argument(
-        "--jobs", type=int, default=-1, metavar="N", help="networks trained at the same time (default: one per core)"
-    )
-    train.add_argument("--seed", type=int, default=0, help="seed of the solver's random choices (default: 0)")
-    train.add_argument(
-        "--run",
-        type=Path,
-        dest="run_dir",
-        metavar="DIR",
-        help="keep every finished network in this folder; the same command again trains only what is missing",
-    )
+    _add_training_options(train)
 
     predict = commands.add_parser("predict", help="label the rows of a file")
     predict.set_defaults(run=_predict)
@@ -112,6 +59,79 @@ def add_commands(commands: Any) -> None:
         add_json(command)
 
 
+def _add_training_options(train: argparse.ArgumentParser) -> None:
+    """Options that are not given have no value: then the settings chosen for the data, or the classifier's, hold."""
+    add = train.add_argument
+    add("--paper", action="store_true", help="the paper's settings: hidden layers 4,4, weights -1..1, stages sm,mm,mw")
+    add("--image-shape", type=_shape, metavar="H,W[,C]", help="rows are such images (default: look at the data)")
+    add("--transform", choices=TRANSFORMS, help="gradient histograms, one constant input more, or neither")
+    add("--hidden-layers", type=_sizes, metavar="N,N", help="hidden layer sizes, '' for none")
+    add("--weight-bound", type=int, metavar="P", help="weights are integers in -P..P")
+    add("--stages", type=_names, metavar="LIST", help="some of sm,mm,mw, or ml2, or ml2,mw")
+    add("--C", type=float, help="price of a missing margin in ml2 (default: 10)")
+    add("--mw-loss", type=float, metavar="SHARE", help="by which share mw may raise ml2's objective (default: 0.01)")
+    add("--engine", help=f"one of {', '.join(ENGINES)}")
+    add("--solver", help=f"one of {', '.join(solvers.SOLVERS)}")
+    seconds = "seconds per network, or one number per stage: 5,5,1 (default: 10)"
+    add("--time-limit", type=_seconds, metavar="S", help=seconds)
+    add("--node-limit", type=int, metavar="N", help="branch-and-bound nodes per stage")
+    add("--gap", type=float, help="stop once proven within this gap (default: 0.01)")
+    add("--subset-size", type=int, metavar="M", help="classes per network (default: 2)")
+    add("--ties", help=f"one of {', '.join(TIES)} (default: margin)")
+    add("--input-scaling", help=f"one of {', '.join(str(m).lower() for m in INPUT_SCALINGS)}")
+    add("--jobs", type=int, default=-1, metavar="N", help="networks trained at the same time (default: one per core)")
+    add("--seed", type=int, default=0, help="seed of the solver's random choices (default: 0)")
+    add(
+        "--run",
+        type=Path,
+        dest="run_dir",
+        metavar="DIR",
+        help="keep every finished network in this folder; the same command again trains only what is missing",
+    )
+
+
+TRANSFORMS = ("hog", "constant", "none")
+
+GIVEN = (
+    *("hidden_layers", "weight_bound", "stages", "C", "mw_loss", "engine", "solver", "time_limit", "node_limit", "gap"),
+    *("subset_size", "ties"),
+)
+"""Options that become a parameter of the classifier as they are."""
+
+
+def _preset(options: argparse.Namespace, X: Any) -> presets.Preset:
+    """Settings to start from.  Soft margins have no hidden layer, so who asks for one asks for the paper's networks."""
+    if options.paper:
+        return presets.paper("--paper")
+    if options.hidden_layers:
+        return presets.paper("--hidden-layers, which soft margins do not have")
+    if options.stages is not None and "ml2" not in options.stages:
+        return presets.paper(f"--stages {','.join(options.stages)}")
+    shape = options.image_shape or row_shape(options.data)
+    if options.transform == "hog":
+        return presets.images(shape, why="--transform hog")
+    return presets.choose(X, shape)
+
+
+def _settings(options: argparse.Namespace, preset: presets.Preset) -> dict[str, Any]:
+    """Parameters of the classifier: what was asked for, and the preset for all else."""
+    given = {name: getattr(options, name) for name in GIVEN if getattr(options, name) is not None}
+    if options.input_scaling is not None:
+        given["input_scaling"] = None if options.input_scaling == "none" else options.input_scaling
+    if options.transform is not None:
+        shape = options.image_shape or row_shape(options.data)
+        named = {"hog": IntegerHog(shape=shape), "constant": ConstantInput(), "none": None}
+        given["transform"] = named[options.transform]
+    return preset.settings | given
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    shape = _sizes(text)
+    if len(shape) not in (2, 3):
+        raise argparse.ArgumentTypeError(f"give height,width or height,width,channels, not {text!r}")
+    return shape
+
+
 def _sizes(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(",") if part.strip())
 
@@ -132,29 +152,29 @@ def _train(options: argparse.Namespace) -> int:
     if options.output.is_dir():
         raise ValueError(f"{options.output} is a folder; give the name of a model file")
     X, y = read_labelled(options.data, options.target)
+    preset = _preset(options, X)
+    settings = _settings(options, preset)
     classifier = BeMiClassifier(
-        hidden_layers=options.hidden_layers,
-        weight_bound=options.weight_bound,
-        stages=options.stages,
-        engine=options.engine,
-        solver=options.solver,
-        time_limit=options.time_limit,
-        node_limit=options.node_limit,
-        gap=options.gap,
-        subset_size=options.subset_size,
-        ties=options.ties,
-        input_scaling=None if options.input_scaling == "none" else options.input_scaling,
+        **settings,
         n_jobs=options.jobs,
         random_state=options.seed,
         verbose=int(progress_wanted(options)),
         run_dir=options.run_dir,
     )
+    # Who watches a terminal can still choose otherwise before anything is trained.
+    announcement = f"settings of {preset.name} ({preset.why}): {presets.in_words(settings)}\n"
+    announcement += "to choose otherwise: --paper, --image-shape, --transform, --weight-bound, --stages, ..."
+    if progress_wanted(options):
+        print(announcement, file=sys.stderr)
     classifier.fit(X, y)
     save(classifier, options.output)
     summary = training_summary(classifier)
+    summary |= {"settings": {"chosen": preset.name, "why": preset.why}}
     summary |= {"model": str(options.output), "training": evaluation(classifier, X, y)}
     show(options, summary, training_table(summary), evaluation_table(summary["training"]))
     if not options.json:
+        if not progress_wanted(options):
+            print(announcement)
         print(f"model written to {options.output}")
     return 0
 

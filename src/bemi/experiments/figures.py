@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bemi.experiments.alternatives import REFERENCE
+from bemi.experiments.noise import LEVELS
 from bemi.experiments.results import CellResult, Run, Spread
-from bemi.experiments.tables import AXIS_HEADINGS, WEIGHT_SHARES, axis_value, confusion_percent, most_rows
+from bemi.experiments.tables import (
+    AXIS_HEADINGS,
+    FLOAT_BITS,
+    INPUT_WORDS,
+    WEIGHT_SHARES,
+    axis_value,
+    by_size,
+    confusion_percent,
+    most_rows,
+    noise_curves,
+    system,
+)
 from bemi.journal import Journal
 from bemi.network import Network
 
@@ -52,6 +65,12 @@ def _pyplot() -> Any:
         }
     )
     return pyplot
+
+
+def _ticker() -> Any:
+    from matplotlib import ticker
+
+    return ticker
 
 
 def accuracy(run: Run) -> Any:
@@ -133,6 +152,104 @@ def _lines(
 def _line_label(axis: str, value: Any) -> str:
     text = axis_value(axis, value)
     return text if axis == "stages" else f"{AXIS_HEADINGS[axis]} = {text}"
+
+
+def frontier(run: Run) -> Any:
+    """Accuracy against the bits of all weights, and against the links; one row of panels per size of sample."""
+    pyplot = _pyplot()
+    sizes = by_size(run)
+    order = list(dict.fromkeys(_line(result) for result in run.cells))
+    figure, axes = pyplot.subplots(
+        len(sizes),
+        2,
+        figsize=(9, 2.7 * len(sizes) + 0.9),
+        squeeze=False,
+        sharey="row",
+        sharex="col",
+        layout="constrained",
+    )
+    for row, (size, results) in zip(axes, sizes.items(), strict=True):
+        _against(row[0], results, lambda result: result.bits, order)
+        _against(row[1], results, lambda result: result.links_in_all, order)
+        machines = {r.cell.transform: r for r in results if not r.cell.hidden_layers}
+        for style, (transform, result) in zip((":", "-."), machines.items(), strict=False):
+            accuracy = result.alternative(REFERENCE).mean
+            for axis in row:
+                axis.axhline(accuracy, color=GREY, ls=style, lw=1, label=f"linear SVM, {INPUT_WORDS[transform]}")
+            row[0].plot(FLOAT_BITS * result.inputs, accuracy, "x", color=GREY)
+        row[0].set_ylabel(f"accuracy in %, {size} per class")
+    axes[-1][0].set_xlabel("bits of all weights (cross: 32 for each of the SVM's)")
+    axes[-1][1].set_xlabel("links: non-zero weights")
+    handles, labels = axes[0][1].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=3, fontsize=8, title="numbers: P", title_fontsize=8
+    )
+    return figure
+
+
+def _line(result: CellResult) -> str:
+    """What cells that differ in the weight bound alone have in common."""
+    return system(result.cell).rsplit(", P", 1)[0]
+
+
+def _against(axis: Any, results: list[CellResult], cost: Callable[[CellResult], float], order: Sequence[str]) -> None:
+    """Accuracy of cells against what they cost, in lines along the weight bound; the order settles the colours."""
+    lines: dict[str, list[CellResult]] = {}
+    for result in results:
+        lines.setdefault(_line(result), []).append(result)
+    for label, line in lines.items():
+        number = order.index(label)
+        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+        x, y = [cost(result) for result in line], [result.accuracy_with_ties.mean for result in line]
+        axis.plot(x, y, color=colour, marker=marker, lw=1, ms=5, label=label)
+        for result, left, top in zip(line, x, y, strict=True):
+            text = str(result.cell.weight_bound)
+            axis.annotate(text, (left, top), (0, 6), textcoords="offset points", ha="center", fontsize=7)
+    axis.set_xscale("log")
+    ticker = _ticker()
+    axis.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+    axis.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value / 1000:,g}k"))
+    axis.xaxis.set_minor_locator(ticker.NullLocator())
+    axis.margins(y=0.15)
+
+
+def noise(run: Run) -> Any:
+    """Accuracy along the levels of each kind of noise; one row of panels per size of sample."""
+    pyplot = _pyplot()
+    sizes, kinds = by_size(run), run.experiment.noise
+    everything = noise_curves(run, run.cells, next(iter(kinds)))
+    order, ours = list(everything), len({system(result.cell) for result in run.cells})
+    figure, axes = pyplot.subplots(
+        len(sizes),
+        len(kinds),
+        figsize=(10.5, 2.7 * len(sizes) + 0.9),
+        squeeze=False,
+        sharey="row",
+        layout="constrained",
+    )
+    for row, (size, results) in zip(axes, sizes.items(), strict=True):
+        for axis, (kind, levels) in zip(row, kinds.items(), strict=True):
+            for name, curve in noise_curves(run, results, kind).items():
+                # By name over all sizes, so that a system has one colour even where a run is not finished.
+                number = order.index(name)
+                after = number - ours
+                style: dict[str, Any] = {"color": GREY, "lw": 1.1, "ls": ("-", "--", ":", "-.")[after % 4]}
+                if after < 0:
+                    style = {
+                        "color": COLOURS[number % len(COLOURS)],
+                        "marker": MARKERS[number % len(MARKERS)],
+                        "ms": 4,
+                        "lw": 1.4,
+                    }
+                axis.plot([0, *levels], curve, label=name, **style)
+            axis.set_xticks([0, *levels], [f"{level:g}" for level in (0, *levels)])
+        row[0].set_ylabel(f"accuracy in %, {size} per class")
+    for top, bottom, kind in zip(axes[0], axes[-1], kinds, strict=True):
+        top.set_title(kind, fontsize=9)
+        bottom.set_xlabel(LEVELS[kind], fontsize=8)
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8)
+    return figure
 
 
 def confusion(run: Run) -> Any:
@@ -238,6 +355,8 @@ def _one_network(run: Run) -> tuple[str, dict[str, Network]] | None:
 FIGURES: dict[str, Callable[[Run], Any]] = {
     "accuracy": accuracy,
     "links": links,
+    "frontier": frontier,
+    "noise": noise,
     "confusion": confusion,
     "weights": weights,
     "first-layer": first_layer,

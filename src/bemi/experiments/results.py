@@ -16,6 +16,9 @@ from bemi.experiments.spec import AXES, Cell, Experiment
 
 Record = dict[str, Any]
 
+OURS = "bemi"
+"""Name of the networks beside the alternatives in a record."""
+
 
 class NoResults(ValueError):
     """A folder that is not a run, or one without a finished ensemble."""
@@ -59,6 +62,10 @@ class CellResult:
     def unclassified(self) -> Spread:
         return self.spread(lambda r: 100 * r["unclassified"])
 
+    def under_noise(self, kind: str, name: str) -> list[float]:
+        """Mean accuracy of a system at each level of a kind of noise."""
+        return [float(mean) for mean in np.mean([r["noise"][kind][name] for r in self.records], axis=0) * 100]
+
     def alternative(self, name: str) -> Spread:
         return self.spread(lambda r: 100 * r["alternatives"][name])
 
@@ -72,6 +79,26 @@ class CellResult:
         """Non-zero weights after a stage, by default the last."""
         stage = stage or self.cell.stages[-1]
         return self.spread(lambda r: 100 * r["training"]["stages"][stage]["mean_links"] / r["training"]["total_links"])
+
+    @property
+    def weights(self) -> int:
+        """Weights of all networks of an ensemble together."""
+        return self.records[0]["training"]["total_links"] * len(self.records[0]["networks"])
+
+    @property
+    def inputs(self) -> int:
+        """Inputs of all networks of an ensemble together: the weights of linear machines in their place."""
+        return self.records[0]["training"]["layers"][0] * len(self.records[0]["networks"])
+
+    @property
+    def bits(self) -> int:
+        """Bits of all weights: ``ceil(log2(2 P + 1))`` for each."""
+        return self.weights * (2 * self.cell.weight_bound).bit_length()
+
+    @property
+    def links_in_all(self) -> float:
+        """Non-zero weights of all networks of an ensemble together, mean over the samples."""
+        return self.links().mean * self.weights / 100
 
     def stage_values(self, stage: str, value: Callable[[Record], float | None]) -> list[float]:
         """One value per network of every sample, where the stage ran."""

@@ -11,7 +11,7 @@ import math
 import os
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -28,11 +28,14 @@ from bemi.classifier import BeMiClassifier
 from bemi.datasets import Dataset, Sample, sample, split
 from bemi.datasets import load as load_dataset
 from bemi.engines.result import StageResult
-from bemi.experiments.alternatives import REFERENCE, accuracies, reference_accuracy
+from bemi.experiments.alternatives import REFERENCE, Predict, fitted, fitted_reference
+from bemi.experiments.noise import noisy_rows
+from bemi.experiments.results import OURS
 from bemi.experiments.spec import TRANSFORMS, Cell, Experiment
 from bemi.files import write_atomically
 from bemi.journal import Journal
 from bemi.network import Network
+from bemi.problem import InputScaling
 from bemi.report import evaluation, training_summary
 from bemi.voting import Votes
 
@@ -94,7 +97,7 @@ class Ensemble:
         seconds: float | tuple[float, ...] = settings.time_limit
         if self.experiment.equal_shares:
             seconds = (settings.time_limit / len(cell.stages),) * len(cell.stages)
-        return BeMiClassifier(
+        classifier = BeMiClassifier(
             hidden_layers=cell.hidden_layers,
             weight_bound=cell.weight_bound,
             stages=cell.stages,
@@ -105,6 +108,22 @@ class Ensemble:
             gap=settings.gap,
             transform=TRANSFORMS[cell.transform](),
         )
+        return classifier if cell.mw_loss is None else classifier.set_params(mw_loss=cell.mw_loss)
+
+    def under_noise(self, rows: Sample, systems: Mapping[str, Predict]) -> dict[str, dict[str, list[float]]]:
+        """Accuracy of every system by kind of noise, at each of the experiment's levels."""
+        if not self.experiment.noise:
+            return {}
+        assert self.dataset.shape is not None
+        maximum, key = int(self.dataset.train_X.max()), (self.settings.seed, self.index)
+        found: dict[str, dict[str, list[float]]] = {}
+        for kind, levels in self.experiment.noise.items():
+            found[kind] = {name: [] for name in systems}
+            for level in levels:
+                noisy = noisy_rows(rows.test_X, self.dataset.shape, kind, level, maximum=maximum, key=key)
+                for name, predict in systems.items():
+                    found[kind][name].append(float(np.mean(predict(noisy) == rows.test_y)))
+        return found
 
 
 def reproduce(
@@ -125,6 +144,8 @@ def reproduce(
         for index in range(experiment.samples if samples is None else samples)
     ]
     # Settings that cannot work are refused before they are written down.
+    if experiment.noise and dataset.shape is None:
+        raise ValueError(f"{experiment.name} is about noise in images, and {dataset.name} has no images")
     ensembles[0].tasks()
     run = _open(folder, experiment, settings)
     journal = Journal(folder / "networks")
@@ -138,7 +159,10 @@ def reproduce(
                 advance(training, experiment.name)
             for ensemble in batch:
                 rows = ensemble.rows()
-                record = _measure(ensemble, rows, journal) | {"alternatives": others.on(ensemble, rows)}
+                record = _measure(ensemble, rows, journal)
+                record["alternatives"], noise = others.on(ensemble, rows)
+                for kind, ours in record["noise"].items():
+                    ours.update(noise[kind])
                 _write_json(_result_path(folder, ensemble), record)
     visit = {
         "started": started,
@@ -206,10 +230,23 @@ def _measure(ensemble: Ensemble, rows: Sample, journal: Journal) -> dict[str, An
         "confusion": _confusion(classifier, votes, rows.test_y),
         "training": training_summary(classifier),
         "weights": _weight_shares(list(classifier.networks_.values())),
+        "noise": ensemble.under_noise(rows, {OURS: classifier.predict}),
+        "radii": _radii(classifier, rows, ensemble.experiment.radii),
         "networks": [
             {"classes": list(key), "file": file, "stages": {stage: _stage(r) for stage, r in reports.items()}}
             for (key, reports), file in zip(classifier.reports_.items(), keys, strict=True)
         ],
+    }
+
+
+def _radii(classifier: BeMiClassifier, rows: Sample, steps: tuple[int, ...]) -> dict[str, dict[str, float]]:
+    """By norm, the median certified radius of the test rows, and the share of them that reach each step."""
+    if not steps:
+        return {}
+    radii = classifier.certified_radius(rows.test_X)
+    return {
+        norm: {"median": float(np.median(found))} | {str(step): float(np.mean(found >= step)) for step in steps}
+        for norm, found in (("linf", radii.linf), ("l1", radii.l1))
     }
 
 
@@ -240,23 +277,34 @@ class _Alternatives:
     """Accuracies of the alternatives, worked out once for all cells that share a sample and a transform."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Any, ...], dict[str, float]] = {}
+        self._known: dict[tuple[Any, ...], tuple[dict[str, float], dict[str, dict[str, list[float]]]]] = {}
 
-    def on(self, ensemble: Ensemble, rows: Sample) -> dict[str, float]:
+    def on(self, ensemble: Ensemble, rows: Sample) -> tuple[dict[str, float], dict[str, dict[str, list[float]]]]:
+        """Accuracy by name, and under noise by kind and name."""
         cell = ensemble.cell
         key = (cell.transform, cell.classes, cell.per_class, ensemble.index)
         if key not in self._known:
-            images = ensemble.dataset.shape is not None
-            found = accuracies(rows.train_X, rows.train_y, rows.test_X, rows.test_y, images=images)
-            transform = TRANSFORMS[cell.transform]()
-            train, test = rows.train_X, rows.test_X
-            if transform is not None:
-                train = transform.fit(train).transform(train)
-                test = transform.transform(test)
-            transformed = transform is not None
-            found[REFERENCE] = reference_accuracy(train, rows.train_y, test, rows.test_y, transformed=transformed)
-            self._known[key] = found
+            systems = fitted(rows.train_X, rows.train_y, images=ensemble.dataset.shape is not None)
+            systems[REFERENCE] = _reference(cell, rows)
+            accuracies = {
+                name: float(np.mean(predict(rows.test_X) == rows.test_y)) for name, predict in systems.items()
+            }
+            self._known[key] = accuracies, ensemble.under_noise(rows, systems)
         return self._known[key]
+
+
+def _reference(cell: Cell, rows: Sample) -> Predict:
+    """The linear machine on the inputs that the networks of a cell see."""
+    scaling = InputScaling.fit(rows.train_X)
+    transform = TRANSFORMS[cell.transform]()
+    if transform is not None:
+        transform.fit(scaling(rows.train_X))
+
+    def inputs(X: NDArray) -> NDArray:
+        return scaling(X) if transform is None else transform.transform(scaling(X))
+
+    machine = fitted_reference(inputs(rows.train_X), rows.train_y, transformed=transform is not None)
+    return lambda X: machine(inputs(X))
 
 
 def _machine(solver: str) -> dict[str, Any]:

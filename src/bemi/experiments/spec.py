@@ -10,15 +10,15 @@ from itertools import product
 from typing import Any
 
 from bemi.problem import STAGES
-from bemi.transforms import IntegerHog
+from bemi.transforms import ConstantInput, IntegerHog
 
 
 @dataclass(frozen=True)
 class Cell:
     """One setting of an experiment; every sample of a cell is one ensemble.
 
-    ``classes`` is None for all classes, ``per_class`` is None where the sample is not drawn class by class, and
-    ``transform`` is a name in :data:`TRANSFORMS`.
+    ``classes`` is None for all classes, ``per_class`` is None where the sample is not drawn class by class,
+    ``transform`` is a name in :data:`TRANSFORMS`, and ``mw_loss`` is None for the classifier's default.
     """
 
     transform: str = "none"
@@ -26,6 +26,7 @@ class Cell:
     hidden_layers: tuple[int, ...] = (4, 4)
     weight_bound: int = 1
     stages: tuple[str, ...] = STAGES
+    mw_loss: float | None = None
     per_class: int | None = None
 
     @property
@@ -35,11 +36,12 @@ class Cell:
         parts += [f"classes-{'-'.join(map(str, self.classes))}"] if self.classes else []
         parts += [f"layers-{'-'.join(map(str, self.hidden_layers))}"] if self.hidden_layers else []
         parts += [f"P{self.weight_bound}", "-".join(self.stages)]
+        parts += [f"loss{self.mw_loss:g}"] if self.mw_loss is not None else []
         parts += [f"n{self.per_class:03d}"] if self.per_class else []
         return "_".join(parts)
 
 
-TRANSFORMS: Mapping[str, Any] = {"none": lambda: None, "hog": IntegerHog}
+TRANSFORMS: Mapping[str, Any] = {"none": lambda: None, "hog": IntegerHog, "constant": ConstantInput}
 """What makes the transform of a cell, by name."""
 
 AXES = tuple(field.name for field in fields(Cell))
@@ -70,6 +72,10 @@ class Experiment:
         Whether every stage gets the same share of the time, as in the paper's Experiments 1 and 6.
     split
         Rows to draw and how many of them are for testing, where samples are not drawn class by class.
+    noise
+        Levels of each kind of noise (:mod:`bemi.experiments.noise`) under which the ensembles are tested as well.
+    radii
+        For which radii the share of test rows that are certified at least that far is counted; empty for no radii.
     tables, figures
         What the report shows.
     paper_seconds
@@ -92,6 +98,8 @@ class Experiment:
     time_limit: float | None
     equal_shares: bool
     split: tuple[int, int] | None
+    noise: Mapping[str, tuple[float, ...]]
+    radii: tuple[int, ...]
     tables: tuple[str, ...]
     figures: tuple[str, ...]
     paper_seconds: float
@@ -117,7 +125,8 @@ def load(name: str, *, quick: bool = False) -> Experiment:
         raise ValueError(f"unknown experiment {name!r}; known: {', '.join(names())}")
     content = tomllib.loads((_folder() / f"{name}.toml").read_text(encoding="utf-8"))
     small = content["quick"] if quick else {}
-    axes = {axis: values for axis, values in (content["cells"] | small).items() if axis in AXES}
+    # One grid, or several where not every combination makes sense.
+    grids = content["cells"] if isinstance(content["cells"], list) else [content["cells"]]
     paper = content.get("paper", {"seconds": 0.0, "values": []})
     confusion = paper.get("confusion")
     split = content.get("split")
@@ -127,15 +136,17 @@ def load(name: str, *, quick: bool = False) -> Experiment:
         question=content["question"],
         source=content["source"],
         dataset=content["dataset"],
-        cells=_grid(axes),
+        cells=tuple(cell for axes in grids for cell in _grid({a: small.get(a, values) for a, values in axes.items()})),
         samples=small.get("samples", PAPER_SAMPLES),
-        time_limit=small.get("time_limit"),
+        time_limit=small.get("time_limit", content.get("time_limit")),
         equal_shares=content.get("equal_shares", False),
         split=(split["rows"], split["test"]) if split else None,
+        noise={kind: tuple(levels) for kind, levels in content.get("noise", {}).items()},
+        radii=tuple(content.get("radii", ())),
         tables=tuple(content["tables"]),
         figures=tuple(content["figures"]),
         paper_seconds=paper["seconds"],
-        paper=_paper_values(paper["values"], content["cells"]),
+        paper=_paper_values(paper["values"], grids[0]),
         paper_confusion=(confusion["per_class"], confusion["percent"]) if confusion else None,
         published=tuple(content.get("published", ())),
     )

@@ -13,7 +13,10 @@ import numpy as np
 from bemi import markdown
 from bemi.experiments.alternatives import NAMES as ALTERNATIVES
 from bemi.experiments.alternatives import REFERENCE
-from bemi.experiments.results import CellResult, Run, Spread, gap
+from bemi.experiments.noise import LEVELS
+from bemi.experiments.results import OURS, CellResult, Run, Spread, gap
+from bemi.experiments.spec import Cell
+from bemi.problem import STAGES
 from bemi.voting import STATUSES
 
 WEIGHT_SHARES = ("w=-P", "w=0", "w=P", "others")
@@ -62,6 +65,8 @@ def shown(value: Any) -> str:
 
 def axis_value(axis: str, value: Any) -> str:
     """A cell's setting as people write it."""
+    if value is None:
+        return "-"
     if axis == "stages":
         return "+".join(stage.upper() for stage in value)
     if axis == "classes":
@@ -75,6 +80,7 @@ AXIS_HEADINGS = {
     "hidden_layers": "hidden layers",
     "weight_bound": "P",
     "stages": "stages",
+    "mw_loss": "mw loss",
     "per_class": "per class",
 }
 
@@ -152,13 +158,10 @@ def reference(run: Run) -> Table:
         paired = np.subtract(ours, theirs)
         error = float(paired.std(ddof=1) / np.sqrt(len(paired))) if len(paired) > 1 else None
         gaps = result.stage_values(result.cell.stages[0], gap)
-        networks = len(result.records[0]["networks"])
-        total = result.records[0]["training"]["total_links"] * networks
         seconds = [sum(s["seconds"] for n in r["networks"] for s in n["stages"].values()) for r in result.records]
         row = [*_labels(run, result), len(ours), result.accuracy_with_ties, result.accuracy.mean]
         row += [float(np.mean(theirs)), float(paired.mean()), error, float(np.mean(gaps)), float(np.max(gaps))]
-        row += [round(result.links().mean * total / 100), total]
-        rows.append([*row, total * (2 * result.cell.weight_bound).bit_length(), float(np.mean(seconds))])
+        rows.append([*row, round(result.links_in_all), result.weights, result.bits, float(np.mean(seconds))])
     caption = (
         "Test accuracy in %, every row labelled (ties by margin), and under the paper's voting rule; beside it "
         '`SVC(kernel="linear", C=10)` on the same inputs (divided by their length, raw pixels by 255), label of its '
@@ -166,6 +169,110 @@ def reference(run: Run) -> Table:
         "first stage, in %. Links, weights and bits of all networks together; seconds of training on one core."
     )
     return Table("reference", caption, headings, rows)
+
+
+INPUT_WORDS = {"none": "raw pixels", "hog": "HOG", "constant": "constant input"}
+
+
+def system(cell: Cell) -> str:
+    """What a cell trains, for a reader who does not know its settings; sizes of samples aside."""
+    if cell.hidden_layers:
+        return f"{'+'.join(cell.stages).upper()} ({'the paper' if cell.stages == STAGES else 'an ablation'})"
+    soft = "soft margins" if cell.stages[0] == "ml2" else "+".join(cell.stages).upper()
+    fewer = "" if cell.mw_loss is None else f", fewer links for {cell.mw_loss:.0%}"
+    return f"{soft}, {INPUT_WORDS[cell.transform]}{fewer}, P = {cell.weight_bound}"
+
+
+def by_size(run: Run) -> dict[int | None, list[CellResult]]:
+    """The cells, by training rows per class."""
+    grouped: dict[int | None, list[CellResult]] = {}
+    for result in run.cells:
+        grouped.setdefault(result.cell.per_class, []).append(result)
+    return grouped
+
+
+FLOAT_BITS = 32
+
+
+def frontier(run: Run) -> Table:
+    """Accuracy beside what it costs to store: links and bits of all networks."""
+    rows: list[list[Any]] = []
+    for size, results in by_size(run).items():
+        for result in results:
+            row = [size, system(result.cell), result.accuracy_with_ties, round(result.links_in_all)]
+            rows.append([*row, result.weights, (2 * result.cell.weight_bound).bit_length(), result.bits])
+        for transform, result in {r.cell.transform: r for r in results if not r.cell.hidden_layers}.items():
+            row = [size, f"linear SVM in floating point, {INPUT_WORDS[transform]}", result.alternative(REFERENCE)]
+            rows.append([*row, None, result.inputs, FLOAT_BITS, FLOAT_BITS * result.inputs])
+    headings = ["per class", "system", "accuracy", "links", "weights", "bits per weight", "bits"]
+    caption = (
+        "Test accuracy in % (ties by margin), non-zero weights (links), weights, and bits of all weights of an "
+        "ensemble: weights x ceil(log2(2 P + 1)), and 32 for every weight in floating point."
+    )
+    if any(result.cell.mw_loss is not None for result in run.cells):
+        caption += " *Fewer links for x %*: Min-Weight after soft margins, which may raise their objective by x %."
+    return Table("frontier", caption, headings, rows)
+
+
+NOISE_ALTERNATIVES = ("RBF SVM", "1-NN")
+
+
+def noise_curves(run: Run, results: Sequence[CellResult], kind: str) -> dict[str, list[float]]:
+    """Accuracy by system, first without noise and then at each level of a kind; alternatives after the networks."""
+    curves = {}
+    for result in results:
+        curves[system(result.cell)] = [result.accuracy_with_ties.mean, *result.under_noise(kind, OURS)]
+    for transform, result in {r.cell.transform: r for r in results}.items():
+        name = f"linear SVM, {INPUT_WORDS[transform]}"
+        curves[name] = [result.alternative(REFERENCE).mean, *result.under_noise(kind, REFERENCE)]
+    for name in NOISE_ALTERNATIVES:
+        shown_name = f"{name}, {INPUT_WORDS['none']}"
+        curves[shown_name] = [results[0].alternative(name).mean, *results[0].under_noise(kind, name)]
+    return curves
+
+
+def noise(run: Run) -> Table:
+    """What noise leaves of the accuracy of every system."""
+    found: list[tuple[list[Any], dict[str, float]]] = []
+    for size, results in by_size(run).items():
+        for number, (kind, levels) in enumerate(run.experiment.noise.items()):
+            curves = noise_curves(run, results, kind)
+            if number == 0:
+                found.append(([size, "none", "0"], {name: curve[0] for name, curve in curves.items()}))
+            for position, level in enumerate(levels, 1):
+                found.append(([size, kind, f"{level:g}"], {name: curve[position] for name, curve in curves.items()}))
+    # A run that goes on may know some systems for some sizes only.
+    names = list(dict.fromkeys(name for _, values in found for name in values))
+    units = "; ".join(f"{kind}: {LEVELS[kind]}" for kind in run.experiment.noise)
+    caption = (
+        "Test accuracy in %, mean over the samples, ties by margin, when only the test images are disturbed; all "
+        f"systems see the same images. Levels: {units}."
+    )
+    rows = [[*labels, *(values.get(name) for name in names)] for labels, values in found]
+    return Table("noise", caption, ["per class", "noise", "level", *names], rows)
+
+
+def radii(run: Run) -> Table:
+    """How far inputs may move with the label provably unchanged."""
+    steps = run.experiment.radii
+    headings = ["per class", "system", "accuracy", "every input by", *(f"at least {step}" for step in steps)]
+    headings.append("all inputs together by")
+    rows: list[list[Any]] = []
+    for size, results in by_size(run).items():
+        for result in results:
+            every = [record["radii"]["linf"] for record in result.records]
+            together = [record["radii"]["l1"]["median"] for record in result.records]
+            row = [size, system(result.cell), result.accuracy_with_ties.mean]
+            row.append(float(np.mean([radius["median"] for radius in every])))
+            row += [100 * float(np.mean([radius[str(step)] for radius in every])) for step in steps]
+            rows.append([*row, float(np.mean(together))])
+    caption = (
+        "Certified radii: how far the integers that the networks see (pixels of 0..255, or histograms of 0..215) may "
+        "move with the label provably unchanged: medians over the test rows, and the share of rows in % where every "
+        "input may move by at least so much; means over the samples. A radius is a lower bound, and the label that "
+        "stays need not be the right one."
+    )
+    return Table("radii", caption, headings, rows)
 
 
 def statuses(run: Run) -> Table:
@@ -286,6 +393,9 @@ TABLES: dict[str, Callable[[Run], Table]] = {
     "accuracy": accuracy,
     "reference": reference,
     "links": links,
+    "frontier": frontier,
+    "noise": noise,
+    "radii": radii,
     "statuses": statuses,
     "stages": stages,
     "weights": weights,

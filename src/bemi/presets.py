@@ -1,0 +1,130 @@
+"""Settings to start with: what was measured to be best on images and on tables, and the paper's own.
+
+docs/accuracy.md has the measurements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bemi.classifier import BeMiClassifier
+from bemi.transforms import LARGEST_MAXIMUM, ConstantInput, IntegerHog
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Settings of the classifier under a name, and why they were taken."""
+
+    name: str
+    settings: dict[str, Any]
+    why: str
+
+
+SMALLEST_IMAGE = 64
+"""Features from which on a row may be an image: 8 x 8 pixels."""
+
+ALIKE = 0.9
+"""Neighbouring pixels of images, above and beside each other, differ by less than this share of what pixels anywhere
+differ by.  Measured: 0.3 on MNIST and Fashion-MNIST, 0.4 and 0.76 on 8 x 8 digits, and about 1 on tables of counts."""
+
+ENOUGH_ROWS = 1000
+"""About so many rows are looked at to see whether neighbours are alike."""
+
+_SOFT: dict[str, Any] = {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",)}
+
+
+def paper(why: str = "asked for") -> Preset:
+    """The paper's settings, which are the classifier's own defaults.
+
+    Ties are broken by margin here too; ``ties="abstain"`` is the paper's voting rule.
+    """
+    names = ("hidden_layers", "weight_bound", "stages", "transform", "input_scaling")
+    defaults = BeMiClassifier().get_params()
+    return Preset("the paper", {name: defaults[name] for name in names}, why)
+
+
+def images(shape: Sequence[int] | None = None, *, integers: bool = True, why: str = "asked for") -> Preset:
+    """Soft margins on gradient histograms; ``shape`` as :class:`bemi.IntegerHog` takes it."""
+    settings = _SOFT | {
+        "transform": IntegerHog(shape=None if shape is None else tuple(shape)),
+        # Pixels share one unit, so what makes them integers must be one factor for all.
+        "input_scaling": "auto" if integers else "common",
+    }
+    return Preset("images", settings, why)
+
+
+def tables(why: str = "asked for") -> Preset:
+    """Soft margins on features that are each scaled to -127..127, with a constant input in place of a bias."""
+    return Preset("tables", _SOFT | {"transform": ConstantInput(), "input_scaling": "per-feature"}, why)
+
+
+def choose(X: ArrayLike, image_shape: Sequence[int] | None = None) -> Preset:
+    """The settings for these rows: those for images if ``image_shape`` is given or the rows look like square images."""
+    rows = np.asarray(X)
+    if image_shape is not None:
+        why = f"the images are {' x '.join(map(str, image_shape))}"
+        return images(image_shape, integers=np.array_equal(rows, np.rint(rows)), why=why)
+    why_not = _why_no_image(rows)
+    if why_not is not None:
+        return tables(f"the rows are not taken for images: {why_not}")
+    side = isqrt(rows.shape[1])
+    return images(why=f"{side} x {side} non-negative integers per row, with neighbours alike, are taken for images")
+
+
+def in_words(settings: Mapping[str, Any]) -> str:
+    """What networks a classifier with these settings trains."""
+    inputs = {IntegerHog: "gradient histograms", ConstantInput: "features and a constant input"}
+    seen = inputs.get(type(settings["transform"]), "features as they are")
+    if settings["input_scaling"] == "per-feature":
+        seen += ", each scaled to -127..127"
+    sizes = ", ".join(map(str, settings["hidden_layers"]))
+    hidden = f"hidden layers {sizes}" if sizes else "no hidden layer"
+    bound = settings["weight_bound"]
+    return f"{seen}; {hidden}, weights in -{bound}..{bound}, stages {', '.join(settings['stages'])}"
+
+
+def recommended(X: ArrayLike, *, image_shape: Sequence[int] | None = None, **parameters: Any) -> BeMiClassifier:
+    """A classifier, not fitted yet, with the settings that were measured to be best on data like these.
+
+    Parameters
+    ----------
+    X
+        Training rows, shape (rows, features).
+    image_shape
+        ``(height, width)`` or ``(height, width, channels)`` where rows are images that are not square and grey.
+    **parameters
+        Parameters of :class:`bemi.BeMiClassifier`; they win over the recommended ones.
+    """
+    return BeMiClassifier(**(choose(X, image_shape).settings | parameters))
+
+
+def _why_no_image(rows: NDArray) -> str | None:
+    """What tells these rows from square grey images, or None."""
+    if rows.ndim != 2 or not len(rows):
+        return "they are no table"
+    features = rows.shape[1]
+    side = isqrt(features)
+    if features < SMALLEST_IMAGE or side * side != features:
+        return f"{features} features are not n x n with n at least {isqrt(SMALLEST_IMAGE)}"
+    if rows.dtype.kind not in "biuf" or not np.isfinite(rows).all() or not np.array_equal(rows, np.rint(rows)):
+        return "they are not all integers"
+    if rows.min() < 0 or rows.max() > LARGEST_MAXIMUM:
+        return f"their values are not within 0..{LARGEST_MAXIMUM}"
+    rows = rows[:: max(1, len(rows) // ENOUGH_ROWS)]
+    # Any other order of the columns; a fixed one, so that the same rows are always taken for the same.
+    shuffled = rows[:, np.random.default_rng(0).permutation(features)]
+    for axis in (1, 2):
+        if _neighbours_differ(rows, side, axis) > ALIKE * _neighbours_differ(shuffled, side, axis):
+            return "neighbouring features are not alike"
+    return None
+
+
+def _neighbours_differ(rows: NDArray, side: int, axis: int) -> float:
+    """Mean difference between features that would be neighbours in an image, one above or one beside the other."""
+    return float(np.abs(np.diff(rows.reshape(-1, side, side).astype(np.float64), axis=axis)).mean())

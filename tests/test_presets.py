@@ -1,0 +1,84 @@
+"""Which settings are taken for which data."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, load_wine
+
+import bemi
+from bemi import BeMiClassifier, ConstantInput, IntegerHog, presets
+
+DIGITS = load_digits().data
+
+
+@pytest.mark.parametrize("rows", [5, 50, 500])
+def test_digits_are_images(rows):
+    preset = presets.choose(DIGITS[:rows])
+    assert preset.name == "images"
+    assert isinstance(preset.settings["transform"], IntegerHog)
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        (load_wine().data, "13 features"),
+        (DIGITS[:, :63], "63 features"),
+        (DIGITS / 16, "not all integers"),
+        (DIGITS - 1, "not within 0..65535"),
+        (np.random.default_rng(0).permutation(DIGITS.T).T, "not alike"),
+        (np.random.default_rng(0).poisson(2, (50, 100)), "not alike"),
+        (np.ones((5, 64)), None),
+    ],
+)
+def test_other_rows_are_tables(rows, why):
+    preset = presets.choose(rows)
+    # Rows without any difference are whatever one likes.
+    assert preset.name == ("tables" if why else "images")
+    assert why is None or why in preset.why
+
+
+def test_the_papers_settings_are_the_defaults():
+    defaults = BeMiClassifier().get_params()
+    assert BeMiClassifier(**presets.paper().settings).get_params() == defaults
+
+
+def test_a_classifier_for_the_data():
+    clf = bemi.recommended(DIGITS, weight_bound=3, n_jobs=2)
+    assert (clf.weight_bound, clf.n_jobs, clf.stages) == (3, 2, ("ml2",))
+    assert bemi.recommended(DIGITS, image_shape=(4, 16)).transform.shape == (4, 16)
+    assert bemi.recommended(DIGITS / 16, image_shape=(8, 8)).input_scaling == "common"
+
+
+def test_a_constant_input_shifts_a_neuron(tmp_path):
+    """A threshold that no line through the origin gives; the model survives its file."""
+    X = np.array([[5.5], [6.0], [7.0], [1.0], [2.0], [2.5]])
+    y = np.array([1, 1, 1, 0, 0, 0])
+    clf = bemi.recommended(X).fit(X, y)
+    assert isinstance(clf.transform_, ConstantInput)
+    assert clf.score(X, y) == 1
+    assert BeMiClassifier(hidden_layers=(), stages=("ml2",)).fit(X, y).score(X, y) < 1
+    bemi.save(clf, tmp_path / "m")
+    assert bemi.load(tmp_path / "m").predict(X).tolist() == y.tolist()
+    assert bemi.verify(tmp_path / "m").networks == 1
+
+
+def test_inputs_saturate_at_the_constant():
+    transform = ConstantInput(level=10).fit([[3, 4]])
+    assert transform.transform([[3, -40], [11, 0]]).tolist() == [[3, -10, 10], [10, 0, 10]]
+    assert transform.output_range == (-10, 10)
+    again = ConstantInput.from_parameters(transform.parameters())
+    assert again.transform([[3, -40]]).tolist() == [[3, -10, 10]]
+    assert ConstantInput().fit([[-7, 4]]).level_ == 7
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"name": "constant-input", "version": 2, "inputs": 2, "level": 5},
+        {"name": "constant-input", "version": 1, "inputs": 0, "level": 5},
+        {"name": "constant-input", "version": 1, "inputs": 2, "level": 0},
+        {"name": "constant-input", "version": 1, "inputs": 2},
+    ],
+)
+def test_damaged_parameters_are_refused(parameters):
+    with pytest.raises(ValueError, match=r"version|inputs|level"):
+        ConstantInput.from_parameters(parameters)
