@@ -8,13 +8,15 @@ __version__ = version("bemi")
 
 _HOMES = {
     "BeMiClassifier": "bemi.classifier",
+    "ImageScenarios": "bemi.scenarios",
     "IntegerHog": "bemi.transforms",
     "Network": "bemi.network",
+    "NoiseScenarios": "bemi.scenarios",
     "load": "bemi.modelfile",
     "save": "bemi.modelfile",
     "verify": "bemi.certificate",
 }
-__all__ = ["BeMiClassifier", "IntegerHog", "Network", "load", "save", "verify"]
+__all__ = ["BeMiClassifier", "ImageScenarios", "IntegerHog", "Network", "NoiseScenarios", "load", "save", "verify"]
 
 
 def __getattr__(name: str) -> Any:

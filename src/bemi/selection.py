@@ -61,7 +61,7 @@ def _distances(X: Floats) -> Floats:
 
 
 @njit(cache=True)
-def _first(distances, k):  # type: ignore[no-untyped-def]
+def _first(distances, k):
     """Greedy choice: each medoid is the row that lowers the sum most, the first of equals."""
     rows = len(distances)
     nearest = np.full(rows, np.inf)
@@ -84,7 +84,7 @@ def _first(distances, k):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _exchange(distances, medoids):  # type: ignore[no-untyped-def]
+def _exchange(distances, medoids):
     """Exchange medoids in place while the sum falls: FasterPAM of Schubert and Rousseeuw (2021).
 
     If a row becomes a medoid in place of medoid i, each row moves to it if that is nearer than its own medoid, or, if i
@@ -122,7 +122,7 @@ def _exchange(distances, medoids):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _nearest(distances, medoids):  # type: ignore[no-untyped-def]
+def _nearest(distances, medoids):
     """Per row its own medoid's place, the distance to it and to the second; per medoid what its loss alone costs."""
     rows, k = len(distances), len(medoids)
     own = np.zeros(rows, dtype=np.int64)
