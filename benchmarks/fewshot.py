@@ -42,7 +42,8 @@ def classifier(**settings: Any) -> BeMiClassifier:
 
 def scenarios(dataset: Dataset, shots: int, index: int) -> Iterator[Record]:
     rows = sample(dataset, shots, index)
-    for name, made in (("rows alone", None), ("with scenarios", ImageScenarios())):
+    larger = ImageScenarios(rotations=(-10, 10), scalings=(0.9, 1.1))
+    for name, made in (("rows alone", None), ("±5°, ±5 %", ImageScenarios()), ("±10°, ±10 %", larger)):
         began = time.perf_counter()
         model = classifier(scenarios=made).fit(rows.train_X, rows.train_y)
         seconds = time.perf_counter() - began

@@ -379,13 +379,19 @@ def test_scenarios_work_with_workers_and_a_journal(tmp_path, stages):
     assert not {t.key() for t in tasks.values()} & {t.key() for t in other.values()}
 
 
-def test_scenarios_of_another_shape_are_refused():
+def test_scenarios_of_another_shape_or_range_are_refused():
     class Wrong(NoiseScenarios):
         def variants(self, X):
             return super().variants(X)[:, :, :1]
 
+    class Far(NoiseScenarios):
+        def variants(self, X):
+            return super().variants(X) + 100
+
     with pytest.raises(ValueError, match=re.escape("scenarios must give integers of shape (rows, variants, features)")):
         BeMiClassifier(scenarios=Wrong(), **FAST).fit(*GOOD)
+    with pytest.raises(ValueError, match="scenarios must stay within the range of the data"):
+        BeMiClassifier(scenarios=Far(), **FAST).fit(*GOOD)
 
 
 def test_no_variants_at_all_is_no_harm():

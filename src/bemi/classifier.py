@@ -297,6 +297,8 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         made = np.asarray(clone(self.scenarios).variants(rows))
         if made.ndim != 3 or made.shape[::2] != rows.shape or not np.array_equal(made, np.rint(made)):
             raise ValueError("scenarios must give integers of shape (rows, variants, features)")
+        if made.size and not self.input_scaling_.low <= made.min() <= made.max() <= self.input_scaling_.high:
+            raise ValueError("scenarios must stay within the range of the data")
         flat = made.reshape(-1, rows.shape[1]).astype(np.int64)
         if self.transform_ is not None and len(flat):
             flat = self.transform_.transform(flat)
@@ -313,10 +315,9 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
 
     def _record_variants(self, plan: _Plan, trainings: dict[tuple, Training]) -> None:
         """Append the variants that some network took up to the training rows, and note which network took which."""
-        index_of = {label: index for index, label in enumerate(self.classes_.tolist())}
         taken = {}
         for key, training in trainings.items():
-            own = np.flatnonzero(np.isin(plan.targets, [index_of[label] for label in key]))
+            own = np.flatnonzero(np.isin(plan.targets, self._subset(key)))
             taken[key] = own[list(training.added)]
         every = np.unique(np.concatenate(list(taken.values())))
         given = len(self.training_rows_)
@@ -330,8 +331,8 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
 
     def _rows_of(self, key: tuple) -> Integers:
         """The rows that a network was trained on."""
-        given = len(self.selected_rows_)
-        own = np.flatnonzero(np.isin(self.classes_[self.training_targets_[:given]], key))
+        given = self.training_targets_[: len(self.selected_rows_)]
+        own = np.flatnonzero(np.isin(given, self._subset(key)))
         return self.training_rows_[np.concatenate([own, self.added_rows_[key]])]
 
     def predict(self, X: ArrayLike) -> NDArray:
@@ -356,8 +357,8 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             Features, shape (rows, features).
         exact
             Solve a mixed-integer program per row and norm instead of taking a bound from the pre-activations: the
-            distance to the nearest input at which another class has as many votes.  For a few rows that have a single
-            dominant label, and networks of two classes.
+            distance to the nearest input at which another class has as large a share of votes.  For a few rows that
+            have a single dominant label, and networks of two classes.
         time_limit
             Seconds per program.
         """
@@ -395,8 +396,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         _check_finite(X, getattr(self, "feature_names_in_", None))
         data = self._inputs(X)
         size = len(next(iter(self.networks_)))
-        index_of = {label: index for index, label in enumerate(self.classes_.tolist())}
-        subsets = np.array([[index_of[label] for label in key] for key in self.networks_], dtype=np.int64)
+        subsets = np.array([self._subset(key) for key in self.networks_])
         networks = list(self.networks_.values())
         votes = np.empty((len(data), len(subsets)), dtype=np.int64)
         strengths = np.zeros_like(votes)
@@ -491,6 +491,11 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
 
     def _keys(self, subsets: Integers) -> list[tuple]:
         return [tuple(self.classes_[subset].tolist()) for subset in subsets]
+
+    def _subset(self, key: tuple) -> Integers:
+        """Class indices of a network's classes."""
+        labels = self.classes_.tolist()
+        return np.array([labels.index(label) for label in key], dtype=np.int64)
 
     def _class_index(self, y: ArrayLike, rows: int) -> Integers:
         y = np.asarray(y)

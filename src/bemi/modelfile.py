@@ -148,7 +148,7 @@ def _header(classifier: BeMiClassifier) -> dict[str, Any]:
 def _parts(classifier: BeMiClassifier, networks: list[dict[str, Any]]) -> dict[str, Any]:
     """What is only there for fewer networks, fewer rows, or variants of rows."""
     found: dict[str, Any] = {}
-    subsets = [[classifier.classes_.tolist().index(label) for label in key] for key in classifier.networks_]
+    subsets = [classifier._subset(key).tolist() for key in classifier.networks_]
     if subsets != class_subsets(len(classifier.classes_), len(subsets[0])).tolist():
         found["subsets"] = subsets
     if classifier.given_rows_ is not None:

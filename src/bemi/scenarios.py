@@ -61,9 +61,9 @@ class ImageScenarios(BaseEstimator):
 
     def __init__(
         self,
-        rotations: Sequence[float] = (-10, 10),
+        rotations: Sequence[float] = (-5, 5),
         shears: Sequence[float] = (),
-        scalings: Sequence[float] = (0.9, 1.1),
+        scalings: Sequence[float] = (0.95, 1.05),
         shifts: Sequence[float] = (),
         noise: Sequence[float] = (),
         shape: Sequence[int] | None = None,
