@@ -15,6 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from bemi import BeMiClassifier, IntegerHog, Network
+from bemi.scenarios import ImageScenarios, NoiseScenarios
+from bemi.selection import select_rows
 
 FAST = {"hidden_layers": (), "node_limit": 5, "time_limit": None}
 
@@ -170,6 +172,12 @@ GOOD = (np.array([[1, 2], [3, 1], [2, 5], [4, 1]]), [0, 1, 0, 1])
         ({"gap": -0.1}, "gap must be"),
         ({"ties": "coin"}, "ties must be one of margin, abstain"),
         ({"input_scaling": "zscore"}, "input_scaling must be one of"),
+        ({"subsets": "all"}, "subsets must be None, a number or a list of tuples of labels, got 'all'"),
+        ({"subsets": 0}, "subsets must be None, a number"),
+        ({"subsets": 2}, "subsets must be in 1..1 for 2 classes, 2 per network, got 2"),
+        ({"subsets": [(0, 2)]}, "subsets has 2, which is none of the classes"),
+        ({"max_per_class": 0}, "max_per_class must be None or an integer of at least 1, got 0"),
+        ({"scenarios": (-10, 10)}, "scenarios must be None or an object such as ImageScenarios"),
     ],
 )
 def test_bad_parameters_are_refused_in_one_line(parameters, words):
@@ -276,3 +284,117 @@ def test_a_transform_is_part_of_the_classifier():
 def test_bad_soft_margin_parameters_are_refused(parameters, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         BeMiClassifier(**parameters).fit([[1, 2], [2, 1]], [0, 1])
+
+
+SOFT = {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "node_limit": 1, "time_limit": None}
+
+
+def test_a_part_of_the_pairs_votes():
+    X, y, test_X, test_y = few_digits(4, 6)
+    names = np.array(["zero", "one", "two", "three"])
+    pairs = [("two", "one"), ("zero", "one"), ("three", "two")]
+    model = BeMiClassifier(subsets=pairs, **SOFT).fit(X, names[y])
+    assert list(model.networks_) == [("one", "two"), ("one", "zero"), ("three", "two")]
+    votes = model.vote(test_X, names[test_y])
+    assert (votes.counts.sum(axis=1) == 3).all()
+    assert (votes.counts.max(axis=0) <= [2, 1, 2, 1]).all()
+    assert np.mean(model.predict(test_X) == names[test_y]) > 0.8
+    assert model.certified_radius(test_X[:5]).l1.shape == (5,)
+    every = BeMiClassifier(**SOFT).fit(X, names[y])
+    assert all(model.networks_[key] == every.networks_[key] for key in model.networks_)
+
+
+def test_a_number_of_pairs_is_chosen_from_the_data():
+    X, y, _, _ = few_digits(5, 5)
+    four, nine, ten = (BeMiClassifier(subsets=n, **SOFT).fit(X, y) for n in (4, 9, 10))
+    assert [len(m.networks_) for m in (four, nine, ten)] == [4, 9, 10]
+    assert set(four.networks_) < set(nine.networks_) < set(ten.networks_)
+    assert ten.networks_ == BeMiClassifier(**SOFT).fit(X, y).networks_
+    triples = BeMiClassifier(subsets=3, subset_size=3, **SOFT).fit(X, y)
+    assert len(triples.networks_) == 3
+    assert {label for key in triples.networks_ for label in key} == set(range(5))
+
+
+def test_medoids_of_each_class_are_trained_on():
+    X, y, test_X, test_y = few_digits(3, 30)
+    model = BeMiClassifier(max_per_class=5, transform=IntegerHog(), **SOFT).fit(X, y)
+    inputs = model.transform_.transform(X)
+    assert np.array_equal(model.selected_rows_, select_rows(inputs, y, 5))
+    assert np.array_equal(model.training_rows_, inputs[model.selected_rows_])
+    same = BeMiClassifier(transform=IntegerHog(), **SOFT).fit(X[model.selected_rows_], y[model.selected_rows_])
+    assert same.networks_ == model.networks_
+    assert same.training_digest_ == model.training_digest_
+    assert model.score(test_X, test_y) > 0.9
+    all_of_them = BeMiClassifier(max_per_class=30, **SOFT).fit(X, y)
+    assert np.array_equal(all_of_them.training_rows_, X)
+
+
+def test_scenarios_add_the_rows_that_networks_violate():
+    X, y, test_X, test_y = few_digits(3, 4)
+    turned = ImageScenarios(rotations=(-15, 15), scalings=(), shape=(8, 8))
+    model = BeMiClassifier(scenarios=turned, transform=IntegerHog(), **SOFT).fit(X, y)
+    plain = BeMiClassifier(transform=IntegerHog(), **SOFT).fit(X, y)
+    assert model.given_rows_ == len(X)
+    assert plain.given_rows_ is None
+    assert np.array_equal(model.training_rows_[: len(X)], plain.training_rows_)
+    pool = model.transform_.transform(turned.variants(X).reshape(-1, 64))
+    pool_y = np.repeat(y, 2)
+    added = 0
+    for key, rows in model.added_rows_.items():
+        assert (rows >= len(X)).all()
+        assert np.isin(model.training_targets_[rows], key).all()
+        added += len(rows)
+        report = model.reports_[key]["ml2"]
+        assert report.rows == np.isin(y, key).sum() + len(rows)
+        (t,) = report.soft.resolutions
+        own = pool[np.isin(pool_y, key)]
+        sums = model.networks_[key].pre_activations(own)[-1][:, 0] * np.where(
+            pool_y[np.isin(pool_y, key)] == key[0], 1, -1
+        )
+        losses = sums < float(t) * np.floor(np.linalg.norm(own, axis=1)) - 1e-6
+        taken = (own[:, None] == model.training_rows_[rows]).all(axis=2).any(axis=1)
+        assert not losses[~taken].any()
+    assert 0 < added < 2 * 2 * len(X)
+    assert model.score(test_X, test_y) > 0.9
+    assert model.get_params()["scenarios__rotations"] == (-15, 15)
+    assert not any(len(rows) for rows in plain.added_rows_.values())
+
+
+@pytest.mark.parametrize("stages", [("sm", "mm", "mw"), ("ml2",)])
+def test_scenarios_work_with_workers_and_a_journal(tmp_path, stages):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[::6], y[::6]
+    settings = {**SOFT, "stages": stages, "scenarios": NoiseScenarios(0.3, 3)}
+    one = BeMiClassifier(**settings, run_dir=tmp_path).fit(X, y)
+    assert any(len(rows) for rows in one.added_rows_.values())
+    tasks = one.training_tasks(X, y)
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(f"{t.key()}.json.gz" for t in tasks.values())
+    for again in (BeMiClassifier(**settings, n_jobs=2), BeMiClassifier(**settings, run_dir=tmp_path)):
+        again.fit(X, y)
+        assert again.networks_ == one.networks_
+        assert again.training_digest_ == one.training_digest_
+        for key, rows in one.added_rows_.items():
+            assert np.array_equal(again.added_rows_[key], rows)
+    other = BeMiClassifier(**{**settings, "scenarios": NoiseScenarios(0.3, 3, random_state=1)}).training_tasks(X, y)
+    assert not {t.key() for t in tasks.values()} & {t.key() for t in other.values()}
+
+
+def test_scenarios_of_another_shape_or_range_are_refused():
+    class Wrong(NoiseScenarios):
+        def variants(self, X):
+            return super().variants(X)[:, :, :1]
+
+    class Far(NoiseScenarios):
+        def variants(self, X):
+            return super().variants(X) + 100
+
+    with pytest.raises(ValueError, match=re.escape("scenarios must give integers of shape (rows, variants, features)")):
+        BeMiClassifier(scenarios=Wrong(), **FAST).fit(*GOOD)
+    with pytest.raises(ValueError, match="scenarios must stay within the range of the data"):
+        BeMiClassifier(scenarios=Far(), **FAST).fit(*GOOD)
+
+
+def test_no_variants_at_all_is_no_harm():
+    nothing = ImageScenarios(rotations=(), scalings=(), shape=(1, 2))
+    model = BeMiClassifier(scenarios=nothing, **FAST).fit(*GOOD)
+    assert model.networks_ == BeMiClassifier(**FAST).fit(*GOOD).networks_

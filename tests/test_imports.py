@@ -19,7 +19,8 @@ ORDER = (
         "training",
         "certificate",
     ),
-    *("voting", "robustness", "journal", "parallel", "classifier", "presets", "modelfile", "report", "tables"),
+    *("lazy", "voting", "subsets", "selection", "scenarios", "robustness", "journal", "parallel"),
+    *("classifier", "presets", "modelfile", "report", "tables"),
     *("datasets", "experiments", "cli"),
 )
 

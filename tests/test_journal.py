@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -28,6 +29,16 @@ def test_a_training_comes_back_whole(training, tmp_path):
     for stage, report in training.reports.items():
         assert vars(again.reports[stage]) == vars(report) | {"certificate": _as_json(report.certificate)}
     assert journal.read("other") is None
+
+
+def test_what_was_added_comes_back(training, tmp_path):
+    journal = Journal(tmp_path)
+    journal.write("k", replace(training, added=(1, 4), rounds=3, violated=2))
+    again = journal.read("k")
+    assert (again.added, again.rounds, again.violated) == ((1, 4), 3, 2)
+    journal.write("k", training)
+    again = journal.read("k")
+    assert (again.added, again.rounds, again.violated) == ((), 1, 0)
 
 
 def test_the_same_training_gives_the_same_bytes(training, tmp_path):

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_iris
 
 from bemi import BeMiClassifier, IntegerHog, load, save, verify
+from bemi.certificate import CertificateError
 from bemi.modelfile import ModelFileError
+from bemi.scenarios import NoiseScenarios
 
 FAST = {"hidden_layers": (2,), "node_limit": 1, "time_limit": 5}
 DATA = np.array([[5, 1, 0], [0, 5, 1], [1, 0, 5], [6, 1, 0], [0, 7, 1], [2, 0, 5]])
@@ -118,7 +120,7 @@ def test_cut_off_files_are_refused(tmp_path, model_bytes):
 def test_another_format_version_is_refused_by_name(tmp_path, model_bytes):
     path = tmp_path / "m.bemi"
     path.write_bytes(model_bytes[:4] + b"\x09\x00" + model_bytes[6:])
-    with pytest.raises(ModelFileError, match="has model format 9; this release of bemi reads formats 1 to 2"):
+    with pytest.raises(ModelFileError, match="has model format 9; this release of bemi reads formats 1 to 3"):
         load(path)
 
 
@@ -149,6 +151,86 @@ def test_a_transform_comes_back(tmp_path):
     assert copy.networks_ == model.networks_
     assert np.array_equal(copy.predict(digits.data), model.predict(digits.data))
     assert verify(tmp_path / "m.bemi").certified["ml2"] == 45
+
+
+def contents(path):
+    content = path.read_bytes()
+    version, length = struct.unpack_from("<4sHI", content)[1:]
+    return version, json.loads(content[10 : 10 + length])
+
+
+def test_a_part_of_the_sets_comes_back(tmp_path):
+    for subsets in (2, [(0, 2), (1, 2)]):
+        model = fitted(subsets=subsets)
+        save(model, tmp_path / "m.bemi")
+        assert contents(tmp_path / "m.bemi")[0] == 3
+        copy = load(tmp_path / "m.bemi")
+        assert copy.networks_ == model.networks_
+        assert list(copy.networks_) == list(model.networks_)
+        assert copy.subsets == (2 if subsets == 2 else ((0, 2), (1, 2)))
+        grid = np.random.default_rng(0).integers(-5, 9, (100, 3))
+        assert np.array_equal(copy.predict(grid), model.predict(grid))
+        assert verify(tmp_path / "m.bemi").networks == 2
+
+
+@pytest.mark.parametrize("stages", [("ml2", "mw"), ("sm", "mm")])
+def test_added_rows_are_in_the_certificate(tmp_path, stages):
+    made = {"scenarios": NoiseScenarios(0.8, 4), "stages": stages, "hidden_layers": ()}
+    model = fitted(max_per_class=2, **made)
+    added = sum(len(rows) for rows in model.added_rows_.values())
+    assert added
+    path = tmp_path / "m.bemi"
+    save(model, path)
+    version, header = contents(path)
+    assert (version, header["given_rows"]) == (3, 6)
+    assert sum(len(entry["added"]) for entry in header["networks"]) == added
+    copy = load(path)
+    assert copy.networks_ == model.networks_
+    assert copy.max_per_class == 2
+    assert copy.scenarios.get_params() == model.scenarios.get_params()
+    checked = verify(path)
+    assert checked.networks == 3
+    assert checked.certified[stages[0]] >= 1
+    # Written again, a model that was read is the same file, without a certificate.
+    save(copy, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == path.read_bytes()
+    # A network that leaves out one of its rows, or takes another's, is found out.
+    content = path.read_bytes()
+    weights = content[10 + struct.unpack_from("<4sHI", content)[2] : -32]
+    key = next(index for index, entry in enumerate(header["networks"]) if entry["added"])
+    for change in (header["networks"][key]["added"][1:], [header["given_rows"] - 1], [10**6]):
+        changed = json.loads(json.dumps(header))
+        changed["networks"][key]["added"] = change
+        packed = json.dumps(changed).encode()
+        body = b"BEMI" + struct.pack("<HI", 3, len(packed)) + packed + weights
+        path.write_bytes(body + hashlib.sha256(body).digest())
+        with pytest.raises(CertificateError):
+            verify(path)
+
+
+def test_a_model_without_parts_is_written_as_before(model_bytes, tmp_path):
+    path = tmp_path / "m.bemi"
+    path.write_bytes(model_bytes)
+    version, header = contents(path)
+    assert version == 2
+    assert not {"subsets", "given_rows", "selection"} & header.keys()
+    assert {"splitting", "reports"} == header["networks"][0].keys()
+
+
+def test_subsets_that_do_not_fit_are_refused(tmp_path):
+    path = tmp_path / "m.bemi"
+    save(fitted(subsets=[(0, 1), (1, 2)]), path)
+    content = path.read_bytes()
+    _, header = contents(path)
+    weights = content[10 + struct.unpack_from("<4sHI", content)[2] : -32]
+    for subsets in ([[1, 2], [0, 1]], [[0, 1], [1, 3]], [[0, 1]], [[0, 1], [0, 1]], [[0, 1], [1, 1]]):
+        packed = json.dumps(header | {"subsets": subsets}).encode()
+        body = b"BEMI" + struct.pack("<HI", 3, len(packed)) + packed + weights
+        path.write_bytes(body + hashlib.sha256(body).digest())
+        with pytest.raises(ModelFileError):
+            load(path)
+        with pytest.raises(CertificateError):
+            verify(path)
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):

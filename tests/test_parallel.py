@@ -7,6 +7,7 @@ import pytest
 
 from bemi import BeMiClassifier, parallel
 from bemi.journal import Journal
+from bemi.lazy import Variants
 from bemi.parallel import Task, run
 from bemi.problem import Problem
 from bemi.programs.program import Limits
@@ -36,6 +37,8 @@ def test_a_key_depends_on_everything_that_decides_the_result():
         replace(task, engine="monolithic"),
         replace(task, time_limit=5.0),
         replace(task, time_limit=(5.0, 5.0)),
+        *(replace(task, variants=Variants(rows, task.problem.codes)) for rows in (task.problem.data, data)),
+        replace(task, variants=Variants(data, -task.problem.codes)),
         *(replace(task, limits=replace(task.limits, **c)) for c in ({"nodes": 21}, {"gap": 0.5}, {"seed": 2})),
     ]
     keys = {t.key() for t in [task, *other]}

@@ -14,12 +14,12 @@ from bemi.robustness import UNLIMITED, network_radius
 REACH = 6
 
 
-def classifier(seed, hidden, ties, classes=3):
+def classifier(seed, hidden, ties, classes=3, subsets=None):
     """An ensemble with random weights: robustness is about networks, however they came about."""
     rng = np.random.default_rng(seed)
     X, y = rng.integers(-4, 5, (3 * classes, 2)), np.repeat(np.arange(classes), 3)
     settings_ = {"hidden_layers": hidden, "weight_bound": 2, "stages": ("sm",), "node_limit": 1, "time_limit": None}
-    model = BeMiClassifier(ties=ties, **settings_).fit(X, y)
+    model = BeMiClassifier(ties=ties, subsets=subsets, **settings_).fit(X, y)
     for key, network in model.networks_.items():
         weights = tuple(rng.integers(-2, 3, w.shape) for w in network.weights)
         model.networks_[key] = Network(weights, 2)
@@ -80,3 +80,30 @@ def test_exact_radii_are_for_pairs():
     model.fit(rng.integers(0, 9, (9, 2)), np.repeat(range(3), 3))
     with pytest.raises(ValueError, match="two classes"):
         model.certified_radius([[1, 2]], exact=True)
+
+
+PAIRS = [(0, 1), (0, 2), (0, 3), (2, 3)]
+
+
+@given(st.integers(0, 10_000), st.sampled_from(["margin", "abstain"]))
+@settings(max_examples=20)
+def test_radii_hold_where_classes_are_in_different_numbers_of_networks(seed, ties):
+    model, rows = classifier(seed, (), ties, classes=4, subsets=PAIRS)
+    radii = model.certified_radius(rows)
+    for norm in ("linf", "l1"):
+        for row, radius in zip(rows, getattr(radii, norm), strict=True):
+            label, _ = nearest_other(model, row, norm)
+            assert label > min(radius, REACH)
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=8)
+def test_exact_radii_are_exact_there_too(seed):
+    model, rows = classifier(seed, (), "abstain", classes=4, subsets=PAIRS)
+    exact = model.certified_radius(rows, exact=True)
+    single = model.vote(rows).dominant.sum(axis=1) == 1
+    for norm in ("linf", "l1"):
+        for row, radius in zip(rows[single], getattr(exact, norm)[single], strict=True):
+            _, lead = nearest_other(model, row, norm)
+            farthest = 2 * np.abs(row).max() + 1
+            assert min(radius, REACH, farthest) == min(lead - 1, REACH, farthest)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bemi.network import Network
@@ -18,6 +19,8 @@ from bemi.voting import (
     decode_outputs,
     evidence,
     label_statuses,
+    memberships,
+    shares,
     vote,
 )
 
@@ -176,3 +179,62 @@ def test_every_row_has_exactly_one_status_and_it_agrees_with_the_label(n_classes
 def test_a_true_label_that_was_never_trained_is_incorrect():
     dominant = np.array([[True, False], [True, True]])
     assert label_statuses(np.array([0, ABSTAIN]), dominant, np.array([-1, -1]), 2).tolist() == ["1I", "mI''"]
+
+
+# A network for some of the sets only.
+
+
+@given(st.integers(2, 6), st.integers(2, 3), st.integers(0, 10_000))
+@settings(max_examples=60)
+def test_with_all_sets_shares_are_the_papers_counts(n_classes, size, seed):
+    size = min(size, n_classes)
+    rng = np.random.default_rng(seed)
+    subsets = class_subsets(n_classes, size)
+    votes = subsets[np.arange(len(subsets)), rng.integers(0, size, (20, len(subsets)))]
+    strengths = rng.integers(0, 5, votes.shape)
+    outcome = vote(votes, subsets, n_classes, evidence=strengths)
+    counts = np.stack([(votes == c).sum(axis=1) for c in range(n_classes)], axis=1)
+    assert np.array_equal(outcome.dominant, counts == counts.max(axis=1, keepdims=True))
+    for row in np.flatnonzero(outcome.unclassified):
+        sums = [strengths[row, votes[row] == c].sum() for c in range(n_classes)]
+        assert outcome.label[row] == max(np.flatnonzero(outcome.dominant[row]), key=lambda c: (sums[c], -c))
+
+
+@given(st.lists(st.tuples(st.integers(1, 3000), st.integers(1, 3000)), min_size=2, max_size=6))
+def test_shares_compare_as_fractions_do(pairs):
+    counts, networks = np.array([[min(pair) for pair in pairs]]), np.array([max(pair) for pair in pairs])
+    exact = [Fraction(int(c), int(n)) for c, n in zip(counts[0], networks, strict=True)]
+    found = shares(counts, networks)[0]
+    for a, b in combinations(range(len(pairs)), 2):
+        assert (found[a] < found[b]) == (exact[a] < exact[b])
+        assert (found[a] == found[b]) == (exact[a] == exact[b])
+
+
+def test_a_class_in_few_networks_is_not_at_a_loss():
+    # 0 meets 1, 2 and 3; 3 meets only 0, and wins that.
+    subsets = np.array([[0, 1], [0, 2], [0, 3]])
+    outcome = vote(np.array([[0, 0, 3]]), subsets, 4)
+    assert outcome.counts.tolist() == [[2, 0, 0, 1]]
+    assert outcome.label.tolist() == [3]
+    assert memberships(subsets, 4).tolist() == [3, 1, 1, 1]
+
+
+def test_two_leaders_that_never_met_are_told_apart_by_evidence_per_network():
+    subsets = np.array([[0, 1], [1, 2], [2, 3], [3, 4]])
+    # 0 wins its only network; 3 wins both of its own; 0 and 3 have no network of their own.
+    votes = np.array([[0, 1, 3, 3]])
+    counts = vote(votes, subsets, 5).counts
+    assert counts.tolist() == [[1, 1, 0, 2, 0]]
+    paper = vote(votes, subsets, 5, truth=np.array([3]))
+    assert (paper.label[0], paper.unclassified[0], paper.status[0]) == (ABSTAIN, True, "mI'")
+    # 5 against (3 + 6) / 2, then against (3 + 8) / 2.
+    assert vote(votes, subsets, 5, evidence=np.array([[5, 9, 3, 6]])).label.tolist() == [0]
+    assert vote(votes, subsets, 5, evidence=np.array([[5, 9, 3, 8]])).label.tolist() == [3]
+
+
+def test_two_leaders_that_met_are_told_apart_by_their_network():
+    # 0 and 2 both win two of three; their own network says 2, whatever the evidence.
+    subsets = np.array([[0, 1], [0, 2], [0, 3], [1, 2], [2, 3]])
+    outcome = vote(np.array([[0, 2, 0, 1, 2]]), subsets, 4, evidence=np.array([[9, 1, 9, 1, 1]]))
+    assert np.flatnonzero(outcome.dominant[0]).tolist() == [0, 2]
+    assert outcome.label.tolist() == [2]

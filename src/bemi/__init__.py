@@ -9,14 +9,27 @@ __version__ = version("bemi")
 _HOMES = {
     "BeMiClassifier": "bemi.classifier",
     "ConstantInput": "bemi.transforms",
+    "ImageScenarios": "bemi.scenarios",
     "IntegerHog": "bemi.transforms",
     "Network": "bemi.network",
+    "NoiseScenarios": "bemi.scenarios",
     "load": "bemi.modelfile",
     "recommended": "bemi.presets",
     "save": "bemi.modelfile",
     "verify": "bemi.certificate",
 }
-__all__ = ["BeMiClassifier", "ConstantInput", "IntegerHog", "Network", "load", "recommended", "save", "verify"]
+__all__ = [
+    "BeMiClassifier",
+    "ConstantInput",
+    "ImageScenarios",
+    "IntegerHog",
+    "Network",
+    "NoiseScenarios",
+    "load",
+    "recommended",
+    "save",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -16,11 +16,14 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 from bemi import engines, solvers
 from bemi.certificate import training_digest
 from bemi.journal import Journal
+from bemi.lazy import Variants
 from bemi.network import Integers, Network, first_pre_activations
 from bemi.parallel import Task, progress, run
 from bemi.problem import InputScaling, Problem, check_hidden_layers, check_weight_bound
 from bemi.programs.program import Limits
 from bemi.robustness import NORMS, Radii, ensemble_radius, exact_radius, network_radius
+from bemi.selection import select_rows
+from bemi.subsets import chosen_subsets, given_subsets
 from bemi.training import Training, check_stages, share_time
 from bemi.voting import ABSTAIN, Votes, class_codes, class_subsets, decode_outputs, evidence, vote
 
@@ -39,6 +42,15 @@ class _Ballots:
     firsts: list[Integers]
     votes: Integers
     strengths: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """The networks to train, by class subset, and all variants of the rows with their class indices."""
+
+    tasks: dict[tuple, Task]
+    variants: NDArray[np.integer]
+    targets: Integers
 
 
 class BeMiClassifier(ClassifierMixin, BaseEstimator):
@@ -74,6 +86,17 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     ties
         ``"margin"`` always answers; ``"abstain"`` is the paper's rule: a row without a clear winner is labelled -1, or
         ``"unclassified"`` where classes are strings.
+    subsets
+        Which sets of classes get a network: None for all of ``subset_size`` classes, a list of tuples of labels, or how
+        many, chosen such that classes which are hard to tell apart meet.  Classes are then compared by their share of
+        votes among their own networks.
+    max_per_class
+        Rows of each class to train on at most, or None for all.  Of a class with more rows its medoids are taken,
+        by the distances of the networks' inputs.
+    scenarios
+        What else the rows could have looked like, such as :class:`bemi.scenarios.ImageScenarios` for images or
+        :class:`bemi.scenarios.NoiseScenarios` for tables; None is nothing.  Training takes up the variants that a
+        network violates.
     input_scaling
         How features become integers: ``"auto"`` leaves integer-valued data alone and scales other data per feature,
         ``"per-feature"`` and ``"common"`` always scale, None insists on integers.  Zero always stays zero.
@@ -106,9 +129,16 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         ``{tuple of classes: mask}``: first-layer neurons that give both signs on the network's training rows.
     input_scaling_, transform_
         From features to integers, and from these to the inputs of the networks (None where there is no transform).
+    selected_rows_
+        Indices of the rows of ``X`` that were trained on, where ``max_per_class`` is given; all rows otherwise.
     training_rows_, training_targets_, training_digest_
         The integers and class indices that the networks were trained on, and a digest over them; a classifier that was
-        read from a file has only the digest.
+        read from a file has only the digest.  The given rows come first, then the variants that some network took up.
+    given_rows_
+        How many training rows were given, the others being variants; None without scenarios.
+    added_rows_
+        ``{tuple of classes: indices}``: which of the training rows a network was trained on beside the given ones of
+        its classes; none without scenarios.
     """
 
     def __init__(
@@ -131,6 +161,9 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
         run_dir: str | Path | None = None,
+        subsets: int | Sequence[Sequence] | None = None,
+        max_per_class: int | None = None,
+        scenarios: Any = None,
     ) -> None:
         self.hidden_layers = hidden_layers
         self.weight_bound = weight_bound
@@ -150,6 +183,9 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
         self.run_dir = run_dir
+        self.subsets = subsets
+        self.max_per_class = max_per_class
+        self.scenarios = scenarios
 
     @property
     def transform(self) -> Any:
@@ -166,10 +202,11 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         self.__dict__["transform"] = value
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name; with ``deep`` also those of the transform, as ``transform__name``."""
+        """The parameters by name; with ``deep`` also ``transform__name`` and ``scenarios__name``."""
         params = {name: vars(self)[name] for name in self._get_param_names()}
-        if deep and hasattr(params["transform"], "get_params"):
-            params |= {f"transform__{name}": value for name, value in params["transform"].get_params().items()}
+        for part in ("transform", "scenarios"):
+            if deep and hasattr(params[part], "get_params"):
+                params |= {f"{part}__{name}": value for name, value in params[part].get_params().items()}
         return params
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> BeMiClassifier:
@@ -182,7 +219,8 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         y
             Labels: numbers or strings.
         """
-        tasks = self._prepare(X, y)
+        plan = self._prepare(X, y)
+        tasks = plan.tasks
         journal = None if self.run_dir is None else Journal(self.run_dir)
         trainings: dict[int, Training] = {}
         with progress(len(tasks), show=bool(self.verbose)) as advance:
@@ -192,7 +230,8 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         # Networks come as they finish; everything is in the order of the class subsets.
         ordered = {key: trainings[index] for index, key in enumerate(tasks)}
         self.reports_ = {key: dict(t.reports) for key, t in ordered.items()}
-        self.splitting_ = {key: t.network.splitting_neurons(tasks[key].problem.data) for key, t in ordered.items()}
+        self._record_variants(plan, ordered)
+        self.splitting_ = {key: t.network.splitting_neurons(self._rows_of(key)) for key, t in ordered.items()}
         self.networks_ = {key: t.network for key, t in ordered.items()}
         return self
 
@@ -201,12 +240,12 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
 
         Running the tasks elsewhere, into the journal of ``run_dir``, leaves ``fit`` nothing to train.
         """
-        return clone(self)._prepare(X, y)
+        return clone(self)._prepare(X, y).tasks
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "networks_")
 
-    def _prepare(self, X: ArrayLike, y: ArrayLike) -> dict[tuple, Task]:
+    def _prepare(self, X: ArrayLike, y: ArrayLike) -> _Plan:
         """Check everything, settle classes and scaling, and list the networks to train."""
         # An interrupted fit must not leave an older fit's networks with this one's classes.
         if hasattr(self, "networks_"):
@@ -222,14 +261,19 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         transform = vars(self)["transform"]
         self.transform_ = None if transform is None else clone(transform).fit(self.input_scaling_(X))
         data = self._inputs(X)
+        self.selected_rows_ = np.arange(len(data))
+        if self.max_per_class is not None:
+            self.selected_rows_ = select_rows(data, targets, self.max_per_class)
+            data, targets = data[self.selected_rows_], targets[self.selected_rows_]
         self.training_rows_, self.training_targets_ = data, targets
         self.training_digest_ = training_digest(data.tolist(), targets.tolist())
-        subsets = class_subsets(len(self.classes_), self.subset_size)
+        subsets = self._class_subsets(data, targets)
         limits = Limits(nodes=self.node_limit, gap=float(self.gap), seed=self._seed())
         seconds = self.time_limit
         if isinstance(seconds, Sequence | np.ndarray):
             seconds = tuple(float(s) for s in seconds)
-        return {
+        variants, variant_targets = self._variants(X)
+        tasks = {
             key: Task(
                 problem=self._problem(data, targets, subset),
                 stages=tuple(self.stages),
@@ -239,9 +283,57 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
                 limits=limits,
                 C=float(self.C),
                 mw_loss=float(self.mw_loss),
+                variants=None if self.scenarios is None else self._variants_of(variants, variant_targets, subset),
             )
             for key, subset in zip(self._keys(subsets), subsets, strict=True)
         }
+        return _Plan(tasks, variants, variant_targets)
+
+    def _variants(self, X: ArrayLike) -> tuple[NDArray[np.integer], Integers]:
+        """What scenarios make of the rows to train on, as the networks see it, and its class indices."""
+        if self.scenarios is None:
+            return self.training_rows_[:0], self.training_targets_[:0]
+        rows = self.input_scaling_(X)[self.selected_rows_]
+        made = np.asarray(clone(self.scenarios).variants(rows))
+        if made.ndim != 3 or made.shape[::2] != rows.shape or not np.array_equal(made, np.rint(made)):
+            raise ValueError("scenarios must give integers of shape (rows, variants, features)")
+        if made.size and not self.input_scaling_.low <= made.min() <= made.max() <= self.input_scaling_.high:
+            raise ValueError("scenarios must stay within the range of the data")
+        flat = made.reshape(-1, rows.shape[1]).astype(np.int64)
+        if self.transform_ is not None and len(flat):
+            flat = self.transform_.transform(flat)
+        elif self.transform_ is not None:
+            flat = self.training_rows_[:0]
+        # Every network holds the variants of its classes, so they are kept small.
+        extremes = (flat.min(initial=0), flat.max(initial=0))
+        kind = np.result_type(*(np.min_scalar_type(v) for v in extremes))
+        return flat.astype(kind), np.repeat(self.training_targets_, made.shape[1])
+
+    def _variants_of(self, variants: NDArray[np.integer], targets: Integers, subset: Integers) -> Variants:
+        chosen = np.isin(targets, subset)
+        return Variants(variants[chosen], _codes(targets[chosen], subset))
+
+    def _record_variants(self, plan: _Plan, trainings: dict[tuple, Training]) -> None:
+        """Append the variants that some network took up to the training rows, and note which network took which."""
+        taken = {}
+        for key, training in trainings.items():
+            own = np.flatnonzero(np.isin(plan.targets, self._subset(key)))
+            taken[key] = own[list(training.added)]
+        every = np.unique(np.concatenate(list(taken.values())))
+        given = len(self.training_rows_)
+        self.given_rows_ = None if self.scenarios is None else given
+        self.added_rows_ = {key: given + np.searchsorted(every, rows) for key, rows in taken.items()}
+        if self.scenarios is None:
+            return
+        self.training_rows_ = np.concatenate([self.training_rows_, plan.variants[every].astype(np.int64)])
+        self.training_targets_ = np.concatenate([self.training_targets_, plan.targets[every]])
+        self.training_digest_ = training_digest(self.training_rows_.tolist(), self.training_targets_.tolist())
+
+    def _rows_of(self, key: tuple) -> Integers:
+        """The rows that a network was trained on."""
+        given = self.training_targets_[: len(self.selected_rows_)]
+        own = np.flatnonzero(np.isin(given, self._subset(key)))
+        return self.training_rows_[np.concatenate([own, self.added_rows_[key]])]
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Label of each row of ``X``."""
@@ -265,8 +357,8 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             Features, shape (rows, features).
         exact
             Solve a mixed-integer program per row and norm instead of taking a bound from the pre-activations: the
-            distance to the nearest input at which another class has as many votes.  For a few rows that have a single
-            dominant label, and networks of two classes.
+            distance to the nearest input at which another class has as large a share of votes.  For a few rows that
+            have a single dominant label, and networks of two classes.
         time_limit
             Seconds per program.
         """
@@ -304,13 +396,12 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         _check_finite(X, getattr(self, "feature_names_in_", None))
         data = self._inputs(X)
         size = len(next(iter(self.networks_)))
-        subsets = class_subsets(len(self.classes_), size)
-        keys = self._keys(subsets)
-        networks = [self.networks_[key] for key in keys]
+        subsets = np.array([self._subset(key) for key in self.networks_])
+        networks = list(self.networks_.values())
         votes = np.empty((len(data), len(subsets)), dtype=np.int64)
         strengths = np.zeros_like(votes)
         firsts = first_pre_activations(networks, data)
-        for column, (key, network, first) in enumerate(zip(keys, networks, firsts, strict=True)):
+        for column, (key, network, first) in enumerate(zip(self.networks_, networks, firsts, strict=True)):
             chosen = decode_outputs(network.outputs(first), size)
             votes[:, column] = np.where(chosen == ABSTAIN, ABSTAIN, subsets[column][chosen])
             if self.ties == "margin":
@@ -341,6 +432,8 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         transform = vars(self)["transform"]
         if transform is not None and not hasattr(transform, "transform"):
             raise ValueError(f"transform must be None or a transformer such as IntegerHog(), got {transform!r}")
+        if self.scenarios is not None and not hasattr(self.scenarios, "variants"):
+            raise ValueError(f"scenarios must be None or an object such as ImageScenarios(), got {self.scenarios!r}")
         if not _is_number(self.C) or not 0 < self.C < np.inf:
             raise ValueError(f"C must be a positive number, got {self.C!r}")
         if not _is_number(self.mw_loss) or not 0 <= self.mw_loss < np.inf:
@@ -355,6 +448,11 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"ties must be one of {', '.join(TIES)}, got {self.ties!r}")
         if not _is_integer(self.subset_size, at_least=2):
             raise ValueError(f"subset_size must be an integer of at least 2, got {self.subset_size!r}")
+        if self.max_per_class is not None and not _is_integer(self.max_per_class, at_least=1):
+            raise ValueError(f"max_per_class must be None or an integer of at least 1, got {self.max_per_class!r}")
+        known = self.subsets is None or isinstance(self.subsets, (tuple, list, np.ndarray))
+        if not known and not _is_integer(self.subsets, at_least=1):
+            raise ValueError(f"subsets must be None, a number or a list of tuples of labels, got {self.subsets!r}")
 
     def _check_classes(self) -> None:
         if len(self.classes_) < 2:
@@ -372,10 +470,18 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         data = self.input_scaling_(X)
         return data if self.transform_ is None else self.transform_.transform(data)
 
+    def _class_subsets(self, data: Integers, targets: Integers) -> Integers:
+        """The sets of classes that get a network, as class indices."""
+        size = int(self.subset_size)
+        if self.subsets is None:
+            return class_subsets(len(self.classes_), size)
+        if isinstance(self.subsets, (int, np.integer)):
+            return chosen_subsets(data, targets, len(self.classes_), size, int(self.subsets))
+        return given_subsets(self.subsets, self.classes_.tolist(), size)
+
     def _problem(self, data: Integers, targets: Integers, subset: Integers) -> Problem:
         chosen = np.isin(targets, subset)
-        codes = class_codes(len(subset))[np.searchsorted(subset, targets[chosen])]
-        return Problem(data[chosen], codes, tuple(self.hidden_layers), int(self.weight_bound))
+        return Problem(data[chosen], _codes(targets[chosen], subset), tuple(self.hidden_layers), int(self.weight_bound))
 
     def _seed(self) -> int:
         seed = 0 if self.random_state is None else self.random_state
@@ -385,6 +491,11 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
 
     def _keys(self, subsets: Integers) -> list[tuple]:
         return [tuple(self.classes_[subset].tolist()) for subset in subsets]
+
+    def _subset(self, key: tuple) -> Integers:
+        """Class indices of a network's classes."""
+        labels = self.classes_.tolist()
+        return np.array([labels.index(label) for label in key], dtype=np.int64)
 
     def _class_index(self, y: ArrayLike, rows: int) -> Integers:
         y = np.asarray(y)
@@ -401,6 +512,11 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             return table[index].astype(object if self.classes_.dtype.kind == "O" else str)
         signed = np.result_type(self.classes_.dtype, np.int8)
         return np.append(self.classes_.astype(signed), ABSTAIN)[index]
+
+
+def _codes(targets: Integers, subset: Integers) -> Integers:
+    """Output codes of class indices in the network of a subset."""
+    return class_codes(len(subset))[np.searchsorted(subset, targets)]
 
 
 def _is_integer(value: Any, *, at_least: int) -> bool:

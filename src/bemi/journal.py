@@ -21,6 +21,9 @@ from bemi.training import Training
 
 FORMAT = 1
 
+_LAZY = ("added", "rounds", "violated")
+"""What a training says of the variants of its rows; a file without variants has none of it."""
+
 _FIELDS = ("stage", "proof", "links", "rows", "message")
 
 
@@ -60,6 +63,8 @@ class Journal:
             "weights": _flat(training.network),
             "stages": [_complete(report) for report in training.reports.values()],
         }
+        if training.added or training.rounds > 1 or training.violated:
+            record["lazy"] = {name: getattr(training, name) for name in _LAZY}
         content = json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
         write_atomically({self.path(key): gzip.compress(content, compresslevel=6, mtime=0)})
 
@@ -122,4 +127,7 @@ def _training(record: dict[str, Any]) -> Training:
         claim["stage"]: stage_result(claim, network(claim["weights"]), claim["seconds"], claim["certificate"])
         for claim in record["stages"]
     }
-    return Training(network(record["weights"]), reports)
+    lazy = record.get("lazy", {})
+    if lazy:
+        lazy = {name: lazy[name] for name in _LAZY} | {"added": tuple(lazy["added"])}
+    return Training(network(record["weights"]), reports, **lazy)

@@ -16,17 +16,21 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from bemi import scenarios
 from bemi.certificate import FORMAT, certificate_path
 from bemi.classifier import BeMiClassifier
 from bemi.files import write_atomically
 from bemi.journal import stage_claim, stage_record, stage_result
 from bemi.network import Network
 from bemi.problem import InputScaling
+from bemi.subsets import given_subsets
 from bemi.transforms import from_parameters
 from bemi.voting import class_subsets
 
 MAGIC = b"BEMI"
-SCHEMA = 2
+SCHEMA = 3
+_WITHOUT_PARTS = 2
+"""Format of a model with a network for every set of classes, trained on all given rows and no others."""
 _ADDED_IN_2 = {"C": 10.0, "mw_loss": 0.01}
 """Settings that format 1 did not have, with the values that they had in effect."""
 _PREFIX = struct.Struct("<4sHI")  # magic, schema version, header length
@@ -52,6 +56,10 @@ _SETTINGS = (
 """Parameters that a model keeps; how many jobs trained it and how loudly are not part of it."""
 
 
+_PARTS = {"subsets", "given_rows", "selection"}
+"""Members of the header since format 3, each only where it says something."""
+
+
 class ModelFileError(ValueError):
     """A file that is not a model, is damaged, or is of a version that this release does not know."""
 
@@ -63,10 +71,12 @@ def save(classifier: BeMiClassifier, path: str | os.PathLike) -> None:
     checks everything that the model claims, is written beside it; a classifier that was read from a file has none to
     write.
     """
-    header = json.dumps(_header(classifier), sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    described = _header(classifier)
+    header = json.dumps(described, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
     dtype = _weight_dtype(next(iter(classifier.networks_.values())).weight_bound)
     payload = b"".join(w.astype(dtype).tobytes() for n in classifier.networks_.values() for w in n.weights)
-    body = _PREFIX.pack(MAGIC, SCHEMA, len(header)) + header + payload
+    schema = SCHEMA if _PARTS & described.keys() else _WITHOUT_PARTS
+    body = _PREFIX.pack(MAGIC, schema, len(header)) + header + payload
     files = {Path(path): body + hashlib.sha256(body).digest()}
     beside = Path(certificate_path(path))
     if hasattr(classifier, "training_rows_"):
@@ -86,7 +96,7 @@ def load(path: str | os.PathLike) -> BeMiClassifier:
     if len(content) < _PREFIX.size + _DIGEST_BYTES or not content.startswith(MAGIC):
         raise ModelFileError(f"{path} is not a bemi model")
     _, schema, header_length = _PREFIX.unpack_from(content)
-    if schema not in (1, SCHEMA):
+    if not 1 <= schema <= SCHEMA:
         raise ModelFileError(f"{path} has model format {schema}; this release of bemi reads formats 1 to {SCHEMA}")
     body, digest = content[:-_DIGEST_BYTES], content[-_DIGEST_BYTES:]
     if hashlib.sha256(body).digest() != digest:
@@ -109,7 +119,7 @@ def _header(classifier: BeMiClassifier) -> dict[str, Any]:
     settings |= {"hidden_layers": network.layers[1:-1], "weight_bound": network.weight_bound, "subset_size": len(key)}
     scaling = classifier.input_scaling_
     names = getattr(classifier, "feature_names_in_", None)
-    return {
+    header = {
         "bemi": version("bemi"),
         "settings": {name: _plain(value) for name, value in settings.items()},
         "classes": classifier.classes_.tolist(),
@@ -132,6 +142,24 @@ def _header(classifier: BeMiClassifier) -> dict[str, Any]:
             for key in classifier.networks_
         ],
     }
+    return header | _parts(classifier, header["networks"])
+
+
+def _parts(classifier: BeMiClassifier, networks: list[dict[str, Any]]) -> dict[str, Any]:
+    """What is only there for fewer networks, fewer rows, or variants of rows."""
+    found: dict[str, Any] = {}
+    subsets = [classifier._subset(key).tolist() for key in classifier.networks_]
+    if subsets != class_subsets(len(classifier.classes_), len(subsets[0])).tolist():
+        found["subsets"] = subsets
+    if classifier.given_rows_ is not None:
+        found["given_rows"] = classifier.given_rows_
+        for entry, added in zip(networks, classifier.added_rows_.values(), strict=True):
+            entry["added"] = added.tolist()
+    selection = {name: _plain(getattr(classifier, name)) for name in ("subsets", "max_per_class")}
+    selection["scenarios"] = scenarios.parameters(classifier.scenarios)
+    if any(value is not None for value in selection.values()):
+        found["selection"] = {name: _plain(value) for name, value in selection.items()}
+    return found
 
 
 def _certificate(classifier: BeMiClassifier) -> dict[str, Any]:
@@ -161,12 +189,26 @@ def _classifier(header: dict[str, Any], payload: bytes) -> BeMiClassifier:
     transform = header["transform"]
     classifier.transform_ = None if transform is None else from_parameters(transform)
     classifier.transform = None if transform is None else clone(classifier.transform_)
+    selection = header.get("selection", {"subsets": None, "max_per_class": None, "scenarios": None})
+    classifier.set_params(subsets=_tuples(selection["subsets"]), max_per_class=selection["max_per_class"])
+    known = selection["scenarios"]
+    classifier.scenarios = None if known is None else scenarios.from_parameters(known)
     scaling = header["input_scaling"]
     factors = None if scaling["factors"] is None else np.array(scaling["factors"], dtype=np.float64)
     if factors is not None and factors.shape != (classifier.n_features_in_,):
         raise ValueError("one factor per feature")
     classifier.input_scaling_ = InputScaling(factors, int(scaling["low"]), int(scaling["high"]))
-    keys = classifier._keys(class_subsets(len(classifier.classes_), classifier.subset_size))
+    subsets = class_subsets(len(classifier.classes_), classifier.subset_size)
+    if "subsets" in header:
+        subsets = given_subsets(header["subsets"], range(len(classifier.classes_)), classifier.subset_size)
+        if subsets.tolist() != header["subsets"]:
+            raise ValueError("subsets are not in order")
+    keys = classifier._keys(subsets)
+    classifier.given_rows_ = header.get("given_rows")
+    classifier.added_rows_ = {
+        key: np.array(entry.get("added", []), dtype=np.int64)
+        for key, entry in zip(keys, header["networks"], strict=True)
+    }
     outputs = max(1, math.ceil(math.log2(classifier.subset_size)))
     layers = (int(header["inputs"]), *classifier.hidden_layers, outputs)
     shapes = list(pairwise(layers))
@@ -195,6 +237,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (tuple, list, np.ndarray)):
         return [_plain(item) for item in value]
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _tuples(value: Any) -> Any:
+    """Lists within lists as tuples."""
+    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
 
 
 def _weight_dtype(weight_bound: int) -> np.dtype:

@@ -12,12 +12,14 @@ from importlib.metadata import version
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from sklearn.utils.parallel import Parallel, delayed
 
 from bemi import solvers
 from bemi.journal import Journal
+from bemi.lazy import Variants, train_lazily
 from bemi.problem import Problem
 from bemi.programs.program import Limits
 from bemi.training import Training, train
@@ -25,7 +27,7 @@ from bemi.training import Training, train
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """One network to train: all arguments of :func:`bemi.training.train`."""
+    """One network to train: all arguments of :func:`bemi.training.train`, and variants of the rows, if any."""
 
     problem: Problem
     stages: tuple[str, ...]
@@ -35,18 +37,20 @@ class Task:
     limits: Limits
     C: float = 10.0
     mw_loss: float = 0.01
+    variants: Variants | None = None
 
     def run(self) -> Training:
-        return train(
-            self.problem,
-            self.stages,
-            engine=self.engine,
-            solver=self.solver,
-            time_limit=self.time_limit,
-            limits=self.limits,
-            C=self.C,
-            mw_loss=self.mw_loss,
-        )
+        settings: dict[str, Any] = {
+            "engine": self.engine,
+            "solver": self.solver,
+            "time_limit": self.time_limit,
+            "limits": self.limits,
+            "C": self.C,
+            "mw_loss": self.mw_loss,
+        }
+        if self.variants is None:
+            return train(self.problem, self.stages, **settings)
+        return train_lazily(self.problem, self.variants, self.stages, **settings)
 
     def key(self) -> str:
         """A digest of all that decides the result: data, parameters, and the versions of bemi and the solver."""
@@ -62,7 +66,10 @@ class Task:
             "weight_bound": self.problem.weight_bound,
         }
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
-        for array in (self.problem.data, self.problem.codes):
+        arrays: list[NDArray[Any]] = [self.problem.data, self.problem.codes]
+        if self.variants is not None:
+            arrays += [self.variants.data, self.variants.codes]
+        for array in arrays:
             digest.update(np.array(array.shape, dtype="<i8").tobytes())
             digest.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
         return digest.hexdigest()[:40]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bemi import solvers
 from bemi.network import Integers, Network
 from bemi.programs.program import Builder, Limits, Status
-from bemi.voting import ABSTAIN, Votes
+from bemi.voting import ABSTAIN, Votes, memberships, shares
 
 NORMS = ("linf", "l1")
 
@@ -57,9 +57,9 @@ def ensemble_radius(
 ) -> Integers:
     """Radius within which an ensemble's label stays, from that of every network (shape (rows, networks)).
 
-    A label that alone has the most votes stays while it would even if every network within reach voted for whom it
-    likes.  Any other label stays while no network changes, and one that rests on the evidence of its networks is not
-    certified beyond 0.
+    A label that alone has the largest share of votes stays while it would even if every network within reach voted for
+    whom it likes.  Any other label stays while no network changes, and one that rests on the evidence of its networks
+    is not certified beyond 0.
     """
     n_classes = outcome.counts.shape[1]
     order = np.argsort(radii, axis=1, kind="stable")
@@ -71,6 +71,7 @@ def ensemble_radius(
     found = np.where(single, ranked[:, 0], nothing_changes)
     sure, most = outcome.counts.copy(), outcome.counts.copy()
     holds = single.copy()
+    networks = memberships(subsets, n_classes)
     involved = np.zeros((len(subsets), n_classes), dtype=np.int64)
     np.put_along_axis(involved, subsets, 1, axis=1)
     for position in range(radii.shape[1]):
@@ -83,7 +84,7 @@ def ensemble_radius(
         most += gain
         others = most.copy()
         others[rows, winner] = -1
-        holds &= sure[rows, winner] > others.max(axis=1)
+        holds &= shares(sure, networks)[rows, winner] > shares(others, networks).max(axis=1)
         after = ranked[:, position + 1] if position + 1 < radii.shape[1] else np.full(len(radii), UNLIMITED)
         found = np.where(holds, after, found)
     return found
@@ -100,9 +101,9 @@ def exact_radius(
     limits: Limits | None = None,
     solver: str = "highs",
 ) -> int:
-    """The largest radius within which a label stays the only one with the most votes, by mixed-integer programming.
+    """The largest radius within which a label alone has the largest share of votes, by mixed-integer programming.
 
-    Finds the nearest integer input at which another class has at least as many votes, up to a distance of twice the
+    Finds the nearest integer input at which another class has at least its share, up to a distance of twice the
     largest input; radii beyond that are given as that distance.  For pairs of classes and one point at a time; raises
     RuntimeError if the limits end the search before it is proved.
     """
@@ -155,7 +156,11 @@ def _signs(builder: Builder, network: Network, moved: Integers, point: Integers)
 
 
 def _beaten(builder: Builder, outputs: Sequence[int], subsets: Integers, n_classes: int, label: int) -> None:
-    """Some other class has at least as many votes as the label; a network of classes (a, b) votes a by giving +."""
+    """Some other class has at least the label's share of votes; a network of classes (a, b) votes a by giving +.
+
+    With v votes out of d networks for the label, and v' out of d' for the other, that is ``d v' - d' v >= 0``.
+    """
+    networks = memberships(subsets, n_classes).tolist()
     choice = builder.columns(n_classes, 0, 1, integer=True)
     builder.rows(choice[[label]][None], [1.0], upper=0)
     builder.rows(choice[None], [1.0] * n_classes, lower=1)
@@ -163,9 +168,10 @@ def _beaten(builder: Builder, outputs: Sequence[int], subsets: Integers, n_class
         if other == label:
             continue
         columns, coefficients, constant = [], [], 0.0
+        for_other, against = (networks[label], networks[other]) if networks[label] != networks[other] else (1, 1)
         for column, (first, second) in zip(outputs, subsets.tolist(), strict=True):
-            for_first = float(first == other) - float(first == label)
-            for_second = float(second == other) - float(second == label)
+            for_first = float(for_other * (first == other) - against * (first == label))
+            for_second = float(for_other * (second == other) - against * (second == label))
             if for_first != for_second:
                 columns.append(column)
                 coefficients.append(for_first - for_second)

@@ -29,7 +29,7 @@ class SoftMargin:
     resolutions: tuple[Fraction, ...]
 
 
-def row_norms(data: Integers) -> list[int]:
+def row_norms(data: NDArray[np.integer]) -> list[int]:
     """``isqrt(sum_i x_i^2)`` of every row."""
     return [math.isqrt(int(square)) for square in (data.astype(object) ** 2).sum(axis=1)] if data.size else []
 

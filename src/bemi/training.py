@@ -28,10 +28,25 @@ STAGE_LISTS = (STAGES, SOFT_STAGES)
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """A trained network and the report of each stage, by stage name."""
+    """A trained network and the report of each stage, by stage name.
+
+    Attributes
+    ----------
+    network, reports
+        The network after the last stage, and what each stage says.
+    added
+        Positions of the variants that were trained on beside the given rows, see :mod:`bemi.lazy`.
+    rounds
+        How often the stages were run.
+    violated
+        How many variants the network violates without having been trained on them.
+    """
 
     network: Network
     reports: Mapping[str, StageResult]
+    added: tuple[int, ...] = ()
+    rounds: int = 1
+    violated: int = 0
 
 
 def check_stages(stages: Any) -> tuple[str, ...]:

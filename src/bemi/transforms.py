@@ -153,7 +153,7 @@ class IntegerHog(TransformerMixin, BaseEstimator):
             raise ValueError(f"straighten must be True or False, got {self.straighten!r}")
         if not _is_integer(maximum) or not 1 <= maximum <= LARGEST_MAXIMUM:
             raise ValueError(f"maximum must be an integer in 1..{LARGEST_MAXIMUM}, got {maximum!r}")
-        shape = _full_shape(self.shape, features)
+        shape = full_shape(self.shape, features)
         if self.straighten and _mass_shift(shape, BRIGHTEST) is None:
             raise ValueError(
                 f"images of {shape[0]} x {shape[1]} pixels are too large to straighten in 32 bits; "
@@ -388,7 +388,7 @@ def _usual_maximum(largest: int) -> int:
     return largest if largest == power else max(1, (1 << largest.bit_length()) - 1)
 
 
-def _full_shape(shape: Any, features: int) -> tuple[int, int, int]:
+def full_shape(shape: Any, features: int) -> tuple[int, int, int]:
     if shape is None:
         side = isqrt(features)
         if side * side != features:

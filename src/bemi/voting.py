@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -40,6 +41,21 @@ def class_subsets(n_classes: int, size: int) -> Integers:
     return np.array(list(combinations(range(n_classes), size)), dtype=np.int64)
 
 
+def memberships(subsets: Integers, n_classes: int) -> Integers:
+    """How many networks have each class among theirs."""
+    return np.bincount(subsets.reshape(-1), minlength=n_classes)
+
+
+def shares(counts: Integers, networks: Integers) -> NDArray[np.float64]:
+    """Votes for each class as shares of its networks, the numbers by which classes are compared.
+
+    With a network for every set of classes all classes are in equally many, and shares are in the order of the counts;
+    with fewer networks they need not be.  Equal shares are equal floats, since a division is rounded to the nearest,
+    and different ones differ by more than a rounding: ``|a/b - c/d| >= 1/(b d)``.
+    """
+    return counts / np.maximum(networks, 1)
+
+
 @dataclass(frozen=True, eq=False)
 class Votes:
     """What an ensemble says of each row.
@@ -49,7 +65,7 @@ class Votes:
     counts
         Votes for each class, shape (rows, classes).
     dominant
-        Which classes no other class beats, same shape.
+        Which classes no other class beats: those with the largest share of votes among their own networks, same shape.
     label
         The label by the tie rule in force: class indices here, classes where a classifier hands it out.
     unclassified
@@ -77,7 +93,7 @@ def paper_labels(votes: Integers, dominant: NDArray[np.bool_], subsets: Integers
     """The paper's rule (section 3.2, appendix A).
 
     One dominant label: that one.  Exactly m: the vote of the network trained on exactly these.  Otherwise, or if that
-    network abstains: :data:`ABSTAIN`.
+    network abstains or there is none: :data:`ABSTAIN`.
     """
     label = np.full(len(votes), ABSTAIN, dtype=np.int64)
     number = dominant.sum(axis=1)
@@ -85,21 +101,28 @@ def paper_labels(votes: Integers, dominant: NDArray[np.bool_], subsets: Integers
     label[single] = dominant[single].argmax(axis=1)
     network_of = {tuple(subset): index for index, subset in enumerate(subsets.tolist())}
     for row in np.flatnonzero((number == subsets.shape[1]) & ~single):
-        label[row] = votes[row, network_of[tuple(np.flatnonzero(dominant[row]).tolist())]]
+        network = network_of.get(tuple(np.flatnonzero(dominant[row]).tolist()))
+        if network is not None:
+            label[row] = votes[row, network]
     return label
 
 
-def break_ties(label: Integers, votes: Integers, dominant: NDArray[np.bool_], evidence: Integers) -> Integers:
+def break_ties(
+    label: Integers, votes: Integers, dominant: NDArray[np.bool_], evidence: Integers, networks: Integers
+) -> Integers:
     """Give every row that the paper leaves unclassified a label.
 
-    Each dominant class collects the evidence of the networks that voted for it; the largest sum wins, then the lowest
-    class.
+    Each dominant class collects the evidence of the networks that voted for it, divided by the number of its networks;
+    the largest sum wins, then the lowest class.
     """
     label = label.copy()
+    # Sums over a common denominator stay integers, of any size.
+    common = math.lcm(*(int(n) for n in networks if n))
+    weights = [common // max(int(n), 1) for n in networks]
     for row in np.flatnonzero(label == ABSTAIN):
         tied = np.flatnonzero(dominant[row])
-        sums = [evidence[row, votes[row] == c].sum() for c in tied]
-        label[row] = tied[int(np.argmax(sums))]
+        sums = [int(evidence[row, votes[row] == c].sum()) * weights[c] for c in tied]
+        label[row] = tied[sums.index(max(sums))]
     return label
 
 
@@ -146,6 +169,9 @@ def vote(
 ) -> Votes:
     """Count votes, find the dominant labels and decide.
 
+    Classes are compared by the share of votes among the networks that they take part in, see :func:`shares`; where
+    there is a network for every set of m classes this is the paper's rule.
+
     Parameters
     ----------
     votes
@@ -160,10 +186,12 @@ def vote(
         True class indices; given, label statuses are worked out.
     """
     counts = count_votes(votes, n_classes)
-    dominant = counts == counts.max(axis=1, keepdims=True)
+    networks = memberships(subsets, n_classes)
+    standing = shares(counts, networks)
+    dominant = standing == standing.max(axis=1, keepdims=True)
     label = paper_labels(votes, dominant, subsets)
     status = None if truth is None else label_statuses(label, dominant, truth, subsets.shape[1])
     unclassified = label == ABSTAIN
     if evidence is not None:
-        label = break_ties(label, votes, dominant, evidence)
+        label = break_ties(label, votes, dominant, evidence, networks)
     return Votes(counts, dominant, label, unclassified, status)

@@ -31,7 +31,7 @@ from bemi.certificate.softmargins import SoftMargins, rational
 __all__ = ["CertificateError", "Verification", "certificate_path", "training_digest", "verify"]
 
 FORMAT = 1
-MODEL_FORMATS = (1, 2)
+MODEL_FORMATS = (1, 2, 3)
 _LARGEST = 1 << 30
 _MODEL_PREFIX = struct.Struct("<4sHI")
 _WEIGHT_BYTES = (1, 2, 4, 8)
@@ -142,11 +142,13 @@ def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result
         training_digest(rows, labels) == header["training_digest"],
         "the training rows or labels are not those that the model was trained on",
     )
-    subsets = list(combinations(range(classes), size))
+    subsets = _subsets(header, classes, size)
+    given = whole(header.get("given_rows", len(rows)), 0, len(rows) + 1, "number of given rows")
     require(len(claims["networks"]) == len(subsets) == len(header["networks"]), "there is not one entry per network")
     final = _final_weights(packed, layers, bound, len(subsets))
     for subset, entry, model_entry, weights in zip(subsets, claims["networks"], header["networks"], final, strict=True):
-        chosen = [k for k, label in enumerate(labels) if label in subset]
+        chosen = [k for k, label in enumerate(labels[:given]) if label in subset]
+        chosen += _added(model_entry.get("added", []), given, labels, subset)
         codes = [_code(subset.index(labels[k]), outputs) for k in chosen]
         network = _Network(Rows([rows[k] for k in chosen], codes, layers, bound), settings, result)
         try:
@@ -157,6 +159,24 @@ def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result
         except CertificateError as error:
             raise CertificateError(f"network on classes {subset}: {error}") from error
         result.networks += 1
+
+
+def _subsets(header: dict[str, Any], classes: int, size: int) -> list[tuple[int, ...]]:
+    """The sets of classes that have a network, in lexicographic order."""
+    if "subsets" not in header:
+        return list(combinations(range(classes), size))
+    subsets = [tuple(whole(c, 0, classes, "class") for c in subset) for subset in header["subsets"]]
+    require(all(len(s) == size and all(a < b for a, b in pairwise(s)) for s in subsets), "a set of classes is bad")
+    require(all(a < b for a, b in pairwise(subsets)), "sets of classes are not in order")
+    return subsets
+
+
+def _added(positions: Any, given: int, labels: Sequence[int], subset: Sequence[int]) -> list[int]:
+    """Rows beyond the given ones that a network was trained on: variants of rows of its classes."""
+    rows = [whole(k, given, len(labels), "added row") for k in positions]
+    require(all(a < b for a, b in pairwise(rows)), "added rows are not in order")
+    require(all(labels[k] in subset for k in rows), "an added row is of another class")
+    return rows
 
 
 def _code(index: int, outputs: int) -> Row:
