@@ -288,6 +288,7 @@ class MarginProof:
             "M": (self._merge, 5),
             "N": (self._list, 4),
             "F": (self._from_list, 3),
+            "A": (self._opposed, 3),
             "G": (self._bound_upper, 3),
         }
         require(step[0] in kinds, f"unknown step {step[0]!r}")
@@ -365,6 +366,13 @@ class MarginProof:
         require(need > listed.level and all(b < need for b in listed.bounds[count:]), "a left-out member is possible")
         if not listed.narrow(state.neurons[j], count):
             state.dead = True
+
+    def _opposed(self, state: _State, a: Any, b: Any) -> None:
+        a, b = (whole(k, 0, len(self.rows), "row") for k in (a, b))
+        # Without biases and sums of 0, opposite signs in one layer are opposite signs in the next.
+        require(self.rows.codes[a] == self.rows.codes[b], "opposed rows have different codes")
+        require(all(n.separates(a, b) for n in state.neurons), "rows are not opposed in every neuron")
+        state.dead = True
 
     def _bound_upper(self, state: _State, a: Any, b: Any) -> None:
         a, b = self._different(a, b)

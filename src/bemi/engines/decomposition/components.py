@@ -16,7 +16,7 @@ from bemi.engines.decomposition.incumbent import EPS
 from bemi.engines.decomposition.instance import Budget
 from bemi.engines.decomposition.partial import Groups, Node, joined
 from bemi.engines.decomposition.shortlist import kernel_arguments, proof_tree
-from bemi.engines.decomposition.shortlist_kernel import REFUTED, UNDECIDED, new_store, refute
+from bemi.engines.decomposition.shortlist_kernel import EXHAUSTED, UNDECIDED, explore, new_store
 from bemi.network import Integers
 
 Schedule = tuple[tuple[int, int, int], ...]
@@ -28,6 +28,7 @@ A pair far from the threshold would eat the whole limit and prove nothing.
 PairKey = tuple[int, int, int, int, int]
 
 _LARGEST_LIMIT = 200
+_ROOT_SHARE = 0.45
 
 
 class Components:
@@ -48,12 +49,17 @@ class Components:
         self._order: Integers | None = None
 
     def strengthen(self, node: Node, schedule: Schedule, *, root: bool = False) -> bool:
-        """Merge and tighten in turns, cheap attempts first; True if the node is closed."""
+        """Merge and tighten in turns, cheap attempts first; True if the node is closed.
+
+        At the root, costly attempts end with a share of the budget.
+        """
+        enough = self.budget.part(_ROOT_SHARE) if root else None
         refine = self.deductions.refine
         if refine(node):
             return True
         if not self.deductions.light_tiers or self.instance.n_codes == 1:
             return False
+        used_before = self.budget.used
         tried: dict[PairKey, tuple[int, int]] = {}
         estimate: dict[PairKey, int] = {}
         for limit, width, patience in schedule:
@@ -74,6 +80,10 @@ class Components:
                     if some:
                         continue
                     pair = self._next_pair(node, tier, threshold, limit, width, tried, estimate)
+                    if enough is not None and limit > 1:
+                        enough.used = self.budget.used - used_before
+                        if enough.spent:
+                            return False
                     if pair is None or failures >= patience:
                         node.looked = {**node.looked, tier: threshold}
                         break
@@ -135,10 +145,11 @@ class Components:
         signs[groups == groups[a]] = 1
         signs[groups == groups[b]] = -1
         store = self._store
-        outcome = refute(store, *self._arguments, groups, threshold, signs, limit + 1, self._witness)
+        store.used[:] = 0
+        _, outcome = explore(store, *self._arguments, groups, threshold, signs, limit + 1, True, self._witness)
         nodes = int(store.used[0])
         self.budget.used += nodes - 1
-        if outcome == REFUTED:
+        if outcome == EXHAUSTED:
             return proof_tree(store), threshold, False
         best = int(np.argmax(store.least[:nodes]))
         self.incumbent.note(store.nearest[best].copy(), float(store.least[best]))

@@ -256,4 +256,8 @@ class Deductions:
                 self.solve(node, j)
             if not changed and not more:
                 break
+        opposed = self.instance.opposed(np.stack([neuron.signs for neuron in node.neurons], axis=1))
+        if opposed is not None:
+            node.log.append(["A", *opposed])
+            return True
         return self.closed(node)

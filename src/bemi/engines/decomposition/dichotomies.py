@@ -14,6 +14,7 @@ The proof (nested lists of integers and one-letter tags, so that it can be writt
 - ``["N", tier, level, TREE]``: all dichotomies of neurons of that tier or a higher one with margins above the level,
   as the leaves ``["W", multipliers]`` of the tree
 - ``["F", j, count]``: neuron j is one of the first so many of them
+- ``["A", a, b]``: closed, since a and b have the same code and every neuron separates them
 - ``["G", a, b]``: the upper layers are bounded by this pair
 - ``["C"]``, an end: closed
 - ``["O"]``, an end: open
@@ -296,6 +297,12 @@ class Search:
         if worst is not None:
             return self._split_sign(node, worst[1], worst[2])
         # All completions are free of loss; only the upper layers are still open.
+        opposed = self.instance.opposed(self._completion(node))
+        if opposed is not None:
+            for row in opposed:
+                for j, neuron in enumerate(node.neurons):
+                    if not neuron.signs[row]:
+                        return self._split_sign(node, j, row)
         count = self.instance.separations(self._completion(node))
         for pair in np.argsort(self.instance.upper[count, self.instance.apart], kind="stable"):
             if options[:, pair].any():

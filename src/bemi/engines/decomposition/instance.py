@@ -55,6 +55,8 @@ class Instance:
         Number of each row's code, and how many codes there are.
     one, other, apart
         All pairs of rows with different codes, and in how many outputs the codes of each pair differ.
+    alike
+        All pairs of rows with equal codes.
     distance
         L1 distances between rows; a neuron that separates two rows has at most half of P times theirs as its margin.
     upper
@@ -73,6 +75,7 @@ class Instance:
         one, other = np.triu_indices(self.rows, 1)
         different = self.code_of[one] != self.code_of[other]
         self.one, self.other = one[different], other[different]
+        self.alike = np.stack([one[~different], other[~different]])
         self.apart = (problem.codes[self.one] != problem.codes[self.other]).sum(axis=1)
         self.distance = np.stack([np.abs(problem.data - row).sum(axis=1) for row in problem.data])
         self.upper = upper_bounds(problem.layers, problem.weight_bound)
@@ -92,8 +95,19 @@ class Instance:
         return (signs[self.one] != signs[self.other]).sum(axis=1)
 
     def upper_of(self, signs: Signs) -> int | None:
-        """Bound on the upper layers for complete first-layer signs; None where a pair is not separated."""
+        """Bound on the upper layers for complete first-layer signs; None where there is no such network."""
         if self.n_codes == 1:
             return self.upper_everywhere()
         count = self.separations(signs)
-        return None if (count == 0).any() else int(self.upper[count, self.apart].min())
+        if (count == 0).any() or self.opposed(signs) is not None:
+            return None
+        return int(self.upper[count, self.apart].min())
+
+    def opposed(self, signs: Signs) -> tuple[int, int] | None:
+        """Two rows with equal codes that every neuron separates, if there are such.
+
+        No layer has a bias and no sum may be 0, so that opposite signs in the first layer mean opposite signs in all.
+        """
+        one, other = self.alike
+        found = np.flatnonzero((signs[one] * signs[other] < 0).all(axis=1))
+        return (int(one[found[0]]), int(other[found[0]])) if found.size else None

@@ -20,7 +20,7 @@ import numpy as np
 
 from bemi.engines.decomposition.neuron import NeuronLP, Signs
 from bemi.engines.decomposition.partial import Groups, PartialNeuron
-from bemi.engines.decomposition.shortlist_kernel import BRANCH, LEAF, MEMBER, Store, explore, look_at, new_store
+from bemi.engines.decomposition.shortlist_kernel import BRANCH, MEMBER, UNDECIDED, Store, explore, new_store
 
 
 class Shortlist:
@@ -83,6 +83,8 @@ class Lister:
         self._lp, self._groups = lp, groups
         self._store = new_store(most, rows, inputs, lp.basis_room(rows))
         self._arguments = kernel_arguments(lp)
+        self._signs = np.zeros(rows, dtype=np.int8)
+        self._signs[groups == groups[np.argmin(lp.norms)]] = 1  # a dichotomy stands for its flip
         self._floor = -1
         self.more = True
 
@@ -101,14 +103,11 @@ class Lister:
         """Go on for so many linear programs, or until every dichotomy above ``lowest`` is listed."""
         store = self._store
         self._floor = max(self._floor, lowest)
-        if not store.used[0]:
-            signs = np.zeros(len(self._groups), dtype=np.int8)
-            signs[self._groups == self._groups[np.argmin(self._lp.norms)]] = 1  # each stands for its flip
-            store.used[1] = 1
-            store.kind[0] = LEAF
-            self._floor = look_at(store, *self._arguments[:-2], self._groups, self._floor, signs, -1, 0)
-        most = min(store.bound.size, int(store.used[0]) + nodes)
-        self._floor, self.more = explore(store, *self._arguments, self._groups, self._floor, most)
+        most = min(store.bound.size, self.solved + max(2, nodes))
+        self._floor, outcome = explore(
+            store, *self._arguments, self._groups, self._floor, self._signs, most, False, np.zeros((0, 0))
+        )
+        self.more = outcome == UNDECIDED and self.solved + 2 <= store.bound.size
 
     def shortlist(self) -> Shortlist:
         """What is listed so far."""

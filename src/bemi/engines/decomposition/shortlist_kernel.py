@@ -12,13 +12,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from bemi.engines.decomposition.neuron_kernel import BELOW, FAILED, OPTIMAL, line_searches, walk
+from bemi.engines.decomposition.neuron_kernel import FAILED, OPTIMAL, line_searches, walk
 
 LEAF, MEMBER, BRANCH = 0, 1, 2
 """Kinds of places in the tree."""
 
-REFUTED, WITNESSED, UNDECIDED = 0, 1, 2
-"""How a search for one dichotomy ended."""
+EXHAUSTED, WITNESSED, UNDECIDED = 0, 1, 2
+"""How a search ended: nothing is left, a dichotomy was found, or there is more to do."""
 
 _PLACES_PER_NODE, _MULTIPLIERS_PER_PLACE = 10, 24
 
@@ -158,10 +158,11 @@ def look_at(store, X, XT, gram, eps, data, norms, P, denominator, groups, level,
     store.bound[node] = -1
     store.least[node] = -1.0
     store.reached[node] = False
-    s = signs.astype(np.float64)
+    s = np.empty(K)
     assigned = 0
     lightest = -1
     for k in range(K):
+        s[k] = signs[k]
         if signs[k] != 0:
             assigned += 1
             if lightest < 0 or norms[k] < norms[lightest]:
@@ -169,13 +170,12 @@ def look_at(store, X, XT, gram, eps, data, norms, P, denominator, groups, level,
     rows, cols = np.zeros(room, np.int64), np.zeros(room, np.int64)
     lam, weights, sums = np.zeros(room), np.zeros(n), np.zeros(K)
     side = np.empty(n)
-    store.end[place] = store.begin[place] = store.used[2]
-    for attempt in range(4):
-        # Twice from the parent's basis and twice from the lightest row alone, the second time to the optimum.
+    store.begin[place] = store.used[2]
+    store.end[place] = store.used[2]
+    # Twice from the parent's basis and twice from the lightest row alone, the second time to the optimum.
+    for attempt in range(2 if parent < 0 else 0, 4):
         stop = level + 0.99 if attempt % 2 == 0 else 0.99
         if attempt < 2:
-            if parent < 0:
-                continue
             size = store.size[parent]
             for p in range(size):
                 rows[p] = store.rows[parent, p]
@@ -197,18 +197,15 @@ def look_at(store, X, XT, gram, eps, data, norms, P, denominator, groups, level,
             continue
         store.used[2] = store.begin[place]
         for p in range(size):
-            whole = np.int64(np.rint(max(lam[p], 0.0) * (denominator / total)))
+            whole = np.int64(round(max(lam[p], 0.0) * (denominator / total)))
             if whole > 0:
                 _add_multiplier(store, place, rows[p], whole)
         bound = _exact_bound(store, place, signs, data, np.int64(P))
-        if status == BELOW and bound > level:
-            continue
-        # The exact bound must agree with the floating-point one, or the basis went bad.
-        if bound > value + 1e-4 * max(1.0, abs(value)) + 1:
-            continue
+        # A bound at or below the level is good enough, however it was found.  Otherwise the walk must have ended at the
+        # optimum, and the exact bound must agree with the floating-point one, or the basis went bad.
         if bound <= level:
             return level
-        if status != OPTIMAL:
+        if status != OPTIMAL or bound > value + 1e-4 * max(1.0, abs(value)) + 1:
             continue
         for k in range(K):
             store.signs[node, k] = signs[k]
@@ -256,16 +253,22 @@ def _force_signs(store, X, starts, inputs, data, P, denominator, level, groups, 
         f = store.mult_weight[at] * signs[k] / total
         for i in range(n):
             g[i] += f * X[k, i]
-    free = np.flatnonzero(signs == 0)
-    which = np.empty(2 * free.size, np.int64)
-    side = np.empty(2 * free.size)
-    for q in range(free.size):
-        which[2 * q] = which[2 * q + 1] = free[q]
-        side[2 * q] = 1.0
-        side[2 * q + 1] = -1.0
+    free = 0
+    for k in range(K):
+        free += signs[k] == 0
+    which = np.empty(2 * free, np.int64)
+    side = np.empty(2 * free)
+    q = 0
+    for k in range(K):
+        if signs[k] == 0:
+            which[q], which[q + 1] = k, k
+            side[q], side[q + 1] = 1.0, -1.0
+            q += 2
     caps = np.empty((which.size, 2))
     line_searches(X, starts, inputs, g, which, side, P, level + 1.0, caps)
-    lowest[:] = np.inf
+    for k in range(K):
+        lowest[0, k] = np.inf
+        lowest[1, k] = np.inf
     for q in range(which.size):
         column = 0 if side[q] > 0 else 1
         lowest[column, groups[which[q]]] = min(lowest[column, groups[which[q]]], caps[q, 0])
@@ -275,7 +278,7 @@ def _force_signs(store, X, starts, inputs, data, P, denominator, level, groups, 
         if caps[q, 0] >= level + 1 or signs[k] != 0:
             continue
         step = caps[q, 1]
-        new = max(1, np.int64(np.rint(total * step / max(1e-9, 1.0 - step))))
+        new = max(1, np.int64(round(total * step / max(1e-9, 1.0 - step))))
         # The sum must not outgrow the common denominator, or 64 bits would not do.
         shift = 0
         while (total + new) >> shift >= 2 * denominator:
@@ -307,45 +310,6 @@ def _force_signs(store, X, starts, inputs, data, P, denominator, level, groups, 
 
 
 @njit(cache=True)
-def _look_into(store, X, XT, gram, eps, data, norms, P, denominator, starts, inputs, groups, level, node):
-    """Replace an open node by its children, or by itself with some signs forced; returns the level."""
-    K = X.shape[0]
-    lowest = np.empty((2, K))
-    store.bound[node] = -1
-    before = store.place[node]
-    signs = store.signs[node].copy()
-    place = _force_signs(store, X, starts, inputs, data, P, denominator, level, groups, node, signs, lowest)
-    if place != before:
-        return look_at(store, X, XT, gram, eps, data, norms, P, denominator, groups, level, signs, node, place)
-    # The row whose signs both cost most.
-    row, most, plus_last = -1, -1.0, True
-    value = store.value[node]
-    for k in range(K):
-        if signs[k] == 0:
-            plus = value - min(lowest[0, groups[k]], value)
-            minus = value - min(lowest[1, groups[k]], value)
-            score = min(plus, minus) + 0.2 * max(plus, minus)
-            if score > most:
-                row, most, plus_last = k, score, plus <= minus
-    store.kind[place] = BRANCH
-    store.row[place] = row
-    # The more promising child comes last, where a search in depth begins.
-    for turn in range(2):
-        sign = 1 if (turn == 1) == plus_last else -1
-        child = _new_place(store)
-        if sign > 0:
-            store.plus[place] = child
-        else:
-            store.minus[place] = child
-        new = signs.copy()
-        for k in range(K):
-            if groups[k] == groups[row]:
-                new[k] = sign
-        level = look_at(store, X, XT, gram, eps, data, norms, P, denominator, groups, level, new, node, child)
-    return level
-
-
-@njit(cache=True)
 def _full(store):
     """Whether another look into a node might not fit; every row may add two places, and a leaf all its multipliers."""
     most = 2 * store.signs.shape[1] + 2
@@ -355,55 +319,113 @@ def _full(store):
 
 
 @njit(cache=True)
-def explore(store, X, XT, gram, eps, data, norms, P, denominator, starts, inputs, groups, level, nodes):
-    """Look into the most promising nodes until there are so many, none is left, or the store is full.
-
-    Returns the level, which rises where a linear program could not be solved, and whether there is more to do.
-    """
-    while True:
-        best = -1
-        for node in range(store.used[0]):
-            if store.bound[node] > level and (best < 0 or store.bound[node] > store.bound[best]):
-                best = node
-        if best < 0:
-            return level, False
-        if store.used[0] + 2 > nodes:
-            return level, store.used[0] + 2 <= store.bound.size
-        if _full(store):
-            return level, False
-        level = _look_into(store, X, XT, gram, eps, data, norms, P, denominator, starts, inputs, groups, level, best)
+def _row_to_branch_on(store, groups, node, signs, lowest):
+    """The row whose signs both cost most, and whether + costs less."""
+    row, most, plus_first = -1, -1.0, True
+    value = store.value[node]
+    for k in range(groups.size):
+        if signs[k] == 0:
+            plus = value - min(lowest[0, groups[k]], value)
+            minus = value - min(lowest[1, groups[k]], value)
+            score = min(plus, minus) + 0.2 * max(plus, minus)
+            if score > most:
+                row, most, plus_first = k, score, plus <= minus
+    return row, plus_first
 
 
 @njit(cache=True)
-def refute(store, X, XT, gram, eps, data, norms, P, denominator, starts, inputs, groups, level, signs, nodes, witness):
-    """Search in depth for a dichotomy above the level that has these signs.
+def _next_node(store, level, in_depth):
+    """The open node of the largest bound, or the newest one; -1 if none is open."""
+    best = -1
+    for node in range(store.used[0] - 1, -1, -1):
+        if store.bound[node] > level and (best < 0 or store.bound[node] > store.bound[best]):
+            best = node
+            if in_depth:
+                break
+    return best
 
-    Returns :data:`REFUTED`, :data:`WITNESSED` or :data:`UNDECIDED`.  ``witness[a, b]`` is raised to the largest margin
-    that came up of a dichotomy that separates rows a and b.
+
+@njit(cache=True)
+def _raise_witnesses(store, node, witness):
+    K = witness.shape[0]
+    for a in range(K):
+        for b in range(K):
+            if store.nearest[node, a] != store.nearest[node, b]:
+                witness[a, b] = max(witness[a, b], store.least[node])
+
+
+@njit(cache=True)
+def explore(
+    store, X, XT, gram, eps, data, norms, P, denominator, starts, inputs, groups, level, signs, nodes, in_depth, witness
+):
+    """Search the dichotomies that have these signs, until there are so many nodes or the store is full.
+
+    By largest bound, for all of them; or in depth, until one above the level is found.  ``witness[a, b]`` is then
+    raised to the largest margin that came up of a dichotomy that separates rows a and b.  Returns the level, which
+    rises where a linear program could not be solved, and :data:`EXHAUSTED`, :data:`WITNESSED` or :data:`UNDECIDED`.
     """
     K = X.shape[0]
-    store.used[:] = 0
-    place = _new_place(store)
-    after = look_at(store, X, XT, gram, eps, data, norms, P, denominator, groups, level, signs, -1, place)
-    seen = 0
+    lowest = np.empty((2, K))
+    children = np.empty((2, K), np.int8)
+    places = np.zeros(2, np.int64)
+    parent = -1
+    pending = 0
+    if store.used[0] == 0:
+        pending = 1
+        places[0] = _new_place(store)
+        for k in range(K):
+            children[0, k] = signs[k]
     while True:
-        for node in range(seen, store.used[0]):
-            margin = store.least[node]
-            if margin >= 1.0:
-                for a in range(K):
-                    for b in range(K):
-                        if store.nearest[node, a] != store.nearest[node, b] and witness[a, b] < margin:
-                            witness[a, b] = margin
-            if store.reached[node]:
-                return WITNESSED
-        seen = store.used[0]
-        if after > level:
-            return UNDECIDED
-        node = seen - 1
-        while node >= 0 and store.bound[node] <= level:
-            node -= 1
-        if node < 0:
-            return REFUTED
-        if seen + 2 > nodes or _full(store):
-            return UNDECIDED
-        after = _look_into(store, X, XT, gram, eps, data, norms, P, denominator, starts, inputs, groups, level, node)
+        for turn in range(pending):
+            node = store.used[0]
+            before = level
+            level = look_at(
+                store,
+                X,
+                XT,
+                gram,
+                eps,
+                data,
+                norms,
+                P,
+                denominator,
+                groups,
+                level,
+                children[turn],
+                parent,
+                places[turn],
+            )
+            if in_depth:
+                if level > before:
+                    return level, UNDECIDED
+                if store.least[node] >= 1.0:
+                    _raise_witnesses(store, node, witness)
+                if store.reached[node]:
+                    return level, WITNESSED
+        parent = _next_node(store, level, in_depth)
+        if parent < 0:
+            return level, EXHAUSTED
+        if store.used[0] + 2 > nodes or _full(store):
+            return level, UNDECIDED
+        store.bound[parent] = -1
+        for k in range(K):
+            children[0, k] = store.signs[parent, k]
+        place = _force_signs(store, X, starts, inputs, data, P, denominator, level, groups, parent, children[0], lowest)
+        places[0] = place
+        pending = 1
+        if place == store.place[parent]:
+            row, plus_first = _row_to_branch_on(store, groups, parent, children[0], lowest)
+            store.kind[place] = BRANCH
+            store.row[place] = row
+            store.plus[place] = _new_place(store)
+            store.minus[place] = _new_place(store)
+            # The more promising child comes last, where a search in depth begins.
+            first = -1 if plus_first else 1
+            for k in range(K):
+                children[1, k] = children[0, k]
+                if groups[k] == groups[row]:
+                    children[0, k] = first
+                    children[1, k] = -first
+            places[0] = store.minus[place] if plus_first else store.plus[place]
+            places[1] = store.plus[place] if plus_first else store.minus[place]
+            pending = 2
