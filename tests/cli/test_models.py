@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_iris
 
-from bemi import ConstantInput, IntegerHog, load, solvers
+from bemi import ConstantInput, ImageScenarios, IntegerHog, NoiseScenarios, load, solvers
 from bemi.cli import main
 
 FAST = ["--hidden-layers", "2", "--node-limit", "1", "--time-limit", "5", "--jobs", "1"]
@@ -93,6 +93,19 @@ def test_settings_fit_the_data_unless_others_are_asked_for(tables, tmp_path, cap
     assert isinstance(params["transform"], ConstantInput) == (chosen == "tables" and not options)
     if file == "images":
         assert params["transform"].shape == (4, 16, 1)
+
+
+def test_fewer_networks_fewer_rows_and_scenarios(tables, tmp_path, capsys):
+    arguments = ["--jobs", "1", "--subsets", "2", "--max-per-class", "4", "--scenarios", "--json"]
+    for file, kind in (("rows", ImageScenarios), ("iris", NoiseScenarios)):
+        code, out, _ = run(capsys, "train", tables / f"{file}.npz", "-o", tmp_path / file, *arguments)
+        assert code == 0
+        assert json.loads(out)["networks"] == 2
+        model = load(tmp_path / file)
+        assert len(model.networks_) == 2
+        assert model.max_per_class == 4
+        assert isinstance(model.scenarios, kind)
+        assert run(capsys, "verify", tmp_path / file)[0] == 0
 
 
 def test_the_console_says_which_settings_were_taken_and_why(tables, tmp_path, capsys):

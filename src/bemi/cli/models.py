@@ -21,6 +21,7 @@ from bemi.engines import ENGINES
 from bemi.modelfile import load, save
 from bemi.problem import INPUT_SCALINGS
 from bemi.report import evaluation, evaluation_table, training_summary, training_table
+from bemi.scenarios import ImageScenarios, NoiseScenarios
 from bemi.solvers import selftest
 from bemi.tables import read_features, read_labelled, row_shape
 from bemi.training import TIME_SHARES
@@ -77,6 +78,14 @@ def _add_training_options(train: argparse.ArgumentParser) -> None:
     add("--node-limit", type=int, metavar="N", help="branch-and-bound nodes per stage")
     add("--gap", type=float, help="stop once proven within this gap (default: 0.01)")
     add("--subset-size", type=int, metavar="M", help="classes per network (default: 2)")
+    add(
+        "--subsets",
+        type=int,
+        metavar="N",
+        help="train only so many networks, chosen from the data (default: all)",
+    )
+    add("--max-per-class", type=int, metavar="N", help="train on at most so many rows of each class, its medoids")
+    add("--scenarios", action="store_true", help="turned and resized images, or noisy rows of a table, as further rows")
     add("--ties", help=f"one of {', '.join(TIES)} (default: margin)")
     add("--input-scaling", help=f"one of {', '.join(str(m).lower() for m in INPUT_SCALINGS)}")
     add("--jobs", type=int, default=-1, metavar="N", help="networks trained at the same time (default: one per core)")
@@ -94,7 +103,7 @@ TRANSFORMS = ("hog", "constant", "none")
 
 GIVEN = (
     *("hidden_layers", "weight_bound", "stages", "C", "mw_loss", "engine", "solver", "time_limit", "node_limit", "gap"),
-    *("subset_size", "ties"),
+    *("subset_size", "subsets", "max_per_class", "ties"),
 )
 """Options that become a parameter of the classifier as they are."""
 
@@ -122,7 +131,12 @@ def _settings(options: argparse.Namespace, preset: presets.Preset) -> dict[str, 
         shape = options.image_shape or row_shape(options.data)
         named = {"hog": IntegerHog(shape=shape), "constant": ConstantInput(), "none": None}
         given["transform"] = named[options.transform]
-    return preset.settings | given
+    settings = preset.settings | given
+    if options.scenarios:
+        shape = options.image_shape or row_shape(options.data)
+        are_images = shape is not None or isinstance(settings["transform"], IntegerHog)
+        settings["scenarios"] = ImageScenarios(shape=shape) if are_images else NoiseScenarios()
+    return settings
 
 
 def _shape(text: str) -> tuple[int, ...]:
