@@ -23,7 +23,7 @@ def write(folders: Sequence[Path], page: Path) -> list[Path]:
     text = ["# Results", _introduction()]
     for run in runs:
         stem = run.folder.name
-        text.append(f"## {run.experiment.title}\n\n{_conditions(run)}")
+        text.append(f"## {_title(run)}\n\n{_conditions(run)}")
         notes = run.folder / "notes.md"
         if notes.exists():
             text.append(notes.read_text(encoding="utf-8").strip())
@@ -39,7 +39,7 @@ def write(folders: Sequence[Path], page: Path) -> list[Path]:
                 path = beside / f"{stem}-{name}.svg"
                 figures.save(figure, path)
                 written.append(path)
-                text.append(f"![{run.experiment.title}: {name}]({beside.name}/{path.name})")
+                text.append(f"![{_title(run)}: {name}]({beside.name}/{path.name})")
     page.write_text("\n\n".join(text) + "\n", encoding="utf-8")
     return written
 
@@ -50,6 +50,12 @@ def _introduction() -> str:
         "Gualandi, Milanesi, Lau, Yorke-Smith, *Multi-Objective Linear Ensembles for Robust and Sparse Training of "
         "Few-Bit Neural Networks*; its numbers are copied from the figures and tables that each section names."
     )
+
+
+def _title(run: Run) -> str:
+    """The experiment's title, and the engine where it is not the one that stands for the product."""
+    engine = run.settings["engine"]
+    return run.experiment.title if engine == "decomposition" else f"{run.experiment.title} ({engine} engine)"
 
 
 def _conditions(run: Run) -> str:
