@@ -39,7 +39,7 @@ bench: $(READY)
 
 reproduce-quick: $(READY)
 	$(BIN)/bemi reproduce all --quick --run runs/quick
-	$(BIN)/bemi report runs/quick/exp* -o runs/quick/report.md
+	$(BIN)/bemi report runs/quick/[aefln]* -o runs/quick/report.md
 
 check: $(READY)
 	$(BIN)/ruff check .

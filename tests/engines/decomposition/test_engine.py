@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracle import AllNetworks, tiny_problems
 from sklearn.datasets import load_digits, load_wine
@@ -56,8 +56,13 @@ def referee(problem: Problem) -> None:
         assert mw.bound <= links_bound(rows, needed, mw.certificate) <= everything.best("mw", margins)
 
 
+NO_NEED = Problem(np.array([[1, 2], [-1, 0], [-1, 2]]), np.array([[-1], [-1], [1]]), (3,), 1)
+"""Here light neurons need no margin at all to make a better network."""
+
+
 @settings(max_examples=300)
 @given(problem=tiny_problems())
+@example(problem=NO_NEED)
 def test_every_stage_equals_brute_force(problem):
     referee(problem)
 

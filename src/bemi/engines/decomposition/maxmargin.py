@@ -17,11 +17,14 @@ from bemi.network import Integers, Network, sign
 from bemi.problem import Problem
 from bemi.programs.program import Limits
 
-SEARCH_SHARE, ROUNDING_SHARE = 0.75, 0.85
+SEARCH_SHARE, ROUNDING_SHARE = 0.83, 0.85
 """Parts of the time limit at which the proof search and the local search for integer weights end at the latest.
 
 The last seconds of rounding gain next to nothing; left over, they go to Min-Weight, which gains a lot.
 """
+
+LEAST_ROUNDING = 0.08
+"""Part of the time limit that integer weights get in any case, however long the search took."""
 
 FIRST_PROPOSALS = 500_000
 """Proposals of the local search for each neuron in its first round; every round doubles them."""
@@ -42,7 +45,6 @@ CANDIDATES = 4
 def run(problem: Problem, *, start: Network, limits: Limits) -> StageResult:
     """Run Max-Margin; see :func:`bemi.engines.monolithic.run` for the parameters."""
     began = time.perf_counter()
-    deadline = None if limits.seconds is None else began + ROUNDING_SHARE * limits.seconds
 
     def result(network: Network, value: int | None, bound: int | None, message: str = "") -> StageResult:
         seconds = time.perf_counter() - began
@@ -56,6 +58,10 @@ def run(problem: Problem, *, start: Network, limits: Limits) -> StageResult:
     distinct = distinct_rows(problem)
     search = Search(distinct, Budget(limits.nodes, None if limits.seconds is None else SEARCH_SHARE * limits.seconds))
     search.run()
+    deadline = None
+    if limits.seconds is not None:
+        searched = time.perf_counter() - began
+        deadline = began + max(ROUNDING_SHARE * limits.seconds, searched + LEAST_ROUNDING * limits.seconds)
     network, value = start, problem.value("mm", start)
     bound = search.bound
     history = search.incumbent.history

@@ -102,7 +102,7 @@ class Lister:
     def extend(self, lowest: int, nodes: int) -> None:
         """Go on for so many linear programs, or until every dichotomy above ``lowest`` is listed."""
         store = self._store
-        self._floor = max(self._floor, lowest)
+        self._floor = max(self._floor, lowest, 0)  # a margin below 1 is none
         most = min(store.bound.size, self.solved + max(2, nodes))
         self._floor, outcome = explore(
             store, *self._arguments, self._groups, self._floor, self._signs, most, False, np.zeros((0, 0))
