@@ -191,3 +191,17 @@ def test_a_list_used_too_deep_is_refused(light_row, proof):
     mutant["value"] -= 40
     with pytest.raises(CertificateError):
         checked(light_row, mutant)
+
+
+def test_rows_that_are_not_opposed_close_nothing():
+    problem = Problem(np.array([[1, 2], [-1, 0], [-1, 2]]), np.array([[-1], [-1], [1]]), (3,), 1)
+    search = Search(problem, Budget(2000))
+    search.run()
+    assert checked(problem, search.proof) == search.bound
+    assert steps(search.proof, "A")
+    for rows, reason in (([0, 2], "different codes"), ([0, 0], "not opposed")):
+        mutant = copy.deepcopy(search.proof)
+        for step in steps(mutant, "A"):
+            step[1:] = rows
+        with pytest.raises(CertificateError, match=reason):
+            checked(problem, mutant)
