@@ -10,6 +10,7 @@ ORDER = (
         "files",
         "markdown",
         "network",
+        "histogram_kernel",
         "transforms",
         "softmargin",
         "problem",

@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from bemi import datasets
+from bemi.histogram_kernel import integer_root
 from bemi.transforms import DIRECTIONS, GAIN, STEEPEST, IntegerHog, from_parameters
 
 # --- the twin: loops and plain integers, nothing of bemi --------------------------------------------------------------
@@ -455,6 +456,4 @@ def test_large_images_without_straightening():
 
 @pytest.mark.parametrize("value", [*range(40), 255, 256, 65024, 65025, 65535])
 def test_integer_root(value):
-    from bemi.transforms import _integer_root
-
-    assert _integer_root(value) == isqrt(value)
+    assert integer_root(value) == isqrt(value)

@@ -27,8 +27,8 @@ A pair far from the threshold would eat the whole limit and prove nothing.
 
 PairKey = tuple[int, int, int, int, int]
 
-_LARGEST_LIMIT = 200
-_ROOT_SHARE = 0.45
+_LARGEST_LIMIT = 200  # of any schedule
+_ROOT_SHARE = 0.45  # of the budget, for costly attempts at the root
 
 
 class Components:
@@ -53,13 +53,12 @@ class Components:
 
         At the root, costly attempts end with a share of the budget.
         """
-        enough = self.budget.part(_ROOT_SHARE) if root else None
         refine = self.deductions.refine
         if refine(node):
             return True
         if not self.deductions.light_tiers or self.instance.n_codes == 1:
             return False
-        used_before = self.budget.used
+        share, used_before = self.budget.part(_ROOT_SHARE), self.budget.used
         tried: dict[PairKey, tuple[int, int]] = {}
         estimate: dict[PairKey, int] = {}
         for limit, width, patience in schedule:
@@ -80,10 +79,9 @@ class Components:
                     if some:
                         continue
                     pair = self._next_pair(node, tier, threshold, limit, width, tried, estimate)
-                    if enough is not None and limit > 1:
-                        enough.used = self.budget.used - used_before
-                        if enough.spent:
-                            return False
+                    share.used = self.budget.used - used_before
+                    if root and limit > 1 and share.spent:
+                        return False
                     if pair is None or failures >= patience:
                         node.looked = {**node.looked, tier: threshold}
                         break

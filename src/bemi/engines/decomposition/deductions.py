@@ -251,10 +251,10 @@ class Deductions:
                 return True
             for j in sorted(chosen):
                 self.solve(node, j)
-            more = self._exclude_signs(node) | chosen
-            for j in sorted(more):
+            excluded = self._exclude_signs(node)
+            for j in sorted(excluded):
                 self.solve(node, j)
-            if not changed and not more:
+            if not (changed or chosen or excluded):
                 break
         opposed = self.instance.opposed(np.stack([neuron.signs for neuron in node.neurons], axis=1))
         if opposed is not None:
