@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_digits
 
+from bemi import datasets
 from bemi.datasets import Dataset, draw, load
 from bemi.engines.result import StageResult
 from bemi.network import Integers
@@ -69,8 +70,12 @@ def sample(data: str, shots: int, seed: int) -> tuple[Integers, Integers]:
 
     ``"digits"`` has 64 features; ``"mnist-196"`` is MNIST pooled by 2 x 2; ``"mnist-3072"`` is MNIST enlarged by 2 x 2,
     noise on its ink, cut to 3072 features; ``"halves-N"`` has N classes, each the upper half of one digit above the
-    lower half of another.
+    lower half of another; ``"mnist#3"`` is sample 3 of the experiments, whatever the seed.
     """
+    if "#" in data:
+        name, index = data.split("#")
+        drawn = datasets.sample(image_set(name), shots, int(index))
+        return drawn.train_X, drawn.train_y
     if data.startswith("halves-"):
         return _halves(image_set("mnist"), int(data.removeprefix("halves-")), shots, seed)
     if data == "digits":

@@ -20,10 +20,10 @@ from pathlib import Path
 
 from bemi import engines
 from bemi.datasets import DatasetError
-from benchmarks import ensemble, growth, sidebyside, table
+from benchmarks import ensemble, growth, light, sidebyside, table
 from benchmarks.common import Record, Settings, one_core
 
-BENCHMARKS = {"table": table, "sidebyside": sidebyside, "growth": growth, "ensemble": ensemble}
+BENCHMARKS = {"table": table, "sidebyside": sidebyside, "growth": growth, "light": light, "ensemble": ensemble}
 
 
 class NothingChosen(Exception):
