@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 
 from bemi import engines, solvers
 from bemi.certificate import training_digest
+from bemi.folding import FoldedEnsemble, FoldedNetwork
 from bemi.journal import Journal
 from bemi.lazy import Variants
-from bemi.network import Integers, Network, first_pre_activations
+from bemi.network import PRE_ACTIVATION_LIMIT, Integers, Rows, first_pre_activations
 from bemi.parallel import Task, progress, run
 from bemi.problem import InputScaling, Problem, check_hidden_layers, check_weight_bound
 from bemi.programs.program import Limits
@@ -25,23 +27,19 @@ from bemi.robustness import NORMS, Radii, ensemble_radius, exact_radius, network
 from bemi.selection import select_rows
 from bemi.subsets import chosen_subsets, given_subsets
 from bemi.training import Training, check_stages, share_time
-from bemi.voting import ABSTAIN, Votes, class_codes, class_subsets, decode_outputs, evidence, vote
+from bemi.voting import ABSTAIN, Votes, class_codes, class_subsets, vote
 
 TIES = ("margin", "abstain")
 UNCLASSIFIED = "unclassified"
 """Label of a row that the paper's rule leaves open, where classes are strings; -1 where they are numbers."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Ballots:
-    """Network inputs, class subsets, and per network: itself, its first-layer sums, its votes and their evidence."""
+_FOLDED: WeakKeyDictionary[BeMiClassifier, dict[bool, FoldedEnsemble]] = WeakKeyDictionary()
+"""Folded ensembles of fitted classifiers, by whether all inputs are at least 0; not part of the classifiers' state."""
 
-    data: Integers
-    subsets: Integers
-    networks: list[Network]
-    firsts: list[Integers]
-    votes: Integers
-    strengths: Integers
+
+ROWS_AT_A_TIME = 512
+"""Rows that are predicted together: few enough that all steps find them in the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,7 +342,8 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
 
         Statuses follow the paper's rule whatever ``ties`` says.
         """
-        return self._outcome(self._ballots(X), y)
+        X = self._checked(X)
+        return self._outcome(X, self._votes(X), y)
 
     def certified_radius(self, X: ArrayLike, *, exact: bool = False, time_limit: float | None = 60.0) -> Radii:
         """How far the input of the networks may move, per row, with the prediction provably unchanged.
@@ -362,26 +361,31 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         time_limit
             Seconds per program.
         """
-        ballots = self._ballots(X)
-        outcome = self._outcome(ballots, None)
+        X = self._checked(X)
+        votes = self._votes(X)
+        outcome = self._outcome(X, votes, None)
+        data = self._inputs(X)
+        networks = list(self.networks_.values())
+        subsets = self._subsets()
+        firsts = first_pre_activations(networks, data)
         found = {}
         for norm in NORMS:
-            radii = [network_radius(n, f, norm) for n, f in zip(ballots.networks, ballots.firsts, strict=True)]
+            radii = [network_radius(network, first, norm) for network, first in zip(networks, firsts, strict=True)]
             found[norm] = ensemble_radius(
-                np.stack(radii, axis=1), ballots.votes, ballots.subsets, outcome, by_evidence=self.ties == "margin"
+                np.stack(radii, axis=1), votes, subsets, outcome, by_evidence=self.ties == "margin"
             )
         if exact:
-            if ballots.subsets.shape[1] != 2:
+            if subsets.shape[1] != 2:
                 raise ValueError("exact radii are for networks of two classes (subset_size=2)")
             limits = Limits(seconds=time_limit)
             for row in np.flatnonzero(outcome.dominant.sum(axis=1) == 1):
                 label = int(outcome.dominant[row].argmax())
                 for norm in NORMS:
                     found[norm][row] = exact_radius(
-                        ballots.networks,
-                        ballots.subsets,
+                        networks,
+                        subsets,
                         len(self.classes_),
-                        ballots.data[row],
+                        data[row],
                         label,
                         norm,
                         limits=limits,
@@ -389,32 +393,47 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
                     )
         return Radii(**found)
 
-    def _ballots(self, X: ArrayLike) -> _Ballots:
-        """What every network says of every row."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, ensure_all_finite=False)
-        _check_finite(X, getattr(self, "feature_names_in_", None))
-        data = self._inputs(X)
-        size = len(next(iter(self.networks_)))
-        subsets = np.array([self._subset(key) for key in self.networks_])
-        networks = list(self.networks_.values())
-        votes = np.empty((len(data), len(subsets)), dtype=np.int64)
-        strengths = np.zeros_like(votes)
-        firsts = first_pre_activations(networks, data)
-        for column, (key, network, first) in enumerate(zip(self.networks_, networks, firsts, strict=True)):
-            chosen = decode_outputs(network.outputs(first), size)
-            votes[:, column] = np.where(chosen == ABSTAIN, ABSTAIN, subsets[column][chosen])
-            if self.ties == "margin":
-                strengths[:, column] = evidence(network, self.splitting_[key], first)
-        return _Ballots(data, subsets, networks, firsts, votes, strengths)
+    def folded(self, low: ArrayLike = -PRE_ACTIVATION_LIMIT, high: ArrayLike = PRE_ACTIVATION_LIMIT) -> FoldedEnsemble:
+        """The ensemble as it is for network inputs between ``low`` and ``high``, for all inputs or one by one.
 
-    def _outcome(self, ballots: _Ballots, y: ArrayLike | None) -> Votes:
+        For readers of trained ensembles, such as exports; the votes are the same.
+        """
+        check_is_fitted(self)
+        return FoldedEnsemble(
+            FoldedNetwork.of(network, self._subset(key), self.splitting_[key], low, high)
+            for key, network in self.networks_.items()
+        )
+
+    def _checked(self, X: ArrayLike) -> NDArray:
+        check_is_fitted(self)
+        rows: NDArray = validate_data(self, X, reset=False, ensure_all_finite=False)
+        _check_finite(rows, getattr(self, "feature_names_in_", None))
+        return rows
+
+    def _votes(self, X: NDArray) -> Integers:
+        """Vote of every network for every row, shape (rows, networks)."""
+        parts = []
+        for start in range(0, len(X), ROWS_AT_A_TIME):
+            rows = Rows(self._inputs(X[start : start + ROWS_AT_A_TIME]))
+            parts.append(self._ensemble(not_negative=rows.low >= 0).votes(rows))
+        return np.concatenate(parts)
+
+    def _ensemble(self, *, not_negative: bool) -> FoldedEnsemble:
+        known = _FOLDED.setdefault(self, {})
+        if not_negative not in known or not known[not_negative].is_of(self.networks_.values()):
+            known[not_negative] = self.folded(low=0 if not_negative else -PRE_ACTIVATION_LIMIT)
+        return known[not_negative]
+
+    def _outcome(self, X: NDArray, votes: Integers, y: ArrayLike | None) -> Votes:
+        def evidence(rows: Integers) -> Integers:
+            return self._ensemble(not_negative=False).evidence(Rows(self._inputs(X[rows])))
+
         outcome = vote(
-            ballots.votes,
-            ballots.subsets,
+            votes,
+            self._subsets(),
             len(self.classes_),
-            evidence=ballots.strengths if self.ties == "margin" else None,
-            truth=None if y is None else self._class_index(y, len(ballots.data)),
+            evidence=evidence if self.ties == "margin" else None,
+            truth=None if y is None else self._class_index(y, len(X)),
         )
         return replace(outcome, label=self._labels(outcome.label))
 
@@ -497,6 +516,10 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         labels = self.classes_.tolist()
         return np.array([labels.index(label) for label in key], dtype=np.int64)
 
+    def _subsets(self) -> Integers:
+        """Class indices of every network's classes, shape (networks, m)."""
+        return np.array([self._subset(key) for key in self.networks_])
+
     def _class_index(self, y: ArrayLike, rows: int) -> Integers:
         y = np.asarray(y)
         if y.shape != (rows,):
@@ -529,6 +552,9 @@ def _is_number(value: Any) -> bool:
 
 def _check_finite(X: Any, names: Iterable[str] | None) -> None:
     """Refuse NaN and infinity by naming the first cell that holds one."""
+    # A number that is not finite makes the sum so.  Finite ones may too, by their size: the second look tells.
+    if X.dtype.kind in "iub" or np.isfinite(X.sum(dtype=np.float64)):
+        return
     bad = ~np.isfinite(X)
     if not bad.any():
         return

@@ -44,16 +44,58 @@ def too_large(largest: float) -> ValueError:
     )
 
 
+class Rows:
+    """Integer rows, prepared for exact products.
+
+    Attributes
+    ----------
+    integers
+        The rows.
+    low, high
+        Their smallest and largest value, as floats.
+    """
+
+    EXACT = 2**24
+    """Single precision holds all integers up to here."""
+
+    def __init__(self, integers: Integers) -> None:
+        self.integers = integers
+        # Rounding keeps the order, so a number that single precision cannot hold cannot hide below this limit.
+        floats = integers.astype(np.float32)
+        if not -self.EXACT < floats.min(initial=0) <= floats.max(initial=0) < self.EXACT:
+            floats = integers.astype(np.float64)
+        self._floats = floats
+        self.low, self.high = float(floats.min(initial=0)), float(floats.max(initial=0))
+
+    def times(self, weights: Weights) -> NDArray:
+        """The products, shape (rows, neurons): whole numbers, in whatever type."""
+        if self.integers.size == 0 or weights.integers.size == 0:
+            return self.integers @ weights.integers
+        # Two bounds on every partial sum: the first is quick, the second may be smaller.
+        largest = max(self.high, -self.low) * weights.largest_sum
+        if largest >= self.EXACT:
+            largest = min(largest, np.abs(self.integers).sum(axis=1, dtype=np.float64).max() * weights.largest)
+        if largest >= PRE_ACTIVATION_LIMIT:
+            raise too_large(largest)
+        # Floating point is many times faster than integers.
+        if largest < self.EXACT:
+            return self._floats.astype(np.float32, copy=False) @ weights.single
+        return self._floats.astype(np.float64, copy=False) @ weights.integers.astype(np.float64)
+
+
+class Weights:
+    """Integer weights, shape (inputs, neurons), prepared for exact products."""
+
+    def __init__(self, integers: Integers) -> None:
+        self.integers = integers
+        self.single = integers.astype(np.float32)
+        sizes = np.abs(integers)
+        self.largest, self.largest_sum = int(sizes.max(initial=0)), int(sizes.sum(axis=0).max(initial=0))
+
+
 def exact_product(inputs: Integers, weights: Integers) -> Integers:
-    """Matrix product of integers, through floating point where that is exact (it is many times faster)."""
-    if inputs.size == 0 or weights.size == 0:
-        return inputs @ weights
-    largest = np.abs(inputs).sum(axis=1, dtype=np.float64).max() * np.abs(weights).max()
-    if largest >= PRE_ACTIVATION_LIMIT:
-        raise too_large(largest)
-    # Every partial sum is an integer no larger than this, and single precision holds integers up to 2^24.
-    exact = np.float32 if largest < 2**24 else np.float64
-    return (inputs.astype(exact) @ weights.astype(exact)).astype(np.int64)
+    """Matrix product of integers."""
+    return Rows(inputs).times(Weights(weights)).astype(np.int64)
 
 
 def first_pre_activations(networks: Sequence[Network], inputs: Integers) -> list[Integers]:

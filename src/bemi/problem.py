@@ -191,15 +191,20 @@ class InputScaling:
     def __call__(self, X: ArrayLike) -> Integers:
         """Integers for raw features ``X``."""
         X = np.asarray(X)
-        if self.factors is None:
-            if not np.array_equal(X, np.rint(X)):
+        if self.factors is None and X.dtype.kind in "iub":
+            scaled = X
+        elif self.factors is None:
+            scaled = np.rint(X)
+            if not np.array_equal(X, scaled):
                 raise ValueError(
                     "the features are not integers, and this model takes integer features; "
                     "round them, or train with input_scaling='per-feature'"
                 )
-            scaled = X if X.dtype.kind in "iub" else np.rint(X)
         else:
             scaled = np.rint(X.astype(np.float64) * self.factors)
-        if scaled.size and max(abs(float(scaled.max())), abs(float(scaled.min()))) >= PRE_ACTIVATION_LIMIT:
-            raise too_large(float(np.abs(scaled).max()))
-        return scaled.astype(np.int64)
+        # Signed integers are kept as they are; sums of them are checked where they are made.
+        if scaled.dtype.kind != "i" and scaled.size:
+            largest = max(abs(float(scaled.max())), abs(float(scaled.min())))
+            if largest >= PRE_ACTIVATION_LIMIT:
+                raise too_large(largest)
+        return scaled.astype(np.int64, copy=False)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.network import Integers, Network
+from bemi.network import Integers
 
 ABSTAIN = -1
 """Vote of a network that gives a code beyond its last class, and label of a row that is not classified."""
@@ -18,8 +18,6 @@ ABSTAIN = -1
 STATUSES = ("1C", "1I", "mC", "mI'", "mI''", "oI'", "oI''")
 """Number of dominant labels (one, m, other), then C for correct or I for incorrect; with more than one dominant
 label, ' if the true label is among them and '' if it is not."""
-
-EVIDENCE_SCALE = 2**24
 
 
 def class_codes(n_classes: int) -> Integers:
@@ -83,10 +81,10 @@ class Votes:
 
 def count_votes(votes: Integers, n_classes: int) -> Integers:
     """Votes for each class, from one vote per row and network (shape (rows, networks), :data:`ABSTAIN` for none)."""
-    rows = np.arange(len(votes))[:, None]
-    counts = np.zeros((len(votes), n_classes + 1), dtype=np.int64)
-    np.add.at(counts, (rows, votes), 1)  # ABSTAIN lands in the last column, which is dropped.
-    return counts[:, :n_classes]
+    # Every row has a bin for each class, after one for ABSTAIN.
+    bins = n_classes + 1
+    counts = np.bincount((votes + (np.arange(len(votes))[:, None] * bins + 1)).ravel(), minlength=len(votes) * bins)
+    return counts.reshape(len(votes), bins)[:, 1:]
 
 
 def paper_labels(votes: Integers, dominant: NDArray[np.bool_], subsets: Integers) -> Integers:
@@ -95,20 +93,24 @@ def paper_labels(votes: Integers, dominant: NDArray[np.bool_], subsets: Integers
     One dominant label: that one.  Exactly m: the vote of the network trained on exactly these.  Otherwise, or if that
     network abstains or there is none: :data:`ABSTAIN`.
     """
-    label = np.full(len(votes), ABSTAIN, dtype=np.int64)
     number = dominant.sum(axis=1)
-    single = number == 1
-    label[single] = dominant[single].argmax(axis=1)
-    network_of = {tuple(subset): index for index, subset in enumerate(subsets.tolist())}
-    for row in np.flatnonzero((number == subsets.shape[1]) & ~single):
-        network = network_of.get(tuple(np.flatnonzero(dominant[row]).tolist()))
-        if network is not None:
-            label[row] = votes[row, network]
+    label = np.where(number == 1, dominant.argmax(axis=1), ABSTAIN)
+    several = np.flatnonzero((number == subsets.shape[1]) & (number > 1))
+    # There are as many of them as a network has classes, so the network is theirs if all of its classes are dominant.
+    theirs = np.ones((len(several), len(subsets)), dtype=bool)
+    for members in subsets.T:
+        theirs &= dominant[several][:, members]
+    found, network = theirs.any(axis=1), theirs.argmax(axis=1)
+    label[several[found]] = votes[several, network][found]
     return label
 
 
 def break_ties(
-    label: Integers, votes: Integers, dominant: NDArray[np.bool_], evidence: Integers, networks: Integers
+    label: Integers,
+    votes: Integers,
+    dominant: NDArray[np.bool_],
+    evidence: Callable[[Integers], Integers],
+    networks: Integers,
 ) -> Integers:
     """Give every row that the paper leaves unclassified a label.
 
@@ -116,26 +118,18 @@ def break_ties(
     the largest sum wins, then the lowest class.
     """
     label = label.copy()
-    # Sums over a common denominator stay integers, of any size.
-    common = math.lcm(*(int(n) for n in networks if n))
-    weights = [common // max(int(n), 1) for n in networks]
-    for row in np.flatnonzero(label == ABSTAIN):
-        tied = np.flatnonzero(dominant[row])
-        sums = [int(evidence[row, votes[row] == c].sum()) * weights[c] for c in tied]
-        label[row] = tied[sums.index(max(sums))]
+    left = np.flatnonzero(label == ABSTAIN)
+    if len(left):
+        sums = np.zeros((len(left), len(networks) + 1), dtype=np.int64)
+        np.add.at(sums, (np.arange(len(left))[:, None], votes[left]), evidence(left))
+        sums = sums[:, :-1]  # ABSTAIN added to the last column
+        # Sums over a common denominator stay integers, of any size.
+        common = math.lcm(*(int(n) for n in networks if n))
+        weights = [common // max(int(n), 1) for n in networks]
+        if max(weights) * int(sums.max()) > np.iinfo(np.int64).max:
+            sums = sums.astype(object)
+        label[left] = np.where(dominant[left], sums * np.array(weights), -1).argmax(axis=1)
     return label
-
-
-def evidence(network: Network, splitting: NDArray[np.bool_], first: Integers) -> Integers:
-    """How far a network's inputs are from its nearest decision, in integers that any device can reproduce.
-
-    ``min over splitting first-layer neurons of |w x| * floor(2^24 / ||w||_1)``, from the sums ``w x`` that enter the
-    first layer; 0 where no neuron splits.
-    """
-    if not splitting.any():
-        return np.zeros(len(first), dtype=np.int64)
-    scale = EVIDENCE_SCALE // np.abs(network.weights[0][:, splitting]).sum(axis=0)
-    return (np.abs(first[:, splitting]) * scale).min(axis=1)
 
 
 def label_statuses(label: Integers, dominant: NDArray[np.bool_], truth: Integers, subset_size: int) -> NDArray[np.str_]:
@@ -164,7 +158,7 @@ def vote(
     subsets: Integers,
     n_classes: int,
     *,
-    evidence: Integers | None = None,
+    evidence: Callable[[Integers], Integers] | None = None,
     truth: Integers | None = None,
 ) -> Votes:
     """Count votes, find the dominant labels and decide.
@@ -181,7 +175,8 @@ def vote(
     n_classes
         Number of classes.
     evidence
-        Shape of ``votes``; given, ties that the paper leaves unclassified are broken by it.
+        From row indices to the evidence of every network for these rows; given, ties that the paper leaves
+        unclassified are broken by it.
     truth
         True class indices; given, label statuses are worked out.
     """
