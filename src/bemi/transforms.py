@@ -12,6 +12,7 @@ Entered in :data:`TRANSFORMS` under its name, it is found again by :func:`from_p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import isqrt
 from typing import Any, Protocol
 
@@ -82,6 +83,37 @@ STEEPEST = 52
 
 SUMS_END = 2**31
 """Every intermediate stays below this, so that 32-bit devices agree."""
+
+
+@dataclass(frozen=True, eq=False)
+class HogConstants:
+    """What :class:`IntegerHog` computes with, for one shape and maximum; see docs/transforms.md.
+
+    Attributes
+    ----------
+    height, width, doubled
+        Size of the image that is worked on, and whether it is twice the given one.
+    rows, columns
+        Regions.
+    levels
+        Brightness by pixel value.
+    mass_shift
+        Shift of a pixel's mass, None where slant is left alone.
+    directions
+        Directions from right to down, shape (orientations / 4 + 1, 2).
+    output_shift
+        Shift of a region's sums before the root.
+    """
+
+    height: int
+    width: int
+    doubled: bool
+    rows: int
+    columns: int
+    levels: NDArray[np.int32]
+    mass_shift: int | None
+    directions: NDArray[np.int32]
+    output_shift: int
 
 
 class IntegerHog(TransformerMixin, BaseEstimator):
@@ -172,10 +204,8 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         pixels: NDArray = validate_data(self, X, reset=False)
-        out = np.empty((len(pixels), self._outputs), dtype=np.int64)
-        levels = brightness_levels(self.maximum_, root=not _is_doubled(self.shape_))
-        directions = np.array(DIRECTIONS[self.orientations], dtype=np.int32)
-        shift = _mass_shift(self.shape_, int(levels[-1])) if self.straighten else None
+        fixed = self.constants
+        out = np.empty((len(pixels), fixed.rows * fixed.columns * self.orientations), dtype=np.int64)
         # In pieces, since checks and conversions copy.
         for start in range(0, len(pixels), ROWS_AT_A_TIME):
             rows = pixels[start : start + ROWS_AT_A_TIME]
@@ -184,15 +214,34 @@ class IntegerHog(TransformerMixin, BaseEstimator):
                 raise ValueError(f"a pixel has {int(rows.max())}, but maximum is {self.maximum_}; fit with maximum=")
             images = rows.astype(np.int32, order="C").reshape(-1, *self.shape_)
             describe(
-                *(images, levels, _is_doubled(self.shape_), -1 if shift is None else shift, directions),
-                *(self._output_shift, out[start : start + ROWS_AT_A_TIME]),
+                *(images, fixed.levels, fixed.doubled, -1 if fixed.mass_shift is None else fixed.mass_shift),
+                *(fixed.directions, fixed.output_shift, out[start : start + ROWS_AT_A_TIME]),
             )
         return out
 
     @property
     def output_range(self) -> tuple[int, int]:
         """Smallest and largest integer that any image can give."""
-        return 0, isqrt(self._largest_sum >> self._output_shift)
+        return 0, isqrt(self._largest_sum >> self.constants.output_shift)
+
+    @property
+    def constants(self) -> HogConstants:
+        """The numbers that docs/transforms.md leaves to the shape and the maximum of the images."""
+        check_is_fitted(self)
+        height, width = _worked_size(self.shape_)
+        levels = brightness_levels(self.maximum_, root=not _is_doubled(self.shape_))
+        return HogConstants(
+            height=height,
+            width=width,
+            doubled=_is_doubled(self.shape_),
+            rows=-(-height // 4),
+            columns=-(-width // 4),
+            levels=levels,
+            mass_shift=_mass_shift(self.shape_, int(levels[-1])) if self.straighten else None,
+            directions=np.array(DIRECTIONS[self.orientations], dtype=np.int32),
+            # The smallest shift after which the root fits a byte.
+            output_shift=max(0, self._largest_sum.bit_length() - 16),
+        )
 
     def parameters(self) -> dict[str, Any]:
         """All that the transform depends on, for a model file; the version stands for the algorithm."""
@@ -227,7 +276,7 @@ class IntegerHog(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
         """Names of the outputs, by region and orientation; ``input_features`` is ignored."""
         check_is_fitted(self)
-        rows, columns = self._regions
+        rows, columns = self.constants.rows, self.constants.columns
         return np.array(
             [
                 f"region{row}_{column}_orientation{orientation}"
@@ -247,16 +296,6 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         return tags
 
     @property
-    def _regions(self) -> tuple[int, int]:
-        height, width = _worked_size(self.shape_)
-        return -(-height // 4), -(-width // 4)
-
-    @property
-    def _outputs(self) -> int:
-        rows, columns = self._regions
-        return rows * columns * int(self.orientations)
-
-    @property
     def _largest_sum(self) -> int:
         """No region's sum exceeds this; docs/transforms.md has the reasons."""
         check_is_fitted(self)
@@ -264,11 +303,6 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         # With several channels neighbouring gradients may come from different ones, and rises no longer cancel falls.
         rise = min(STEEPEST * self.shape_[2], 4 * WINDOW_WEIGHTS)
         return GAIN[self.orientations] * WINDOW_WEIGHTS * 4 * rise * top
-
-    @property
-    def _output_shift(self) -> int:
-        """Smallest shift after which the root fits a byte."""
-        return max(0, self._largest_sum.bit_length() - 16)
 
 
 class ConstantInput(TransformerMixin, BaseEstimator):

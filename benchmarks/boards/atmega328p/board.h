@@ -1,0 +1,38 @@
+/* An ATmega328P as simavr emulates it: rows stay in flash, output by the serial port. */
+#include <avr/interrupt.h>
+#include <avr/io.h>
+#include <avr/pgmspace.h>
+#include <avr/sleep.h>
+#include <stdint.h>
+
+#define BOARD_FLASH PROGMEM
+#define BOARD_READ(place) ((bemi_input_t)(sizeof(bemi_input_t) == 1 ? pgm_read_byte(&(place)) : pgm_read_word(&(place))))
+
+static void board_put(char c)
+{
+    while (!(UCSR0A & (1 << UDRE0))) {
+    }
+    UDR0 = (uint8_t)c;
+}
+
+static void board_start(void)
+{
+    UCSR0B = 1 << TXEN0;
+}
+
+static unsigned long board_clock(void)
+{
+    return 0;
+}
+
+static unsigned long board_elapsed(unsigned long before, unsigned long after)
+{
+    return after - before;
+}
+
+static void board_stop(void)
+{
+    /* simavr ends when the processor sleeps with interrupts off. */
+    cli();
+    sleep_mode();
+}

@@ -1,0 +1,30 @@
+/* A few-bit ensemble, written by bemi $version.
+$summary
+$scaling */
+#ifndef BEMI_MODEL_H
+#define BEMI_MODEL_H
+
+#include <stdint.h>
+
+#define BEMI_INPUTS $inputs
+typedef $input_type bemi_input_t;
+
+/* Any input between these is answered exactly as Python answers it. */
+#define BEMI_INPUT_MIN ($low)
+#define BEMI_INPUT_MAX ($high)
+
+#define BEMI_CLASSES $classes
+#define BEMI_CLASS_LABELS {$labels}
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Index of the class of an input, from 0, or -1 where the ensemble leaves it open. */
+int bemi_predict(const bemi_input_t x[BEMI_INPUTS]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,63 @@
+/* Number of the network that tells two classes apart, low < high. */
+static uint_fast16_t bemi_pair(uint_fast16_t low, uint_fast16_t high)
+{
+    return (uint_fast16_t)((uint32_t)low * (2 * BEMI_CLASSES - 1 - low) / 2 + high - low - 1);
+}
+
+#define BEMI_LEADS(a) (bemi_count(votes, a) == most)
+
+int bemi_predict(const bemi_input_t x[BEMI_INPUTS])
+{
+    bemi_class_t votes[BEMI_NETWORKS];
+    uint_fast16_t a, b, n, best = 0, last = 0;
+    uint_fast8_t leaders = 0;
+    uint_fast16_t most = 0;
+$prepare
+#ifndef BEMI_NO_EARLY_OUT
+    /* A class that wins all its matches has more votes than any other, whatever the other networks say. */
+    bemi_class_t met[BEMI_CLASSES];
+    uint_fast16_t champion = 0, seen = 0;
+    for (b = 1; b < BEMI_CLASSES; b++) {
+        n = bemi_pair(champion, b);
+        met[b] = (bemi_class_t)champion;
+        votes[n] = bemi_vote(z, n, common);
+        champion = votes[n];
+    }
+    for (; seen < champion; seen++) {
+        if (met[champion] == seen)
+            continue;
+        n = bemi_pair(seen, champion);
+        votes[n] = bemi_vote(z, n, common);
+        if (votes[n] != champion)
+            break;
+    }
+    if (seen == champion)
+        return (int)champion;
+#endif
+    for (a = 0, n = 0; a < BEMI_CLASSES; a++)
+        for (b = a + 1; b < BEMI_CLASSES; b++, n++) {
+#ifndef BEMI_NO_EARLY_OUT
+            if (met[b] == a || (b == champion && a <= seen))
+                continue;
+#endif
+            votes[n] = bemi_vote(z, n, common);
+        }
+    for (a = 0; a < BEMI_CLASSES; a++) {
+        uint_fast16_t count = bemi_count(votes, a);
+        if (count > most) {
+            most = count;
+            best = a;
+            leaders = 0;
+        }
+        if (count == most) {
+            last = a;
+            if (leaders < 3)
+                leaders++;
+        }
+    }
+    if (leaders == 1)
+        return (int)best;
+    if (leaders == 2)
+        return votes[bemi_pair(best, last)];
+$ties
+}

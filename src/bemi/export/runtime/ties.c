@@ -1,0 +1,14 @@
+    {
+        /* A tie: the class whose networks are farthest from changing their minds, then the first. */
+        uint64_t strongest = 0;
+        uint_fast16_t winner = best;
+        for (a = best; a < BEMI_CLASSES; a++)
+            if (BEMI_LEADS(a)) {
+                uint64_t support = bemi_support(z, votes, a, common);
+                if (a == best || support * BEMI_NETWORKS_OF(winner) > strongest * BEMI_NETWORKS_OF(a)) {
+                    strongest = support;
+                    winner = a;
+                }
+            }
+        return (int)winner;
+    }
