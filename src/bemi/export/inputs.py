@@ -84,5 +84,6 @@ def _smallest(low: int, high: int, names: tuple[str, ...] = tuple(TYPES)) -> str
 def _check_reach(largest: int, reach: int) -> None:
     if largest > reach:
         raise ValueError(
-            f"inputs reach {largest}, and sums of more than {reach} each leave 32 bits; scale the data down and train again"
+            f"inputs reach {largest}, and sums of inputs above {reach} may leave 32 bits; "
+            "scale the data down and train again"
         )
