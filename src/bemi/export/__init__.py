@@ -1,0 +1,1 @@
+"""Trained ensembles for other places than Python."""
