@@ -20,8 +20,8 @@ ORDER = (
         "training",
         "certificate",
     ),
-    *("lazy", "voting", "subsets", "selection", "scenarios", "robustness", "journal", "parallel"),
-    *("classifier", "presets", "modelfile", "report", "tables"),
+    *("lazy", "voting", "folding", "subsets", "selection", "scenarios", "robustness", "journal", "parallel"),
+    *("classifier", "presets", "modelfile", "report", "tables", "export"),
     *("datasets", "experiments", "cli"),
 )
 
