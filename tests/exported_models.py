@@ -1,12 +1,14 @@
 """Small trained ensembles of every kind that an export must repeat, and rows to try them on."""
 
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 from bemi import BeMiClassifier, ConstantInput, IntegerHog
-from bemi.network import Network
+from bemi.network import Network, Rows
+from bemi.voting import vote
 
 NODES = 20
 
@@ -26,7 +28,7 @@ def _replaced(classifier, seed, *, bound=None, hidden=None):
     for key, network in classifier.networks_.items():
         layers = network.layers if hidden is None else (network.layers[0], *hidden, network.layers[-1])
         limit = bound or network.weight_bound
-        weights = [rng.integers(-limit, limit + 1, shape) for shape in zip(layers[:-1], layers[1:], strict=True)]
+        weights = [rng.integers(-limit, limit + 1, shape) for shape in pairwise(layers)]
         classifier.networks_[key] = Network(tuple(weights), limit)
         classifier.splitting_[key] = rng.random(layers[1]) < 0.7
     if bound is not None:
@@ -47,8 +49,8 @@ def _colours():
 
 
 MODELS = {
-    "digits": lambda: _fitted(*_digits()),
-    "digits, the paper's ties": lambda: _fitted(*_digits(), ties="abstain"),
+    "digits": lambda: _fitted(*_digits(per_class=2)),
+    "digits, the paper's ties": lambda: _fitted(*_digits(6), ties="abstain"),
     "no hidden layer, P = 7": lambda: _fitted(*_digits(5), hidden_layers=(), weight_bound=7, stages=("ml2",)),
     "many ties": lambda: _replaced(_fitted(*_digits(6), stages=("sm",)), 1),
     "many ties, the paper's rule": lambda: _replaced(_fitted(*_digits(6), stages=("sm",), ties="abstain"), 1),
@@ -56,12 +58,12 @@ MODELS = {
     "a network for some pairs": lambda: _replaced(_fitted(*_digits(7), stages=("sm",), subsets=9), 3),
     "wide layers": lambda: _replaced(_fitted(*_digits(4), stages=("sm",), hidden_layers=(3,)), 4, hidden=(13, 5)),
     "large weights": lambda: _replaced(_fitted(*_digits(4), stages=("sm",), hidden_layers=(2,)), 5, bound=1000),
-    "scaled signed features": lambda: _fitted(load_iris().data - 3.0, load_iris().target, stages=("sm", "mm")),
+    "scaled signed features": lambda: _fitted(*_few(load_iris().data - 3.0, load_iris().target, 5)),
     "constant input": lambda: _fitted(
         *load_wine(return_X_y=True), hidden_layers=(), weight_bound=7, stages=("ml2",), transform=ConstantInput()
     ),
     "strings for classes": lambda: _fitted(
-        load_iris().data, np.array(['a"*/', "b\\n\n", "\u00e9??/"], dtype=object)[load_iris().target], stages=("sm",)
+        *_few(load_iris().data, np.array(['a"*/', "b\\n\n", "\u00e9??/"], dtype=object)[load_iris().target], 5)
     ),
     "histograms of doubled images": lambda: _fitted(
         *_digits(4), hidden_layers=(), weight_bound=7, stages=("ml2",), transform=IntegerHog(orientations=8)
@@ -103,9 +105,6 @@ def probes(name, count, low, high, seed=0):
 def expected(classifier, integers):
     """Class indices by Python's networks, from integers that are already scaled; -1 for unclassified."""
     data = integers if classifier.transform_ is None else classifier.transform_.transform(integers)
-    from bemi.network import Rows
-    from bemi.voting import vote
-
     ensemble = classifier.folded()
     outcome = vote(
         ensemble.votes(Rows(data)),

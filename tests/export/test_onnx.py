@@ -294,7 +294,7 @@ def test_metadata_say_what_the_numbers_mean():
 
 
 def test_the_declared_range_is_that_of_the_data():
-    assert input_range(CLASSIFIERS["wide"]()) == (0, 2**31 - 1)
+    assert input_range(CLASSIFIERS["wide"]()) == (-(2**31) + 1, 2**31 - 1)
     assert input_range(CLASSIFIERS["signed"]()) == (-(2**31) + 1, 2**31 - 1)
     assert input_range(CLASSIFIERS["histograms of digits"]()) == (0, 16)
 
@@ -305,7 +305,7 @@ def test_the_command_writes_what_the_function_writes(tmp_path, capsys):
     write(classifier, tmp_path / "by_function.onnx")
     assert main(["export", "onnx", str(tmp_path / "m.bemi"), "-o", str(tmp_path / "m.onnx"), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["input_range"] == [0, 2**31 - 1]
+    assert told["input_range"] == [-(2**31) + 1, 2**31 - 1]
     assert told["bytes"] == (tmp_path / "m.onnx").stat().st_size
     assert (tmp_path / "m.onnx").read_bytes() == (tmp_path / "by_function.onnx").read_bytes()
     X = digit_images(300, np.random.default_rng(6))

@@ -120,6 +120,8 @@ class _Model:
         self.all_pairs = self.subsets.shape == every.shape and bool((self.subsets == every).all())
         self.by_margin = classifier.ties == "margin"
         self.has_layers = any(n.table is None for n in self.networks)
+        # In a tie the sums of many networks are needed once more; of this many they fit on a small device's stack.
+        self.keeps_sums = self.by_margin and len(self.networks) <= 255
         self.bound = self.networks[0].network.weight_bound
         # First-layer neurons of each network: those that its vote depends on, then those that are only evidence.
         self.neurons = [self._neurons(n) for n in self.networks]
@@ -174,7 +176,7 @@ class _Model:
         none = 255 if self.classes < 255 else MOST
         self._reader("CLASS", kind := "uint8_t" if none == 255 else "uint16_t")
         self.types["bemi_class_t"] = kind
-        self.macros |= {"BEMI_NETWORKS": len(self.networks), "BEMI_NONE": none}
+        self.macros |= {"BEMI_NETWORKS": len(self.networks), "BEMI_NONE": none, "BEMI_KEEP_SUMS": int(self.keeps_sums)}
         self.macros["BEMI_SUBSET_SIZE"] = self.subsets.shape[1]
         starts = np.cumsum([0, *map(len, self.neurons)]).tolist()
         self._reader("NEURON", neuron_kind := "uint8_t" if starts[-1] <= 255 else "uint16_t")
@@ -267,6 +269,7 @@ class _Model:
     def _costs(self) -> Costs:
         arrays = len(self.networks) * BYTES[self.types["bemi_class_t"]]
         arrays += self.classes * (BYTES[self.types["bemi_class_t"]] if self.all_pairs else 2)
+        arrays += 4 * len(self.networks) * self.keeps_sums
         pixels = channels = 0
         if self.transform is not None:
             arrays += len(self.inputs.value_low) * BYTES[self.inputs.value_type]
@@ -277,12 +280,13 @@ class _Model:
         if self.has_layers:
             arrays += 2 * max(self.networks[0].network.layers[1:])
         voting: list[int] = []
-        split: list[int] = []
-        for network, own, start in zip(
+        again: list[int] = []
+        for n, own, start in zip(
             self.networks, self.neurons, np.cumsum([0, *map(len, self.neurons[:-1])]), strict=True
         ):
-            voting += range(start, start + len(network.neurons))
-            split += [start + own.index(neuron) for neuron in network.split.tolist() if self.by_margin]
+            voting += range(start, start + len(n.neurons))
+            kept = n.neurons[:1].tolist() if self.keeps_sums else []
+            again += [start + own.index(i) for i in n.split.tolist() if self.by_margin and i not in kept]
         if self.weights.has_common:
             voting.append(len(self.weights.neurons) - 1)
         upper = sum(w.size for w in self.networks[0].network.weights[1:]) if self.has_layers else 0
@@ -291,8 +295,8 @@ class _Model:
             networks=len(self.networks),
             additions=sum(self.weights.additions[i] for i in voting),
             groups=sum(self.weights.groups[i] for i in voting),
-            tie_additions=sum(self.weights.additions[i] for i in split),
-            tie_groups=sum(self.weights.groups[i] for i in split),
+            tie_additions=sum(self.weights.additions[i] for i in again),
+            tie_groups=sum(self.weights.groups[i] for i in again),
             classes=self.classes,
             upper=upper * len(self.networks),
             pixels=pixels,
@@ -333,14 +337,12 @@ class _Model:
 
     def source(self) -> str:
         """Text of ``bemi_model.c``."""
-        prepare = ["    const bemi_value_t *z = x;"]
+        prepare = ["    state.z = x;", "    state.common = 0;"]
         if self.transform is not None:
-            prepare = [f"    bemi_value_t z[{len(self.inputs.value_low)}];"]
-        prepare.append("    bemi_sum_t common = 0;")
-        if self.transform is not None:
-            prepare.append("    bemi_transform(x, z);")
+            values = f"    bemi_value_t z[{len(self.inputs.value_low)}];"
+            prepare = [values, "    bemi_transform(x, z);", "    state.z = z;", "    state.common = 0;"]
         if self.weights.has_common:
-            prepare.append(f"    common = bemi_sum(z, {len(self.weights.neurons) - 1}, 0);")
+            prepare.append(f"    state.common = bemi_sum(&state, {len(self.weights.neurons) - 1});")
         ties = _runtime("ties.c").rstrip() if self.by_margin else "    return -1;"
         *pieces, decision = self._pieces()
         return "\n".join(
@@ -349,6 +351,7 @@ class _Model:
                 _runtime("memory.c"),
                 "".join(f"#define {name} {value}\n" for name, value in self.macros.items()),
                 "".join(f"typedef {kind} {name};\n" for name, kind in self.types.items()),
+                _runtime("state.c"),
                 *self.tables.text,
                 *map(_runtime, pieces),
                 Template(_runtime(decision)).substitute(prepare="\n".join(prepare), ties=ties),

@@ -25,14 +25,14 @@ CODE = {
 FRAMES = 200
 """Bytes of stack for calls and local variables beside the arrays."""
 
-ADDITION = 5.2
-GROUP = 40
+ADDITION = 4.9
+GROUP = 34
 """Instructions for adding one input from a list, and for one group of inputs in it."""
 
 UNPACKING, BIT = 11, 0.9
 """Instructions for adding one input with a packed weight, and for each bit of the weight."""
 
-NETWORK = 150
+NETWORK = 120
 """Instructions for one network beside its sums."""
 
 PIXEL = 330

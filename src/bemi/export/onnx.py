@@ -101,12 +101,11 @@ def _description(classifier: BeMiClassifier) -> str:
 def input_range(classifier: BeMiClassifier) -> tuple[int, int]:
     """Smallest and largest value of ``x`` that the model is made for.
 
-    Pixels of an :class:`IntegerHog` beyond its maximum are taken for the nearest that it knows.  Other inputs are taken
-    to be at least 0 if those in training were, which leaves fewer neurons to compute.
+    Pixels of an :class:`IntegerHog` beyond its maximum are taken for the nearest that it knows.
     """
     if isinstance(classifier.transform_, IntegerHog):
         return 0, classifier.transform_.maximum_
-    return (0 if classifier.input_scaling_.low >= 0 else -LARGEST_INPUT), LARGEST_INPUT
+    return -LARGEST_INPUT, LARGEST_INPUT
 
 
 def _network_range(classifier: BeMiClassifier) -> tuple[Any, Any]:

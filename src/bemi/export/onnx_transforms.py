@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bemi.export.onnx_graph import Tensor
 from bemi.network import Integers
-from bemi.transforms import DIRECTIONS, ConstantInput, IntegerHog, _is_doubled, _mass_shift, brightness_levels
+from bemi.transforms import ConstantInput, IntegerHog
 
 ROOT_BITS = (128, 64, 32, 16, 8, 4, 2, 1)
 WINDOW = (1, 3, 5, 7, 7, 5, 3, 1)
@@ -36,26 +36,22 @@ def _with_constant(x: Tensor, level: int) -> Tensor:
 def _histograms(x: Tensor, hog: IntegerHog) -> Tensor:
     """Every step for all images at once; channels come before lines, orientations after columns."""
     given_height, given_width, channels = hog.shape_
-    levels = brightness_levels(hog.maximum_, root=not _is_doubled(hog.shape_))
+    fixed = hog.constants
     within = x.at_least(0).at_most(hog.maximum_)
-    image = x.graph.constant(levels, np.int32).gather(within, axis=0)
+    image = x.graph.constant(fixed.levels, np.int32).gather(within, axis=0)
     image = image.reshape(-1, given_height, given_width, channels).transpose(0, 3, 1, 2)
-    height, width = given_height, given_width
-    if _is_doubled(hog.shape_):
-        image = image.gather(np.arange(2 * height) // 2, axis=2).gather(np.arange(2 * width) // 2, axis=3)
-        height, width = 2 * height, 2 * width
-    if hog.straighten:
-        mass_shift = _mass_shift(hog.shape_, int(levels[-1]))
-        assert mass_shift is not None  # checked by fit
-        image = _straightened(image, height, width, mass_shift)
+    if fixed.doubled:
+        image = image.gather(np.arange(fixed.height) // 2, axis=2).gather(np.arange(fixed.width) // 2, axis=3)
+    if fixed.mass_shift is not None:
+        image = _straightened(image, fixed.height, fixed.width, fixed.mass_shift)
     across, down = _gradients(_blurred(image))
     across, down = _strongest(across, down, channels)
-    shares = _shares(across, down, np.array(DIRECTIONS[hog.orientations]))
+    shares = _shares(across, down, fixed.directions)
     # Both products have the constant on the left: region rows first, then region columns.
-    rows, columns = _pooling(height), _pooling(width)
-    sums = rows @ shares.reshape(0, height, -1)
-    sums = columns @ sums.reshape(-1, width, hog.orientations)
-    return _root(sums.reshape(-1, rows.shape[0] * columns.shape[0] * hog.orientations) // (1 << hog._output_shift))
+    rows, columns = _pooling(fixed.height), _pooling(fixed.width)
+    sums = rows @ shares.reshape(0, fixed.height, -1)
+    sums = columns @ sums.reshape(-1, fixed.width, hog.orientations)
+    return _root(sums.reshape(-1, fixed.rows * fixed.columns * hog.orientations) // (1 << fixed.output_shift))
 
 
 def _straightened(image: Tensor, height: int, width: int, mass_shift: int) -> Tensor:
