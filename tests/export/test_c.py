@@ -1,3 +1,5 @@
+import copy
+import json
 import re
 import shutil
 import subprocess
@@ -6,6 +8,8 @@ import numpy as np
 import pytest
 from exported_models import MODELS, expected, model, probes
 
+from bemi import ConstantInput, save
+from bemi.cli import main
 from bemi.export.c import export, write
 from bemi.export.inputs import TYPES, inputs_of
 from benchmarks.boards import BOARDS, run, size
@@ -206,3 +210,36 @@ def test_the_header_states_what_it_takes():
     assert f"#define BEMI_FLASH_BYTES {made.costs.flash}" in made.header
     assert f"#define BEMI_STACK_BYTES {made.costs.stack}" in made.header
     assert re.search(rf"{made.costs.instructions} instructions \({made.costs.without_tie} without a tie\)", made.header)
+
+
+def test_the_command_writes_what_the_function_writes(tmp_path, capsys):
+    save(model("digits"), tmp_path / "digits.bemi")
+    assert (
+        main(["export", "c", str(tmp_path / "digits.bemi"), "-o", str(tmp_path / "device"), "--optimize", "size"]) == 0
+    )
+    shown = capsys.readouterr().out
+    made = export(model("digits"), optimize="size")
+    assert str(made.costs.flash) in shown
+    assert (tmp_path / "device" / "bemi_model.c").read_text() == made.source
+    assert (tmp_path / "device" / "bemi_model.h").read_text() == made.header
+    arguments = ["export", "c", str(tmp_path / "digits.bemi"), "-o", str(tmp_path / "device"), "--json"]
+    assert main([*arguments, "--input-type", "int16_t"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["stack"] == export(model("digits"), input_type="int16_t").costs.stack
+    assert "typedef int16_t" in (tmp_path / "device" / "bemi_model.h").read_text()
+
+
+def test_a_file_in_place_of_the_folder_is_named(tmp_path, capsys):
+    save(model("digits"), tmp_path / "digits.bemi")
+    assert main(["export", "c", str(tmp_path / "digits.bemi"), "-o", str(tmp_path / "digits.bemi")]) == 2
+    assert "digits.bemi is a file; give the name of a folder" in capsys.readouterr().err
+
+
+def test_a_transform_of_ones_own_is_refused_by_name():
+    class Doubling(ConstantInput):
+        NAME = "doubling"
+
+    classifier = copy.copy(model("constant input"))
+    classifier.transform_ = Doubling().fit(np.ones((1, 13)))
+    with pytest.raises(ValueError, match="transform Doubling cannot be exported"):
+        export(classifier)
