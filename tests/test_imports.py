@@ -8,6 +8,7 @@ import bemi
 ORDER = (
     *(
         "files",
+        "container",
         "markdown",
         "network",
         "histogram_kernel",
@@ -21,7 +22,7 @@ ORDER = (
         "certificate",
     ),
     *("lazy", "voting", "subsets", "selection", "scenarios", "robustness", "journal", "parallel"),
-    *("classifier", "presets", "modelfile", "report", "tables"),
+    *("classifier", "presets", "modelheader", "modelfile", "report", "tables"),
     *("datasets", "experiments", "cli"),
 )
 

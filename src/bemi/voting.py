@@ -121,7 +121,7 @@ def break_ties(
     weights = [common // max(int(n), 1) for n in networks]
     for row in np.flatnonzero(label == ABSTAIN):
         tied = np.flatnonzero(dominant[row])
-        sums = [int(evidence[row, votes[row] == c].sum()) * weights[c] for c in tied]
+        sums = [sum(evidence[row, votes[row] == c].tolist()) * weights[c] for c in tied]
         label[row] = tied[sums.index(max(sums))]
     return label
 
