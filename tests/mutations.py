@@ -228,7 +228,8 @@ def exercise(model: bemi.BeMiClassifier, content: bytes, again: Path) -> None:
     for integers, is_inside in ((inside, True), (far, False), (near, False)):
         X = integers.astype(np.float64)
         if scaling.factors is not None and is_inside:
-            X = np.divide(X, scaling.factors, where=scaling.factors > 0, out=np.zeros_like(X))
+            with np.errstate(over="ignore"):
+                X = np.divide(X, scaling.factors, where=scaling.factors > 0, out=np.zeros_like(X))
             X = np.clip(np.nan_to_num(X), -1e300, 1e300)
         rows = pd.DataFrame(X, columns=model.feature_names_in_) if hasattr(model, "feature_names_in_") else X
         try:

@@ -208,7 +208,7 @@ def _networks(schema: int, header: dict[str, Any], weights: bytes) -> Iterator[N
         raise ValueError("the weights do not fit the layers")
     for start in range(0, len(weights), size):
         packed = np.frombuffer(weights, dtype=np.uint8, count=size, offset=start)
-        flat = packed.view(_byte_type(bound)) if schema < 4 else _unpacked(packed, count, bits) - bound
+        flat = packed.view(_byte_type(bound)) if schema < 4 else _unpacked(packed, count, bound)
         parts = np.split(flat, np.cumsum([a * b for a, b in shapes])[:-1])
         yield Network(tuple(p.reshape(shape) for p, shape in zip(parts, shapes, strict=True)), bound)
 
@@ -227,19 +227,21 @@ def _packed(network: Network) -> bytes:
     return np.packbits(digits).tobytes()
 
 
-def _unpacked(packed: NDArray[np.uint8], count: int, bits: int) -> Integers:
-    """The numbers that were packed."""
+def _unpacked(packed: NDArray[np.uint8], count: int, weight_bound: int) -> Integers:
+    """The weights that were packed."""
+    bits = _bits(weight_bound)
     if int(packed[-1]) % (1 << (8 * len(packed) - count * bits)):
         raise ValueError("the weights are followed by something else")
-    numbers = np.zeros(count, dtype=np.int64)
+    weights = np.zeros(count, dtype=np.int64)
     for start in range(0, count, _WEIGHTS_AT_A_TIME):
-        part = numbers[start : start + _WEIGHTS_AT_A_TIME]
+        part = weights[start : start + _WEIGHTS_AT_A_TIME]
         first = start * bits // 8
         digits = np.unpackbits(packed[first : first + -(-len(part) * bits // 8)], count=len(part) * bits)
         for digit in digits.reshape(len(part), bits).T:
             part <<= 1
             part |= digit
-    return numbers
+        part -= weight_bound
+    return weights
 
 
 def _plain(value: Any) -> Any:
