@@ -268,8 +268,11 @@ def _may_refuse(model: bemi.BeMiClassifier, X: np.ndarray, message: str, is_insi
     return message.startswith("values are too large") and largest >= EXACT_RANGE - 1
 
 
-def taken_memory() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+def memory(kind: str) -> int:
+    """Bytes that this process has now (VmSize) or had in memory at most (VmHWM)."""
+    # Not from getrusage, whose peak may be that of the process which started this one.
+    (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(kind))
+    return int(line.split()[1]) * 1024
 
 
 def run(folder: Path, count: int, seed: int) -> dict[str, Any]:
@@ -280,13 +283,13 @@ def run(folder: Path, count: int, seed: int) -> dict[str, Any]:
     for content in models:
         path.write_bytes(content)
         exercise(bemi.load(path), content, again)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    limit = taken_memory() + ROOM
+    before = memory("VmHWM")
+    limit = memory("VmSize") + ROOM
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     mutator = Mutator(models, seed)
     outcomes: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
-    slowest, began = 0.0, time.perf_counter()
+    slowest, began, cpu = 0.0, time.perf_counter(), time.process_time()
     for number in range(count):
         repaired = number % 2 == 1
         content = mutator.mutant(repaired=repaired)
@@ -303,15 +306,16 @@ def run(folder: Path, count: int, seed: int) -> dict[str, Any]:
             exercise(model, content, again)
             outcomes["accepted, repaired"] += 1
         slowest = max(slowest, time.perf_counter() - start)
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    after = memory("VmHWM")
     return {
         "mutants": count,
         "outcomes": outcomes,
         "reasons": dict(reasons.most_common()),
         "seconds": time.perf_counter() - began,
         "slowest": slowest,
-        "peak_mb": after / 1024,
-        "grown_mb": (after - before) / 1024,
+        "cpu_seconds": time.process_time() - cpu,
+        "peak_mb": after / 2**20,
+        "grown_mb": (after - before) / 2**20,
     }
 
 
