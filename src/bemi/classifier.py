@@ -126,6 +126,9 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     training_rows_, training_targets_, training_digest_
         The integers and class indices that the networks were trained on, and a digest over them; a classifier that was
         read from a file has only the digest.  The given rows come first, then the variants that some network took up.
+    solver_
+        The solver that the networks were trained with, and its version; None if they come from a file of an older
+        format, which does not say.
     given_rows_
         How many training rows were given, the others being variants; None without scenarios.
     added_rows_
@@ -271,6 +274,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         self.training_rows_, self.training_targets_ = data, targets
         self.training_digest_ = training_digest(data.tolist(), targets.tolist())
         subsets = self._class_subsets(data, targets)
+        self.solver_: str | None = f"{self.solver} {solvers.get(self.solver).version()}"
         limits = Limits(nodes=self.node_limit, gap=float(self.gap), seed=self._seed())
         seconds = self.time_limit
         if isinstance(seconds, Sequence | np.ndarray):
