@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 from bemi import solvers
 from bemi.certificate import training_digest
 from bemi.folding import FoldedEnsemble, FoldedNetwork
-from bemi.journal import Journal
+from bemi.journal import Journal, compact
 from bemi.network import PRE_ACTIVATION_LIMIT, Integers, Rows, first_pre_activations
 from bemi.parallel import Failure, NetworksFailed, Task, check_shard, kept, progress, run
 from bemi.parameters import check_finite, check_parameters
@@ -342,7 +342,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
                     if isinstance(training, Failure):
                         failed.append(plan.keys[index])
                         continue
-                    trainings[index] = training
+                    trainings[index] = compact(training)
                     self.reused_networks_ += reused
                     advance(training, f"{self.reused_networks_} were there" if self.reused_networks_ else "")
         except ClusterLost as error:

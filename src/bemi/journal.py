@@ -6,7 +6,10 @@ import gzip
 import json
 import warnings
 import zlib
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -69,6 +72,40 @@ class Journal:
         write_atomically({self.path(key): gzip.compress(content, compresslevel=6, mtime=0)})
 
 
+class CompactResult(StageResult):
+    """A report whose network and certificate are compressed until somebody asks for them.
+
+    An ensemble may have thousands of networks, and of each stage's network and proof little is ever looked at.
+    """
+
+    @classmethod
+    def of(cls, report: StageResult) -> CompactResult:
+        """The same report, small."""
+        assert report.network is not None
+        heavy = [report.network.layers, report.network.weight_bound, _flat(report.network), report.certificate]
+        compact = object.__new__(cls)  # the fields below are not set but worked out
+        compact.__dict__.update({k: v for k, v in vars(report).items() if k not in ("network", "certificate")})
+        compact.__dict__["_heavy"] = zlib.compress(json.dumps(heavy, separators=(",", ":")).encode(), 1)
+        return compact
+
+    @property
+    def network(self) -> Network:
+        layers, weight_bound, weights, _ = self._unpacked()
+        return _network(layers, weight_bound, weights)
+
+    @property
+    def certificate(self) -> dict[str, Any] | None:
+        return self._unpacked()[3]
+
+    def _unpacked(self) -> Any:
+        return json.loads(zlib.decompress(self.__dict__["_heavy"]))
+
+
+def compact(training: Training) -> Training:
+    """The same training in little memory."""
+    return replace(training, reports={stage: CompactResult.of(r) for stage, r in training.reports.items()})
+
+
 def stage_record(report: StageResult) -> dict[str, Any]:
     """What a file says of a stage, besides its weights, its certificate and its seconds."""
     record = {name: getattr(report, name) for name in _FIELDS}
@@ -115,14 +152,14 @@ def _flat(network: Network) -> list[int]:
     return np.concatenate([w.reshape(-1) for w in network.weights]).tolist()
 
 
+def _network(sizes: Sequence[int], weight_bound: int, weights: list[int]) -> Network:
+    shapes = list(pairwise(sizes))
+    parts = np.split(np.array(weights, dtype=np.int64), np.cumsum([a * b for a, b in shapes])[:-1])
+    return Network(tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)), weight_bound)
+
+
 def _training(record: dict[str, Any]) -> Training:
-    shapes = list(pairwise(record["layers"]))
-
-    def network(weights: list[int]) -> Network:
-        parts = np.split(np.array(weights, dtype=np.int64), np.cumsum([a * b for a, b in shapes])[:-1])
-        layers = tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
-        return Network(layers, record["weight_bound"])
-
+    network = partial(_network, record["layers"], record["weight_bound"])
     reports = {
         claim["stage"]: stage_result(claim, network(claim["weights"]), claim["seconds"], claim["certificate"])
         for claim in record["stages"]

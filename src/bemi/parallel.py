@@ -138,13 +138,17 @@ def run(
         left = task.total_time_limit - (time.perf_counter() - began)
         return task, max(LEAST_SECONDS, left / math.ceil(to_come / at_once))
 
-    for index, training in workers.results(Task.run, arguments, missing, n_jobs):
+    for index, training in workers.results(_trained, arguments, missing, n_jobs):
         if isinstance(training, workers.Lost):
             yield index, Failure(), False
             continue
         if journal:
             journal.write(keys[index], training)
         yield index, training, False
+
+
+def _trained(task: Task, seconds: float | None) -> Training:
+    return task.run(seconds)
 
 
 def check_shard(shard: int, shards: int) -> None:
