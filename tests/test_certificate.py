@@ -11,6 +11,7 @@ import random
 import struct
 import subprocess
 import sys
+import tracemalloc
 from fractions import Fraction
 from pathlib import Path
 
@@ -380,6 +381,44 @@ def test_files_that_are_no_certificates(model, tmp_path):
         path.write_bytes(content)
         with pytest.raises(CertificateError):
             verify(model, path)
+
+
+@pytest.mark.parametrize(
+    ("unpacked", "reason"),
+    [(b" " * (2**28 + 1), "is too large"), (b"[" + b"[]," * 2**24 + b"[]]", "has too many values")],
+)
+def test_a_small_file_that_unpacks_to_a_large_one_is_refused(tmp_path, unpacked, reason):
+    save(BeMiClassifier(hidden_layers=(2,), node_limit=1, time_limit=5).fit(*few_digits()), tmp_path / "model.bemi")
+    bomb = tmp_path / "bomb.cert"
+    bomb.write_bytes(gzip.compress(unpacked, compresslevel=1))
+    del unpacked
+    tracemalloc.start()
+    try:
+        with pytest.raises(CertificateError, match=reason):
+            verify(tmp_path / "model.bemi", bomb)
+        # The text, once as it grows and once as it is; nothing of it is parsed.
+        assert tracemalloc.get_traced_memory()[1] < 2 * 2**28 + 2**24
+    finally:
+        tracemalloc.stop()
+
+
+def test_large_certificates_are_refused_before_they_are_read(model, tmp_path):
+    path = tmp_path / "large.cert"
+    with open(path, "wb") as file:
+        file.truncate(2**27 + 1)
+    with pytest.raises(CertificateError, match="too large"):
+        verify(model, path)
+
+
+def test_sets_of_classes_are_counted_before_they_are_listed(tmp_path):
+    path = tmp_path / "model.bemi"
+    save(BeMiClassifier(hidden_layers=(2,), node_limit=1, time_limit=5).fit(*few_digits()), path)
+
+    def many(header: dict) -> None:
+        header["classes"], header["settings"]["subset_size"] = list(range(4000)), 12
+
+    with pytest.raises(CertificateError, match="not one network per set of classes"):
+        verify(rewritten(path, many, tmp_path), certificate_path(path))
 
 
 def test_same_seed_and_node_limit_give_the_same_bytes(tmp_path):

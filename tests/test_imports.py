@@ -8,6 +8,7 @@ import bemi
 ORDER = (
     *(
         "files",
+        "container",
         "markdown",
         "network",
         "histogram_kernel",
@@ -20,8 +21,8 @@ ORDER = (
         "training",
         "certificate",
     ),
-    *("lazy", "voting", "subsets", "selection", "scenarios", "robustness", "journal", "parallel"),
-    *("classifier", "presets", "modelfile", "report", "tables"),
+    *("lazy", "voting", "folding", "subsets", "selection", "scenarios", "robustness", "journal", "workers"),
+    *("parallel", "planning", "classifier", "presets", "modelheader", "modelfile", "report", "tables", "export"),
     *("datasets", "experiments", "cli"),
 )
 

@@ -66,7 +66,7 @@ def test_only_what_is_missing_is_trained(tmp_path, monkeypatch):
     first = dict(run(tasks(2), journal=journal))
     trained = []
     original = Task.run
-    monkeypatch.setattr(Task, "run", lambda task: trained.append(task) or original(task))
+    monkeypatch.setattr(Task, "run", lambda task, seconds: trained.append(task) or original(task, seconds))
     second = dict(run(tasks(4), n_jobs=1, journal=journal))
     assert len(trained) == 2
     assert all(second[index].network == first[index].network for index in first)
@@ -86,11 +86,11 @@ def test_an_interrupted_fit_goes_on_where_it_was(tmp_path, monkeypatch):
     trained = []
     original = Task.run
 
-    def interrupted(task):
+    def interrupted(task, seconds):
         if len(trained) == 4:
             raise KeyboardInterrupt
         trained.append(task)
-        return original(task)
+        return original(task, seconds)
 
     monkeypatch.setattr(Task, "run", interrupted)
     classifier = BeMiClassifier(**settings, run_dir=tmp_path)

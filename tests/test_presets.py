@@ -65,6 +65,7 @@ def test_inputs_saturate_at_the_constant():
     transform = ConstantInput(level=10).fit([[3, 4]])
     assert transform.transform([[3, -40], [11, 0]]).tolist() == [[3, -10, 10], [10, 0, 10]]
     assert transform.output_range == (-10, 10)
+    assert transform.n_outputs == 3
     again = ConstantInput.from_parameters(transform.parameters())
     assert again.transform([[3, -40]]).tolist() == [[3, -10, 10]]
     assert ConstantInput().fit([[-7, 4]]).level_ == 7
@@ -77,6 +78,8 @@ def test_inputs_saturate_at_the_constant():
         {"name": "constant-input", "version": 1, "inputs": 0, "level": 5},
         {"name": "constant-input", "version": 1, "inputs": 2, "level": 0},
         {"name": "constant-input", "version": 1, "inputs": 2},
+        {"name": "constant-input", "version": 1, "inputs": 2, "level": None},
+        {"name": "constant-input", "version": True, "inputs": 2, "level": 5},
     ],
 )
 def test_damaged_parameters_are_refused(parameters):

@@ -30,6 +30,7 @@ def test_trivial_bounds_hold(problem):
         (([[1], [2]], CODES, (), 0), "weight_bound"),
         (([[2**31], [2]], CODES), "too large"),
         (([[2**29], [2]], CODES, (), 7), "too large"),
+        (([[1], [2]], CODES, (2, 8), 2**28), "weight_bound=268435456 is too large for hidden_layers"),
     ],
 )
 def test_bad_problems_are_refused(arguments, words):

@@ -400,6 +400,8 @@ def test_parameters_pin_it_down(digits, settings):
     for again in (IntegerHog.from_parameters(stored), from_parameters(stored)):
         assert np.array_equal(again.transform(digits), hog.transform(digits))
         assert again.output_range == hog.output_range
+        assert again.input_range == (0, hog.maximum_)
+        assert again.n_outputs == hog.transform(digits).shape[1]
         assert again.parameters() == hog.parameters()
         assert clone(again).fit(digits[:1]).parameters() == hog.parameters()
 
@@ -408,9 +410,17 @@ def test_parameters_that_cannot_be_read(digits):
     good = IntegerHog().fit(digits).parameters()
     with pytest.raises(ValueError, match="one of integer-hog, constant-input, got 'wavelets'"):
         from_parameters({**good, "name": "wavelets"})
-    with pytest.raises(ValueError, match="cannot read version 2"):
-        from_parameters({**good, "version": 2})
-    for wrong in ({"shape": [8, 8]}, {"shape": [8, 8, 0]}, {"maximum": None}, {"orientations": 9}, {"more": 1}):
+    for version in (2, 1.0, True):
+        with pytest.raises(ValueError, match=f"cannot read version {version}"):
+            from_parameters({**good, "version": version})
+    for wrong in (
+        {"shape": [8, 8]},
+        {"shape": [8, 8, 0]},
+        {"maximum": None},
+        {"orientations": 9},
+        {"orientations": 8.0},
+        {"more": 1},
+    ):
         with pytest.raises(ValueError, match=r"shape|maximum|orientations"):
             from_parameters({**good, **wrong})
 

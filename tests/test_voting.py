@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from bemi.voting import (
     ABSTAIN,
     STATUSES,
+    break_ties,
     class_codes,
     class_subsets,
     decode_outputs,
@@ -147,6 +148,15 @@ def test_margin_rule_answers_where_the_paper_does_not():
         assert outcome.label.tolist() == [winner]
         assert outcome.status.tolist() == ["oI'"], "statuses follow the paper's rule"
         assert outcome.unclassified.tolist() == [True]
+
+
+def test_the_evidence_of_many_networks_is_added_up_exactly():
+    """Two classes with 300 votes each; more evidence than 64 bits hold speaks for the second."""
+    votes = np.repeat([[0, 1]], 300, axis=1)
+    dominant = np.array([[True, True]])
+    evidence = np.where(votes == 1, 2**55 - 1, 1)
+    label = break_ties(np.array([ABSTAIN]), votes, dominant, evidence.__getitem__, np.array([300, 300]))
+    assert label.tolist() == [1]
 
 
 @given(st.integers(3, 6), st.integers(0, 2**32 - 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -18,16 +18,16 @@ from bemi import engines, solvers
 from bemi.certificate import training_digest
 from bemi.folding import FoldedEnsemble, FoldedNetwork
 from bemi.journal import Journal
-from bemi.lazy import Variants
 from bemi.network import PRE_ACTIVATION_LIMIT, Integers, Rows, first_pre_activations
-from bemi.parallel import Task, progress, run
-from bemi.problem import InputScaling, Problem, check_hidden_layers, check_weight_bound
+from bemi.parallel import Failure, NetworksFailed, Task, kept, progress, run
+from bemi.planning import Plan
+from bemi.problem import InputScaling, check_hidden_layers, check_weight_bound
 from bemi.programs.program import Limits
 from bemi.robustness import NORMS, Radii, ensemble_radius, exact_radius, network_radius
 from bemi.selection import select_rows
 from bemi.subsets import chosen_subsets, given_subsets
 from bemi.training import Training, check_stages, share_time
-from bemi.voting import ABSTAIN, Votes, class_codes, class_subsets, vote
+from bemi.voting import ABSTAIN, Votes, class_subsets, vote
 
 TIES = ("margin", "abstain")
 UNCLASSIFIED = "unclassified"
@@ -40,15 +40,6 @@ _FOLDED: WeakKeyDictionary[BeMiClassifier, dict[bool, FoldedEnsemble]] = WeakKey
 
 ROWS_AT_A_TIME = 512
 """Rows that are predicted together: few enough that all steps find them in the processor's cache."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Plan:
-    """The networks to train, by class subset, and all variants of the rows with their class indices."""
-
-    tasks: dict[tuple, Task]
-    variants: NDArray[np.integer]
-    targets: Integers
 
 
 class BeMiClassifier(ClassifierMixin, BaseEstimator):
@@ -111,6 +102,9 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         Seed of the solver's random choices; None is a fixed seed too.
     verbose
         1 shows a progress bar on standard error.
+    total_time_limit
+        Seconds for all networks together, or None.  Every network gets an equal part of what is left when it starts,
+        and no more than ``time_limit``.
     run_dir
         Folder where every finished network is kept, or None.  A fit that was interrupted, or is repeated, trains only
         what is missing there.
@@ -132,6 +126,9 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     training_rows_, training_targets_, training_digest_
         The integers and class indices that the networks were trained on, and a digest over them; a classifier that was
         read from a file has only the digest.  The given rows come first, then the variants that some network took up.
+    solver_
+        The solver that the networks were trained with, and its version; None if they come from a file of an older
+        format, which does not say.
     given_rows_
         How many training rows were given, the others being variants; None without scenarios.
     added_rows_
@@ -162,6 +159,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         subsets: int | Sequence[Sequence] | None = None,
         max_per_class: int | None = None,
         scenarios: Any = None,
+        total_time_limit: float | None = None,
     ) -> None:
         self.hidden_layers = hidden_layers
         self.weight_bound = weight_bound
@@ -184,6 +182,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         self.subsets = subsets
         self.max_per_class = max_per_class
         self.scenarios = scenarios
+        self.total_time_limit = total_time_limit
 
     @property
     def transform(self) -> Any:
@@ -218,15 +217,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             Labels: numbers or strings.
         """
         plan = self._prepare(X, y)
-        tasks = plan.tasks
-        journal = None if self.run_dir is None else Journal(self.run_dir)
-        trainings: dict[int, Training] = {}
-        with progress(len(tasks), show=bool(self.verbose)) as advance:
-            for index, training in run(list(tasks.values()), n_jobs=self.n_jobs, journal=journal):
-                trainings[index] = training
-                advance(training)
-        # Networks come as they finish; everything is in the order of the class subsets.
-        ordered = {key: trainings[index] for index, key in enumerate(tasks)}
+        ordered = self._train(plan)
         self.reports_ = {key: dict(t.reports) for key, t in ordered.items()}
         self._record_variants(plan, ordered)
         self.splitting_ = {key: t.network.splitting_neurons(self._rows_of(key)) for key, t in ordered.items()}
@@ -238,12 +229,29 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
 
         Running the tasks elsewhere, into the journal of ``run_dir``, leaves ``fit`` nothing to train.
         """
-        return clone(self)._prepare(X, y).tasks
+        plan = clone(self)._prepare(X, y)
+        return dict(zip(plan.keys, plan, strict=True))
+
+    def _train(self, plan: Plan) -> dict[tuple, Training]:
+        """All networks of a plan, in its order; they come as they finish."""
+        journal = None if self.run_dir is None else Journal(self.run_dir)
+        trainings: dict[int, Training] = {}
+        failed = []
+        with progress(len(plan), show=bool(self.verbose)) as advance:
+            for index, training in run(plan, n_jobs=self.n_jobs, journal=journal):
+                if isinstance(training, Failure):
+                    failed.append(plan.keys[index])
+                    continue
+                trainings[index] = training
+                advance(training)
+        if failed:
+            raise NetworksFailed(failed, kept(plan, trainings, journal))
+        return {key: trainings[index] for index, key in enumerate(plan.keys)}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "networks_")
 
-    def _prepare(self, X: ArrayLike, y: ArrayLike) -> _Plan:
+    def _prepare(self, X: ArrayLike, y: ArrayLike) -> Plan:
         """Check everything, settle classes and scaling, and list the networks to train."""
         # An interrupted fit must not leave an older fit's networks with this one's classes.
         if hasattr(self, "networks_"):
@@ -266,31 +274,35 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         self.training_rows_, self.training_targets_ = data, targets
         self.training_digest_ = training_digest(data.tolist(), targets.tolist())
         subsets = self._class_subsets(data, targets)
+        self.solver_: str | None = f"{self.solver} {solvers.get(self.solver).version()}"
         limits = Limits(nodes=self.node_limit, gap=float(self.gap), seed=self._seed())
         seconds = self.time_limit
         if isinstance(seconds, Sequence | np.ndarray):
             seconds = tuple(float(s) for s in seconds)
-        variants, variant_targets = self._variants(X)
-        tasks = {
-            key: Task(
-                problem=self._problem(data, targets, subset),
-                stages=tuple(self.stages),
-                engine=self.engine,
-                solver=self.solver,
-                time_limit=seconds,
-                limits=limits,
-                C=float(self.C),
-                mw_loss=float(self.mw_loss),
-                variants=None if self.scenarios is None else self._variants_of(variants, variant_targets, subset),
-            )
-            for key, subset in zip(self._keys(subsets), subsets, strict=True)
-        }
-        return _Plan(tasks, variants, variant_targets)
+        variants, variant_targets = (None, None) if self.scenarios is None else self._variants(X)
+        return Plan(
+            keys=self._keys(subsets),
+            subsets=subsets,
+            data=data,
+            targets=targets,
+            hidden_layers=tuple(self.hidden_layers),
+            weight_bound=int(self.weight_bound),
+            settings={
+                "stages": tuple(self.stages),
+                "engine": self.engine,
+                "solver": self.solver,
+                "time_limit": seconds,
+                "limits": limits,
+                "C": float(self.C),
+                "mw_loss": float(self.mw_loss),
+                "total_time_limit": None if self.total_time_limit is None else float(self.total_time_limit),
+            },
+            variants=variants,
+            variant_targets=variant_targets,
+        )
 
     def _variants(self, X: ArrayLike) -> tuple[NDArray[np.integer], Integers]:
         """What scenarios make of the rows to train on, as the networks see it, and its class indices."""
-        if self.scenarios is None:
-            return self.training_rows_[:0], self.training_targets_[:0]
         rows = self.input_scaling_(X)[self.selected_rows_]
         made = np.asarray(clone(self.scenarios).variants(rows))
         if made.ndim != 3 or made.shape[::2] != rows.shape or not np.array_equal(made, np.rint(made)):
@@ -307,24 +319,22 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         kind = np.result_type(*(np.min_scalar_type(v) for v in extremes))
         return flat.astype(kind), np.repeat(self.training_targets_, made.shape[1])
 
-    def _variants_of(self, variants: NDArray[np.integer], targets: Integers, subset: Integers) -> Variants:
-        chosen = np.isin(targets, subset)
-        return Variants(variants[chosen], _codes(targets[chosen], subset))
-
-    def _record_variants(self, plan: _Plan, trainings: dict[tuple, Training]) -> None:
+    def _record_variants(self, plan: Plan, trainings: dict[tuple, Training]) -> None:
         """Append the variants that some network took up to the training rows, and note which network took which."""
+        given = len(self.training_rows_)
+        if plan.variants is None or plan.variant_targets is None:
+            self.given_rows_ = None
+            self.added_rows_ = {key: np.empty(0, dtype=np.int64) for key in trainings}
+            return
         taken = {}
         for key, training in trainings.items():
-            own = np.flatnonzero(np.isin(plan.targets, self._subset(key)))
+            own = np.flatnonzero(np.isin(plan.variant_targets, self._subset(key)))
             taken[key] = own[list(training.added)]
         every = np.unique(np.concatenate(list(taken.values())))
-        given = len(self.training_rows_)
-        self.given_rows_ = None if self.scenarios is None else given
+        self.given_rows_ = given
         self.added_rows_ = {key: given + np.searchsorted(every, rows) for key, rows in taken.items()}
-        if self.scenarios is None:
-            return
         self.training_rows_ = np.concatenate([self.training_rows_, plan.variants[every].astype(np.int64)])
-        self.training_targets_ = np.concatenate([self.training_targets_, plan.targets[every]])
+        self.training_targets_ = np.concatenate([self.training_targets_, plan.variant_targets[every]])
         self.training_digest_ = training_digest(self.training_rows_.tolist(), self.training_targets_.tolist())
 
     def _rows_of(self, key: tuple) -> Integers:
@@ -459,6 +469,9 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"mw_loss must be a number of at least 0, got {self.mw_loss!r}")
         engines.get(self.engine)
         solvers.get(self.solver)
+        limit = self.total_time_limit
+        if limit is not None and (not _is_number(limit) or not 0 < limit < np.inf):
+            raise ValueError(f"total_time_limit must be None or positive seconds, got {limit!r}")
         if self.node_limit is not None and not _is_integer(self.node_limit, at_least=1):
             raise ValueError(f"node_limit must be None or an integer of at least 1, got {self.node_limit!r}")
         if not _is_number(self.gap) or not 0 <= self.gap < np.inf:
@@ -498,10 +511,6 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             return chosen_subsets(data, targets, len(self.classes_), size, int(self.subsets))
         return given_subsets(self.subsets, self.classes_.tolist(), size)
 
-    def _problem(self, data: Integers, targets: Integers, subset: Integers) -> Problem:
-        chosen = np.isin(targets, subset)
-        return Problem(data[chosen], _codes(targets[chosen], subset), tuple(self.hidden_layers), int(self.weight_bound))
-
     def _seed(self) -> int:
         seed = 0 if self.random_state is None else self.random_state
         if not isinstance(seed, (int, np.integer)):
@@ -535,11 +544,6 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             return table[index].astype(object if self.classes_.dtype.kind == "O" else str)
         signed = np.result_type(self.classes_.dtype, np.int8)
         return np.append(self.classes_.astype(signed), ABSTAIN)[index]
-
-
-def _codes(targets: Integers, subset: Integers) -> Integers:
-    """Output codes of class indices in the network of a subset."""
-    return class_codes(len(subset))[np.searchsorted(subset, targets)]
 
 
 def _is_integer(value: Any, *, at_least: int) -> bool:

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and read only if they are not too large."""
 
 from __future__ import annotations
 
@@ -24,3 +24,13 @@ def write_atomically(files: dict[Path, bytes]) -> None:
         for temporary in written.values():
             temporary.unlink(missing_ok=True)
         raise
+
+
+def read_at_most(path: str | os.PathLike, largest: int, error: type[Exception] = ValueError) -> bytes:
+    """Content of a file; one of more than ``largest`` bytes raises ``error`` before anything of it is read."""
+    with open(path, "rb") as file:
+        # What is no ordinary file, and might never end, has size 0.
+        size = os.fstat(file.fileno()).st_size
+        if size > largest:
+            raise error(f"{os.fspath(path)} is too large: it has {size} bytes, and at most {largest} are read")
+        return file.read(size)

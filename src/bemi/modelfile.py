@@ -3,65 +3,36 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import math
 import os
-import struct
+from collections.abc import Iterator
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
-from bemi import scenarios
+from bemi import container, scenarios
 from bemi.certificate import FORMAT, certificate_path
 from bemi.classifier import BeMiClassifier
+from bemi.container import ModelFileError
 from bemi.files import write_atomically
 from bemi.journal import stage_claim, stage_record, stage_result
-from bemi.network import Network
+from bemi.modelheader import SETTINGS, checked
+from bemi.network import Integers, Network
 from bemi.problem import InputScaling
 from bemi.subsets import given_subsets
-from bemi.transforms import from_parameters
+from bemi.transforms import Transform, from_parameters
 from bemi.voting import class_subsets
 
-MAGIC = b"BEMI"
-SCHEMA = 3
-_WITHOUT_PARTS = 2
-"""Format of a model with a network for every set of classes, trained on all given rows and no others."""
-_ADDED_IN_2 = {"C": 10.0, "mw_loss": 0.01}
-"""Settings that format 1 did not have, with the values that they had in effect."""
-_PREFIX = struct.Struct("<4sHI")  # magic, schema version, header length
-_DIGEST_BYTES = 32
-_LARGEST_FILE = 256 * 2**20
+__all__ = ["ModelFileError", "load", "save"]
 
-_SETTINGS = (
-    "hidden_layers",
-    "weight_bound",
-    "stages",
-    "engine",
-    "solver",
-    "time_limit",
-    "node_limit",
-    "gap",
-    "subset_size",
-    "ties",
-    "input_scaling",
-    "C",
-    "mw_loss",
-    "random_state",
-)
-"""Parameters that a model keeps; how many jobs trained it and how loudly are not part of it."""
-
-
-_PARTS = {"subsets", "given_rows", "selection"}
-"""Members of the header since format 3, each only where it says something."""
-
-
-class ModelFileError(ValueError):
-    """A file that is not a model, is damaged, or is of a version that this release does not know."""
+_WEIGHTS_AT_A_TIME = 2**16
+"""How many weights are unpacked at once; a multiple of 8, so that each time begins with a whole byte."""
 
 
 def save(classifier: BeMiClassifier, path: str | os.PathLike) -> None:
@@ -71,13 +42,14 @@ def save(classifier: BeMiClassifier, path: str | os.PathLike) -> None:
     checks everything that the model claims, is written beside it; a classifier that was read from a file has none to
     write.
     """
-    described = _header(classifier)
-    header = json.dumps(described, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
-    dtype = _weight_dtype(next(iter(classifier.networks_.values())).weight_bound)
-    payload = b"".join(w.astype(dtype).tobytes() for n in classifier.networks_.values() for w in n.weights)
-    schema = SCHEMA if _PARTS & described.keys() else _WITHOUT_PARTS
-    body = _PREFIX.pack(MAGIC, schema, len(header)) + header + payload
-    files = {Path(path): body + hashlib.sha256(body).digest()}
+    header = _header(classifier)
+    content = container.pack(header, b"".join(_packed(network) for network in classifier.networks_.values()))
+    # What could not be read again, such as a transform without an entry in TRANSFORMS, is not written.
+    try:
+        _classifier(*container.unpack(content, "the file"))
+    except ValueError as error:
+        raise ValueError(f"this classifier cannot be saved: {error}") from error
+    files = {Path(path): content}
     beside = Path(certificate_path(path))
     if hasattr(classifier, "training_rows_"):
         claims = json.dumps(_certificate(classifier), separators=(",", ":")).encode()
@@ -88,42 +60,32 @@ def save(classifier: BeMiClassifier, path: str | os.PathLike) -> None:
 
 
 def load(path: str | os.PathLike) -> BeMiClassifier:
-    """Read a fitted classifier from a file written by :func:`save`."""
-    path = Path(path)
-    if path.stat().st_size > _LARGEST_FILE:
-        raise ModelFileError(f"{path} is not a bemi model: it is larger than {_LARGEST_FILE} bytes")
-    content = path.read_bytes()
-    if len(content) < _PREFIX.size + _DIGEST_BYTES or not content.startswith(MAGIC):
-        raise ModelFileError(f"{path} is not a bemi model")
-    _, schema, header_length = _PREFIX.unpack_from(content)
-    if not 1 <= schema <= SCHEMA:
-        raise ModelFileError(f"{path} has model format {schema}; this release of bemi reads formats 1 to {SCHEMA}")
-    body, digest = content[:-_DIGEST_BYTES], content[-_DIGEST_BYTES:]
-    if hashlib.sha256(body).digest() != digest:
-        raise ModelFileError(f"{path} is damaged: its digest does not match")
+    """Read a fitted classifier from a file written by :func:`save`.
+
+    Whatever else a file may hold, :class:`ModelFileError` says why it is refused.
+    """
+    schema, header, weights = container.read(path)
     try:
-        header = json.loads(body[_PREFIX.size : _PREFIX.size + header_length])
-        if schema == 1:
-            header |= {"settings": _ADDED_IN_2 | header["settings"], "inputs": header["features"], "transform": None}
-        return _classifier(header, body[_PREFIX.size + header_length :])
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as error:
-        raise ModelFileError(f"{path} is damaged: its header does not describe a model") from error
+        return _classifier(schema, header, weights)
+    except ValueError as error:
+        raise ModelFileError(f"{path} is damaged: {error}") from error
 
 
 def _header(classifier: BeMiClassifier) -> dict[str, Any]:
-    settings = {name: getattr(classifier, name) for name in _SETTINGS}
-    if not isinstance(settings["random_state"], (int, np.integer)):
-        settings["random_state"] = None
+    settings = {name: getattr(classifier, name) for name in SETTINGS}
+    seed = settings["random_state"]
+    settings["random_state"] = int(seed) if isinstance(seed, (int, np.integer)) else None
     # Parameters may have been set anew since the fit; what describes the networks is read off them.
     key, network = next(iter(classifier.networks_.items()))
     settings |= {"hidden_layers": network.layers[1:-1], "weight_bound": network.weight_bound, "subset_size": len(key)}
+    settings["stages"] = tuple(classifier.reports_[key])
     scaling = classifier.input_scaling_
     names = getattr(classifier, "feature_names_in_", None)
     header = {
         "bemi": version("bemi"),
         "settings": {name: _plain(value) for name, value in settings.items()},
         "classes": classifier.classes_.tolist(),
-        "classes_dtype": classifier.classes_.dtype.str,
+        "classes_dtype": classifier.classes_.dtype.newbyteorder("<").str,
         "features": classifier.n_features_in_,
         "feature_names": None if names is None else names.tolist(),
         "inputs": network.layers[0],
@@ -134,6 +96,7 @@ def _header(classifier: BeMiClassifier) -> dict[str, Any]:
             "high": scaling.high,
         },
         "training_digest": classifier.training_digest_,
+        "solver": classifier.solver_,
         "networks": [
             {
                 "splitting": classifier.splitting_[key].astype(int).tolist(),
@@ -149,7 +112,7 @@ def _parts(classifier: BeMiClassifier, networks: list[dict[str, Any]]) -> dict[s
     """What is only there for fewer networks, fewer rows, or variants of rows."""
     found: dict[str, Any] = {}
     subsets = [classifier._subset(key).tolist() for key in classifier.networks_]
-    if subsets != class_subsets(len(classifier.classes_), len(subsets[0])).tolist():
+    if len(subsets) < math.comb(len(classifier.classes_), len(subsets[0])):
         found["subsets"] = subsets
     if classifier.given_rows_ is not None:
         found["given_rows"] = classifier.given_rows_
@@ -172,68 +135,121 @@ def _certificate(classifier: BeMiClassifier) -> dict[str, Any]:
     }
 
 
-def _classifier(header: dict[str, Any], payload: bytes) -> BeMiClassifier:
-    settings = header["settings"]
-    if set(settings) != set(_SETTINGS):
-        raise ValueError("unknown settings")
-    classifier = BeMiClassifier()
-    classifier.set_params(**{name: tuple(v) if isinstance(v, list) else v for name, v in settings.items()})
-    dtype = np.dtype(header["classes_dtype"])
-    if dtype.kind not in "biufUO":
-        raise ValueError("classes of an unknown kind")
-    classifier.classes_ = np.array(header["classes"], dtype=dtype)
-    classifier.n_features_in_ = int(header["features"])
-    classifier.training_digest_ = str(header["training_digest"])
+def _classifier(schema: int, header: Any, weights: bytes) -> BeMiClassifier:
+    """The classifier that a file describes; ValueError says why it describes none."""
+    header = checked(header, schema)
+    transform = None if header["transform"] is None else from_parameters(header["transform"])
+    selection = header.get("selection", {"subsets": None, "max_per_class": None, "scenarios": None})
+    known = selection["scenarios"]
+    classifier = BeMiClassifier(
+        **{name: _tuples(value) for name, value in header["settings"].items()},
+        transform=None if transform is None else clone(transform),
+        subsets=_tuples(selection["subsets"]),
+        max_per_class=selection["max_per_class"],
+        scenarios=None if known is None else scenarios.from_parameters(known),
+    )
+    classifier.classes_ = np.array(header["classes"], dtype=header["classes_dtype"])
+    if classifier.classes_.tolist() != header["classes"]:
+        raise ValueError("labels are not those that their type can hold")
+    classifier.n_features_in_ = header["features"]
     if header["feature_names"] is not None:
         classifier.feature_names_in_ = np.array(header["feature_names"], dtype=object)
-    transform = header["transform"]
-    classifier.transform_ = None if transform is None else from_parameters(transform)
-    classifier.transform = None if transform is None else clone(classifier.transform_)
-    selection = header.get("selection", {"subsets": None, "max_per_class": None, "scenarios": None})
-    classifier.set_params(subsets=_tuples(selection["subsets"]), max_per_class=selection["max_per_class"])
-    known = selection["scenarios"]
-    classifier.scenarios = None if known is None else scenarios.from_parameters(known)
+    classifier.training_digest_, classifier.solver_ = header["training_digest"], header["solver"]
     scaling = header["input_scaling"]
     factors = None if scaling["factors"] is None else np.array(scaling["factors"], dtype=np.float64)
-    if factors is not None and factors.shape != (classifier.n_features_in_,):
-        raise ValueError("one factor per feature")
-    classifier.input_scaling_ = InputScaling(factors, int(scaling["low"]), int(scaling["high"]))
-    subsets = class_subsets(len(classifier.classes_), classifier.subset_size)
-    if "subsets" in header:
-        subsets = given_subsets(header["subsets"], range(len(classifier.classes_)), classifier.subset_size)
-        if subsets.tolist() != header["subsets"]:
-            raise ValueError("subsets are not in order")
-    keys = classifier._keys(subsets)
+    classifier.input_scaling_ = InputScaling(factors, scaling["low"], scaling["high"])
+    classifier.transform_ = transform
+    if transform is not None:
+        _check_transform(transform, header["features"], header["inputs"], classifier.input_scaling_)
+    keys = classifier._keys(_subsets(header))
     classifier.given_rows_ = header.get("given_rows")
-    classifier.added_rows_ = {
-        key: np.array(entry.get("added", []), dtype=np.int64)
-        for key, entry in zip(keys, header["networks"], strict=True)
-    }
-    outputs = max(1, math.ceil(math.log2(classifier.subset_size)))
-    layers = (int(header["inputs"]), *classifier.hidden_layers, outputs)
-    shapes = list(pairwise(layers))
-    weight_dtype = _weight_dtype(classifier.weight_bound)
-    per_network = sum(a * b for a, b in shapes)
-    if len(payload) != len(keys) * per_network * weight_dtype.itemsize or len(header["networks"]) != len(keys):
-        raise ValueError("weights do not fit the layers")
-    flat = np.frombuffer(payload, dtype=weight_dtype).reshape(len(keys), per_network)
-    cuts = np.cumsum([a * b for a, b in shapes])[:-1]
-    classifier.networks_, classifier.reports_, classifier.splitting_ = {}, {}, {}
-    for key, values, entry in zip(keys, flat, header["networks"], strict=True):
-        parts = [part.reshape(shape) for part, shape in zip(np.split(values, cuts), shapes, strict=True)]
-        classifier.networks_[key] = Network(tuple(parts), classifier.weight_bound)
+    classifier.networks_, classifier.reports_, classifier.splitting_, classifier.added_rows_ = {}, {}, {}, {}
+    networks = _networks(schema, header, weights)
+    for key, network, entry in zip(keys, networks, header["networks"], strict=True):
+        if entry["reports"][-1]["links"] != network.links:
+            raise ValueError("the weights have not as many links as the last stage left")
         splitting = np.array(entry["splitting"], dtype=bool)
-        if splitting.shape != (layers[1],):
-            raise ValueError("one splitting mark per first-layer neuron")
+        if not np.abs(network.weights[0]).sum(axis=0)[splitting].all():
+            raise ValueError("a neuron without links splits nothing")
+        classifier.networks_[key] = network
         classifier.splitting_[key] = splitting
+        classifier.added_rows_[key] = np.array(entry.get("added", []), dtype=np.int64)
         classifier.reports_[key] = {
             r["stage"]: stage_result(r, network=None, seconds=math.nan, certificate=None) for r in entry["reports"]
         }
     return classifier
 
 
+def _check_transform(transform: Transform, features: int, inputs: int, scaling: InputScaling) -> None:
+    if (transform.n_features_in_, transform.n_outputs) != (features, inputs):
+        raise ValueError("the transform does not lead from the features to the inputs")
+    low, high = transform.input_range
+    if not low <= scaling.low <= scaling.high <= high:
+        raise ValueError("the transform does not take the integers seen in training")
+
+
+def _subsets(header: dict[str, Any]) -> Integers:
+    """The sets of classes that have a network."""
+    classes, size = len(header["classes"]), header["settings"]["subset_size"]
+    if "subsets" not in header:
+        return class_subsets(classes, size)
+    return given_subsets(header["subsets"], range(classes), size)
+
+
+def _networks(schema: int, header: dict[str, Any], weights: bytes) -> Iterator[Network]:
+    settings = header["settings"]
+    bound = settings["weight_bound"]
+    outputs = (settings["subset_size"] - 1).bit_length()
+    shapes = list(pairwise((header["inputs"], *settings["hidden_layers"], outputs)))
+    count = sum(a * b for a, b in shapes)
+    bits = 8 * _byte_type(bound).itemsize if schema < 4 else _bits(bound)
+    size = -(-count * bits // 8)
+    if len(weights) != size * len(header["networks"]):
+        raise ValueError("the weights do not fit the layers")
+    for start in range(0, len(weights), size):
+        packed = np.frombuffer(weights, dtype=np.uint8, count=size, offset=start)
+        flat = packed.view(_byte_type(bound)) if schema < 4 else _unpacked(packed, count, bound)
+        parts = np.split(flat, np.cumsum([a * b for a, b in shapes])[:-1])
+        yield Network(tuple(p.reshape(shape) for p, shape in zip(parts, shapes, strict=True)), bound)
+
+
+def _bits(weight_bound: int) -> int:
+    """The fewest bits that tell the weights ``-P..P`` apart."""
+    return (2 * weight_bound).bit_length()
+
+
+def _packed(network: Network) -> bytes:
+    """All weights, each as the number ``w + P`` of a few bits, the highest first; zeros fill the last byte."""
+    numbers = np.concatenate([w.reshape(-1) for w in network.weights]) + network.weight_bound
+    digits = np.empty((len(numbers), _bits(network.weight_bound)), dtype=np.uint8)
+    for place, digit in enumerate(reversed(digits.T)):
+        digit[:] = (numbers >> place) & 1
+    return np.packbits(digits).tobytes()
+
+
+def _unpacked(packed: NDArray[np.uint8], count: int, weight_bound: int) -> Integers:
+    """The weights that were packed."""
+    bits = _bits(weight_bound)
+    if int(packed[-1]) % (1 << (8 * len(packed) - count * bits)):
+        raise ValueError("the weights are followed by something else")
+    weights = np.zeros(count, dtype=np.int64)
+    for start in range(0, count, _WEIGHTS_AT_A_TIME):
+        part = weights[start : start + _WEIGHTS_AT_A_TIME]
+        first = start * bits // 8
+        digits = np.unpackbits(packed[first : first + -(-len(part) * bits // 8)], count=len(part) * bits)
+        for digit in digits.reshape(len(part), bits).T:
+            part <<= 1
+            part |= digit
+        part -= weight_bound
+    return weights
+
+
 def _plain(value: Any) -> Any:
-    """NumPy scalars and sequences as what JSON knows."""
+    """NumPy scalars, and sequences and sets of anything, as what JSON knows."""
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(_plain, value))
     if isinstance(value, (tuple, list, np.ndarray)):
         return [_plain(item) for item in value]
     return value.item() if isinstance(value, np.generic) else value
@@ -244,9 +260,6 @@ def _tuples(value: Any) -> Any:
     return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
 
 
-def _weight_dtype(weight_bound: int) -> np.dtype:
-    """Smallest little-endian integer type that holds every weight."""
-    for name in ("<i1", "<i2", "<i4"):
-        if weight_bound <= np.iinfo(name).max:
-            return np.dtype(name)
-    return np.dtype("<i8")
+def _byte_type(weight_bound: int) -> np.dtype:
+    """How formats before 4 have weights: as the smallest little-endian integers that hold all."""
+    return np.dtype(next(name for name in ("<i1", "<i2", "<i4", "<i8") if weight_bound <= np.iinfo(name).max))

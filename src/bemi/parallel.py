@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+import math
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from sklearn.utils.parallel import Parallel, delayed
 
-from bemi import solvers
+from bemi import solvers, workers
 from bemi.journal import Journal
 from bemi.lazy import Variants, train_lazily
 from bemi.problem import Problem
@@ -38,12 +41,14 @@ class Task:
     C: float = 10.0
     mw_loss: float = 0.01
     variants: Variants | None = None
+    total_time_limit: float | None = None
 
-    def run(self) -> Training:
+    def run(self, seconds: float | None = None) -> Training:
+        """Train; ``seconds`` may make the time limit shorter."""
         settings: dict[str, Any] = {
             "engine": self.engine,
             "solver": self.solver,
-            "time_limit": self.time_limit,
+            "time_limit": _shortened(self.time_limit, seconds),
             "limits": self.limits,
             "C": self.C,
             "mw_loss": self.mw_loss,
@@ -61,6 +66,8 @@ class Task:
             "stages": self.stages,
             "time_limit": self.time_limit,
             "limits": asdict(self.limits),
+            # Only where it is given, so that files of runs without it keep their names.
+            **({} if self.total_time_limit is None else {"total_time_limit": self.total_time_limit}),
             "soft": [self.C, self.mw_loss] if "ml2" in self.stages else None,
             "layers": self.problem.layers,
             "weight_bound": self.problem.weight_bound,
@@ -80,40 +87,90 @@ def _versions(solver: str) -> tuple[str, str]:
     return version("bemi"), solvers.get(solver).version()
 
 
+def _shortened(time_limit: float | tuple[float, ...] | None, seconds: float | None) -> float | tuple[float, ...] | None:
+    """A time limit that is no longer than so many seconds in all, the shares of the stages being kept."""
+    if seconds is None or time_limit is None:
+        return seconds if time_limit is None else time_limit
+    whole = sum(time_limit) if isinstance(time_limit, tuple) else time_limit
+    share = min(1.0, seconds / whole)
+    return tuple(share * s for s in time_limit) if isinstance(time_limit, tuple) else share * time_limit
+
+
+@dataclass(frozen=True)
+class Failure:
+    """In place of a training: all workers that had the network died."""
+
+
 def run(
     tasks: Sequence[Task], *, n_jobs: int | None = None, journal: Journal | None = None
-) -> Iterator[tuple[int, Training]]:
+) -> Iterator[tuple[int, Training | Failure]]:
     """Train all networks and hand out ``(position in tasks, training)`` as they finish.
+
+    With a ``total_time_limit`` in the tasks, every network gets its part of what is left of it when it starts.
 
     Parameters
     ----------
     tasks
-        What to train.
+        What to train; a task is made when it is asked for, if the sequence does so.
     n_jobs
         Networks trained at the same time, as in scikit-learn.
     journal
         Where finished networks are kept.  Those that it holds already come first and are not trained again; every new
         one is written before it is handed out.
     """
-    keys = [task.key() for task in tasks] if journal else []
+    began = time.perf_counter()
+    keys: dict[int, str] = {}
     missing = []
     for index in range(len(tasks)):
-        known = journal.read(keys[index]) if journal else None
+        known = None
+        if journal:
+            keys[index] = tasks[index].key()
+            known = journal.read(keys[index])
         if known is None:
             missing.append(index)
         else:
             yield index, known
-    done = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
-        delayed(_run_one)(index, tasks[index]) for index in missing
-    )
-    for index, training in done:
+
+    def arguments(index: int, to_come: int, at_once: int) -> tuple[Task, float | None]:
+        task = tasks[index]
+        if task.total_time_limit is None:
+            return task, None
+        left = task.total_time_limit - (time.perf_counter() - began)
+        return task, max(LEAST_SECONDS, left / math.ceil(to_come / at_once))
+
+    for index, training in workers.results(Task.run, arguments, missing, n_jobs):
+        if isinstance(training, workers.Lost):
+            yield index, Failure()
+            continue
         if journal:
             journal.write(keys[index], training)
         yield index, training
 
 
-def _run_one(index: int, task: Task) -> tuple[int, Training]:
-    return index, task.run()
+class NetworksFailed(RuntimeError):
+    """Some networks could not be trained: all workers that had them died, for want of memory perhaps."""
+
+    def __init__(self, failed: Sequence[tuple], folder: Path) -> None:
+        names = ", ".join("/".join(map(str, key)) for key in failed)
+        super().__init__(
+            f"the workers that trained {names} died {workers.ATTEMPTS} times; all other networks are kept: fitting "
+            f"again with run_dir={str(folder)!r} trains only what is missing (fewer jobs need less memory)"
+        )
+        self.failed = list(failed)
+        self.folder = folder
+
+
+def kept(tasks: Sequence[Task], trainings: Mapping[int, Training], journal: Journal | None) -> Path:
+    """The folder that holds all finished networks; without a journal they are written to a new one."""
+    if journal is None:
+        journal = Journal(tempfile.mkdtemp(prefix="bemi-"))
+        for index, training in trainings.items():
+            journal.write(tasks[index].key(), training)
+    return journal.folder
+
+
+LEAST_SECONDS = 0.01
+"""A network is always tried, even where no time is left."""
 
 
 class Progression(Protocol):

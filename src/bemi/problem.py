@@ -50,6 +50,11 @@ class Problem:
             raise ValueError("codes must be -1 or +1")
         check_weight_bound(self.weight_bound)
         check_hidden_layers(self.hidden_layers)
+        if int(self.weight_bound) * int(max(self.hidden_layers, default=0)) >= PRE_ACTIVATION_LIMIT:
+            raise ValueError(
+                f"weight_bound={self.weight_bound} is too large for hidden_layers={tuple(self.hidden_layers)}: "
+                f"sums over a layer must stay below {PRE_ACTIVATION_LIMIT}"
+            )
         object.__setattr__(self, "hidden_layers", tuple(int(n) for n in self.hidden_layers))
         object.__setattr__(self, "codes", codes.astype(np.int64))
         norms = np.abs(data.astype(np.float64)).sum(axis=1)
@@ -201,7 +206,8 @@ class InputScaling:
                     "round them, or train with input_scaling='per-feature'"
                 )
         else:
-            scaled = np.rint(X.astype(np.float64) * self.factors)
+            with np.errstate(over="ignore"):  # Infinity is refused below, like all that is too large.
+                scaled = np.rint(X.astype(np.float64) * self.factors)
         # Signed integers are kept as they are; sums of them are checked where they are made.
         if scaled.dtype.kind != "i" and scaled.size:
             largest = max(abs(float(scaled.max())), abs(float(scaled.min())))

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
 from bemi.network import Integers
-from bemi.transforms import full_shape
+from bemi.transforms import check_shape, full_shape
 
 STEPS = 16
 """Positions between two pixels are multiples of 1 / STEPS."""
@@ -77,8 +77,19 @@ class ImageScenarios(BaseEstimator):
         self.shape = shape
         self.random_state = random_state
 
+    def check(self) -> None:
+        """Raise ValueError unless all parameters are what they should be."""
+        for name in ("rotations", "shears", "shifts"):
+            _numbers(name, getattr(self, name))
+        _numbers("scalings", self.scalings, at_least=0.1)
+        _numbers("noise", self.noise, at_least=0)
+        if self.shape is not None:
+            check_shape(self.shape)
+        _check_seed(self.random_state)
+
     def variants(self, X: ArrayLike) -> Integers:
         """Variants of images, which are rows of ``X``, pixel after pixel and channels together."""
+        self.check()
         X = np.asarray(X, dtype=np.int64)
         height, width, channels = full_shape(self.shape, X.shape[1])
         pixels = X.reshape(len(X), height * width, channels).transpose(1, 0, 2).reshape(height * width, -1)
@@ -89,8 +100,8 @@ class ImageScenarios(BaseEstimator):
             moved = (moved + STEPS**2 // 2) // STEPS**2
             found.append(moved.reshape(height * width, len(X), channels).transpose(1, 0, 2).reshape(X.shape))
         low, high = int(X.min(initial=0)), int(X.max(initial=0))
-        rng = np.random.default_rng(_seed(self.random_state))
-        for deviation in _numbers("noise", self.noise, at_least=0):
+        rng = np.random.default_rng(int(self.random_state))
+        for deviation in _numbers("noise", self.noise):
             noisy = X + np.rint(rng.normal(0, deviation * (high - low), X.shape)).astype(np.int64)
             found.append(np.clip(noisy, low, high))
         return _stacked(found, X)
@@ -103,7 +114,7 @@ class ImageScenarios(BaseEstimator):
             yield np.array([[c, s], [-s, c]]), still
         for slant in _numbers("shears", self.shears):
             yield np.array([[1.0, 0.0], [slant, 1.0]]), still
-        for size in _numbers("scalings", self.scalings, at_least=0.1):
+        for size in _numbers("scalings", self.scalings):
             yield np.eye(2) / size, still
         for pixels in _numbers("shifts", self.shifts):
             for down, right in _MOVES:
@@ -128,14 +139,19 @@ class NoiseScenarios(BaseEstimator):
         self.copies = copies
         self.random_state = random_state
 
-    def variants(self, X: ArrayLike) -> Integers:
-        """Noisy copies, each feature within its own range over the rows."""
-        X = np.asarray(X, dtype=np.int64)
+    def check(self) -> None:
+        """Raise ValueError unless all parameters are what they should be."""
         if isinstance(self.scale, bool) or not isinstance(self.scale, (int, float)) or not 0 <= self.scale < math.inf:
             raise ValueError(f"scale must be a number of at least 0, got {self.scale!r}")
         if isinstance(self.copies, bool) or not isinstance(self.copies, (int, np.integer)) or self.copies < 1:
             raise ValueError(f"copies must be an integer of at least 1, got {self.copies!r}")
-        rng = np.random.default_rng(_seed(self.random_state))
+        _check_seed(self.random_state)
+
+    def variants(self, X: ArrayLike) -> Integers:
+        """Noisy copies, each feature within its own range over the rows."""
+        self.check()
+        X = np.asarray(X, dtype=np.int64)
+        rng = np.random.default_rng(int(self.random_state))
         noise = rng.normal(0.0, 1.0, (len(X), int(self.copies), X.shape[1])) * (self.scale * X.std(axis=0))
         return np.clip(X[:, None] + np.rint(noise).astype(np.int64), X.min(axis=0), X.max(axis=0))
 
@@ -153,9 +169,15 @@ def parameters(scenarios: Any) -> dict[str, Any] | None:
 
 
 def from_parameters(given: Mapping[str, Any]) -> Any:
-    """The scenario object that :func:`parameters` describes."""
-    kind = SCENARIOS[given["name"]]
-    return kind(**{key: tuple(v) if isinstance(v, list) else v for key, v in given.items() if key != "name"})
+    """The scenario object that :func:`parameters` describes; an error says what is wrong with them."""
+    kind = SCENARIOS.get(given["name"])
+    if kind is None:
+        raise ValueError(f"scenarios must be one of {', '.join(SCENARIOS)}, got {given['name']!r}")
+    if given.keys() != {"name", *kind._get_param_names()}:
+        raise ValueError(f"scenarios {given['name']} have other parameters than {', '.join(given)}")
+    made = kind(**{key: tuple(v) if isinstance(v, list) else v for key, v in given.items() if key != "name"})
+    made.check()
+    return made
 
 
 def sampling(height: int, width: int, matrix: NDArray[np.float64], shift: tuple[float, float]) -> csr_array:
@@ -191,10 +213,9 @@ def _numbers(name: str, values: Any, at_least: float = -math.inf) -> list[float]
     return [float(v) for v in given]
 
 
-def _seed(seed: Any) -> int:
+def _check_seed(seed: Any) -> None:
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise ValueError(f"random_state of scenarios must be an integer of at least 0, got {seed!r}")
-    return int(seed)
 
 
 def _stacked(found: list[Integers], X: Integers) -> Integers:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isqrt
+from math import isqrt, prod
 from typing import Any, Protocol
 
 import numpy as np
@@ -35,8 +35,19 @@ class Transform(Protocol):
         """Integers of each row, all within :attr:`output_range`."""
 
     @property
+    def input_range(self) -> tuple[int, int]:
+        """Smallest and largest integer that a row may have."""
+
+    @property
     def output_range(self) -> tuple[int, int]:
         """Smallest and largest integer that any row can give."""
+
+    @property
+    def n_outputs(self) -> int:
+        """How many integers each row gives."""
+
+    n_features_in_: int
+    """How many integers each row must have; known after ``fit``."""
 
     def parameters(self) -> dict[str, Any]:
         """All that the fitted transform depends on, as JSON can hold it, with its ``name`` and ``version``."""
@@ -179,7 +190,7 @@ class IntegerHog(TransformerMixin, BaseEstimator):
 
     def _settle(self, features: int, maximum: Any) -> IntegerHog:
         """Check all parameters and store what the transform depends on."""
-        if isinstance(self.orientations, bool) or self.orientations not in DIRECTIONS:
+        if not _is_integer(self.orientations) or self.orientations not in DIRECTIONS:
             raise ValueError(f"orientations must be one of {_listed(DIRECTIONS)}, got {self.orientations!r}")
         if not isinstance(self.straighten, (bool, np.bool_)):
             raise ValueError(f"straighten must be True or False, got {self.straighten!r}")
@@ -205,7 +216,7 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         pixels: NDArray = validate_data(self, X, reset=False)
         fixed = self.constants
-        out = np.empty((len(pixels), fixed.rows * fixed.columns * self.orientations), dtype=np.int64)
+        out = np.empty((len(pixels), self.n_outputs), dtype=np.int64)
         # In pieces, since checks and conversions copy.
         for start in range(0, len(pixels), ROWS_AT_A_TIME):
             rows = pixels[start : start + ROWS_AT_A_TIME]
@@ -220,6 +231,12 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         return out
 
     @property
+    def input_range(self) -> tuple[int, int]:
+        """Smallest and largest value that a pixel can have."""
+        check_is_fitted(self)
+        return 0, self.maximum_
+
+    @property
     def output_range(self) -> tuple[int, int]:
         """Smallest and largest integer that any image can give."""
         return 0, isqrt(self._largest_sum >> self.constants.output_shift)
@@ -229,13 +246,14 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         """The numbers that docs/transforms.md leaves to the shape and the maximum of the images."""
         check_is_fitted(self)
         height, width = _worked_size(self.shape_)
+        rows, columns = _regions(self.shape_)
         levels = brightness_levels(self.maximum_, root=not _is_doubled(self.shape_))
         return HogConstants(
             height=height,
             width=width,
             doubled=_is_doubled(self.shape_),
-            rows=-(-height // 4),
-            columns=-(-width // 4),
+            rows=rows,
+            columns=columns,
             levels=levels,
             mass_shift=_mass_shift(self.shape_, int(levels[-1])) if self.straighten else None,
             directions=np.array(DIRECTIONS[self.orientations], dtype=np.int32),
@@ -260,7 +278,7 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         """The fitted transform that gave these parameters."""
         given = dict(parameters)
         name, version = given.pop("name", None), given.pop("version", None)
-        if name != cls.NAME or version != cls.VERSION:
+        if name != cls.NAME or not _is_integer(version) or version != cls.VERSION:
             raise ValueError(
                 f"cannot read version {version!r} of {name!r}; this is version {cls.VERSION} of {cls.NAME!r}"
             )
@@ -270,13 +288,13 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         if not isinstance(shape, Sequence) or len(shape) != 3 or not all(_is_integer(n) and n >= 1 for n in shape):
             raise ValueError(f"shape must be three integers of at least 1, got {shape!r}")
         transform = cls(**{**given, "shape": tuple(shape)})
-        transform.n_features_in_ = int(np.prod(shape))
+        transform.n_features_in_ = prod(shape)
         return transform._settle(transform.n_features_in_, given["maximum"])
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
         """Names of the outputs, by region and orientation; ``input_features`` is ignored."""
         check_is_fitted(self)
-        rows, columns = self.constants.rows, self.constants.columns
+        rows, columns = _regions(self.shape_)
         return np.array(
             [
                 f"region{row}_{column}_orientation{orientation}"
@@ -294,6 +312,13 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         return tags
+
+    @property
+    def n_outputs(self) -> int:
+        """How many integers an image gives."""
+        check_is_fitted(self)
+        rows, columns = _regions(self.shape_)
+        return rows * columns * int(self.orientations)
 
     @property
     def _largest_sum(self) -> int:
@@ -340,7 +365,9 @@ class ConstantInput(TransformerMixin, BaseEstimator):
             Ignored.
         """
         inputs: NDArray = validate_data(self, X)
-        level = max(1, int(np.abs(inputs).max())) if self.level is None else self.level
+        return self._settle(max(1, int(np.abs(inputs).max())) if self.level is None else self.level)
+
+    def _settle(self, level: Any) -> ConstantInput:
         if not _is_integer(level) or not 1 <= level <= LARGEST_LEVEL:
             raise ValueError(f"level must be an integer in 1..{LARGEST_LEVEL}, got {level!r}")
         self.level_ = int(level)
@@ -356,10 +383,21 @@ class ConstantInput(TransformerMixin, BaseEstimator):
         return np.concatenate([within, np.full((len(within), 1), self.level_)], axis=1)
 
     @property
+    def input_range(self) -> tuple[int, int]:
+        """Smallest and largest integer that a row may have; beyond the constant they saturate."""
+        return -LARGEST_LEVEL, LARGEST_LEVEL
+
+    @property
     def output_range(self) -> tuple[int, int]:
         """Smallest and largest integer that any row can give."""
         check_is_fitted(self)
         return -self.level_, self.level_
+
+    @property
+    def n_outputs(self) -> int:
+        """How many integers a row gives."""
+        check_is_fitted(self)
+        return self.n_features_in_ + 1
 
     def parameters(self) -> dict[str, Any]:
         """All that the transform depends on, for a model file."""
@@ -369,13 +407,16 @@ class ConstantInput(TransformerMixin, BaseEstimator):
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any]) -> ConstantInput:
         """The fitted transform that gave these parameters."""
-        if parameters.get("name") != cls.NAME or parameters.get("version") != cls.VERSION:
+        version = parameters.get("version")
+        if parameters.get("name") != cls.NAME or not _is_integer(version) or version != cls.VERSION:
             raise ValueError(f"this is version {cls.VERSION} of {cls.NAME!r}, got {dict(parameters)!r}")
         if parameters.keys() != {"name", "version", "inputs", "level"} or not _is_integer(parameters["inputs"]):
             raise ValueError(f"{cls.NAME} has inputs and level, both integers, got {_listed(parameters)}")
         if parameters["inputs"] < 1:
             raise ValueError(f"inputs must be at least 1, got {parameters['inputs']}")
-        return cls(parameters["level"]).fit(np.zeros((1, parameters["inputs"]), dtype=np.int64))
+        transform = cls(parameters["level"])
+        transform.n_features_in_ = int(parameters["inputs"])
+        return transform._settle(parameters["level"])
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "level_")
@@ -406,6 +447,12 @@ def _worked_size(shape: Sequence[int]) -> tuple[int, int]:
     return factor * shape[0], factor * shape[1]
 
 
+def _regions(shape: Sequence[int]) -> tuple[int, int]:
+    """Rows and columns of regions."""
+    height, width = _worked_size(shape)
+    return -(-height // 4), -(-width // 4)
+
+
 def _mass_shift(shape: Sequence[int], top: int) -> int | None:
     """Smallest shift of a pixel's mass that keeps second moments, in half pixels, within 32 bits; None if none does."""
     height, width = _worked_size(shape)
@@ -422,18 +469,25 @@ def _usual_maximum(largest: int) -> int:
     return largest if largest == power else max(1, (1 << largest.bit_length()) - 1)
 
 
+def check_shape(shape: Any) -> tuple[int, int, int]:
+    """Height, width and channels of a shape that is given with or without the last."""
+    sizes = list(shape) if isinstance(shape, (tuple, list, np.ndarray)) else []
+    if len(sizes) not in (2, 3) or not all(_is_integer(n) and n >= 1 for n in sizes):
+        raise ValueError(f"shape must be (height, width) or (height, width, channels), got {shape!r}")
+    height, width, channels = (int(n) for n in (*sizes, 1)[:3])
+    return height, width, channels
+
+
 def full_shape(shape: Any, features: int) -> tuple[int, int, int]:
+    """Height, width and channels of images with so many features; without a shape they are square and grey."""
     if shape is None:
         side = isqrt(features)
         if side * side != features:
             raise ValueError(f"{features} features are no square image; give shape=(height, width) or add channels")
         return side, side, 1
-    sizes = list(shape) if isinstance(shape, (tuple, list, np.ndarray)) else []
-    if len(sizes) not in (2, 3) or not all(_is_integer(n) and n >= 1 for n in sizes):
-        raise ValueError(f"shape must be (height, width) or (height, width, channels), got {shape!r}")
-    height, width, channels = (int(n) for n in (*sizes, 1)[:3])
+    height, width, channels = check_shape(shape)
     if height * width * channels != features:
-        raise ValueError(f"shape {tuple(sizes)} means {height * width * channels} features, but X has {features}")
+        raise ValueError(f"shape {tuple(shape)} means {height * width * channels} features, but X has {features}")
     return height, width, channels
 
 

@@ -120,15 +120,16 @@ def break_ties(
     label = label.copy()
     left = np.flatnonzero(label == ABSTAIN)
     if len(left):
-        sums = np.zeros((len(left), len(networks) + 1), dtype=np.int64)
-        np.add.at(sums, (np.arange(len(left))[:, None], votes[left]), evidence(left))
-        sums = sums[:, :-1]  # ABSTAIN added to the last column
+        worth = evidence(left)
         # Sums over a common denominator stay integers, of any size.
         common = math.lcm(*(int(n) for n in networks if n))
-        weights = [common // max(int(n), 1) for n in networks]
-        if max(weights) * int(sums.max()) > np.iinfo(np.int64).max:
-            sums = sums.astype(object)
-        label[left] = np.where(dominant[left], sums * np.array(weights), -1).argmax(axis=1)
+        weights = np.array([common // max(int(n), 1) for n in networks], dtype=object)
+        if int(worth.max()) * votes.shape[1] * max(weights) <= np.iinfo(np.int64).max:
+            weights = weights.astype(np.int64)
+        sums = np.zeros((len(left), len(networks) + 1), dtype=weights.dtype)
+        np.add.at(sums, (np.arange(len(left))[:, None], votes[left]), worth.astype(weights.dtype))
+        # ABSTAIN added to the last column.
+        label[left] = np.where(dominant[left], sums[:, :-1] * weights, -1).argmax(axis=1)
     return label
 
 

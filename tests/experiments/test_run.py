@@ -92,7 +92,7 @@ def test_noise_is_for_images(tmp_path):
 
 def test_a_second_run_trains_nothing(folder, monkeypatch):
     before = {path: path.read_bytes() for path in (folder / "results").iterdir()}
-    monkeypatch.setattr(Task, "run", lambda task: pytest.fail("trained again"))
+    monkeypatch.setattr(Task, "run", lambda task, seconds: pytest.fail("trained again"))
     run = reproduce(small(), SETTINGS, folder, n_jobs=1)
     assert run["visits"][-1]["networks"] == 0
     assert {path: path.read_bytes() for path in (folder / "results").iterdir()} == before
@@ -102,16 +102,16 @@ def test_an_interrupted_run_goes_on(folder, tmp_path, monkeypatch):
     trained = []
     original = Task.run
 
-    def interrupted(task):
+    def interrupted(task, seconds):
         if len(trained) == 3:
             raise KeyboardInterrupt
         trained.append(task)
-        return original(task)
+        return original(task, seconds)
 
     monkeypatch.setattr(Task, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
         reproduce(small(), SETTINGS, tmp_path, n_jobs=1)
-    monkeypatch.setattr(Task, "run", lambda task: trained.append(task) or original(task))
+    monkeypatch.setattr(Task, "run", lambda task, seconds: trained.append(task) or original(task, seconds))
     trained.clear()
     reproduce(small(), SETTINGS, tmp_path, n_jobs=1)
     assert len(trained) <= 2

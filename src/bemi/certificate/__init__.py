@@ -20,21 +20,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations, pairwise
+from math import comb
 from typing import Any
 
+from bemi import container
 from bemi.certificate.arithmetic import CertificateError, Matrix, Row, Rows, pre_activations, require, whole
 from bemi.certificate.links import links_bound
 from bemi.certificate.margins import MarginProof
 from bemi.certificate.separators import separation_bound
 from bemi.certificate.softmargins import SoftMargins, rational
+from bemi.container import ModelFileError
+from bemi.files import read_at_most
 
 __all__ = ["CertificateError", "Verification", "certificate_path", "training_digest", "verify"]
 
 FORMAT = 1
-MODEL_FORMATS = (1, 2, 3)
-_LARGEST = 1 << 30
-_MODEL_PREFIX = struct.Struct("<4sHI")
-_WEIGHT_BYTES = (1, 2, 4, 8)
+_LARGEST_FILE = 1 << 27
+_LARGEST = 1 << 28
+_MOST_VALUES = 1 << 25
+"""Bytes of a certificate as it is on disk and unpacked, and values in it: nothing larger is read."""
+_WEIGHT_BYTES = (1, 2, 4)
 _STAGES = (("sm", "mm", "mw"), ("ml2", "mw"))
 
 
@@ -74,16 +79,16 @@ def verify(model: str | os.PathLike, certificate: str | os.PathLike | None = Non
     """
     began = time.perf_counter()
     path = certificate_path(model) if certificate is None else os.fspath(certificate)
-    with open(model, "rb") as file:
-        content = file.read()
-    with open(path, "rb") as file:
-        packed = file.read()
+    packed = read_at_most(path, _LARGEST_FILE, CertificateError)
     result = Verification(bytes=len(packed))
+    try:
+        schema, header, final = container.read(model)
+    except ModelFileError as error:
+        raise CertificateError(str(error)) from error
     claims = _read(packed, path)
     try:
-        header, final = _model(content, os.fspath(model))
         require(claims["format"] == FORMAT, f"{path} has certificate format {claims['format']!r}, not {FORMAT}")
-        _check(header, final, claims, result)
+        _check(schema, header, final, claims, result)
     except CertificateError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, struct.error) as error:
@@ -98,6 +103,8 @@ def _read(packed: bytes, path: str) -> dict[str, Any]:
         text = unpacker.decompress(packed, _LARGEST)
         require(not unpacker.unconsumed_tail, f"{path} is too large")
         require(unpacker.eof and not unpacker.unused_data, f"{path} is cut off or followed by something else")
+        # Parsed, a value takes up to twenty times the room that it has in the text.
+        require(sum(map(text.count, (b",", b"[", b"{"))) <= _MOST_VALUES, f"{path} has too many values")
         claims = json.loads(text)
     except (zlib.error, gzip.BadGzipFile, ValueError, RecursionError) as error:
         if isinstance(error, CertificateError):
@@ -105,17 +112,6 @@ def _read(packed: bytes, path: str) -> dict[str, Any]:
         raise CertificateError(f"{path} is not a bemi certificate") from error
     require(isinstance(claims, dict), f"{path} is not a bemi certificate")
     return claims
-
-
-def _model(content: bytes, path: str) -> tuple[dict[str, Any], bytes]:
-    """Header and packed weights of a model file; see docs/model-file.md."""
-    require(len(content) > _MODEL_PREFIX.size + 32 and content.startswith(b"BEMI"), f"{path} is not a bemi model")
-    body, digest = content[:-32], content[-32:]
-    require(hashlib.sha256(body).digest() == digest, f"{path} is damaged: its digest does not match")
-    _, version, length = _MODEL_PREFIX.unpack_from(content)
-    require(version in MODEL_FORMATS, f"{path} has model format {version}, which this checker does not read")
-    start = _MODEL_PREFIX.size
-    return json.loads(body[start : start + length]), body[start + length :]
 
 
 def training_digest(rows: Sequence[Sequence[int]], labels: Sequence[int]) -> str:
@@ -126,7 +122,7 @@ def training_digest(rows: Sequence[Sequence[int]], labels: Sequence[int]) -> str
     return digest.hexdigest()
 
 
-def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result: Verification) -> None:
+def _check(schema: int, header: dict[str, Any], packed: bytes, claims: dict[str, Any], result: Verification) -> None:
     settings = header["settings"]
     features = header.get("inputs", header["features"])  # format 1 has no transforms
     bound = whole(settings["weight_bound"], 1, 1 << 31, "weight bound")
@@ -142,10 +138,10 @@ def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result
         training_digest(rows, labels) == header["training_digest"],
         "the training rows or labels are not those that the model was trained on",
     )
+    require(len(claims["networks"]) == len(header["networks"]), "there is not one entry per network")
     subsets = _subsets(header, classes, size)
     given = whole(header.get("given_rows", len(rows)), 0, len(rows) + 1, "number of given rows")
-    require(len(claims["networks"]) == len(subsets) == len(header["networks"]), "there is not one entry per network")
-    final = _final_weights(packed, layers, bound, len(subsets))
+    final = _final_weights(schema, packed, layers, bound, len(subsets))
     for subset, entry, model_entry, weights in zip(subsets, claims["networks"], header["networks"], final, strict=True):
         chosen = [k for k, label in enumerate(labels[:given]) if label in subset]
         chosen += _added(model_entry.get("added", []), given, labels, subset)
@@ -163,8 +159,11 @@ def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result
 
 def _subsets(header: dict[str, Any], classes: int, size: int) -> list[tuple[int, ...]]:
     """The sets of classes that have a network, in lexicographic order."""
+    networks = len(header["networks"])
     if "subsets" not in header:
+        require(networks == comb(classes, size), "there is not one network per set of classes")
         return list(combinations(range(classes), size))
+    require(networks == len(header["subsets"]), "there is not one network per set of classes")
     subsets = [tuple(whole(c, 0, classes, "class") for c in subset) for subset in header["subsets"]]
     require(all(len(s) == size and all(a < b for a, b in pairwise(s)) for s in subsets), "a set of classes is bad")
     require(all(a < b for a, b in pairwise(subsets)), "sets of classes are not in order")
@@ -184,14 +183,21 @@ def _code(index: int, outputs: int) -> Row:
     return tuple(1 - 2 * ((index >> bit) & 1) for bit in reversed(range(outputs)))
 
 
-def _final_weights(packed: bytes, layers: Sequence[int], bound: int, networks: int) -> list[list[Matrix]]:
+def _final_weights(schema: int, packed: bytes, layers: Sequence[int], bound: int, networks: int) -> list[list[Matrix]]:
     width = next(n for n in _WEIGHT_BYTES if bound < 1 << (8 * n - 1))
+    bits = 8 * width if schema < 4 else (2 * bound).bit_length()
     count = sum(a * b for a, b in pairwise(layers))
-    require(len(packed) == networks * count * width, "the model's weights do not fit its layers")
-    values = [v[0] for v in struct.iter_unpack("<" + {1: "b", 2: "h", 4: "i", 8: "q"}[width], packed)]
+    size = (count * bits + 7) // 8
+    require(len(packed) == networks * size, "the model's weights do not fit its layers")
     result = []
-    for n in range(networks):
-        result.append(_matrices(values[n * count : (n + 1) * count], layers))
+    for start in range(0, len(packed), size):
+        part = packed[start : start + size]
+        if schema < 4:
+            values = [v[0] for v in struct.iter_unpack("<" + {1: "b", 2: "h", 4: "i"}[width], part)]
+        else:
+            digits = f"{int.from_bytes(part, 'big'):0{8 * size}b}"
+            values = [int(digits[k * bits : (k + 1) * bits], 2) - bound for k in range(count)]
+        result.append(_matrices(values, layers))
     return result
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 import bemi
-from bemi.cli import experiments, models
+from bemi.cli import experiments, export, models
 
 
 class _Parser(argparse.ArgumentParser):
@@ -45,5 +45,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"bemi {bemi.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     models.add_commands(commands)
+    export.add_commands(commands)
     experiments.add_commands(commands)
     return parser

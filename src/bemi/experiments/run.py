@@ -155,7 +155,9 @@ def reproduce(
     with parallel.progress(sum(e.networks for e in todo), show=show) as advance:
         for batch in _batches(todo):
             tasks = [task for ensemble in batch for task in ensemble.tasks()]
-            for _, training in parallel.run(tasks, n_jobs=n_jobs, journal=journal):
+            for index, training in parallel.run(tasks, n_jobs=n_jobs, journal=journal):
+                if isinstance(training, parallel.Failure):
+                    raise parallel.NetworksFailed([(f"network {index}",)], journal.folder)
                 advance(training, experiment.name)
             for ensemble in batch:
                 rows = ensemble.rows()

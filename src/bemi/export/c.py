@@ -1,7 +1,7 @@
 """C99 for devices: one header, one source, integers only, nothing allocated, no library called.
 
 The source is put together from the pieces in ``runtime`` that an ensemble needs, and from tables.  Networks are folded
-over the whole range of the input type (:mod:`bemi.folding`), so that every input that can be passed gets the label that
+over the whole range of the inputs' type (:mod:`bemi.folding`), so that whatever can be passed gets the label that
 Python gives it.  docs/export.md tells how to use it.
 """
 
@@ -15,13 +15,15 @@ from pathlib import Path
 from string import Template
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 import bemi
 from bemi.classifier import BeMiClassifier
-from bemi.export.inputs import Inputs, inputs_of
-from bemi.export.weights import bits_of, encoded
+from bemi.export.costs import Costs, Work, costs
+from bemi.export.inputs import TYPES, Inputs, inputs_of
+from bemi.export.weights import encoded
 from bemi.files import write_atomically
-from bemi.folding import FoldedNetwork
+from bemi.folding import EVIDENCE_SCALE, FoldedNetwork
 from bemi.transforms import ConstantInput, IntegerHog
 from bemi.voting import ABSTAIN, class_subsets, memberships
 
@@ -33,6 +35,8 @@ LAYERS_INSTEAD = 255
 MOST = 2**16 - 1
 """Inputs, networks, neurons and places in tables are counted in 16 bits."""
 
+BYTES = {"uint8_t": 1, "int8_t": 1, "uint16_t": 2, "int16_t": 2, "uint32_t": 4, "int32_t": 4}
+
 
 @dataclass(frozen=True)
 class CExport:
@@ -42,14 +46,14 @@ class CExport:
     ----------
     header, source, example
         Text of ``bemi_model.h``, ``bemi_model.c`` and ``main.c``.
-    table_bytes
-        Flash that the tables take.
+    costs
+        Flash, stack and time on a Cortex-M3.
     """
 
     header: str
     source: str
     example: str
-    table_bytes: int
+    costs: Costs
 
 
 def write(
@@ -78,10 +82,11 @@ def write(
 
 def export(classifier: BeMiClassifier, *, optimize: str = "speed", input_type: str | None = None) -> CExport:
     """What :func:`write` writes."""
+    check_is_fitted(classifier)
     if optimize not in OPTIMIZE:
         raise ValueError(f"optimize must be one of {', '.join(OPTIMIZE)}, got {optimize!r}")
     model = _Model(classifier, inputs_of(classifier, input_type), optimize)
-    return CExport(model.header(), model.source(), _runtime("main.c"), model.tables.bytes)
+    return CExport(model.header(), model.source(), _runtime("main.c"), model.costs)
 
 
 class _Tables:
@@ -92,51 +97,55 @@ class _Tables:
         self.bytes = 0
 
     def add(self, name: str, kind: str, values: Iterable[int]) -> None:
-        values = list(values)
+        numbers = [f"{value}," for value in values]
         lines, line = [], "   "
-        for value in values:
-            if len(line) + len(str(value)) + 2 > 116:
+        for number in numbers:
+            if len(line) + len(number) >= 120:
                 lines.append(line)
                 line = "   "
-            line += f" {value},"
+            line += " " + number
         self.text.append(f"BEMI_TABLE {kind} {name}[] = {{\n" + "\n".join([*lines, line]) + "\n};\n")
-        self.bytes += len(values) * BYTES[kind]
-
-
-BYTES = {"uint8_t": 1, "int8_t": 1, "uint16_t": 2, "int16_t": 2, "uint32_t": 4, "int32_t": 4}
-READ = {1: "BEMI_READ8", 2: "BEMI_READ16", 4: "BEMI_READ32"}
+        self.bytes += len(numbers) * BYTES[kind]
 
 
 class _Model:
-    """A classifier on its way to C."""
+    """A classifier on its way to C: types, macros and tables are settled first, then written out."""
 
     def __init__(self, classifier: BeMiClassifier, inputs: Inputs, optimize: str) -> None:
-        self.classifier, self.inputs = classifier, inputs
+        self.classifier, self.inputs, self.transform = classifier, inputs, classifier.transform_
         self.networks = classifier.folded(inputs.value_low, inputs.value_high).networks
         self.classes = len(classifier.classes_)
         self.subsets = np.array([n.subset for n in self.networks])
-        self.by_margin = classifier.ties == "margin"
-        self.transform = classifier.transform_
         every = class_subsets(self.classes, 2)
         self.all_pairs = self.subsets.shape == every.shape and bool((self.subsets == every).all())
+        self.by_margin = classifier.ties == "margin"
         self.has_layers = any(n.table is None for n in self.networks)
-        #: First-layer neurons of each network: those that its vote depends on, then those that are only evidence.
+        # In a tie the sums of many networks are needed once more; of this many they fit on a small device's stack.
+        self.keeps_sums = self.by_margin and len(self.networks) <= 255
+        self.bound = self.networks[0].network.weight_bound
+        # First-layer neurons of each network: those that its vote depends on, then those that are only evidence.
         self.neurons = [self._neurons(n) for n in self.networks]
-        self.bound = int(classifier.weight_bound)
-        largest_input = int(np.abs([inputs.value_low, inputs.value_high]).max())
-        #: No sum on the way to a neuron's is larger.  With a base weight, that of the common inputs and the rest add up.
-        self.largest_sum = 3 * self.bound * len(inputs.value_low) * largest_input
-        columns = [n.network.weights[0][:, own] for n, own in zip(self.networks, self.neurons, strict=True)]
-        self.weights = encoded(np.concatenate(columns, axis=1), self.bound, optimize, self.largest_sum < 2**31)
-        self.macros: dict[str, object] = {}
-        self.types: dict[str, str] = {}
-        self.tables = _Tables()
         self._check_sizes()
-        self._lay_out()
+        columns = [n.network.weights[0][:, own] for n, own in zip(self.networks, self.neurons, strict=True)]
+        # No sum on the way to a neuron's is larger; with a base weight, the common inputs and the rest add up.
+        largest = 3 * self.bound * len(inputs.value_low) * self._largest_input()
+        self.weights = encoded(np.concatenate(columns, axis=1), self.bound, optimize, with_base=largest < 2**31)
+        self.types = {"bemi_value_t": "bemi_input_t" if self.transform is None else inputs.value_type}
+        self.types["bemi_sum_t"] = "int_fast16_t" if largest < 2**15 else "int_fast32_t"
+        self.macros: dict[str, object] = {}
+        self.tables = _Tables()
+        self._lay_out_weights()
+        self._lay_out_votes()
+        self._lay_out_evidence()
+        self._lay_out_transform()
+        self.costs = self._costs()
 
     def _neurons(self, network: FoldedNetwork) -> list[int]:
         own = network.neurons.tolist()
         return own + [i for i in network.split.tolist() if self.by_margin and i not in own]
+
+    def _largest_input(self) -> int:
+        return int(np.abs([self.inputs.value_low, self.inputs.value_high]).max())
 
     def _check_sizes(self) -> None:
         counts = {
@@ -148,97 +157,80 @@ class _Model:
         for name, count in counts.items():
             if count > MOST:
                 raise ValueError(f"the ensemble has {count} {name}, and the C export counts up to {MOST}")
-        if self.by_margin:
-            # |w x| floor(2^24 / |w|_1) <= 2^24 max |x|, summed over networks and compared across shares.
-            largest = 2**24 * int(np.abs([self.inputs.value_low, self.inputs.value_high]).max())
-            if largest * len(self.networks) ** 2 >= 2**64:
-                raise ValueError("evidence for ties may leave 64 bits; scale the data down or use ties='abstain'")
-
-    def _lay_out(self) -> None:
-        """Settle types, macros and tables."""
-        tables, macros = self.tables, self.macros
-        none = MOST if self.classes >= 255 else 255
-        class_type = self._type("bemi_class_t", "uint16_t" if none == MOST else "uint8_t")
-        self._reader("CLASS", class_type)
-        self.types["bemi_sum_t"] = "int_fast16_t" if self.largest_sum < 2**15 else "int_fast32_t"
-        macros |= {"BEMI_NETWORKS": len(self.networks), "BEMI_SUBSET_SIZE": self.subsets.shape[1], "BEMI_NONE": none}
-        self._lay_out_weights()
-        starts = np.cumsum([0, *map(len, self.neurons)]).tolist()
-        kind = "uint8_t" if starts[-1] <= 255 else "uint16_t"
-        self._reader("NEURON", kind)
-        tables.add("bemi_neurons_at", kind, starts)
-        voting = [LAYERS_INSTEAD if n.table is None else len(n.neurons) for n in self.networks]
-        tables.add("bemi_voting", "uint8_t", voting)
-        self._lay_out_votes(class_type, none)
-        if self.has_layers or not self.all_pairs:
-            tables.add("bemi_subsets", class_type, self.subsets.reshape(-1).tolist())
-        members = memberships(self.subsets, self.classes)
-        if members.min() == members.max():
-            macros["BEMI_NETWORKS_OF(a)"] = 1
-        else:
-            tables.add("bemi_memberships", "uint16_t", members.tolist())
-            macros["BEMI_NETWORKS_OF(a)"] = "BEMI_READ16(bemi_memberships[a])"
-        if self.by_margin:
-            scales = [
-                dict(zip(n.split.tolist(), n.scales.tolist(), strict=True)).get(neuron, NO_EVIDENCE)
-                for n, own in zip(self.networks, self.neurons, strict=True)
-                for neuron in own
-            ]
-            macros["BEMI_NO_EVIDENCE"] = f"{NO_EVIDENCE}UL"
-            tables.add("bemi_scales", "uint32_t", scales)
-        self._lay_out_transform()
+        # |w x| floor(2^24 / |w|_1) <= 2^24 max |x|, summed over networks and compared across shares of votes.
+        largest = EVIDENCE_SCALE * self._largest_input() * len(self.networks) ** 2
+        if self.by_margin and largest >= 2**64:
+            raise ValueError("evidence for ties may leave 64 bits; scale the data down or use ties='abstain'")
 
     def _lay_out_weights(self) -> None:
         places = np.cumsum([0, *map(len, self.weights.neurons)]).tolist()[:-1]
-        kind = "uint16_t" if places[-1] <= MOST else "uint32_t"
-        self._reader("PLACE", kind)
+        self._reader("PLACE", kind := "uint16_t" if places[-1] <= MOST else "uint32_t")
         self.tables.add("bemi_weights_at", kind, places)
         self.tables.add("bemi_weights", "uint8_t", b"".join(self.weights.neurons))
-        if self.weights.form == "packed":
-            bits = bits_of(self.bound)
-            self.macros |= {"BEMI_BITS": bits, "BEMI_WEIGHT_BOUND": self.bound}
-            self.types["bemi_bits_t"] = "uint_fast16_t" if bits <= 8 else "uint_fast32_t"
+        if self.weights.bits is not None:
+            self.macros |= {"BEMI_BITS": self.weights.bits, "BEMI_WEIGHT_BOUND": self.bound}
+            self.types["bemi_bits_t"] = "uint_fast16_t" if self.weights.bits <= 8 else "uint_fast32_t"
 
-    def _lay_out_votes(self, class_type: str, none: int) -> None:
-        """Tables of votes, or signs and weights for the upper layers, and where each network has its own."""
-        places, votes, upper = [], [], []
-        layered = 0
-        for network in self.networks:
-            if network.table is not None:
-                places.append(len(votes))
-                votes += [none if vote == ABSTAIN else vote for vote in network.table.tolist()]
-                continue
-            places.append(layered)
-            layered += 1
-            upper += network.fixed.tolist()
-            for weights in network.network.weights[1:]:
-                upper += weights.T.reshape(-1).tolist()
+    def _lay_out_votes(self) -> None:
+        """Where the neurons of a network are, what their signs mean, and which classes it tells apart."""
+        none = 255 if self.classes < 255 else MOST
+        self._reader("CLASS", kind := "uint8_t" if none == 255 else "uint16_t")
+        self.types["bemi_class_t"] = kind
+        self.macros |= {"BEMI_NETWORKS": len(self.networks), "BEMI_NONE": none, "BEMI_KEEP_SUMS": int(self.keeps_sums)}
+        self.macros["BEMI_SUBSET_SIZE"] = self.subsets.shape[1]
+        starts = np.cumsum([0, *map(len, self.neurons)]).tolist()
+        self._reader("NEURON", neuron_kind := "uint8_t" if starts[-1] <= 255 else "uint16_t")
+        self.tables.add("bemi_neurons_at", neuron_kind, starts)
+        voting = [LAYERS_INSTEAD if n.table is None else len(n.neurons) for n in self.networks]
+        self.tables.add("bemi_voting", "uint8_t", voting)
+        places: list[int] = []
+        votes: list[int] = []
+        layered = [n for n in self.networks if n.table is None]
+        for n in self.networks:
+            places.append(layered.index(n) if n.table is None else len(votes))
+            votes += [] if n.table is None else n.table.tolist()
         self.tables.add("bemi_tables_at", "uint16_t", places)
-        self.tables.add("bemi_tables", class_type, votes or [none])
-        if self.has_layers:
-            sizes = self.networks[0].network.layers[1:]
-            kind = self._type(
-                "bemi_upper_t",
-                next(k for k in ("int8_t", "int16_t", "int32_t") if self.bound < 2 ** (8 * BYTES[k] - 1)),
-            )
-            self._reader("UPPER", kind, signed=True)
-            self.tables.add("bemi_upper", kind, upper)
-            self.tables.add("bemi_layers", "uint16_t", sizes)
-            self.macros |= {
-                "BEMI_LAYERS": len(sizes),
-                "BEMI_WIDEST_LAYER": max(sizes),
-                "BEMI_UPPER_SIZE": len(upper) // layered,
-                "BEMI_LAYERS_INSTEAD": LAYERS_INSTEAD,
-            }
+        self.tables.add("bemi_tables", kind, [none if vote == ABSTAIN else vote for vote in votes or [ABSTAIN]])
+        if layered:
+            self._lay_out_layers(layered)
+        if layered or not self.all_pairs:
+            self.tables.add("bemi_subsets", kind, self.subsets.reshape(-1).tolist())
+        members = memberships(self.subsets, self.classes)
+        self.macros["BEMI_NETWORKS_OF(a)"] = 1
+        if members.min() < members.max():
+            self.tables.add("bemi_memberships", "uint16_t", members.tolist())
+            self.macros["BEMI_NETWORKS_OF(a)"] = "BEMI_READ16(bemi_memberships[a])"
+
+    def _lay_out_layers(self, layered: Sequence[FoldedNetwork]) -> None:
+        """Per network: signs of the first layer, 0 where they depend on the input, and the weights above, by neuron."""
+        rows = [np.concatenate([n.fixed, *(w.T.reshape(-1) for w in n.network.weights[1:])]) for n in layered]
+        kind = next(k for k in ("int8_t", "int16_t", "int32_t") if self.bound < 2 ** (8 * BYTES[k] - 1))
+        self._reader("UPPER", kind)
+        self.types["bemi_upper_t"] = kind
+        self.tables.add("bemi_upper", kind, np.concatenate(rows).tolist())
+        sizes = layered[0].network.layers[1:]
+        self.tables.add("bemi_layers", "uint16_t", sizes)
+        self.macros |= {"BEMI_LAYERS": len(sizes), "BEMI_WIDEST_LAYER": max(sizes), "BEMI_UPPER_SIZE": len(rows[0])}
+        self.macros["BEMI_LAYERS_INSTEAD"] = LAYERS_INSTEAD
+
+    def _lay_out_evidence(self) -> None:
+        if not self.by_margin:
+            return
+        scales = []
+        for network, own in zip(self.networks, self.neurons, strict=True):
+            known = dict(zip(network.split.tolist(), network.scales.tolist(), strict=True))
+            scales += [known.get(neuron, NO_EVIDENCE) for neuron in own]
+        self.tables.add("bemi_scales", "uint32_t", scales or [NO_EVIDENCE])
+        self.macros["BEMI_NO_EVIDENCE"] = f"{NO_EVIDENCE}UL"
 
     def _lay_out_transform(self) -> None:
-        transform, macros = self.transform, self.macros
+        transform = self.transform
         if isinstance(transform, ConstantInput):
-            macros["BEMI_LEVEL"] = transform.level_
-        if isinstance(transform, IntegerHog):
+            self.macros["BEMI_LEVEL"] = transform.level_
+        elif isinstance(transform, IntegerHog):
             fixed = transform.constants
-            shift = max(0, transform.maximum_.bit_length() - 8)
-            macros |= {
+            shift = max(0, transform.maximum_.bit_length() - 8)  # levels depend on no more than eight bits
+            self.macros |= {
                 "BEMI_GIVEN_WIDTH": transform.shape_[1],
                 "BEMI_CHANNELS": transform.shape_[2],
                 "BEMI_HEIGHT": fixed.height,
@@ -247,6 +239,7 @@ class _Model:
                 "BEMI_ROWS": fixed.rows,
                 "BEMI_COLUMNS": fixed.columns,
                 "BEMI_MAXIMUM": transform.maximum_,
+                "BEMI_SATURATE": int(TYPES[self.inputs.type][1] > transform.maximum_),
                 "BEMI_LEVEL_SHIFT": shift,
                 "BEMI_STRAIGHTEN": int(transform.straighten),
                 "BEMI_MASS_SHIFT": fixed.mass_shift or 0,
@@ -257,75 +250,113 @@ class _Model:
             self.tables.add("bemi_levels", "uint8_t", fixed.levels.tolist()[:: 1 << shift])
             self.tables.add("bemi_directions", "uint8_t", fixed.directions.reshape(-1).tolist())
 
-    def _type(self, name: str, kind: str) -> str:
-        self.types[name] = kind
-        return kind
+    def _reader(self, name: str, kind: str) -> None:
+        """How to read such a table; what AVR reads has no sign until it is cast."""
+        self.macros[f"BEMI_READ_{name}(place)"] = f"(({kind})BEMI_READ{8 * BYTES[kind]}(place))"
 
-    def _reader(self, name: str, kind: str, *, signed: bool = False) -> None:
-        read = f"{READ[BYTES[kind]]}(place)"
-        self.macros[f"BEMI_READ_{name}(place)"] = f"(({kind}){read})" if signed else read
+    def _pieces(self) -> list[str]:
+        """Names of the parts of the runtime that the ensemble needs, in their order."""
+        transforms = {IntegerHog: ["integer_hog.c"], ConstantInput: ["constant_input.c"]}
+        return [
+            *transforms.get(type(self.transform), []),
+            "sum_list.c" if self.weights.bits is None else "sum_packed.c",
+            "vote_layers.c" if self.has_layers else "vote_table.c",
+            "count.c",
+            *(["evidence.c"] if self.by_margin else []),
+            "pairs.c" if self.all_pairs else "sets.c",
+        ]
+
+    def _costs(self) -> Costs:
+        arrays = len(self.networks) * BYTES[self.types["bemi_class_t"]]
+        arrays += self.classes * (BYTES[self.types["bemi_class_t"]] if self.all_pairs else 2)
+        arrays += 4 * len(self.networks) * self.keeps_sums
+        pixels = channels = 0
+        if self.transform is not None:
+            arrays += len(self.inputs.value_low) * BYTES[self.inputs.value_type]
+        if isinstance(self.transform, IntegerHog):
+            fixed, channels = self.transform.constants, self.transform.shape_[2]
+            arrays += 9 * channels * fixed.width + 8 * fixed.columns * self.transform.orientations
+            pixels = fixed.height * fixed.width
+        if self.has_layers:
+            arrays += 2 * max(self.networks[0].network.layers[1:])
+        voting: list[int] = []
+        again: list[int] = []
+        for n, own, start in zip(
+            self.networks, self.neurons, np.cumsum([0, *map(len, self.neurons[:-1])]), strict=True
+        ):
+            voting += range(start, start + len(n.neurons))
+            kept = n.neurons[:1].tolist() if self.keeps_sums else []
+            again += [start + own.index(i) for i in n.split.tolist() if self.by_margin and i not in kept]
+        if self.weights.has_common:
+            voting.append(len(self.weights.neurons) - 1)
+        upper = sum(w.size for w in self.networks[0].network.weights[1:]) if self.has_layers else 0
+        work = Work(
+            bits=self.weights.bits,
+            networks=len(self.networks),
+            additions=sum(self.weights.additions[i] for i in voting),
+            groups=sum(self.weights.groups[i] for i in voting),
+            tie_additions=sum(self.weights.additions[i] for i in again),
+            tie_groups=sum(self.weights.groups[i] for i in again),
+            classes=self.classes,
+            upper=upper * len(self.networks),
+            pixels=pixels,
+            channels=channels,
+        )
+        return costs(self._pieces(), self.tables.bytes, arrays, work)
 
     def header(self) -> str:
         """Text of ``bemi_model.h``."""
-        classifier, inputs = self.classifier, self.inputs
-        labels = ", ".join(_c_string(str(label)) for label in classifier.classes_.tolist())
+        layers = " x ".join(map(str, self.networks[0].network.layers))
+        about = f"{len(self.networks)} networks of {layers} neurons, weights in -{self.bound}..{self.bound}."
         return Template(_runtime("bemi_model.h")).substitute(
             version=bemi.__version__,
-            summary=_comment(self._summary()),
-            scaling=_comment(self._scaling()),
-            inputs=classifier.n_features_in_,
-            input_type=inputs.type,
-            low=inputs.low,
-            high=inputs.high,
+            about=_comment([about, *self.costs.in_words(), *self._scaling()]),
+            flash=self.costs.flash,
+            stack=self.costs.stack,
+            inputs=self.classifier.n_features_in_,
+            input_type=self.inputs.type,
+            # The smallest integer has no literal: its digits alone are too large before the sign.
+            low=f"({self.inputs.low + 1}L - 1)" if self.inputs.low < 0 else "0",
+            high=f"{self.inputs.high}" if self.inputs.high < 2**15 else f"{self.inputs.high}L",
             classes=self.classes,
-            labels=labels,
+            labels=", ".join(_c_string(str(label)) for label in self.classifier.classes_.tolist()),
         )
-
-    def source(self) -> str:
-        """Text of ``bemi_model.c``."""
-        parts = ['/* See bemi_model.h. */\n#include "bemi_model.h"\n', _runtime("memory.c")]
-        parts.append("".join(f"#define {name} {value}\n" for name, value in self.macros.items()))
-        values = {"bemi_value_t": self.inputs.value_type} if self.transform is not None else {}
-        types = {"bemi_value_t": "bemi_input_t"} | values | self.types
-        parts.append("".join(f"typedef {kind} {name};\n" for name, kind in types.items()))
-        parts += self.tables.text
-        names = {IntegerHog: "integer_hog.c", ConstantInput: "constant_input.c"}
-        if self.transform is not None:
-            parts.append(_runtime(names[type(self.transform)]))
-        parts.append(_runtime(f"sum_{self.weights.form}.c"))
-        parts.append(_runtime("vote_layers.c" if self.has_layers else "vote_table.c"))
-        parts.append(_runtime("count.c"))
-        if self.by_margin:
-            parts.append(_runtime("evidence.c"))
-        prepare = ["    const bemi_value_t *z = x;"]
-        if self.transform is not None:
-            prepare = [f"    bemi_value_t z[{len(self.inputs.value_low)}];"]
-        prepare.append("    bemi_sum_t common = 0;")
-        if self.transform is not None:
-            prepare.append("    bemi_transform(x, z);")
-        if self.weights.has_common:
-            prepare.append(f"    common = bemi_sum(z, {len(self.weights.neurons) - 1}, 0);")
-        ties = _runtime("ties.c").rstrip() if self.by_margin else "    return -1;"
-        decide = Template(_runtime("pairs.c" if self.all_pairs else "sets.c"))
-        parts.append(decide.substitute(prepare="\n".join(prepare), ties=ties))
-        return "\n".join(parts)
-
-    def _summary(self) -> list[str]:
-        layers = " x ".join(map(str, next(iter(self.classifier.networks_.values())).layers))
-        return [f"{len(self.networks)} networks of {layers} neurons, weights in -{self.bound}..{self.bound}."]
 
     def _scaling(self) -> list[str]:
         """What the inputs are, in words; one line per feature where they are scaled."""
         classifier = self.classifier
-        names = getattr(classifier, "feature_names_in_", range(classifier.n_features_in_))
         factors = classifier.input_scaling_.factors
         if factors is None:
             return ["Inputs are the features as they are."]
-        lines = ["Inputs are features times a factor, rounded to the nearest integer (halves to the even one):"]
-        return lines + [
-            f"  x[{i}] = {name} * {factor!r}"
-            for i, (name, factor) in enumerate(zip(names, factors.tolist(), strict=True))
+        names = getattr(classifier, "feature_names_in_", [f"feature {i}" for i in range(len(factors))])
+        features = enumerate(zip(names, factors.tolist(), strict=True))
+        return [
+            "Inputs are features times a factor, rounded to the nearest integer, halves to the even one:",
+            *(f"  x[{i}] = {name} * {factor!r}" for i, (name, factor) in features),
         ]
+
+    def source(self) -> str:
+        """Text of ``bemi_model.c``."""
+        prepare = ["    state.z = x;", "    state.common = 0;"]
+        if self.transform is not None:
+            values = f"    bemi_value_t z[{len(self.inputs.value_low)}];"
+            prepare = [values, "    bemi_transform(x, z);", "    state.z = z;", "    state.common = 0;"]
+        if self.weights.has_common:
+            prepare.append(f"    state.common = bemi_sum(&state, {len(self.weights.neurons) - 1});")
+        ties = _runtime("ties.c").rstrip() if self.by_margin else "    return -1;"
+        *pieces, decision = self._pieces()
+        return "\n".join(
+            [
+                '/* See bemi_model.h. */\n#include "bemi_model.h"\n',
+                _runtime("memory.c"),
+                "".join(f"#define {name} {value}\n" for name, value in self.macros.items()),
+                "".join(f"typedef {kind} {name};\n" for name, kind in self.types.items()),
+                _runtime("state.c"),
+                *self.tables.text,
+                *map(_runtime, pieces),
+                Template(_runtime(decision)).substitute(prepare="\n".join(prepare), ties=ties),
+            ]
+        )
 
 
 def _runtime(name: str) -> str:
@@ -333,13 +364,13 @@ def _runtime(name: str) -> str:
 
 
 def _comment(lines: Sequence[str]) -> str:
-    """Lines for the inside of a comment: whatever they hold cannot end it."""
-    printable = ["".join(c if " " <= c <= "~" else "?" for c in line) for line in lines]
-    return "\n".join("   " + line.replace("*/", "* /").replace("/*", "/ *") for line in printable)
+    """Lines for the inside of a comment, which nothing in them can end."""
+    plain = ("".join(c if " " <= c <= "~" and c != "\\" else "?" for c in line) for line in lines)
+    return "\n".join("   " + line.replace("*/", "* /").replace("/*", "/ *") for line in plain)
 
 
 def _c_string(text: str) -> str:
-    """A string literal of any text, in UTF-8."""
-    plain = {ord(c) for c in " !#$%&'()*+,-./:;<=>@[]^_`{|}~"} | {c for c in range(128) if chr(c).isalnum()}
-    # Octal escapes have at most three digits, so that what follows cannot become part of one.
+    """A string literal for any text, in UTF-8."""
+    plain = b" !#$%&'()*+,-./:;<=>@[]^_`{|}~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    # An octal escape has at most three digits, so that what follows cannot become part of it.
     return '"' + "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in text.encode()) + '"'

@@ -56,14 +56,14 @@ def inputs_of(classifier: BeMiClassifier, input_type: str | None = None) -> Inpu
     inputs = next(iter(classifier.networks_.values())).layers[0]
     # No sum may reach the limit that Python keeps, too.
     reach = (PRE_ACTIVATION_LIMIT - 1) // max(largest_sum, 1)
-    if isinstance(transform, IntegerHog):
+    if type(transform) is IntegerHog:
         kind = input_type or _smallest(0, transform.maximum_)
         low, high = transform.output_range
         _check_reach(high, reach)
         return Inputs(kind, 0, transform.maximum_, _smallest(low, high), np.full(inputs, low), np.full(inputs, high))
     kind = input_type or _smallest(scaling.low, scaling.high, tuple(TYPES) if scaling.factors is None else SCALED_TYPES)
     low, high = TYPES[kind]
-    if isinstance(transform, ConstantInput):
+    if type(transform) is ConstantInput:
         level = transform.level_
         _check_reach(level, reach)
         value_low = np.full(inputs, max(low, -level))
@@ -84,5 +84,6 @@ def _smallest(low: int, high: int, names: tuple[str, ...] = tuple(TYPES)) -> str
 def _check_reach(largest: int, reach: int) -> None:
     if largest > reach:
         raise ValueError(
-            f"inputs reach {largest}, and sums of more than {reach} each leave 32 bits; scale the data down and train again"
+            f"inputs reach {largest}, and sums of inputs above {reach} may leave 32 bits; "
+            "scale the data down and train again"
         )

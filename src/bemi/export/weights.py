@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bemi.export.costs import steps
 from bemi.network import Integers
 
 LONGEST_STEP = LARGEST_GROUP = 255
@@ -23,8 +24,8 @@ class Encoded:
 
     Attributes
     ----------
-    form
-        ``"list"`` or ``"packed"``.
+    bits
+        Bits of a packed weight; None for lists.
     neurons
         Bytes of each neuron.  In a list that has common inputs, the last is their sum.
     has_common
@@ -35,7 +36,7 @@ class Encoded:
         How many times a sum of inputs is multiplied by a weight, for each neuron.
     """
 
-    form: str
+    bits: int | None
     neurons: tuple[bytes, ...]
     has_common: bool
     additions: tuple[int, ...]
@@ -66,7 +67,7 @@ def packed(columns: Integers, weight_bound: int) -> Encoded:
         body = np.packbits(fields.astype(np.uint8).reshape(-1), bitorder="little").tobytes()
         found.append(start.to_bytes(2, "little") + count.to_bytes(2, "little") + body)
         additions.append(count)
-    return Encoded("packed", tuple(found), False, tuple(additions), tuple(additions))
+    return Encoded(bits, tuple(found), False, tuple(additions), tuple(additions))
 
 
 def bits_of(weight_bound: int) -> int:
@@ -77,9 +78,9 @@ def bits_of(weight_bound: int) -> int:
 def listed(columns: Integers, with_base: bool = True) -> Encoded:
     """Every neuron as a base weight for the common inputs, and lists of the inputs whose weight is another.
 
-    With A the common inputs and b the base weight, ``w x = b sum(x_i: i in A) + sum((w_i - b [i in A]) x_i)``.  On images
-    most weights in the middle are +1 or -1, so that with one of the two as the base only the others need listing.  Which
-    inputs are common, and the base of each neuron, are chosen for the fewest bytes.
+    With A the common inputs and b the base weight, ``w x = b sum(x_i: i in A) + sum((w_i - b [i in A]) x_i)``.  On
+    images most weights in the middle are +1 or -1, so that with one of the two as the base only the others need
+    listing.  Which inputs are common, and the base of each neuron, are chosen for the fewest bytes.
     """
     linked = (columns != 0).mean(axis=1)
     # An input is common if more than this share of the neurons has a link to it; of 1 there is no more.
@@ -98,7 +99,7 @@ def _listed(columns: Integers, common: Integers) -> Encoded:
         found.append((0, common))
     groups = [_groups(rest) for _, rest in found]
     return Encoded(
-        form="list",
+        bits=None,
         neurons=tuple(
             base.to_bytes(1, "little", signed=True) + bytes([len(own)]) + b"".join(own)
             for (base, _), own in zip(found, groups, strict=True)
@@ -147,11 +148,7 @@ def encoded(columns: Integers, weight_bound: int, optimize: str, with_base: bool
         raise ValueError(f"weights up to {weight_bound} are too large to export; the most is {2 ** (WIDEST - 1) - 1}")
     if optimize == "size":
         return min(choices, key=lambda made: made.size)
-    return min(choices, key=lambda made: STEPS[made.form] @ (sum(made.additions), sum(made.groups)))
-
-
-STEPS = {"list": np.array([5, 16]), "packed": np.array([10, 0])}
-"""Instructions per addition and per group, counted on a Cortex-M3."""
+    return min(choices, key=lambda made: steps(sum(made.additions), sum(made.groups), made.bits))
 
 
 def _can_be_listed(column: Integers) -> bool:

@@ -1,6 +1,5 @@
 /* A few-bit ensemble, written by bemi $version.
-$summary
-$scaling */
+$about */
 #ifndef BEMI_MODEL_H
 #define BEMI_MODEL_H
 
@@ -10,8 +9,12 @@ $scaling */
 typedef $input_type bemi_input_t;
 
 /* Any input between these is answered exactly as Python answers it. */
-#define BEMI_INPUT_MIN ($low)
-#define BEMI_INPUT_MAX ($high)
+#define BEMI_INPUT_MIN $low
+#define BEMI_INPUT_MAX $high
+
+/* What it takes at most on a Cortex-M3 with gcc -Os. */
+#define BEMI_FLASH_BYTES $flash
+#define BEMI_STACK_BYTES $stack
 
 #define BEMI_CLASSES $classes
 #define BEMI_CLASS_LABELS {$labels}

@@ -1,7 +1,7 @@
-static uint_fast16_t bemi_count(const bemi_class_t *votes, uint_fast16_t label)
+static uint_fast16_t bemi_count(const bemi_state_t *state, uint_fast16_t label)
 {
     uint_fast16_t network, count = 0;
     for (network = 0; network < BEMI_NETWORKS; network++)
-        count += votes[network] == label;
+        count += state->votes[network] == label;
     return count;
 }

@@ -4,20 +4,20 @@ static uint_fast16_t bemi_pixel(const bemi_input_t *x, uint_fast16_t row, uint_f
 {
     uint_fast16_t value =
         x[((row >> BEMI_DOUBLED) * BEMI_GIVEN_WIDTH + (column >> BEMI_DOUBLED)) * BEMI_CHANNELS + channel];
-#if BEMI_MAXIMUM < BEMI_INPUT_MAX
+#if BEMI_SATURATE
     if (value > BEMI_MAXIMUM)
         value = BEMI_MAXIMUM;
 #endif
     return BEMI_READ8(bemi_levels[value >> BEMI_LEVEL_SHIFT]);
 }
 
+#if BEMI_STRAIGHTEN
 /* Division by 2^bits, rounded down, also of negative numbers above -2^19. */
 static int_fast16_t bemi_shifted(int32_t value, uint_fast8_t bits)
 {
     return (int_fast16_t)(((value + 524288) >> bits) - ((int32_t)524288 >> bits));
 }
 
-#if BEMI_STRAIGHTEN
 static uint_fast16_t bemi_mass(const bemi_input_t *x, uint_fast16_t row, uint_fast16_t column)
 {
     uint_fast16_t sum = 0;

@@ -4,11 +4,11 @@ static uint_fast16_t bemi_pair(uint_fast16_t low, uint_fast16_t high)
     return (uint_fast16_t)((uint32_t)low * (2 * BEMI_CLASSES - 1 - low) / 2 + high - low - 1);
 }
 
-#define BEMI_LEADS(a) (bemi_count(votes, a) == most)
+#define BEMI_LEADS(a) (bemi_count(&state, a) == most)
 
 int bemi_predict(const bemi_input_t x[BEMI_INPUTS])
 {
-    bemi_class_t votes[BEMI_NETWORKS];
+    bemi_state_t state;
     uint_fast16_t a, b, n, best = 0, last = 0;
     uint_fast8_t leaders = 0;
     uint_fast16_t most = 0;
@@ -20,15 +20,12 @@ $prepare
     for (b = 1; b < BEMI_CLASSES; b++) {
         n = bemi_pair(champion, b);
         met[b] = (bemi_class_t)champion;
-        votes[n] = bemi_vote(z, n, common);
-        champion = votes[n];
+        champion = bemi_vote(&state, n);
     }
     for (; seen < champion; seen++) {
         if (met[champion] == seen)
             continue;
-        n = bemi_pair(seen, champion);
-        votes[n] = bemi_vote(z, n, common);
-        if (votes[n] != champion)
+        if (bemi_vote(&state, bemi_pair(seen, champion)) != champion)
             break;
     }
     if (seen == champion)
@@ -40,10 +37,10 @@ $prepare
             if (met[b] == a || (b == champion && a <= seen))
                 continue;
 #endif
-            votes[n] = bemi_vote(z, n, common);
+            bemi_vote(&state, n);
         }
     for (a = 0; a < BEMI_CLASSES; a++) {
-        uint_fast16_t count = bemi_count(votes, a);
+        uint_fast16_t count = bemi_count(&state, a);
         if (count > most) {
             most = count;
             best = a;
@@ -58,6 +55,6 @@ $prepare
     if (leaders == 1)
         return (int)best;
     if (leaders == 2)
-        return votes[bemi_pair(best, last)];
+        return state.votes[bemi_pair(best, last)];
 $ties
 }

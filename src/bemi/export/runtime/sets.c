@@ -4,14 +4,14 @@
 
 int bemi_predict(const bemi_input_t x[BEMI_INPUTS])
 {
-    bemi_class_t votes[BEMI_NETWORKS];
+    bemi_state_t state;
     uint16_t counts[BEMI_CLASSES];
     uint_fast16_t a, n, best = 0, leaders = 0;
 $prepare
     for (n = 0; n < BEMI_NETWORKS; n++)
-        votes[n] = bemi_vote(z, n, common);
+        bemi_vote(&state, n);
     for (a = 0; a < BEMI_CLASSES; a++) {
-        counts[a] = (uint16_t)bemi_count(votes, a);
+        counts[a] = (uint16_t)bemi_count(&state, a);
         if (BEMI_AHEAD(a, best))
             best = a;
     }
@@ -25,8 +25,8 @@ $prepare
             for (a = 0; a < BEMI_SUBSET_SIZE; a++)
                 members += BEMI_LEADS(BEMI_READ_CLASS(bemi_subsets[n * BEMI_SUBSET_SIZE + a]));
             if (members == BEMI_SUBSET_SIZE) {
-                if (votes[n] != BEMI_NONE)
-                    return votes[n];
+                if (state.votes[n] != BEMI_NONE)
+                    return state.votes[n];
                 break;
             }
         }

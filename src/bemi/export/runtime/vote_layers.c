@@ -1,24 +1,31 @@
-/* The class that a network votes for.  Where few neurons matter, a table tells it from their signs; otherwise the signs go
-   through the upper layers.  Zero counts as positive everywhere. */
-static bemi_class_t bemi_vote(const bemi_value_t *z, uint_fast16_t network, bemi_sum_t common)
+/* Let a network vote.  Where few neurons matter, a table tells the class from their signs; otherwise the signs go through
+   the upper layers.  Zero counts as positive everywhere. */
+static bemi_class_t bemi_vote(bemi_state_t *state, uint_fast16_t network)
 {
     int8_t signs[2][BEMI_WIDEST_LAYER];
-    uint_fast16_t neuron = BEMI_READ_NEURON(bemi_neurons_at[network]);
+    uint_fast16_t first = BEMI_READ_NEURON(bemi_neurons_at[network]), neuron = first;
     uint_fast16_t place = BEMI_READ16(bemi_tables_at[network]);
-    uint_fast16_t neurons = BEMI_READ8(bemi_voting[network]), layer, i, j, size, code = 0;
+    uint_fast16_t neurons = BEMI_READ8(bemi_voting[network]), layer, i, j, size = BEMI_READ16(bemi_layers[0]), code = 0;
     const bemi_upper_t *p = bemi_upper + place * (uint32_t)BEMI_UPPER_SIZE;
-    if (neurons != BEMI_LAYERS_INSTEAD) {
-        for (i = 0; i < neurons; i++)
-            if (bemi_sum(z, neuron + i, common) >= 0)
-                place += (uint_fast16_t)1 << i;
-        return BEMI_READ_CLASS(bemi_tables[place]);
+    for (i = 0; i < (neurons == BEMI_LAYERS_INSTEAD ? size : neurons); i++) {
+        int_fast8_t sign = neurons == BEMI_LAYERS_INSTEAD ? (int_fast8_t)BEMI_READ_UPPER(p[i]) : 0;
+        if (sign == 0) {
+            bemi_sum_t sum = bemi_sum(state, neuron);
+            sign = sum >= 0 ? 1 : -1;
+#if BEMI_KEEP_SUMS
+            if (neuron == first)
+                state->sums[network] = sum;
+#endif
+            neuron++;
+        }
+        if (neurons == BEMI_LAYERS_INSTEAD)
+            signs[0][i] = (int8_t)sign;
+        else if (sign > 0)
+            place += (uint_fast16_t)1 << i;
     }
-    size = BEMI_READ16(bemi_layers[0]);
-    for (i = 0; i < size; i++, p++) {
-        signs[0][i] = (int8_t)BEMI_READ_UPPER(*p);
-        if (signs[0][i] == 0)
-            signs[0][i] = bemi_sum(z, neuron++, common) >= 0 ? 1 : -1;
-    }
+    if (neurons != BEMI_LAYERS_INSTEAD)
+        return state->votes[network] = BEMI_READ_CLASS(bemi_tables[place]);
+    p += size;
     for (layer = 1; layer < BEMI_LAYERS; layer++) {
         uint_fast16_t next = BEMI_READ16(bemi_layers[layer]);
         for (j = 0; j < next; j++) {
@@ -31,5 +38,7 @@ static bemi_class_t bemi_vote(const bemi_value_t *z, uint_fast16_t network, bemi
     }
     for (j = 0; j < size; j++)
         code = 2 * code + (signs[(layer - 1) & 1][j] < 0);
-    return code < BEMI_SUBSET_SIZE ? BEMI_READ_CLASS(bemi_subsets[network * BEMI_SUBSET_SIZE + code]) : BEMI_NONE;
+    return state->votes[network] = code < BEMI_SUBSET_SIZE
+        ? BEMI_READ_CLASS(bemi_subsets[network * BEMI_SUBSET_SIZE + code])
+        : BEMI_NONE;
 }

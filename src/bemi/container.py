@@ -1,0 +1,80 @@
+"""The outside of a model file: prefix, JSON header, packed weights, digest.  docs/model-file.md has the layout.
+
+This module knows bytes and sizes, not what a header means.  It needs the standard library alone, since the checker of
+certificates reads model files too.  Whatever a file claims about its own size is held against a limit before anything
+is allocated for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+from typing import Any
+
+from bemi.files import read_at_most
+
+MAGIC = b"BEMI"
+SCHEMA = 4
+"""The format that is written; this one and all before it are read."""
+
+LARGEST_FILE = 64 * 2**20
+LARGEST_HEADER = 16 * 2**20
+MOST_VALUES = 2**21
+"""Values in a header.  A value of three bytes, such as ``[],``, takes twenty times as much room once it is parsed."""
+
+_PREFIX = struct.Struct("<4sHI")  # magic, format, header length
+_DIGEST_BYTES = 32
+
+
+class ModelFileError(ValueError):
+    """A file that is not a model, is damaged, or is of a version that this release does not know."""
+
+
+def pack(header: dict[str, Any], weights: bytes) -> bytes:
+    """The file with this header and these packed weights."""
+    text = canonical(header)
+    body = _PREFIX.pack(MAGIC, SCHEMA, len(text)) + text + weights
+    return body + hashlib.sha256(body).digest()
+
+
+def read(path: str | os.PathLike) -> tuple[int, dict[str, Any], bytes]:
+    """Format, header and packed weights of a model file; ModelFileError says why it is none."""
+    path = os.fspath(path)
+    return unpack(read_at_most(path, LARGEST_FILE, ModelFileError), path)
+
+
+def unpack(content: bytes, name: str) -> tuple[int, dict[str, Any], bytes]:
+    """Format, header and packed weights in the content of a model file, called ``name`` in errors."""
+    if len(content) < _PREFIX.size + _DIGEST_BYTES or not content.startswith(MAGIC):
+        raise ModelFileError(f"{name} is not a bemi model")
+    _, schema, header_length = _PREFIX.unpack_from(content)
+    if not 1 <= schema <= SCHEMA:
+        raise ModelFileError(f"{name} has model format {schema}; this release of bemi reads formats 1 to {SCHEMA}")
+    body = memoryview(content)[:-_DIGEST_BYTES]
+    if hashlib.sha256(body).digest() != content[-_DIGEST_BYTES:]:
+        raise ModelFileError(f"{name} is damaged: its digest does not match")
+    end = _PREFIX.size + header_length
+    if end > len(body) or header_length > LARGEST_HEADER:
+        raise ModelFileError(f"{name} is damaged: its header is too long")
+    return schema, _parsed(bytes(body[_PREFIX.size : end]), name), bytes(body[end:])
+
+
+def canonical(header: Any) -> bytes:
+    """The one way in which a header is written."""
+    return json.dumps(header, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _parsed(text: bytes, name: str) -> dict[str, Any]:
+    if sum(text.count(mark) for mark in (b",", b"[", b"{")) > MOST_VALUES:
+        raise ModelFileError(f"{name} is damaged: its header has too many values")
+    try:
+        header = json.loads(text)
+        # One comparison rules out members given twice, NaN, numbers in odd notation and blanks.
+        written = canonical(header) == text
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"{name} is damaged: its header is not JSON") from error
+    if not written or not isinstance(header, dict):
+        raise ModelFileError(f"{name} is damaged: its header is not written as bemi writes it")
+    return header

@@ -1,0 +1,149 @@
+"""What exported C takes on a device, known before anybody compiles it.
+
+Tables are exact.  Code, stack and instructions are those of a Cortex-M3 compiled by gcc with -Os, rounded up; tests
+compile and run exports and compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+CODE = {
+    "sum_list.c": 230,
+    "sum_packed.c": 100,
+    "vote_table.c": 90,
+    "vote_layers.c": 330,
+    "pairs.c": 380,
+    "sets.c": 420,
+    "evidence.c": 240,
+    "constant_input.c": 80,
+    "integer_hog.c": 1400,
+}
+"""Bytes of code by piece."""
+
+FRAMES = 200
+"""Bytes of stack for calls and local variables beside the arrays."""
+
+ADDITION = 4.9
+GROUP = 34
+"""Instructions for adding one input from a list, and for one group of inputs in it."""
+
+UNPACKING, BIT = 11, 0.9
+"""Instructions for adding one input with a packed weight, and for each bit of the weight."""
+
+NETWORK = 120
+"""Instructions for one network beside its sums."""
+
+PIXEL = 330
+CHANNEL = 170
+"""Instructions of the histograms for one pixel, and for one more channel of it."""
+
+
+COUNT = 6
+"""Instructions for looking at one vote while counting those of one class."""
+
+UPPER = 14
+"""Instructions for one weight above the first layer."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one prediction does at most.
+
+    Attributes
+    ----------
+    bits
+        Bits of a packed weight, None for lists.
+    networks, classes
+        How many there are.
+    additions, groups
+        Additions of inputs, and groups of them, for all votes.
+    tie_additions, tie_groups
+        The same for all evidence.
+    upper
+        Weights above the first layer that are multiplied.
+    pixels, channels
+        Of an image that is described by histograms.
+    """
+
+    bits: int | None
+    networks: int
+    classes: int
+    additions: int
+    groups: int
+    tie_additions: int
+    tie_groups: int
+    upper: int
+    pixels: int
+    channels: int
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What an export takes.
+
+    Attributes
+    ----------
+    flash, tables
+        Bytes of flash, and how many of them are tables.
+    stack
+        Bytes of stack; there is no other RAM beside the input.
+    additions
+        Most additions of inputs in one prediction.
+    instructions, without_tie
+        Most instructions of one prediction, with a tie that needs evidence and without one.
+    """
+
+    flash: int
+    tables: int
+    stack: int
+    additions: int
+    instructions: int
+    without_tie: int
+
+    def in_words(self) -> list[str]:
+        """For people."""
+        return [
+            "At most, on a Cortex-M3 and compiled with gcc -Os:",
+            f"  flash  {self.flash} bytes, of which tables take {self.tables}",
+            f"  RAM    the input and {self.stack} bytes of stack; nothing static, nothing allocated",
+            f"  time   {self.additions} additions of inputs, {self.instructions} instructions "
+            f"({self.without_tie} without a tie)",
+        ]
+
+
+def costs(pieces: Iterable[str], tables: int, arrays: int, work: Work) -> Costs:
+    """Costs of an export.
+
+    Parameters
+    ----------
+    pieces
+        Parts of the runtime.
+    tables
+        Bytes of tables.
+    arrays
+        Bytes of arrays on the stack.
+    work
+        What a prediction does.
+    """
+    plain = (
+        steps(work.additions, work.groups, work.bits)
+        + work.networks * (NETWORK + COUNT * work.classes)
+        + UPPER * work.upper
+    )
+    plain += work.pixels * (PIXEL + CHANNEL * (work.channels - 1))
+    tie = steps(work.tie_additions, work.tie_groups, work.bits) + 2 * work.networks * (NETWORK + COUNT * work.classes)
+    return Costs(
+        flash=tables + sum(CODE.get(piece, 0) for piece in pieces),
+        tables=tables,
+        stack=arrays + FRAMES,
+        additions=work.additions + work.tie_additions,
+        instructions=round(plain + tie) if "evidence.c" in pieces else round(plain),
+        without_tie=round(plain),
+    )
+
+
+def steps(additions: int, groups: int, bits: int | None) -> float:
+    """Instructions for so many additions of inputs in so many groups; with packed weights there are no groups."""
+    return additions * ADDITION + groups * GROUP if bits is None else additions * (UNPACKING + BIT * bits)

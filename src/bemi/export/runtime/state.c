@@ -1,0 +1,10 @@
+/* What one prediction knows: the inputs of the networks, the sum of those that most neurons share, the votes so far, and
+   where ties may need it, the first sum of every network that has voted. */
+typedef struct {
+    const bemi_value_t *z;
+    bemi_sum_t common;
+    bemi_class_t votes[BEMI_NETWORKS];
+#if BEMI_KEEP_SUMS
+    bemi_sum_t sums[BEMI_NETWORKS];
+#endif
+} bemi_state_t;

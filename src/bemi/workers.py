@@ -1,0 +1,271 @@
+"""Who trains: processes of this machine, a Dask cluster, or any other backend of joblib.
+
+All of them take tasks one by one and hand back results as they come.  A worker that dies costs the task that it was at
+and no other: every process of this machine has an executor of its own, and Dask reschedules by itself.
+"""
+
+from __future__ import annotations
+
+import atexit
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from typing import Any, ClassVar, Protocol
+
+from joblib import effective_n_jobs
+from joblib._parallel_backends import LokyBackend
+from joblib.externals.loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
+from joblib.parallel import get_active_backend
+from sklearn.utils.parallel import Parallel, delayed
+
+ATTEMPTS = 3
+"""A task whose worker dies is tried so often in all."""
+
+MOST_STARTS = 20
+"""So often a process that dies while it starts is replaced."""
+
+IDLE_SECONDS = 300
+"""A process that has had nothing to do for so long ends."""
+
+CHECK_SECONDS = 1.0
+"""Where nothing comes back for so long, it is asked whether anything ever will."""
+
+_ONE_THREAD = {
+    f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMBA", "NUMEXPR")
+}
+
+
+class ClusterLost(RuntimeError):
+    """The cluster is gone; what came back before is not."""
+
+
+class Lost:
+    """In place of a result: every worker that had the task died."""
+
+
+class Pool(Protocol):
+    """Takes calls one by one, and gives futures of their results."""
+
+    attempts: int
+    """How often a call is tried whose worker dies."""
+
+    @property
+    def size(self) -> int:
+        """How many calls should be under way."""
+
+    def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Start a call."""
+
+    def is_loss(self, error: BaseException) -> bool:
+        """Whether an error means that the worker died."""
+
+    def check(self) -> None:
+        """Raise if nothing will ever come back."""
+
+    def abandon(self) -> None:
+        """Stop what is still under way."""
+
+
+class Processes:
+    """Processes of this machine, each with an executor of its own, so that the death of one concerns no other.
+
+    A call is handed to a process that has said that it is ready: one that dies while it starts costs no call.
+    """
+
+    attempts = ATTEMPTS
+    #: Shared by all: starting a process takes a second or two.
+    _idle: ClassVar[list[ProcessPoolExecutor]] = []
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._busy: set[ProcessPoolExecutor] = set()
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self._begin(future, call, arguments, starts=0)
+        return future
+
+    def _begin(self, future: Future[Any], call: Callable[..., Any], arguments: tuple[Any, ...], starts: int) -> None:
+        """Get a process, wait until it is ready, and hand over the call; a process that dies before is replaced."""
+        executor = self._idle.pop() if self._idle else None
+        if executor is None:
+            executor = ProcessPoolExecutor(max_workers=1, timeout=IDLE_SECONDS, env=_ONE_THREAD)
+        self._busy.add(executor)
+
+        def go_on(ready: Future[Any]) -> None:
+            if ready.cancelled() or isinstance(ready.exception(), BrokenProcessPool):
+                self._drop(executor)
+                if starts < MOST_STARTS and not ready.cancelled():
+                    self._begin(future, call, arguments, starts + 1)
+                else:
+                    future.set_exception(RuntimeError(f"no worker process could be started in {MOST_STARTS} tries"))
+                return
+            executor.submit(call, *arguments).add_done_callback(finish)
+
+        def finish(done: Future[Any]) -> None:
+            if done.cancelled() or isinstance(done.exception(), BrokenProcessPool):
+                self._drop(executor)
+            else:
+                self._busy.discard(executor)
+                self._idle.append(executor)
+            if done.cancelled():
+                future.cancel()
+            elif done.exception() is not None:
+                future.set_exception(done.exception())
+            else:
+                future.set_result(done.result())
+
+        try:
+            executor.submit(_ready).add_done_callback(go_on)
+        except BrokenProcessPool:
+            # It died while it was idle.
+            self._drop(executor)
+            self._begin(future, call, arguments, starts)
+
+    def _drop(self, executor: ProcessPoolExecutor) -> None:
+        self._busy.discard(executor)
+        executor.shutdown(wait=False, kill_workers=True)
+
+    def is_loss(self, error: BaseException) -> bool:
+        return isinstance(error, BrokenProcessPool)
+
+    def check(self) -> None:
+        pass
+
+    def abandon(self) -> None:
+        for executor in list(self._busy):
+            self._drop(executor)
+
+    @classmethod
+    def close(cls) -> None:
+        """End the processes that wait for work."""
+        while cls._idle:
+            cls._idle.pop().shutdown(wait=False, kill_workers=True)
+
+
+def _ready() -> None:
+    """A process that has run this has imported everything."""
+
+
+atexit.register(Processes.close)
+
+
+class Cluster:
+    """A Dask cluster.
+
+    Its scheduler moves a task whose worker died to another worker, and gives up after as many deaths as its
+    ``allowed-failures`` says (three, unless it was set).
+    """
+
+    attempts = 1
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._executor = client.get_executor(pure=False)
+
+    @property
+    def size(self) -> int:
+        # Workers come and go.  Twice as many tasks as threads keep them busy while results travel.
+        return max(1, 2 * sum(self._client.nthreads().values()))
+
+    def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        return self._executor.submit(call, *arguments)
+
+    def is_loss(self, error: BaseException) -> bool:
+        return type(error).__name__ == "KilledWorker"
+
+    def check(self) -> None:
+        if self._client.status != "running":
+            raise ClusterLost("the connection to the cluster was lost")
+
+    def abandon(self) -> None:
+        self._executor.shutdown(wait=False)
+
+
+def results(
+    call: Callable[..., Any],
+    arguments: Callable[[int, int, int], tuple[Any, ...]],
+    order: Sequence[int],
+    n_jobs: int | None,
+) -> Iterator[tuple[int, Any]]:
+    """Results of many calls as they come, each with its number; a :class:`Lost` where its worker died every time.
+
+    Parameters
+    ----------
+    call
+        What to run.
+    arguments
+        Its arguments, made when they are needed, from the number of the call, how many are still to come with it, and
+        how many run at the same time.
+    order
+        Numbers of the calls.
+    n_jobs
+        How many to run at the same time, as in scikit-learn; ``joblib.parallel_config`` has its say too.
+    """
+    pool = _pool(n_jobs)
+    if pool is None:
+        yield from _by_joblib(call, arguments, order, n_jobs)
+        return
+    waiting, running = deque(order), dict[Future[Any], int]()
+    losses: Counter[int] = Counter()
+    try:
+        while waiting or running:
+            size = pool.size
+            while waiting and len(running) < size:
+                number = waiting.popleft()
+                running[pool.submit(call, *arguments(number, len(waiting) + 1, size))] = number
+            done, _ = wait(running, timeout=CHECK_SECONDS, return_when=FIRST_COMPLETED)
+            if not done:
+                pool.check()
+            for future in done:
+                number = running.pop(future)
+                try:
+                    result = future.result()
+                except CancelledError:
+                    pool.check()
+                    raise ClusterLost("the cluster cancelled a task") from None
+                except Exception as error:
+                    if not pool.is_loss(error):
+                        raise
+                    losses[number] += 1
+                    if losses[number] < pool.attempts:
+                        waiting.appendleft(number)
+                        continue
+                    result = Lost()
+                yield number, result
+    finally:
+        if running:
+            pool.abandon()
+
+
+def _pool(n_jobs: int | None) -> Pool | None:
+    """Processes of this machine where joblib would use its own, a cluster where its backend is Dask's."""
+    backend, _ = get_active_backend()
+    size = effective_n_jobs(n_jobs)
+    if type(backend).__name__ == "DaskDistributedBackend":
+        return Cluster(backend.client)
+    if isinstance(backend, LokyBackend) and size > 1:
+        return Processes(size)
+    return None
+
+
+def _by_joblib(
+    call: Callable[..., Any],
+    arguments: Callable[[int, int, int], tuple[Any, ...]],
+    order: Sequence[int],
+    n_jobs: int | None,
+) -> Iterator[tuple[int, Any]]:
+    size = effective_n_jobs(n_jobs)
+    parts = (
+        delayed(_numbered)(number, call, arguments(number, len(order) - position, size))
+        for position, number in enumerate(order)
+    )
+    yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch=size, batch_size=1)(parts)
+
+
+def _numbered(number: int, call: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[int, Any]:
+    return number, call(*arguments)

@@ -1,0 +1,115 @@
+"""Small trained ensembles of every kind that an export must repeat, and rows to try them on."""
+
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+from sklearn.datasets import load_digits, load_iris, load_wine
+
+from bemi import BeMiClassifier, ConstantInput, IntegerHog
+from bemi.network import Network, Rows
+from bemi.voting import vote
+
+NODES = 20
+
+
+def _few(X, y, per_class):
+    rows = np.concatenate([np.flatnonzero(y == label)[:per_class] for label in np.unique(y)])
+    return X[rows], y[rows]
+
+
+def _fitted(X, y, **settings):
+    return BeMiClassifier(**({"node_limit": NODES, "time_limit": None} | settings)).fit(X, y)
+
+
+def _replaced(classifier, seed, *, bound=None, hidden=None):
+    """The same ensemble with random networks: more ties, more live neurons, wider layers than training gives."""
+    rng = np.random.default_rng(seed)
+    for key, network in classifier.networks_.items():
+        layers = network.layers if hidden is None else (network.layers[0], *hidden, network.layers[-1])
+        limit = bound or network.weight_bound
+        weights = [rng.integers(-limit, limit + 1, shape) for shape in pairwise(layers)]
+        classifier.networks_[key] = Network(tuple(weights), limit)
+        classifier.splitting_[key] = rng.random(layers[1]) < 0.7
+    if bound is not None:
+        classifier.weight_bound = bound
+    if hidden is not None:
+        classifier.hidden_layers = hidden
+    return classifier
+
+
+def _digits(classes=10, per_class=4):
+    X, y = load_digits(return_X_y=True)
+    return _few(X[y < classes].astype(int), y[y < classes], per_class)
+
+
+def _colours():
+    rng = np.random.default_rng(3)
+    return rng.integers(0, 201, (12, 17 * 20 * 3)), np.repeat(np.arange(3), 4)
+
+
+MODELS = {
+    "digits": lambda: _fitted(*_digits(per_class=2)),
+    "digits, the paper's ties": lambda: _fitted(*_digits(6), ties="abstain"),
+    "no hidden layer, P = 7": lambda: _fitted(*_digits(5), hidden_layers=(), weight_bound=7, stages=("ml2",)),
+    "many ties": lambda: _replaced(_fitted(*_digits(6), stages=("sm",)), 1),
+    "many ties, the paper's rule": lambda: _replaced(_fitted(*_digits(6), stages=("sm",), ties="abstain"), 1),
+    "three classes per network": lambda: _replaced(_fitted(*_digits(5), stages=("sm",), subset_size=3), 2),
+    "a network for some pairs": lambda: _replaced(_fitted(*_digits(7), stages=("sm",), subsets=9), 3),
+    "wide layers": lambda: _replaced(_fitted(*_digits(4), stages=("sm",), hidden_layers=(3,)), 4, hidden=(13, 5)),
+    "large weights": lambda: _replaced(_fitted(*_digits(4), stages=("sm",), hidden_layers=(2,)), 5, bound=1000),
+    "scaled signed features": lambda: _fitted(*_few(load_iris().data - 3.0, load_iris().target, 5)),
+    "constant input": lambda: _fitted(
+        *load_wine(return_X_y=True), hidden_layers=(), weight_bound=7, stages=("ml2",), transform=ConstantInput()
+    ),
+    "strings for classes": lambda: _fitted(
+        *_few(load_iris().data, np.array(['a"*/', "b\\n\n", "\u00e9??/"], dtype=object)[load_iris().target], 5)
+    ),
+    "histograms of doubled images": lambda: _fitted(
+        *_digits(4), hidden_layers=(), weight_bound=7, stages=("ml2",), transform=IntegerHog(orientations=8)
+    ),
+    "histograms of colours": lambda: _fitted(
+        *_colours(), hidden_layers=(), stages=("ml2",), transform=IntegerHog((17, 20, 3), 200, orientations=12)
+    ),
+    "histograms, not straightened": lambda: _fitted(
+        *_colours(), hidden_layers=(), stages=("ml2",), transform=IntegerHog((17, 20, 3), 200, straighten=False)
+    ),
+}
+
+
+@cache
+def model(name):
+    return MODELS[name]()
+
+
+def probes(name, count, low, high, seed=0):
+    """Integers after scaling: some like the training rows, the others anywhere in the range."""
+    rng = np.random.default_rng(seed)
+    classifier = model(name)
+    features = classifier.n_features_in_
+    if isinstance(classifier.transform_, IntegerHog):
+        rows = rng.integers(0, high + 1, (count, features))
+        # Flat images, and images with a single bright pixel, take other paths.
+        rows[: count // 4] = np.where(rng.random((count // 4, features)) < 0.05, rows[: count // 4], 0)
+        rows[0] = 0
+        return rows
+    near = classifier.input_scaling_
+    rows = rng.integers(max(low, near.low - 3), min(high, near.high + 3) + 1, (count, features))
+    wide = rng.integers(low, high + 1, (count // 4, features))
+    rows[: len(wide)] = wide
+    rows[0] = 0
+    rows[1], rows[2] = low, high
+    return rows
+
+
+def expected(classifier, integers):
+    """Class indices by Python's networks, from integers that are already scaled; -1 for unclassified."""
+    data = integers if classifier.transform_ is None else classifier.transform_.transform(integers)
+    ensemble = classifier.folded()
+    outcome = vote(
+        ensemble.votes(Rows(data)),
+        np.array([n.subset for n in ensemble.networks]),
+        len(classifier.classes_),
+        evidence=(lambda rows: ensemble.evidence(Rows(data[rows]))) if classifier.ties == "margin" else None,
+    )
+    return outcome.label
