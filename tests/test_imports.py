@@ -23,7 +23,18 @@ ORDER = (
         "certificate",
     ),
     *("lazy", "voting", "folding", "subsets", "selection", "scenarios", "robustness", "journal", "workers"),
-    *("parallel", "planning", "classifier", "presets", "modelheader", "modelfile", "report", "tables", "export"),
+    *(
+        "parallel",
+        "planning",
+        "parameters",
+        "classifier",
+        "presets",
+        "modelheader",
+        "modelfile",
+        "report",
+        "tables",
+        "export",
+    ),
     *("datasets", "experiments", "cli"),
 )
 

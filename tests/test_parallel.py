@@ -13,6 +13,10 @@ from bemi.problem import Problem
 from bemi.programs.program import Limits
 
 
+def trained_of(results):
+    return {index: training for index, training, _ in results}
+
+
 def tasks(count=4):
     rng = np.random.default_rng(0)
     codes = np.repeat([[1], [-1]], 3, axis=0)
@@ -54,8 +58,8 @@ def test_a_key_names_the_solver_version(monkeypatch):
 
 
 def test_results_are_the_same_in_one_process_and_in_two():
-    alone = dict(run(tasks(), n_jobs=1))
-    together = dict(run(tasks(), n_jobs=2))
+    alone = trained_of(run(tasks(), n_jobs=1))
+    together = trained_of(run(tasks(), n_jobs=2))
     assert alone.keys() == together.keys() == set(range(4))
     for index in alone:
         assert alone[index].network == together[index].network
@@ -63,17 +67,17 @@ def test_results_are_the_same_in_one_process_and_in_two():
 
 def test_only_what_is_missing_is_trained(tmp_path, monkeypatch):
     journal = Journal(tmp_path)
-    first = dict(run(tasks(2), journal=journal))
+    first = trained_of(run(tasks(2), journal=journal))
     trained = []
     original = Task.run
     monkeypatch.setattr(Task, "run", lambda task, seconds: trained.append(task) or original(task, seconds))
-    second = dict(run(tasks(4), n_jobs=1, journal=journal))
+    second = trained_of(run(tasks(4), n_jobs=1, journal=journal))
     assert len(trained) == 2
     assert all(second[index].network == first[index].network for index in first)
     journal.path(tasks()[3].key()).write_bytes(b"damaged")
     trained.clear()
     with pytest.warns(RuntimeWarning, match="damaged"):
-        third = dict(run(tasks(4), n_jobs=1, journal=journal))
+        third = trained_of(run(tasks(4), n_jobs=1, journal=journal))
     assert len(trained) == 1
     assert third[3].network == second[3].network
 

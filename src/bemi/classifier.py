@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,22 +14,23 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
-from bemi import engines, solvers
+from bemi import solvers
 from bemi.certificate import training_digest
 from bemi.folding import FoldedEnsemble, FoldedNetwork
 from bemi.journal import Journal
 from bemi.network import PRE_ACTIVATION_LIMIT, Integers, Rows, first_pre_activations
-from bemi.parallel import Failure, NetworksFailed, Task, kept, progress, run
-from bemi.planning import Plan
-from bemi.problem import InputScaling, check_hidden_layers, check_weight_bound
+from bemi.parallel import Failure, NetworksFailed, Task, check_shard, kept, progress, run
+from bemi.parameters import check_finite, check_parameters
+from bemi.planning import Plan, keys_of
+from bemi.problem import InputScaling
 from bemi.programs.program import Limits
 from bemi.robustness import NORMS, Radii, ensemble_radius, exact_radius, network_radius
 from bemi.selection import select_rows
 from bemi.subsets import chosen_subsets, given_subsets
-from bemi.training import Training, check_stages, share_time
+from bemi.training import Training
 from bemi.voting import ABSTAIN, Votes, class_subsets, vote
+from bemi.workers import ClusterLost
 
-TIES = ("margin", "abstain")
 UNCLASSIFIED = "unclassified"
 """Label of a row that the paper's rule leaves open, where classes are strings; -1 where they are numbers."""
 
@@ -40,6 +41,11 @@ _FOLDED: WeakKeyDictionary[BeMiClassifier, dict[bool, FoldedEnsemble]] = WeakKey
 
 ROWS_AT_A_TIME = 512
 """Rows that are predicted together: few enough that all steps find them in the processor's cache."""
+
+
+def unclassified_label(classes: NDArray) -> int | str:
+    """Label of rows that are left open, for classes of this kind."""
+    return UNCLASSIFIED if classes.dtype.kind in "OUS" else ABSTAIN
 
 
 class BeMiClassifier(ClassifierMixin, BaseEstimator):
@@ -129,12 +135,18 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     solver_
         The solver that the networks were trained with, and its version; None if they come from a file of an older
         format, which does not say.
+    reused_networks_
+        How many networks were in ``run_dir`` already.
     given_rows_
         How many training rows were given, the others being variants; None without scenarios.
     added_rows_
         ``{tuple of classes: indices}``: which of the training rows a network was trained on beside the given ones of
         its classes; none without scenarios.
     """
+
+    classes_: NDArray
+    training_rows_: Integers
+    training_targets_: Integers
 
     def __init__(
         self,
@@ -224,6 +236,92 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         self.networks_ = {key: t.network for key, t in ordered.items()}
         return self
 
+    def fit_shard(self, X: ArrayLike, y: ArrayLike, shard: int, shards: int) -> int:
+        """Train one of several equal parts of the networks into ``run_dir``, and say how many were missing there.
+
+        For machines that share a folder and nothing else: when all parts are done, :meth:`fit` finds everything there.
+        The classifier itself stays as it is.
+
+        Parameters
+        ----------
+        X, y
+            As in :meth:`fit`, the same for all parts.
+        shard, shards
+            Which part, from 1, and how many there are.
+        """
+        if self.run_dir is None:
+            raise ValueError("a shard needs run_dir, the folder that all of them share")
+        check_shard(shard, shards)
+        own = clone(self)
+        plan = own._prepare(X, y)
+        trainings = own._train(plan.part(range(shard - 1, len(plan), shards)))
+        return len(trainings) - own.reused_networks_
+
+    def add_classes(self, X: ArrayLike, y: ArrayLike) -> BeMiClassifier:
+        """Learn further classes: only networks that involve them are trained, all others stay as they are.
+
+        Input scaling and transform stay those of the first fit.
+
+        Parameters
+        ----------
+        X, y
+            Rows of the new classes.  A classifier that was read from a file does not have its training rows, so there
+            rows of all classes must be given, those that it was trained on.
+        """
+        check_is_fitted(self)
+        check_parameters(vars(self))
+        if self.subsets is not None or self.scenarios is not None:
+            raise ValueError("classes can be added where subsets and scenarios are None; fit again on all rows instead")
+        X, y = validate_data(self, X, y, reset=False, ensure_all_finite=False)
+        check_finite(X, getattr(self, "feature_names_in_", None))
+        check_classification_targets(y)
+        given, indices = np.unique(y, return_inverse=True)
+        has_rows = hasattr(self, "training_rows_")
+        self._check_new_classes(given, has_rows)
+        data = self._inputs(X)
+        if self.max_per_class is not None:
+            chosen = select_rows(data, indices, self.max_per_class)
+            data, indices = data[chosen], indices[chosen]
+        labels = given[indices]
+        if has_rows:
+            data = np.concatenate([self.training_rows_, data])
+            labels = np.concatenate([self.classes_[self.training_targets_], labels])
+        classes: NDArray = np.unique(np.concatenate([self.classes_, labels]))
+        self._check_classes(classes)
+        targets = np.searchsorted(classes, labels)
+        every = class_subsets(len(classes), int(self.subset_size))
+        keys = keys_of(classes, every)
+        plan = self._plan(every, keys, data, targets)
+        trained = self._train(plan.part([i for i, key in enumerate(keys) if key not in self.networks_]))
+        self.classes_ = classes
+        self.training_digest_ = training_digest(data.tolist(), targets.tolist())
+        if has_rows:
+            self.training_rows_, self.training_targets_ = data, targets
+        self.selected_rows_ = np.arange(len(data))
+        self.added_rows_ = {key: np.empty(0, dtype=np.int64) for key in keys}
+        splitting = {
+            key: t.network.splitting_neurons(data[np.isin(targets, self._subset(key))]) for key, t in trained.items()
+        }
+        self.reports_ = {key: dict(trained[key].reports) if key in trained else self.reports_[key] for key in keys}
+        self.splitting_ = {key: splitting[key] if key in trained else self.splitting_[key] for key in keys}
+        self.networks_ = {key: trained[key].network if key in trained else self.networks_[key] for key in keys}
+        return self
+
+    def _check_new_classes(self, given: NDArray, has_rows: bool) -> None:
+        texts = [labels.dtype.kind in "OUS" for labels in (given, self.classes_)]
+        if texts[0] != texts[1]:
+            raise ValueError(f"new classes must be of the kind of the known ones, which are {self.classes_.dtype}")
+        known, labels = set(self.classes_.tolist()), set(given.tolist())
+        if not labels - known:
+            raise ValueError("y has no class that is new")
+        if has_rows and labels & known:
+            raise ValueError(f"{sorted(labels & known)[0]!r} is a class already; give rows of new classes alone")
+        if not has_rows and known - labels:
+            raise ValueError(
+                "a model that was read from a file does not have its training rows: give rows of all classes; there "
+                f"are none of {sorted(known - labels)[0]!r}"
+            )
+
     def training_tasks(self, X: ArrayLike, y: ArrayLike) -> dict[tuple, Task]:
         """What :meth:`fit` would train on these data, by class subset; nothing is trained and nothing is changed.
 
@@ -237,13 +335,22 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         journal = None if self.run_dir is None else Journal(self.run_dir)
         trainings: dict[int, Training] = {}
         failed = []
-        with progress(len(plan), show=bool(self.verbose)) as advance:
-            for index, training in run(plan, n_jobs=self.n_jobs, journal=journal):
-                if isinstance(training, Failure):
-                    failed.append(plan.keys[index])
-                    continue
-                trainings[index] = training
-                advance(training)
+        self.reused_networks_ = 0
+        try:
+            with progress(len(plan), show=bool(self.verbose)) as advance:
+                for index, training, reused in run(plan, n_jobs=self.n_jobs, journal=journal):
+                    if isinstance(training, Failure):
+                        failed.append(plan.keys[index])
+                        continue
+                    trainings[index] = training
+                    self.reused_networks_ += reused
+                    advance(training, f"{self.reused_networks_} were there" if self.reused_networks_ else "")
+        except ClusterLost as error:
+            folder = kept(plan, trainings, journal)
+            raise ClusterLost(
+                f"{error}; {len(trainings)} of {len(plan)} networks are finished and kept: fitting again with "
+                f"run_dir={str(folder)!r} trains only what is missing"
+            ) from error
         if failed:
             raise NetworksFailed(failed, kept(plan, trainings, journal))
         return {key: trainings[index] for index, key in enumerate(plan.keys)}
@@ -256,12 +363,12 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         # An interrupted fit must not leave an older fit's networks with this one's classes.
         if hasattr(self, "networks_"):
             del self.networks_
-        self._check_parameters()
+        check_parameters(vars(self))
         X, y = validate_data(self, X, y, ensure_all_finite=False)
-        _check_finite(X, getattr(self, "feature_names_in_", None))
+        check_finite(X, getattr(self, "feature_names_in_", None))
         check_classification_targets(y)
         self.classes_, targets = np.unique(y, return_inverse=True)
-        self._check_classes()
+        self._check_classes(self.classes_)
         # Scaling is settled by the training data alone, so it is part of the model.
         self.input_scaling_ = InputScaling.fit(X, self.input_scaling)
         transform = vars(self)["transform"]
@@ -275,13 +382,17 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         self.training_digest_ = training_digest(data.tolist(), targets.tolist())
         subsets = self._class_subsets(data, targets)
         self.solver_: str | None = f"{self.solver} {solvers.get(self.solver).version()}"
-        limits = Limits(nodes=self.node_limit, gap=float(self.gap), seed=self._seed())
+        variants: dict[str, Any] = {}
+        if self.scenarios is not None:
+            variants["variants"], variants["variant_targets"] = self._variants(X)
+        return self._plan(subsets, keys_of(self.classes_, subsets), data, targets, **variants)
+
+    def _plan(self, subsets: Integers, keys: list[tuple], data: Integers, targets: Integers, **variants: Any) -> Plan:
         seconds = self.time_limit
         if isinstance(seconds, Sequence | np.ndarray):
             seconds = tuple(float(s) for s in seconds)
-        variants, variant_targets = (None, None) if self.scenarios is None else self._variants(X)
         return Plan(
-            keys=self._keys(subsets),
+            keys=keys,
             subsets=subsets,
             data=data,
             targets=targets,
@@ -292,13 +403,12 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
                 "engine": self.engine,
                 "solver": self.solver,
                 "time_limit": seconds,
-                "limits": limits,
+                "limits": Limits(nodes=self.node_limit, gap=float(self.gap), seed=self._seed()),
                 "C": float(self.C),
                 "mw_loss": float(self.mw_loss),
                 "total_time_limit": None if self.total_time_limit is None else float(self.total_time_limit),
             },
-            variants=variants,
-            variant_targets=variant_targets,
+            **variants,
         )
 
     def _variants(self, X: ArrayLike) -> tuple[NDArray[np.integer], Integers]:
@@ -417,7 +527,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     def _checked(self, X: ArrayLike) -> NDArray:
         check_is_fitted(self)
         rows: NDArray = validate_data(self, X, reset=False, ensure_all_finite=False)
-        _check_finite(rows, getattr(self, "feature_names_in_", None))
+        check_finite(rows, getattr(self, "feature_names_in_", None))
         return rows
 
     def _votes(self, X: NDArray) -> Integers:
@@ -450,51 +560,17 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     @property
     def unclassified_label_(self) -> int | str:
         """What ``predict`` returns for a row that the paper's rule leaves open."""
-        return UNCLASSIFIED if self.classes_.dtype.kind in "OUS" else ABSTAIN
+        return unclassified_label(self.classes_)
 
-    def _check_parameters(self) -> None:
-        check_hidden_layers(self.hidden_layers)
-        check_weight_bound(self.weight_bound)
-        share_time(self.time_limit, check_stages(self.stages))
-        if "ml2" in self.stages and len(self.hidden_layers):
-            raise ValueError("stage 'ml2' is for networks without a hidden layer; use hidden_layers=()")
-        transform = vars(self)["transform"]
-        if transform is not None and not hasattr(transform, "transform"):
-            raise ValueError(f"transform must be None or a transformer such as IntegerHog(), got {transform!r}")
-        if self.scenarios is not None and not hasattr(self.scenarios, "variants"):
-            raise ValueError(f"scenarios must be None or an object such as ImageScenarios(), got {self.scenarios!r}")
-        if not _is_number(self.C) or not 0 < self.C < np.inf:
-            raise ValueError(f"C must be a positive number, got {self.C!r}")
-        if not _is_number(self.mw_loss) or not 0 <= self.mw_loss < np.inf:
-            raise ValueError(f"mw_loss must be a number of at least 0, got {self.mw_loss!r}")
-        engines.get(self.engine)
-        solvers.get(self.solver)
-        limit = self.total_time_limit
-        if limit is not None and (not _is_number(limit) or not 0 < limit < np.inf):
-            raise ValueError(f"total_time_limit must be None or positive seconds, got {limit!r}")
-        if self.node_limit is not None and not _is_integer(self.node_limit, at_least=1):
-            raise ValueError(f"node_limit must be None or an integer of at least 1, got {self.node_limit!r}")
-        if not _is_number(self.gap) or not 0 <= self.gap < np.inf:
-            raise ValueError(f"gap must be a number of at least 0, got {self.gap!r}")
-        if self.ties not in TIES:
-            raise ValueError(f"ties must be one of {', '.join(TIES)}, got {self.ties!r}")
-        if not _is_integer(self.subset_size, at_least=2):
-            raise ValueError(f"subset_size must be an integer of at least 2, got {self.subset_size!r}")
-        if self.max_per_class is not None and not _is_integer(self.max_per_class, at_least=1):
-            raise ValueError(f"max_per_class must be None or an integer of at least 1, got {self.max_per_class!r}")
-        known = self.subsets is None or isinstance(self.subsets, (tuple, list, np.ndarray))
-        if not known and not _is_integer(self.subsets, at_least=1):
-            raise ValueError(f"subsets must be None, a number or a list of tuples of labels, got {self.subsets!r}")
-
-    def _check_classes(self) -> None:
-        if len(self.classes_) < 2:
+    def _check_classes(self, classes: NDArray) -> None:
+        if len(classes) < 2:
             raise ValueError("training needs at least two classes; the labels have only one class")
-        if self.subset_size > len(self.classes_):
-            raise ValueError(f"subset_size is {self.subset_size}, but there are only {len(self.classes_)} classes")
-        if self.ties == "abstain" and self.unclassified_label_ in self.classes_.tolist():
+        if self.subset_size > len(classes):
+            raise ValueError(f"subset_size is {self.subset_size}, but there are only {len(classes)} classes")
+        if self.ties == "abstain" and unclassified_label(classes) in classes.tolist():
             raise ValueError(
-                f"{self.unclassified_label_!r} is a class, but ties='abstain' needs that label for unclassified rows; "
-                "rename the class or use ties='margin'"
+                f"{unclassified_label(classes)!r} is a class, but ties='abstain' needs that label for unclassified "
+                "rows; rename the class or use ties='margin'"
             )
 
     def _inputs(self, X: ArrayLike) -> Integers:
@@ -516,9 +592,6 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31 - 1)
         return int(seed) % 2**31
-
-    def _keys(self, subsets: Integers) -> list[tuple]:
-        return [tuple(self.classes_[subset].tolist()) for subset in subsets]
 
     def _subset(self, key: tuple) -> Integers:
         """Class indices of a network's classes."""
@@ -544,27 +617,3 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             return table[index].astype(object if self.classes_.dtype.kind == "O" else str)
         signed = np.result_type(self.classes_.dtype, np.int8)
         return np.append(self.classes_.astype(signed), ABSTAIN)[index]
-
-
-def _is_integer(value: Any, *, at_least: int) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= at_least)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-
-
-def _check_finite(X: Any, names: Iterable[str] | None) -> None:
-    """Refuse NaN and infinity by naming the first cell that holds one."""
-    # A number that is not finite makes the sum so.  Finite ones may too, by their size: the second look tells.
-    if X.dtype.kind in "iub" or np.isfinite(X.sum(dtype=np.float64)):
-        return
-    bad = ~np.isfinite(X)
-    if not bad.any():
-        return
-    row, column = np.argwhere(bad)[0]
-    name = column if names is None else repr(list(names)[column])
-    kind = "NaN" if np.isnan(X[row, column]) else "infinity (inf)"
-    raise ValueError(
-        f"X contains {kind} at row {row}, column {name} ({bad.sum()} such cells in all); remove or impute them"
-    )

@@ -24,6 +24,7 @@ from bemi.files import write_atomically
 from bemi.journal import stage_claim, stage_record, stage_result
 from bemi.modelheader import SETTINGS, checked
 from bemi.network import Integers, Network
+from bemi.planning import keys_of
 from bemi.problem import InputScaling
 from bemi.subsets import given_subsets
 from bemi.transforms import Transform, from_parameters
@@ -161,7 +162,7 @@ def _classifier(schema: int, header: Any, weights: bytes) -> BeMiClassifier:
     classifier.transform_ = transform
     if transform is not None:
         _check_transform(transform, header["features"], header["inputs"], classifier.input_scaling_)
-    keys = classifier._keys(_subsets(header))
+    keys = keys_of(classifier.classes_, _subsets(header))
     classifier.given_rows_ = header.get("given_rows")
     classifier.networks_, classifier.reports_, classifier.splitting_, classifier.added_rows_ = {}, {}, {}, {}
     networks = _networks(schema, header, weights)

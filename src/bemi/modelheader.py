@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from bemi.classifier import ABSTAIN, TIES, UNCLASSIFIED
+from bemi.classifier import ABSTAIN, UNCLASSIFIED
 from bemi.engines import ENGINES
 from bemi.network import PRE_ACTIVATION_LIMIT
+from bemi.parameters import TIES
 from bemi.problem import INPUT_SCALINGS
 from bemi.solvers import SOLVERS
 from bemi.training import check_stages, share_time

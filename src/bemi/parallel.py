@@ -103,8 +103,8 @@ class Failure:
 
 def run(
     tasks: Sequence[Task], *, n_jobs: int | None = None, journal: Journal | None = None
-) -> Iterator[tuple[int, Training | Failure]]:
-    """Train all networks and hand out ``(position in tasks, training)`` as they finish.
+) -> Iterator[tuple[int, Training | Failure, bool]]:
+    """Train all networks and hand out ``(position in tasks, training, was in the journal)`` as they finish.
 
     With a ``total_time_limit`` in the tasks, every network gets its part of what is left of it when it starts.
 
@@ -129,7 +129,7 @@ def run(
         if known is None:
             missing.append(index)
         else:
-            yield index, known
+            yield index, known, True
 
     def arguments(index: int, to_come: int, at_once: int) -> tuple[Task, float | None]:
         task = tasks[index]
@@ -140,11 +140,17 @@ def run(
 
     for index, training in workers.results(Task.run, arguments, missing, n_jobs):
         if isinstance(training, workers.Lost):
-            yield index, Failure()
+            yield index, Failure(), False
             continue
         if journal:
             journal.write(keys[index], training)
-        yield index, training
+        yield index, training, False
+
+
+def check_shard(shard: int, shards: int) -> None:
+    """Refuse a part that there is not."""
+    if not 1 <= shard <= shards:
+        raise ValueError(f"shard must be in 1..{max(shards, 1)}, got {shard} of {shards}")
 
 
 class NetworksFailed(RuntimeError):

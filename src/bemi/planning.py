@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import numpy as np
@@ -49,6 +49,11 @@ class Plan(Sequence[Task]):
     def __len__(self) -> int:
         return len(self.keys)
 
+    def part(self, positions: Iterable[int]) -> Plan:
+        """Some of the networks."""
+        chosen = list(positions)
+        return replace(self, keys=[self.keys[i] for i in chosen], subsets=self.subsets[chosen])
+
     @overload
     def __getitem__(self, index: int) -> Task: ...
     @overload
@@ -70,3 +75,8 @@ class Plan(Sequence[Task]):
 def codes_of(targets: Integers, subset: Integers) -> Integers:
     """Output codes of class indices in the network of a subset."""
     return class_codes(len(subset))[np.searchsorted(subset, targets)]
+
+
+def keys_of(classes: NDArray, subsets: Integers) -> list[tuple]:
+    """Labels of the classes of each subset."""
+    return [tuple(classes[subset].tolist()) for subset in subsets]

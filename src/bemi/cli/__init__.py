@@ -9,6 +9,8 @@ from typing import NoReturn
 
 import bemi
 from bemi.cli import experiments, export, models
+from bemi.parallel import NetworksFailed
+from bemi.workers import ClusterLost
 
 
 class _Parser(argparse.ArgumentParser):
@@ -31,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         return _fail(f"{name}{error.strerror or error}")
-    except ValueError as error:
+    except (ValueError, NetworksFailed, ClusterLost) as error:
         return _fail(str(error))
 
 

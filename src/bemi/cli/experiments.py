@@ -10,7 +10,7 @@ from typing import Any
 from rich.table import Table
 
 from bemi import datasets, solvers
-from bemi.cli.output import add_json, progress_wanted, show
+from bemi.cli.output import add_json, add_many_machines, on_cluster, progress_wanted, show
 from bemi.engines import ENGINES
 from bemi.experiments import figures, report, results, spec, tables
 from bemi.experiments.run import Settings, reproduce
@@ -40,6 +40,7 @@ def add_commands(commands: Any) -> None:
         metavar="DIR",
         help="where runs are kept (default: runs)",
     )
+    add_many_machines(run)
     add("--quick", action="store_true", help="a small version of every table and figure, on bundled data if need be")
     add_json(run)
 
@@ -81,23 +82,26 @@ def _reproduce(options: argparse.Namespace) -> int:
         )
         folder = options.folder / experiment.name
         try:
-            reproduce(
-                experiment,
-                settings,
-                folder,
-                samples=options.samples,
-                n_jobs=options.jobs,
-                show=progress_wanted(options),
-            )
+            with on_cluster(options.cluster):
+                reproduce(
+                    experiment,
+                    settings,
+                    folder,
+                    samples=options.samples,
+                    n_jobs=options.jobs,
+                    show=progress_wanted(options),
+                    shard=options.shard or (1, 1),
+                )
         except KeyboardInterrupt:
             print(f"bemi: what is finished stays in {folder}; the same command goes on from there", file=sys.stderr)
             raise
-        run = results.read(folder)
-        if not options.json:
-            show(options, {}, _accuracy(run))
         folders.append(folder)
+        if not options.json and options.shard is None:
+            show(options, {}, _accuracy(results.read(folder)))
     if options.json:
         show(options, {"runs": [str(folder) for folder in folders]})
+    elif options.shard is not None:
+        print("this part is done; when all are, the same command without --shard tests the ensembles")
     else:
         print(f"tables and figures: bemi report {' '.join(map(str, folders))}")
     return 0

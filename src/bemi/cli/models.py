@@ -15,10 +15,11 @@ from rich.table import Table
 
 from bemi import presets, solvers
 from bemi.certificate import CertificateError, verify
-from bemi.classifier import TIES, BeMiClassifier
-from bemi.cli.output import add_json, progress_wanted, show
+from bemi.classifier import BeMiClassifier
+from bemi.cli.output import add_json, add_many_machines, on_cluster, progress_wanted, show
 from bemi.engines import ENGINES
 from bemi.modelfile import load, save
+from bemi.parameters import TIES
 from bemi.problem import INPUT_SCALINGS
 from bemi.report import evaluation, evaluation_table, training_summary, training_table
 from bemi.scenarios import ImageScenarios, NoiseScenarios
@@ -75,6 +76,7 @@ def _add_training_options(train: argparse.ArgumentParser) -> None:
     add("--solver", help=f"one of {', '.join(solvers.SOLVERS)}")
     seconds = "seconds per network, or one number per stage: 5,5,1 (default: 10)"
     add("--time-limit", type=_seconds, metavar="S", help=seconds)
+    add("--total-time-limit", type=float, metavar="S", help="seconds for all networks together")
     add("--node-limit", type=int, metavar="N", help="branch-and-bound nodes per stage")
     add("--gap", type=float, help="stop once proven within this gap (default: 0.01)")
     add("--subset-size", type=int, metavar="M", help="classes per network (default: 2)")
@@ -97,13 +99,14 @@ def _add_training_options(train: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="keep every finished network in this folder; the same command again trains only what is missing",
     )
+    add_many_machines(train)
 
 
 TRANSFORMS = ("hog", "constant", "none")
 
 GIVEN = (
     *("hidden_layers", "weight_bound", "stages", "C", "mw_loss", "engine", "solver", "time_limit", "node_limit", "gap"),
-    *("subset_size", "subsets", "max_per_class", "ties"),
+    *("subset_size", "subsets", "max_per_class", "ties", "total_time_limit"),
 )
 """Options that become a parameter of the classifier as they are."""
 
@@ -180,16 +183,33 @@ def _train(options: argparse.Namespace) -> int:
     announcement += "to choose otherwise: --paper, --image-shape, --transform, --weight-bound, --stages, ..."
     if progress_wanted(options):
         print(announcement, file=sys.stderr)
-    classifier.fit(X, y)
+    with on_cluster(options.cluster):
+        if options.shard is not None:
+            return _train_shard(options, classifier, X, y)
+        classifier.fit(X, y)
     save(classifier, options.output)
     summary = training_summary(classifier)
     summary |= {"settings": {"chosen": preset.name, "why": preset.why}}
+    summary |= {"reused_networks": classifier.reused_networks_}
     summary |= {"model": str(options.output), "training": evaluation(classifier, X, y)}
     show(options, summary, training_table(summary), evaluation_table(summary["training"]))
     if not options.json:
         if not progress_wanted(options):
             print(announcement)
+        if classifier.reused_networks_:
+            count = f"{classifier.reused_networks_} of {summary['networks']} networks"
+            print(f"{count} were in {options.run_dir} and not trained again")
         print(f"model written to {options.output}")
+    return 0
+
+
+def _train_shard(options: argparse.Namespace, classifier: BeMiClassifier, X: Any, y: Any) -> int:
+    shard, shards = options.shard
+    trained = classifier.fit_shard(X, y, shard, shards)
+    show(options, {"shard": [shard, shards], "trained": trained, "run": str(options.run_dir)})
+    if not options.json:
+        print(f"part {shard} of {shards}: {trained} networks trained into {options.run_dir}")
+        print("when all parts are done, the same command without --shard writes the model")
     return 0
 
 

@@ -134,8 +134,13 @@ def reproduce(
     samples: int | None = None,
     n_jobs: int | None = None,
     show: bool = False,
+    shard: tuple[int, int] = (1, 1),
 ) -> dict[str, Any]:
-    """Run what is missing of an experiment and return the content of ``run.json``."""
+    """Run what is missing of an experiment and return the content of ``run.json``.
+
+    With a ``shard``, part i of n, only these networks are trained, and no ensemble is tested.
+    """
+    parallel.check_shard(*shard)
     began, started = time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
     dataset = load_dataset(settings.dataset)
     ensembles = [
@@ -155,11 +160,12 @@ def reproduce(
     with parallel.progress(sum(e.networks for e in todo), show=show) as advance:
         for batch in _batches(todo):
             tasks = [task for ensemble in batch for task in ensemble.tasks()]
-            for index, training in parallel.run(tasks, n_jobs=n_jobs, journal=journal):
+            part = tasks[shard[0] - 1 :: shard[1]]
+            for index, training, _ in parallel.run(part, n_jobs=n_jobs, journal=journal):
                 if isinstance(training, parallel.Failure):
                     raise parallel.NetworksFailed([(f"network {index}",)], journal.folder)
                 advance(training, experiment.name)
-            for ensemble in batch:
+            for ensemble in batch if shard[1] == 1 else []:
                 rows = ensemble.rows()
                 record = _measure(ensemble, rows, journal)
                 record["alternatives"], noise = others.on(ensemble, rows)

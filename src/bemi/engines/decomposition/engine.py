@@ -20,7 +20,9 @@ from bemi.engines.decomposition import (
     shortlist,
     softlinks,
     softmargin,
+    widening,
 )
+from bemi.engines.decomposition.instance import Budget
 from bemi.engines.decomposition.neuron import NeuronLP
 from bemi.engines.resolution import settle
 from bemi.engines.result import INFEASIBLE, StageResult
@@ -40,6 +42,9 @@ SOLVED_COLUMNS, WALK_SHARE = 1000, 0.9
 
 REPAIR_SHARE = 0.6
 """Part of Max-Margin's time in which a start with margins is looked for, where Sat-Margin's network has none."""
+
+WIDENING_SHARE = 0.4
+"""Part of the time that is then left in which that start gets larger margins, where several neurons have to split."""
 
 SHORT_NODES = 5
 """Node limit of local searches that the solver follows in any case."""
@@ -76,8 +81,7 @@ def run(
     if settled or (result.ran and _columns(problem) > largest):
         return result
     assert result.network is not None
-    if limits.seconds is not None:
-        limits = replace(limits, seconds=max(0.0, limits.seconds - (time.perf_counter() - began)))
+    limits = _left(limits, began)
     fallback = monolithic.run(stage, problem, start=result.network, keep=keep, limits=limits, solver=solver)
     return replace(_joined(result, fallback), seconds=time.perf_counter() - began)
 
@@ -100,10 +104,16 @@ def _sat_margin(problem: Problem, start: Network, limits: Limits, solver: str) -
         message = "" if value == bound else "stopped after a local search; the bound is the number of outputs"
         seconds = time.perf_counter() - began
         return StageResult("sm", start, value, bound, seconds, "certified", start.links, len(problem.data), message)
-    if limits.seconds is not None:
-        limits = replace(limits, seconds=max(0.0, limits.seconds - (time.perf_counter() - began)))
+    limits = _left(limits, began)
     report = monolithic.run("sm", problem, start=start, limits=limits, solver=solver)
     return replace(report, seconds=time.perf_counter() - began)
+
+
+def _left(limits: Limits, began: float) -> Limits:
+    """The limits without the time that has gone by since ``began``."""
+    if limits.seconds is None:
+        return limits
+    return replace(limits, seconds=max(0.0, limits.seconds - (time.perf_counter() - began)))
 
 
 def _proposals(limits: Limits) -> int:
@@ -117,7 +127,7 @@ def _max_margin(problem: Problem, start: Network, limits: Limits) -> StageResult
     """Max-Margin by decomposition, from a start with margins where a short local search finds one.
 
     Sat-Margin allows sums of 0, and where many neurons have to split, the search over dichotomies may find no network
-    of its own.
+    of its own, or only poor ones: then the start's own neurons are improved first.
     """
     began = time.perf_counter()
     usable = problem.margin_caps()[0] >= 1 and _columns(problem) > MONOLITHIC_COLUMNS
@@ -127,9 +137,11 @@ def _max_margin(problem: Problem, start: Network, limits: Limits) -> StageResult
         repaired = satmargin.with_margins(
             problem, start, proposals=_proposals(limits), seed=limits.seed, deadline=deadline
         )
-        if limits.seconds is not None:
-            limits = replace(limits, seconds=max(0.0, limits.seconds - (time.perf_counter() - began)))
-    result = maxmargin.run(problem, start=repaired, limits=limits)
+    if usable and problem.value("mm", repaired) is not None and widening.splits(problem, repaired) > problem.layers[-1]:
+        left = _left(limits, began)
+        budget = Budget(left.nodes, None if left.seconds is None else WIDENING_SHARE * left.seconds)
+        repaired = widening.widened(problem, repaired, budget=budget, limits=left)
+    result = maxmargin.run(problem, start=repaired, limits=_left(limits, began))
     result = replace(result, seconds=time.perf_counter() - began)
     return result if result.ran else replace(result, network=start, links=start.links)
 
@@ -146,8 +158,7 @@ def _links_without_margins(problem: Problem, start: Network, limits: Limits, sol
     if result.ran and (result.gap <= limits.gap or _columns(problem) > most):
         return result
     assert result.network is not None
-    if limits.seconds is not None:
-        limits = replace(limits, seconds=max(0.0, limits.seconds - (time.perf_counter() - began)))
+    limits = _left(limits, began)
     fallback = monolithic.run("mw", problem, start=result.network, limits=limits, solver=solver)
     return replace(_joined(result, fallback), seconds=time.perf_counter() - began)
 

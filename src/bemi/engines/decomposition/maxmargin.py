@@ -65,9 +65,9 @@ def run(problem: Problem, *, start: Network, limits: Limits) -> StageResult:
     network, value = start, problem.value("mm", start)
     bound = search.bound
     history = search.incumbent.history
-    if search.incumbent.signs is None and value is not None and problem.hidden_layers:
-        # Where the search finds no signs of its own, the start's can still have better weights.
-        history = [sign(start.pre_activations(distinct.data)[0]).astype(np.int8)]
+    if value is not None and value > search.incumbent.value and problem.hidden_layers:
+        # Where the search finds no better signs of its own, the start's can still have better weights.
+        history = [*history, sign(start.pre_activations(distinct.data)[0]).astype(np.int8)]
     if history:
         rounding = Rounding(distinct, search.instance.lp, bound, limits, deadline)
         for candidate in rounding.networks(history):
