@@ -64,6 +64,9 @@ class Cell:
 image_set = functools.lru_cache(maxsize=1)(load)
 """The set loaded last; cells come grouped by set, and a set takes half a gigabyte."""
 
+TEST_IMAGES = 800
+"""Of each class; the smallest class of MNIST's test images has 892."""
+
 
 def sample(data: str, shots: int, seed: int) -> tuple[Integers, Integers]:
     """A few-shot sample: rows and labels.
@@ -93,6 +96,17 @@ def sample(data: str, shots: int, seed: int) -> tuple[Integers, Integers]:
         noise = np.random.default_rng(seed).integers(-32, 33, size=large.shape)
         X = np.where(large > 0, np.clip(large + noise, 0, 255), 0)
     return X, y
+
+
+def unseen_images(data: str, shots: int, seed: int) -> tuple[Integers, Integers]:
+    """What a classifier of a sample is tested on: the first test images of each class, or all other rows of digits."""
+    if data == "digits":
+        X, y = load_digits(return_X_y=True)
+        others = np.setdiff1d(np.arange(len(y)), draw(y, shots, seed))
+        return X[others].astype(np.int64), y[others]
+    known = image_set(data)
+    rows = np.concatenate([np.flatnonzero(known.test_y == c)[:TEST_IMAGES] for c in np.unique(known.test_y)])
+    return known.test_X[rows], known.test_y[rows]
 
 
 def _halves(mnist: Dataset, classes: int, shots: int, seed: int) -> tuple[Integers, Integers]:

@@ -8,16 +8,24 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
 from joblib.externals.loky import get_reusable_executor
 
 from bemi import BeMiClassifier, markdown, save, verify
 from bemi.experiments import spec
 from bemi.report import evaluation, training_summary
-from benchmarks.common import Cell, Record, Settings, image_set, peak_megabytes, percent, sample, stage_record
+from benchmarks.common import (
+    TEST_IMAGES,
+    Cell,
+    Record,
+    Settings,
+    peak_megabytes,
+    percent,
+    sample,
+    stage_record,
+    unseen_images,
+)
 
 JOBS = 2
-TEST_IMAGES = 800
 PAPER = {
     Cell("mnist", cell.hidden_layers, cell.per_class): values["accuracy"]
     for cell, values in spec.load("exp3a").paper.items()
@@ -29,9 +37,9 @@ PAPER = {
 def measurements(settings: Settings) -> Iterator[Record]:
     """One record per network and one per classifier, which alone has an ``accuracy``."""
     for cell in filter(settings.wants, PAPER):
-        test_X, test_y = _first_images(cell.data)
         for seed in settings.seeds:
             X, y = sample(cell.data, cell.shots, seed)
+            test_X, test_y = unseen_images(cell.data, cell.shots, seed)
             head = {"cell": cell.name, "seed": seed, "engine": settings.engine, "seconds_limit": settings.seconds}
             classifier = BeMiClassifier(engine=settings.engine, time_limit=settings.seconds, n_jobs=JOBS)
             # Fresh workers: a peak must not be an earlier fit's.
@@ -97,12 +105,6 @@ def report(records: Sequence[Record]) -> str:
         "images of each class."
     )
     return f"{note}\n\n{markdown.table(headings, rows)}"
-
-
-def _first_images(name: str) -> tuple[np.ndarray, np.ndarray]:
-    known = image_set(name)
-    rows = np.concatenate([np.flatnonzero(known.test_y == c)[:TEST_IMAGES] for c in np.unique(known.test_y)])
-    return known.test_X[rows], known.test_y[rows]
 
 
 def _children() -> list[str]:

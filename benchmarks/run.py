@@ -20,10 +20,18 @@ from pathlib import Path
 
 from bemi import engines
 from bemi.datasets import DatasetError
-from benchmarks import ensemble, growth, light, sidebyside, table
+from benchmarks import devices, ensemble, growth, light, predict, sidebyside, table
 from benchmarks.common import Record, Settings, one_core
 
-BENCHMARKS = {"table": table, "sidebyside": sidebyside, "growth": growth, "light": light, "ensemble": ensemble}
+BENCHMARKS = {
+    "table": table,
+    "sidebyside": sidebyside,
+    "growth": growth,
+    "light": light,
+    "ensemble": ensemble,
+    "predict": predict,
+    "devices": devices,
+}
 
 
 class NothingChosen(Exception):
@@ -37,7 +45,11 @@ def main() -> None:
     add("--engine", default="decomposition", help="engine to measure (default: %(default)s)")
     add("--seconds", type=float, default=10.0, help="time limit per network (default: %(default)s)")
     add("--seeds", type=_integers, default=(0,), metavar="0,1,..", help="draws of images (default: 0)")
-    add("--pairs", type=_count, help="class pairs, evenly spaced (default: table all, others 3; not for ensemble)")
+    add(
+        "--pairs",
+        type=_count,
+        help="class pairs, evenly spaced (default: table all, others 3; not for ensemble, predict, devices)",
+    )
     add("--only", action="append", default=[], metavar="TEXT", help="cells whose name begins so; * is anything")
     add("--output", type=Path, default=Path("benchmarks/results"), metavar="DIR", help="default: %(default)s")
     add("--read", action="store_true", help="measure nothing, make the tables from the lines in DIR")
@@ -87,9 +99,9 @@ def _read(lines: Path) -> list[Record]:
 def _show(name: str, count: int, record: Record) -> None:
     gap = record.get("mm", {}).get("gap")
     words = [name, str(count), record["cell"], f"seed {record['seed']}"]
-    words += [record["pair"]] if "pair" in record else []
+    words += [record[name] for name in ("pair", "board", "system") if name in record]
     words += [] if gap is None else [f"gap {gap:.3%}"]
-    words += [f"{record['wall']:.2f} s"] if "wall" in record else []
+    words += [f"{record['wall']:.2f} s"] if isinstance(record.get("wall"), float) else []
     print(*words, file=sys.stderr, flush=True)
 
 

@@ -10,6 +10,7 @@ ORDER = (
         "files",
         "container",
         "markdown",
+        "conversion_kernel",
         "network",
         "histogram_kernel",
         "transforms",

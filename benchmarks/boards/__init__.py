@@ -1,4 +1,7 @@
-"""Exported C on emulated devices: build it, run it on rows, get the predictions and what they cost.
+"""C code on emulated devices: build it, run it on rows, get the predictions and what they cost.
+
+A folder holds ``bemi_model.h`` and ``bemi_model.c`` as the export writes them, or any other model under these names: an
+input type, the number of inputs, and ``bemi_predict``.
 
 Toolchains and emulators are Debian packages: ``gcc-arm-none-eabi``, ``libnewlib-arm-none-eabi``, ``qemu-system-arm``;
 ``gcc-riscv64-unknown-elf``, ``qemu-system-misc``; ``gcc-avr``, ``avr-libc``, ``simavr``.
@@ -9,6 +12,8 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +24,12 @@ HERE = Path(__file__).parent
 ARM = ("-mcpu=cortex-m3", "-mthumb", "-nostartfiles", "-nostdlib", "-lgcc")
 RISCV = ("-march=rv32imac_zicsr", "-mabi=ilp32", "-nostartfiles", "-nostdlib", "-ffreestanding", "-lgcc")
 QEMU = ("-nographic", "-semihosting-config", "enable=on,target=native", "-icount", "shift=0")
+WITHOUT_UNUSED = ("-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections")
+EMPTY_MODEL = '#include "bemi_model.h"\nint bemi_predict(const bemi_input_t *x) { return (int)x[0]; }\n'
+
+
+class DoesNotFit(RuntimeError):
+    """A program needs more memory than the device has."""
 
 
 @dataclass(frozen=True)
@@ -90,15 +101,16 @@ BOARDS = {
 
 @dataclass(frozen=True)
 class Run:
-    """Predictions on a board, and instructions of each (0 where the board cannot count)."""
+    """Predictions on a board, instructions of each (cycles on the atmega328p), and bytes of stack that each used."""
 
     predictions: NDArray[np.int64]
     instructions: NDArray[np.int64]
+    stack: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Size:
-    """Flash and static RAM of an object file, and the names that it leaves for others to define."""
+    """Flash and static RAM of code, and the names that an object file leaves for others to define."""
 
     flash: int
     ram: int
@@ -109,35 +121,118 @@ def size(board: Board, folder: Path, optimize: str = "-Os") -> Size:
     """Compile ``bemi_model.c`` in a folder for a board, and tell what it takes."""
     flags = [flag for flag in board.flags if flag.startswith(("-m", "-f"))]
     _run([board.compiler, *flags, "-std=c99", optimize, "-c", "bemi_model.c", "-o", "model.o"], folder)
-    text, data, bss = map(int, _run([f"{board.prefix}size", "model.o"], folder).splitlines()[1].split()[:3])
-    return Size(text + data, data + bss, tuple(_run([f"{board.prefix}nm", "-u", "model.o"], folder).split()[1::2]))
+    taken = _size_of(board, folder / "model.o")
+    return Size(taken.flash, taken.ram, tuple(_run([f"{board.prefix}nm", "-u", "model.o"], folder).split()[1::2]))
 
 
-def run(board: Board, folder: Path, rows: ArrayLike, optimize: str = "-Os", defines: tuple[str, ...] = ()) -> Run:
-    """Build the export in a folder with rows, and run it on the board."""
+def linked_size(
+    board: Board,
+    folder: Path,
+    optimize: str = "-Os",
+    defines: Sequence[str] = (),
+    *,
+    includes: Sequence[Path] = (),
+    libraries: Sequence[str] = (),
+) -> Size:
+    """What the model in a folder adds to a program, with all that it needs of libraries.
+
+    The difference between a program with the model and the same program with a model that does nothing.
+    """
+    row = [[0]]
+    whole = _size_of(board, build(board, folder, row, optimize, defines, includes=includes, libraries=libraries))
+    with tempfile.TemporaryDirectory() as other:
+        empty = Path(other)
+        shutil.copy(folder / "bemi_model.h", empty)
+        (empty / "bemi_model.c").write_text(EMPTY_MODEL)
+        rest = _size_of(board, build(board, empty, row, optimize, defines, libraries=libraries))
+    return Size(whole.flash - rest.flash, whole.ram - rest.ram)
+
+
+def run(
+    board: Board,
+    folder: Path,
+    rows: ArrayLike,
+    optimize: str = "-Os",
+    defines: Sequence[str] = (),
+    *,
+    includes: Sequence[Path] = (),
+    libraries: Sequence[str] = (),
+) -> Run:
+    """Build the model in a folder with rows, and run it on the board."""
+    rows = np.asarray(rows)
+    program = build(board, folder, rows, optimize, defines, includes=includes, libraries=libraries)
+    printed = _run([*board.emulator, program.name], folder)
+    # Semihosting prints to standard error, simavr colours its lines and ends them with dots.
+    answers = re.findall(r"(-?\d+) (\d+) (-?\d+)\.*\s*(?:\x1b\[0m)?$", printed, flags=re.MULTILINE)
+    if len(answers) != len(rows):
+        raise RuntimeError(f"{len(answers)} of {len(rows)} rows were answered:\n{printed[-500:]}")
+    found = Run(*np.array(answers, dtype=np.int64).reshape(-1, 3).T)
+    if found.stack.min(initial=0) < 0:
+        raise DoesNotFit("needs more RAM than there is: the stack left its room")
+    return found
+
+
+def build(
+    board: Board,
+    folder: Path,
+    rows: ArrayLike,
+    optimize: str = "-Os",
+    defines: Sequence[str] = (),
+    *,
+    includes: Sequence[Path] = (),
+    libraries: Sequence[str] = (),
+) -> Path:
+    """Build the model in a folder with rows for a board.
+
+    Parameters
+    ----------
+    board
+        The device.
+    folder
+        Where ``bemi_model.h`` and ``bemi_model.c`` are, and where the program is put.
+    rows
+        Inputs to predict; of a row that is too short the rest is 0.
+    optimize, defines
+        Option of the compiler, and names to define.
+    includes, libraries
+        Folders of headers and options of the linker such as ``-lm``, for models that need more than themselves.
+    """
     rows = np.asarray(rows)
     flash = "BOARD_FLASH" if board.name == "atmega328p" else ""
     values = ",".join(map(str, rows.reshape(-1).tolist()))
-    text = f"#define ROWS {len(rows)}L\nstatic const bemi_input_t rows[] {flash} = {{{values}}};\n"
+    text = f"#define ROWS {len(rows)}L\nstatic const bemi_input_t rows[ROWS * BEMI_INPUTS] {flash} = {{{values}}};\n"
     (folder / "rows.h").write_text(text)
     here = HERE / board.name
     sources = [str(HERE / "driver.c"), *(str(here / name) for name in board.sources)]
     flags = [str(here / flag) if flag == "link.ld" else flag for flag in board.flags]
-    libraries = [flag for flag in flags if flag.startswith("-l")]
-    flags = [flag for flag in flags if not flag.startswith("-l")]
-    command = [board.compiler, "-std=gnu99", optimize, *(f"-D{name}" for name in defines), "-I.", f"-I{here}", *flags]
-    _run([*command, "bemi_model.c", *sources, *libraries, "-o", "program.elf"], folder)
-    printed = _run([*board.emulator, "program.elf"], folder)
-    # Semihosting prints to standard error, simavr colours its lines and ends them with dots.
-    pairs = re.findall(r"(-?\d+) (\d+)\.*\s*(?:\x1b\[0m)?$", printed, flags=re.MULTILINE)
-    if len(pairs) != len(rows):
-        raise RuntimeError(f"{len(pairs)} of {len(rows)} rows were answered:\n{printed[-500:]}")
-    numbers = np.array(pairs, dtype=np.int64)
-    return Run(numbers[:, 0], numbers[:, 1])
+    # Libraries stand after what needs them.
+    last = [*libraries, *(flag for flag in flags if flag.startswith("-l"))]
+    flags = [*(flag for flag in flags if not flag.startswith("-l")), *WITHOUT_UNUSED]
+    names = [f"-D{name}" for name in defines]
+    command = [
+        board.compiler,
+        "-std=gnu99",
+        optimize,
+        *names,
+        "-I.",
+        f"-I{here}",
+        *(f"-I{i}" for i in includes),
+        *flags,
+    ]
+    _run([*command, "bemi_model.c", *sources, *last, "-o", "program.elf"], folder)
+    return folder / "program.elf"
+
+
+def _size_of(board: Board, file: Path) -> Size:
+    text, data, bss = map(int, _run([f"{board.prefix}size", file.name], file.parent).splitlines()[1].split()[:3])
+    return Size(text + data, data + bss)
 
 
 def _run(command: list[str], folder: Path) -> str:
     result = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
     if result.returncode not in (0, 1) or (result.returncode and "qemu" not in command[0]):
+        overflow = re.search(r"region `(\w+)'", result.stderr)
+        if overflow is not None:
+            raise DoesNotFit(f"needs more {'flash' if overflow[1] in ('text', 'flash') else 'RAM'} than there is")
         raise RuntimeError(f"{' '.join(command)} failed:\n{result.stderr}")
     return result.stdout + result.stderr

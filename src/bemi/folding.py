@@ -123,8 +123,12 @@ class FoldedEnsemble:
         self._offsets = np.cumsum([0, *sizes[:-1]])
         self._starts = np.cumsum([0, *(len(n.neurons) for n in self.networks)])
         bits = np.array([0 if n.table is None else len(n.neurons) for n in self.networks])
-        # For each bit of a pattern, the networks that have it and the neurons that give it.
-        self._bits = [(np.flatnonzero(bits > i), self._starts[:-1][bits > i] + i) for i in range(bits.max())]
+        # For each bit of a pattern, the networks that have it and the neurons that give it.  Most often all networks
+        # have the first one, and a slice is quicker than their numbers.
+        self._bits = [
+            (slice(None) if (bits > i).all() else np.flatnonzero(bits > i), self._starts[:-1][bits > i] + i)
+            for i in range(bits.max())
+        ]
 
     def is_of(self, networks: Iterable[Network]) -> bool:
         """Whether it is made of just these networks."""
@@ -136,7 +140,7 @@ class FoldedEnsemble:
         places = np.tile(self._offsets, (len(positive), 1))
         for bit, (networks, neurons) in enumerate(self._bits):
             places[:, networks] += positive[:, neurons].astype(np.int64) << bit
-        votes = self._tables[places]
+        votes = self._tables.take(places)
         for column, n in enumerate(self.networks):
             if n.table is None:
                 own = positive[:, self._starts[column] : self._starts[column + 1]]

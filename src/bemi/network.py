@@ -13,6 +13,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bemi.conversion_kernel import fill_with
+
 Integers = NDArray[np.int64]
 
 PRE_ACTIVATION_LIMIT = 2**31
@@ -60,12 +62,12 @@ class Rows:
 
     def __init__(self, integers: Integers) -> None:
         self.integers = integers
-        # Rounding keeps the order, so a number that single precision cannot hold cannot hide below this limit.
-        floats = integers.astype(np.float32)
-        if not -self.EXACT < floats.min(initial=0) <= floats.max(initial=0) < self.EXACT:
+        floats = np.empty(integers.shape, dtype=np.float32)
+        low, high = fill_with(floats, integers)
+        if not -self.EXACT < low <= high < self.EXACT:
             floats = integers.astype(np.float64)
         self._floats = floats
-        self.low, self.high = float(floats.min(initial=0)), float(floats.max(initial=0))
+        self.low, self.high = float(low), float(high)
 
     def times(self, weights: Weights) -> NDArray:
         """The products, shape (rows, neurons): whole numbers, in whatever type."""
@@ -79,7 +81,8 @@ class Rows:
             raise too_large(largest)
         # Floating point is many times faster than integers.
         if largest < self.EXACT:
-            return self._floats.astype(np.float32, copy=False) @ weights.single
+            products = self._floats.astype(np.float32, copy=False) @ weights.single
+            return products[:, : weights.integers.shape[1]]
         return self._floats.astype(np.float64, copy=False) @ weights.integers.astype(np.float64)
 
 
@@ -89,6 +92,10 @@ class Weights:
     def __init__(self, integers: Integers) -> None:
         self.integers = integers
         self.single = integers.astype(np.float32)
+        columns = integers.shape[1]
+        if columns > 8:
+            # Products are quickest where columns come in eights.
+            self.single = np.pad(self.single, ((0, 0), (0, -columns % 8)))
         sizes = np.abs(integers)
         self.largest, self.largest_sum = int(sizes.max(initial=0)), int(sizes.sum(axis=0).max(initial=0))
 

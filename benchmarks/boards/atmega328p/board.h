@@ -1,4 +1,5 @@
-/* An ATmega328P as simavr emulates it: rows stay in flash, output by the serial port. */
+/* An ATmega328P as simavr emulates it: rows stay in flash, output by the serial port, cycles by timer 1, which counts
+   every 64th of them. */
 #include <avr/interrupt.h>
 #include <avr/io.h>
 #include <avr/pgmspace.h>
@@ -7,6 +8,11 @@
 
 #define BOARD_FLASH PROGMEM
 #define BOARD_READ(place) ((bemi_input_t)(sizeof(bemi_input_t) == 1 ? pgm_read_byte(&(place)) : pgm_read_word(&(place))))
+/* The stack pointer, and the end of the variables. */
+#define BOARD_STACK ((uint8_t *)SP)
+#define BOARD_STACK_END ((uint8_t *)&__heap_start)
+
+extern uint8_t __heap_start;
 
 static void board_put(char c)
 {
@@ -18,16 +24,17 @@ static void board_put(char c)
 static void board_start(void)
 {
     UCSR0B = 1 << TXEN0;
+    TCCR1B = 1 << CS11 | 1 << CS10;
 }
 
 static unsigned long board_clock(void)
 {
-    return 0;
+    return TCNT1;
 }
 
 static unsigned long board_elapsed(unsigned long before, unsigned long after)
 {
-    return after - before;
+    return ((after - before) & 0xFFFF) * 64;
 }
 
 static void board_stop(void)

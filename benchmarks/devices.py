@@ -1,0 +1,204 @@
+"""Ensembles on emulated devices, beside what emlearn makes of the same samples: flash, RAM, instructions, accuracy."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bemi import BeMiClassifier, markdown, recommended
+from bemi.export import c
+from bemi.network import Integers
+from benchmarks import emlearn_models
+from benchmarks.boards import BOARDS, Board, DoesNotFit, Run, Size, linked_size, run
+from benchmarks.common import Cell, Record, Settings, percent, sample, unseen_images
+
+BOARD_ROWS = 500
+"""Test images that are predicted on the board, evenly spaced over all of them."""
+
+SPARE_FLASH = 4096
+"""For the program around a model."""
+
+OPTIMIZE = "-Os"
+NO_EARLY_OUT = "BEMI_NO_EARLY_OUT"
+LIBRARIES = {"cortex_m3": ("-lm", "-lc", "-lnosys"), "atmega328p": ("-lm",)}
+"""The same for all models; a model that calls nothing of them gets nothing."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A sample, the boards that its models are for, and the sizes of the forests."""
+
+    cell: Cell
+    boards: tuple[str, ...]
+    trees: tuple[int, ...]
+
+
+TASKS = (
+    Task(Cell("mnist", (4, 4), 10), ("cortex_m3",), (10, 50, 200)),
+    Task(Cell("digits", (4, 4), 10), ("cortex_m3", "atmega328p"), (10, 50)),
+)
+
+
+@dataclass(frozen=True)
+class System:
+    """C code in a folder, and the class indices that it should give the test images."""
+
+    name: str
+    numbers: str
+    folder: Path
+    predictions: NDArray[np.int64]
+    includes: tuple[Path, ...] = ()
+    has_early_out: bool = False
+
+
+def measurements(settings: Settings) -> Iterator[Record]:
+    """One record per model and board, or one that says what is ``missing``."""
+    for task in TASKS:
+        if not settings.wants(task.cell):
+            continue
+        boards = [BOARDS[name] for name in task.boards]
+        for seed in settings.seeds:
+            head = {"cell": task.cell.name, "seed": seed, "engine": settings.engine}
+            head |= {"seconds_limit": settings.seconds}
+            for board in boards:
+                if not board.installed:
+                    missing = f"{board.compiler} or {board.emulator[0]} is not installed"
+                    yield head | {"board": board.name, "system": "all", "missing": missing}
+                elif emlearn_models.missing() is not None:
+                    missing = f"{emlearn_models.missing()} is not installed"
+                    yield head | {"board": board.name, "system": "emlearn", "missing": missing}
+            there = [board for board in boards if board.installed]
+            test_X, test_y = unseen_images(task.cell.data, task.cell.shots, seed)
+            for system in _systems(task, settings, seed, test_X) if there else ():
+                for board in there:
+                    yield head | {
+                        "board": board.name,
+                        "system": system.name,
+                        "numbers": system.numbers,
+                        "test_rows": len(test_X),
+                        "accuracy": float(np.mean(system.predictions == test_y)),
+                        **_on_board(system, board, test_X),
+                    }
+
+
+def _systems(task: Task, settings: Settings, seed: int, test_X: Integers) -> Iterator[System]:
+    X, y = sample(task.cell.data, task.cell.shots, seed)
+    chosen = {"engine": settings.engine, "time_limit": settings.seconds}
+    with tempfile.TemporaryDirectory() as place:
+        for name, classifier in (("default", BeMiClassifier(**chosen)), ("recommended", recommended(X, **chosen))):
+            classifier.fit(X, y)
+            predictions = np.searchsorted(classifier.classes_, classifier.predict(test_X))
+            sources = set()
+            for optimize in c.OPTIMIZE:
+                folder = _new_folder(place)
+                source = c.write(classifier, folder, optimize=optimize).source
+                # Both ways may come to the same code.
+                if source not in sources:
+                    sources.add(source)
+                    yield System(f"bemi {name}, {optimize}", "integers", folder, predictions, has_early_out=True)
+        if emlearn_models.missing() is None:
+            for model in emlearn_models.models(X, y, task.trees, seed):
+                folder = _new_folder(place)
+                model.write(folder)
+                predictions = emlearn_models.predictions(folder, test_X)
+                yield System(
+                    f"emlearn {model.name}", model.numbers, folder, predictions, tuple(emlearn_models.includes())
+                )
+
+
+def _new_folder(place: str) -> Path:
+    return Path(tempfile.mkdtemp(dir=place))
+
+
+def _on_board(system: System, board: Board, test_X: Integers) -> Record:
+    rows = np.linspace(0, len(test_X) - 1, min(BOARD_ROWS, len(test_X))).round().astype(int)
+    given, expected = test_X[rows], system.predictions[rows]
+    options = {"includes": system.includes, "libraries": LIBRARIES[board.name]}
+    try:
+        size = linked_size(board, system.folder, OPTIMIZE, **options)
+        runs = {"early_out": _run_in_parts(system, board, given, (), size)}
+        if system.has_early_out:
+            runs["all_networks"] = _run_in_parts(system, board, given, ("BEMI_NO_EARLY_OUT",), size)
+    except DoesNotFit as error:
+        return {"missing": str(error), "tools": _tools(board)}
+    found = {
+        way: {
+            "mean": float(run.instructions.mean()),
+            "max": int(run.instructions.max()),
+            "differences": int(np.sum(run.predictions != expected)),
+        }
+        for way, run in runs.items()
+    }
+    taken = {"flash": size.flash, "ram": size.ram, "stack": max(int(run.stack.max()) for run in runs.values())}
+    return {"board_rows": len(rows), **taken, **found, "tools": _tools(board)}
+
+
+def _run_in_parts(system: System, board: Board, rows: Integers, defines: tuple[str, ...], size: Size) -> Run:
+    """Run a model on rows, as many at a time as the board's flash has room for."""
+    at_a_time = len(rows)
+    if board.flash is not None:
+        at_a_time = min(len(rows), (board.flash - SPARE_FLASH - size.flash) // rows.shape[1])
+    if at_a_time <= 0:
+        raise DoesNotFit("needs more flash than there is")
+    options = {"includes": system.includes, "libraries": LIBRARIES[board.name]}
+    parts = [
+        run(board, system.folder, rows[start : start + at_a_time], OPTIMIZE, defines, **options)
+        for start in range(0, len(rows), at_a_time)
+    ]
+    return Run(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("predictions", "instructions", "stack"))
+    )
+
+
+def _tools(board: Board) -> str:
+    """Versions of what the numbers depend on."""
+    # Of these two options old compilers know only the second, and new ones listen to the first.
+    command = [board.compiler, "-dumpfullversion", "-dumpversion"]
+    tools = [f"{board.compiler} {subprocess.run(command, capture_output=True, text=True).stdout.strip()} {OPTIMIZE}"]
+    tools += [f"emlearn {version('emlearn')}"] if emlearn_models.missing() is None else []
+    return ", ".join([*tools, board.emulator[0]])
+
+
+def report(records: Sequence[Record]) -> str:
+    parts = []
+    for cell, board, seed in dict.fromkeys((r["cell"], r["board"], r["seed"]) for r in records):
+        own = [r for r in records if (r["cell"], r["board"], r["seed"]) == (cell, board, seed)]
+        tools = next((r["tools"] for r in own if "tools" in r), "Nothing measured")
+        headings = (
+            *("model", "numbers", "accuracy %", "flash B", "static RAM B", "stack B"),
+            *(f"{'cycles' if board == 'atmega328p' else 'instructions'}: mean", "max"),
+            *("of all networks: mean", "max", "differences"),
+        )
+        parts.append(
+            f"### {cell}, {board}, seed {seed}\n\n{tools}.\n\n{markdown.table(headings, [_row(r) for r in own])}"
+        )
+    note = (
+        "Flash and static RAM are what a model adds to a program that has an empty one, libraries included; the input "
+        "array is not counted. Stack is the deepest that a prediction reached. Instructions and stack are those of "
+        f"{BOARD_ROWS} test images, and so are differences between the board's labels and those of Python (emlearn: "
+        "those of its C code on this machine). Accuracy is on all test images. Of all networks: without the early way "
+        "out."
+    )
+    return "\n\n".join([note, *parts])
+
+
+def _row(record: Record) -> tuple[object, ...]:
+    accuracy = percent(record["accuracy"]) if "accuracy" in record else "-"
+    head = (record["system"], record.get("numbers", "-"), accuracy)
+    if "missing" in record:
+        return (*head, record["missing"], *["-"] * 7)
+    ways = [record[way] for way in ("early_out", "all_networks") if way in record]
+    steps = [f"{way[field]:,.0f}" for way in ways for field in ("mean", "max")]
+    return (
+        *head,
+        *(f"{record[field]:,}" for field in ("flash", "ram", "stack")),
+        *(steps + ["-"] * (4 - len(steps))),
+        sum(way["differences"] for way in ways),
+    )
