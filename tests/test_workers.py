@@ -173,13 +173,12 @@ from test_workers import SETTINGS, rows
 from bemi import BeMiClassifier
 if __name__ == "__main__":
     BeMiClassifier(**SETTINGS, n_jobs=2, run_dir=sys.argv[1]).fit(*rows({classes}))
-    print("finished")
 """
 
 
 def killed_parent(folder, script, wait_for):
     """Start a fit, wait until so many networks are there, and kill the parent."""
-    process = subprocess.Popen([sys.executable, script, folder], stdout=subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, script, folder], stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
     while process.poll() is None and time.monotonic() < deadline:
         if len([path for path in folder.glob("*.json.gz") if not path.name.startswith(".")]) >= wait_for:
@@ -225,10 +224,9 @@ def test_two_hundred_kills_over_twenty_fits(tmp_path):
         assert len(list(folder.iterdir())) == len(expected)
     script = tmp_path / "fit.py"
     script.write_text(SCRIPT.format(tests=str(Path(__file__).parent), classes=10))
+    (tmp_path / "parents").mkdir()
     for attempt in range(10):
-        killed_parent(tmp_path / "parents", script, wait_for=4 * (attempt + 1)) if attempt else (
-            tmp_path / "parents"
-        ).mkdir()
+        killed_parent(tmp_path / "parents", script, wait_for=4 * (attempt + 1))
     classifier = BeMiClassifier(**SETTINGS, n_jobs=1, run_dir=tmp_path / "parents").fit(*rows(10))
     assert classifier.networks_ == BeMiClassifier(**SETTINGS, n_jobs=1).fit(*rows(10)).networks_
 

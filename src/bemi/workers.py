@@ -7,6 +7,9 @@ and no other: every process of this machine has an executor of its own, and Dask
 from __future__ import annotations
 
 import atexit
+import os
+import threading
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
@@ -148,7 +151,18 @@ class Processes:
 
 
 def _ready() -> None:
-    """A process that has run this has imported everything."""
+    """A process that has run this has imported everything; from now on it ends when its parent does."""
+    if not any(thread.name == _end_with_parent.__name__ for thread in threading.enumerate()):
+        threading.Thread(
+            target=_end_with_parent, args=(os.getppid(),), name=_end_with_parent.__name__, daemon=True
+        ).start()
+
+
+def _end_with_parent(parent: int) -> None:
+    # A parent that is killed cannot tell its children; where there is no such thing as another parent, none is seen.
+    while os.getppid() == parent:
+        time.sleep(CHECK_SECONDS)
+    os._exit(1)
 
 
 atexit.register(Processes.close)

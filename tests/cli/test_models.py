@@ -209,3 +209,42 @@ def test_a_model_without_names_checks_the_number_of_features(folder, tmp_path, c
     code, _, err = run(capsys, "predict", tmp_path / "m", tmp_path / "short.npz")
     assert code == 2
     assert "3 features" in err
+
+
+def test_parts_then_the_whole(folder, tmp_path, capsys):
+    command = ["train", str(folder / "digits.csv"), "--target", "digit", "-o", str(tmp_path / "m.bemi"), *FAST]
+    run = ["--run", str(tmp_path / "run")]
+    assert main([*command, *run, "--shard", "1/2"]) == 0
+    assert "part 1 of 2: 1 networks trained" in capsys.readouterr().out
+    assert not (tmp_path / "m.bemi").exists()
+    assert main([*command, *run, "--shard", "2/2"]) == 0
+    assert "part 2 of 2: 0 networks trained" in capsys.readouterr().out
+    assert main([*command, *run, "--total-time-limit", "60", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["reused_networks"] == 0, "another budget is another training"
+    assert main([*command, *run]) == 0
+    assert "1 of 1 networks were in" in capsys.readouterr().out
+    assert load(tmp_path / "m.bemi").networks_
+
+
+@pytest.mark.parametrize("part", ["0/2", "3/2", "1", "a/b"])
+def test_a_part_that_there_is_not_is_refused(folder, tmp_path, part, capsys):
+    with pytest.raises(SystemExit):
+        main(["train", str(folder / "digits.csv"), "-o", str(tmp_path / "m.bemi"), "--shard", part])
+    assert "give a part as 1/4" in capsys.readouterr().err
+
+
+def test_a_part_without_a_folder_is_refused(folder, tmp_path, capsys):
+    command = ["train", str(folder / "digits.csv"), "--target", "digit", "-o", str(tmp_path / "m.bemi"), *FAST]
+    assert main([*command, "--shard", "1/2"]) == 2
+    assert "a shard needs run_dir" in capsys.readouterr().err
+
+
+def test_a_cluster_that_is_not_there_is_named(folder, tmp_path, capsys, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "1s")
+    import dask
+
+    with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
+        command = ["train", str(folder / "digits.csv"), "--target", "digit", "-o", str(tmp_path / "m.bemi"), *FAST]
+        assert main([*command, "--cluster", "127.0.0.1:1"]) == 2
+    assert "there is no Dask scheduler at 127.0.0.1:1" in capsys.readouterr().err
