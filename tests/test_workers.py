@@ -255,7 +255,7 @@ def test_a_call_costs_little(tmp_path):
 def cluster():
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs="CRITICAL"
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs="CRITICAL"
     ) as made:
         yield made
 
@@ -285,7 +285,7 @@ def test_a_cluster_with_killed_workers_loses_nothing(cluster, undisturbed, tmp_p
 def started_scheduler(folder):
     """A scheduler and two workers as processes of their own, and the scheduler's address."""
     file = folder / "scheduler.json"
-    common = ["--scheduler-file", str(file), "--host", "127.0.0.1", "--no-dashboard"]
+    common = ["--scheduler-file", str(file), "--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0"]
 
     def start(*arguments):
         command = [sys.executable, "-m", *arguments, *common]

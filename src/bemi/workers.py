@@ -19,7 +19,6 @@ from joblib import effective_n_jobs
 from joblib._parallel_backends import LokyBackend
 from joblib.externals.loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
 from joblib.parallel import get_active_backend
-from sklearn.utils.parallel import Parallel, delayed
 
 ATTEMPTS = 3
 """A task whose worker dies is tried so often in all."""
@@ -226,31 +225,38 @@ def results(
         return
     waiting, running = deque(order), dict[Future[Any], int]()
     losses: Counter[int] = Counter()
+    finished: list[tuple[int, Any]] = []
     try:
         while waiting or running:
             size = pool.size
             while waiting and len(running) < size:
                 number = waiting.popleft()
                 running[pool.submit(call, *arguments(number, len(waiting) + 1, size))] = number
+            # Handed out only now, so that no worker waits while the caller is busy with a result.
+            yield from finished
+            finished = []
             done, _ = wait(running, timeout=CHECK_SECONDS, return_when=FIRST_COMPLETED)
             if not done:
                 pool.check()
+            failure: BaseException | None = None
             for future in done:
                 number = running.pop(future)
                 try:
-                    result = future.result()
+                    finished.append((number, future.result()))
                 except CancelledError:
-                    pool.check()
-                    raise ClusterLost("the cluster cancelled a task") from None
+                    failure = ClusterLost("the connection to the cluster was lost")
                 except Exception as error:
-                    if not pool.is_loss(error):
-                        raise
                     losses[number] += 1
-                    if losses[number] < pool.attempts:
+                    if not pool.is_loss(error):
+                        failure = error
+                    elif losses[number] < pool.attempts:
                         waiting.appendleft(number)
-                        continue
-                    result = Lost()
-                yield number, result
+                    else:
+                        finished.append((number, Lost()))
+            if failure is not None:
+                yield from finished
+                raise failure
+        yield from finished
     finally:
         if running:
             pool.abandon()
@@ -273,6 +279,9 @@ def _by_joblib(
     order: Sequence[int],
     n_jobs: int | None,
 ) -> Iterator[tuple[int, Any]]:
+    # Here, since a worker needs none of what comes with it and would take a second longer to start.
+    from sklearn.utils.parallel import Parallel, delayed
+
     size = effective_n_jobs(n_jobs)
     parts = (
         delayed(_numbered)(number, call, arguments(number, len(order) - position, size))
