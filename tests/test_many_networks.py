@@ -4,20 +4,11 @@ import time
 
 import numpy as np
 import pytest
+from test_workers import SETTINGS, rows
 
 from bemi import BeMiClassifier, ConstantInput, NoiseScenarios, load, save, verify
 from bemi.parallel import Task, _shortened
 from bemi.voting import class_subsets
-
-SETTINGS = {"hidden_layers": (2,), "node_limit": 30, "time_limit": None}
-
-
-def rows(classes=5, per_class=4, features=10, seed=0):
-    rng = np.random.default_rng(seed)
-    centres = rng.integers(0, 60, (classes, features))
-    X = np.repeat(centres, per_class, axis=0) + rng.integers(-9, 10, (classes * per_class, features))
-    return np.maximum(X, 0), np.repeat(np.arange(classes), per_class)
-
 
 # A budget for all networks.
 
@@ -27,7 +18,7 @@ def test_a_budget_is_shared_out_over_the_networks_that_are_left(monkeypatch):
     original = Task.run
     monkeypatch.setattr(Task, "run", lambda task, seconds: given.append(seconds) or original(task, seconds))
     began = time.perf_counter()
-    BeMiClassifier(**SETTINGS, total_time_limit=20.0, n_jobs=1).fit(*rows())
+    BeMiClassifier(**SETTINGS, total_time_limit=20.0, n_jobs=1).fit(*rows(5))
     assert len(given) == 10
     assert given[0] == pytest.approx(2.0, abs=0.1)
     # What a network leaves is for those after it.
@@ -57,7 +48,7 @@ def test_a_budget_holds():
 @pytest.mark.parametrize("limit", [0, -1, "soon", np.inf, True])
 def test_a_budget_must_be_positive_seconds(limit):
     with pytest.raises(ValueError, match="total_time_limit must be None or positive seconds"):
-        BeMiClassifier(total_time_limit=limit).fit(*rows())
+        BeMiClassifier(total_time_limit=limit).fit(*rows(5))
 
 
 # Parts.
@@ -65,21 +56,21 @@ def test_a_budget_must_be_positive_seconds(limit):
 
 def test_parts_together_are_the_whole(tmp_path):
     classifier = BeMiClassifier(**SETTINGS, run_dir=tmp_path)
-    trained = [classifier.fit_shard(*rows(), shard, 3) for shard in (1, 2, 3)]
+    trained = [classifier.fit_shard(*rows(5), shard, 3) for shard in (1, 2, 3)]
     assert trained == [4, 3, 3]
     assert not hasattr(classifier, "networks_")
-    assert classifier.fit_shard(*rows(), 2, 3) == 0, "nothing is left to do"
-    classifier.fit(*rows())
+    assert classifier.fit_shard(*rows(5), 2, 3) == 0, "nothing is left to do"
+    classifier.fit(*rows(5))
     assert classifier.reused_networks_ == 10
-    assert classifier.networks_ == BeMiClassifier(**SETTINGS).fit(*rows()).networks_
+    assert classifier.networks_ == BeMiClassifier(**SETTINGS).fit(*rows(5)).networks_
 
 
 def test_a_part_needs_a_folder_and_must_be_one_of_them(tmp_path):
     with pytest.raises(ValueError, match="a shard needs run_dir"):
-        BeMiClassifier(**SETTINGS).fit_shard(*rows(), 1, 2)
+        BeMiClassifier(**SETTINGS).fit_shard(*rows(5), 1, 2)
     for shard, shards in ((0, 2), (3, 2), (1, 0)):
         with pytest.raises(ValueError, match="shard must be in"):
-            BeMiClassifier(**SETTINGS, run_dir=tmp_path).fit_shard(*rows(), shard, shards)
+            BeMiClassifier(**SETTINGS, run_dir=tmp_path).fit_shard(*rows(5), shard, shards)
 
 
 # Classes that come later.
@@ -95,7 +86,7 @@ def test_a_part_needs_a_folder_and_must_be_one_of_them(tmp_path):
     ],
 )
 def test_only_networks_of_the_new_classes_are_trained(new, more, monkeypatch, tmp_path):
-    X, y = rows()
+    X, y = rows(5)
     later = np.isin(y, new)
     settings = SETTINGS | {"stages": ("sm", "mm", "mw")} | more
     classifier = BeMiClassifier(**settings).fit(X[~later], y[~later])
@@ -121,7 +112,7 @@ def test_only_networks_of_the_new_classes_are_trained(new, more, monkeypatch, tm
 
 
 def test_strings_may_come_later_too():
-    X, y = rows()
+    X, y = rows(5)
     names = np.array(["delta", "alpha", "echo", "bravo", "charlie"])[y]
     classifier = BeMiClassifier(**SETTINGS).fit(X[y < 4], names[y < 4])
     classifier.add_classes(X[y == 4], names[y == 4])
@@ -130,7 +121,7 @@ def test_strings_may_come_later_too():
 
 
 def test_a_loaded_model_needs_all_rows(tmp_path):
-    X, y = rows()
+    X, y = rows(5)
     old = y < 4
     classifier = BeMiClassifier(**SETTINGS).fit(X[old], y[old])
     save(classifier, tmp_path / "m.bemi")
@@ -144,7 +135,7 @@ def test_a_loaded_model_needs_all_rows(tmp_path):
 
 
 def test_what_cannot_be_added_is_refused_and_changes_nothing():
-    X, y = rows()
+    X, y = rows(5)
     classifier = BeMiClassifier(**SETTINGS).fit(X[y < 4], y[y < 4])
     networks = dict(classifier.networks_)
     with pytest.raises(ValueError, match="no class that is new"):

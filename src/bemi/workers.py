@@ -51,9 +51,12 @@ class Pool(Protocol):
     attempts: int
     """How often a call is tried whose worker dies."""
 
+    queued: int
+    """How many calls wait at each worker, so that it has something to do while its results travel."""
+
     @property
     def size(self) -> int:
-        """How many calls should be under way."""
+        """How many calls run at the same time."""
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Start a call."""
@@ -75,6 +78,7 @@ class Processes:
     """
 
     attempts = ATTEMPTS
+    queued = 0
     #: Shared by all: starting a process takes a second or two.
     _idle: ClassVar[list[ProcessPoolExecutor]] = []
 
@@ -175,6 +179,7 @@ class Cluster:
     """
 
     attempts = 1
+    queued = 1
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -182,8 +187,7 @@ class Cluster:
 
     @property
     def size(self) -> int:
-        # Workers come and go.  Twice as many tasks as threads keep them busy while results travel.
-        return max(1, 2 * sum(self._client.nthreads().values()))
+        return max(1, sum(self._client.nthreads().values()))  # workers come and go
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
         return self._executor.submit(call, *arguments)
@@ -229,7 +233,7 @@ def results(
     try:
         while waiting or running:
             size = pool.size
-            while waiting and len(running) < size:
+            while waiting and len(running) < size * (1 + pool.queued):
                 number = waiting.popleft()
                 running[pool.submit(call, *arguments(number, len(waiting) + 1, size))] = number
             # Handed out only now, so that no worker waits while the caller is busy with a result.

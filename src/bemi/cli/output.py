@@ -51,7 +51,7 @@ def on_cluster(address: str | None) -> Iterator[None]:
         raise ValueError("--cluster needs Dask: pip install 'bemi[cluster]'") from None
     try:
         client = Client(address)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError) as error:  # the last where TLS is not set up
         raise ValueError(f"there is no Dask scheduler at {address}: {error}") from None
     with client, joblib.parallel_config("dask", client=client):
         yield
