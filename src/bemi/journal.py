@@ -7,7 +7,7 @@ import json
 import warnings
 import zlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
@@ -78,15 +78,9 @@ class CompactResult(StageResult):
     An ensemble may have thousands of networks, and of each stage's network and proof little is ever looked at.
     """
 
-    @classmethod
-    def of(cls, report: StageResult) -> CompactResult:
-        """The same report, small."""
-        assert report.network is not None
-        heavy = [report.network.layers, report.network.weight_bound, _flat(report.network), report.certificate]
-        compact = object.__new__(cls)  # the fields below are not set but worked out
-        compact.__dict__.update({k: v for k, v in vars(report).items() if k not in ("network", "certificate")})
-        compact.__dict__["_heavy"] = zlib.compress(json.dumps(heavy, separators=(",", ":")).encode(), 1)
-        return compact
+    def __init__(self, network: Network, certificate: dict[str, Any] | None, **others: Any) -> None:
+        heavy = [network.layers, network.weight_bound, _flat(network), certificate]
+        self.__dict__.update(others, _heavy=zlib.compress(json.dumps(heavy, separators=(",", ":")).encode(), 1))
 
     @property
     def network(self) -> Network:
@@ -103,7 +97,9 @@ class CompactResult(StageResult):
 
 def compact(training: Training) -> Training:
     """The same training in little memory."""
-    return replace(training, reports={stage: CompactResult.of(r) for stage, r in training.reports.items()})
+    names = [field.name for field in fields(StageResult)]
+    small = {stage: CompactResult(**{n: getattr(r, n) for n in names}) for stage, r in training.reports.items()}
+    return replace(training, reports=small)
 
 
 def stage_record(report: StageResult) -> dict[str, Any]:
@@ -118,12 +114,12 @@ def stage_record(report: StageResult) -> dict[str, Any]:
 
 def stage_result(record: dict[str, Any], network: Network | None, seconds: float, certificate: Any) -> StageResult:
     """The report that a record was made of."""
-    fields = {name: record[name] for name in _FIELDS}
-    fields |= {"objective": _read(record["objective"]), "bound": _read(record["bound"])}
+    known = {name: record[name] for name in _FIELDS}
+    known |= {"objective": _read(record["objective"]), "bound": _read(record["bound"])}
     soft = record.get("soft")
     if soft is not None:
         soft = SoftMargin(Fraction(_read(soft["price"])), tuple(Fraction(_read(t)) for t in soft["resolutions"]))
-    return StageResult(network=network, seconds=seconds, certificate=certificate, soft=soft, **fields)
+    return StageResult(network=network, seconds=seconds, certificate=certificate, soft=soft, **known)
 
 
 def stage_claim(report: StageResult) -> dict[str, Any]:
