@@ -38,6 +38,15 @@ def _replaced(classifier, seed, *, bound=None, hidden=None):
     return classifier
 
 
+def _constant(classifier):
+    """The same ensemble without any link: every network always gives the same vote."""
+    for key, network in classifier.networks_.items():
+        weights = tuple(np.zeros_like(w) for w in network.weights)
+        classifier.networks_[key] = Network(weights, network.weight_bound)
+        classifier.splitting_[key] = np.zeros(network.layers[1], dtype=bool)
+    return classifier
+
+
 def _digits(classes=10, per_class=4):
     X, y = load_digits(return_X_y=True)
     return _few(X[y < classes].astype(int), y[y < classes], per_class)
@@ -46,6 +55,11 @@ def _digits(classes=10, per_class=4):
 def _colours():
     rng = np.random.default_rng(3)
     return rng.integers(0, 201, (12, 17 * 20 * 3)), np.repeat(np.arange(3), 4)
+
+
+def _narrow():
+    rng = np.random.default_rng(4)
+    return rng.integers(0, 1001, (12, 40)), np.repeat(np.arange(3), 4)
 
 
 MODELS = {
@@ -57,6 +71,11 @@ MODELS = {
     "three classes per network": lambda: _replaced(_fitted(*_digits(5), stages=("sm",), subset_size=3), 2),
     "a network for some pairs": lambda: _replaced(_fitted(*_digits(7), stages=("sm",), subsets=9), 3),
     "wide layers": lambda: _replaced(_fitted(*_digits(4), stages=("sm",), hidden_layers=(3,)), 4, hidden=(13, 5)),
+    "one network for all classes": lambda: _replaced(
+        _fitted(*_digits(4), stages=("sm",), hidden_layers=(3,), subset_size=4), 6, hidden=(9, 9)
+    ),
+    "no links": lambda: _constant(_fitted(*_digits(4), stages=("sm",))),
+    "no links, the paper's rule": lambda: _constant(_fitted(*_digits(4), stages=("sm",), ties="abstain")),
     "large weights": lambda: _replaced(_fitted(*_digits(4), stages=("sm",), hidden_layers=(2,)), 5, bound=1000),
     "scaled signed features": lambda: _fitted(*_few(load_iris().data - 3.0, load_iris().target, 5)),
     "constant input": lambda: _fitted(
@@ -67,6 +86,9 @@ MODELS = {
     ),
     "histograms of doubled images": lambda: _fitted(
         *_digits(4), hidden_layers=(), weight_bound=7, stages=("ml2",), transform=IntegerHog(orientations=8)
+    ),
+    "histograms of a narrow image": lambda: _fitted(
+        *_narrow(), hidden_layers=(), stages=("ml2",), transform=IntegerHog((40, 1), 1000)
     ),
     "histograms of colours": lambda: _fitted(
         *_colours(), hidden_layers=(), stages=("ml2",), transform=IntegerHog((17, 20, 3), 200, orientations=12)

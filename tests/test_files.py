@@ -1,5 +1,6 @@
 """Files appear whole or not at all."""
 
+import errno
 import os
 
 import pytest
@@ -30,3 +31,12 @@ def test_a_failure_leaves_what_was_there(error, tmp_path, monkeypatch):
         write_atomically({tmp_path / "a": b"new", tmp_path / "b": b"new"})
     assert os.listdir(tmp_path) == ["a"]
     assert (tmp_path / "a").read_bytes() == b"old"
+
+
+def test_a_full_disk_is_told_with_the_name_of_the_file(tmp_path, monkeypatch):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*model\.bemi'"):
+        write_atomically({tmp_path / "model.bemi": b"1"})

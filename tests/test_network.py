@@ -108,8 +108,9 @@ def test_impossible_networks_are_refused(weights, bound, words):
 
 def test_inputs_beyond_the_exact_range_are_refused():
     network = Network((np.ones((2, 1)),))
-    with pytest.raises(ValueError, match="too large"):
-        network.forward([[2**31, 1]])
+    for value in (2**31, -(2**31), 2**63 - 1, -(2**63)):
+        with pytest.raises(ValueError, match="too large"):
+            network.forward([[value, 1]])
 
 
 def test_small_unsigned_pixels_do_not_overflow():

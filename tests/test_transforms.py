@@ -20,7 +20,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from bemi import datasets
 from bemi.histogram_kernel import integer_root
-from bemi.transforms import DIRECTIONS, GAIN, STEEPEST, IntegerHog, from_parameters
+from bemi.transforms import DIRECTIONS, GAIN, STEEPEST, ConstantInput, IntegerHog, from_parameters
 
 # --- the twin: loops and plain integers, nothing of bemi --------------------------------------------------------------
 
@@ -467,3 +467,8 @@ def test_large_images_without_straightening():
 @pytest.mark.parametrize("value", [*range(40), 255, 256, 65024, 65025, 65535])
 def test_integer_root(value):
     assert integer_root(value) == isqrt(value)
+
+
+def test_the_smallest_64_bit_integer_is_too_large_for_a_constant():
+    with pytest.raises(ValueError, match="level must be an integer in"):
+        ConstantInput().fit([[-(2**63)], [1]])

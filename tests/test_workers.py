@@ -73,8 +73,9 @@ def test_arguments_are_made_when_they_are_needed():
     assert seen == [(n, 8 - n, 2) for n in range(8)]
 
 
-def test_threads_and_other_backends_work_too():
-    with joblib.parallel_config("threading"):
+@pytest.mark.parametrize("backend", ["threading", "multiprocessing"])
+def test_threads_and_other_backends_work_too(backend):
+    with joblib.parallel_config(backend):
         assert sorted(results(double, alone, range(5), 2)) == [(n, 2 * n) for n in range(5)]
 
 
@@ -89,6 +90,47 @@ def test_a_death_costs_one_call_and_no_other(tmp_path):
 def test_errors_of_a_call_are_errors():
     with pytest.raises(TypeError):
         list(results(double, lambda *_: (None,), [1], 2))
+
+
+def fail_or_wait(number):
+    if number == 0:
+        raise ValueError("no")
+    time.sleep(60)
+
+
+def test_after_an_error_the_next_calls_find_good_workers(capfd):
+    for _ in range(3):
+        with pytest.raises(ValueError, match="no"):
+            list(results(fail_or_wait, alone, range(4), 2))
+        assert sorted(results(double, alone, range(4), 2)) == [(n, 2 * n) for n in range(4)]
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_caller_that_gives_up_leaves_good_workers(capfd):
+    for _ in range(5):
+        next(results(double, alone, range(6), 2))
+    assert sorted(results(double, alone, range(4), 2)) == [(n, 2 * n) for n in range(4)]
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_process_has_workers_of_its_own():
+    list(results(double, alone, range(4), 2))
+    child = os.fork()
+    if child == 0:
+        found = sorted(results(double, alone, range(4), 2))
+        Processes.close()
+        os._exit(found != [(n, 2 * n) for n in range(4)])
+    for _ in range(300):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+        time.sleep(0.1)
+    else:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        pytest.fail("the forked process waits for workers of its parent")
+    assert status == 0
 
 
 def test_a_worker_that_died_while_idle_is_replaced():

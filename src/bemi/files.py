@@ -20,9 +20,11 @@ def write_atomically(files: dict[Path, bytes]) -> None:
                 os.fsync(file.fileno())
         for path, temporary in written.items():
             os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         for temporary in written.values():
             temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = os.fspath(path)  # a full disk does not say which
         raise
 
 

@@ -76,7 +76,8 @@ class Rows:
         # Two bounds on every partial sum: the first is quick, the second may be smaller.
         largest = max(self.high, -self.low) * weights.largest_sum
         if largest >= self.EXACT:
-            largest = min(largest, np.abs(self.integers).sum(axis=1, dtype=np.float64).max() * weights.largest)
+            # Of floats: the smallest 64-bit integer has no magnitude of its own type.
+            largest = min(largest, np.abs(self._floats).sum(axis=1, dtype=np.float64).max() * weights.largest)
         if largest >= PRE_ACTIVATION_LIMIT:
             raise too_large(largest)
         # Floating point is many times faster than integers.

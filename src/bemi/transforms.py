@@ -365,7 +365,8 @@ class ConstantInput(TransformerMixin, BaseEstimator):
             Ignored.
         """
         inputs: NDArray = validate_data(self, X)
-        return self._settle(max(1, int(np.abs(inputs).max())) if self.level is None else self.level)
+        largest = max(1, int(inputs.max()), -int(inputs.min()))
+        return self._settle(largest if self.level is None else self.level)
 
     def _settle(self, level: Any) -> ConstantInput:
         if not _is_integer(level) or not 1 <= level <= LARGEST_LEVEL:

@@ -16,8 +16,9 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from typing import Any, ClassVar, Protocol
 
 from joblib import effective_n_jobs
-from joblib._parallel_backends import LokyBackend
-from joblib.externals.loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
+from joblib._parallel_backends import LokyBackend, MultiprocessingBackend
+from joblib.externals.loky.backend.utils import kill_process_tree
+from joblib.externals.loky.process_executor import BrokenProcessPool, ProcessPoolExecutor, ShutdownExecutorError
 from joblib.parallel import get_active_backend
 
 ATTEMPTS = 3
@@ -85,6 +86,7 @@ class Processes:
     def __init__(self, size: int) -> None:
         self._size = size
         self._busy: set[ProcessPoolExecutor] = set()
+        self._abandoned = False
 
     @property
     def size(self) -> int:
@@ -103,34 +105,43 @@ class Processes:
         self._busy.add(executor)
 
         def go_on(ready: Future[Any]) -> None:
-            if ready.cancelled() or isinstance(ready.exception(), BrokenProcessPool):
-                self._drop(executor)
-                if starts < MOST_STARTS and not ready.cancelled():
-                    self._begin(future, call, arguments, starts + 1)
-                else:
-                    future.set_exception(RuntimeError(f"no worker process could be started in {MOST_STARTS} tries"))
+            error = ready.exception()
+            if error is None and not self._abandoned:
+                executor.submit(call, *arguments).add_done_callback(finish)
                 return
-            executor.submit(call, *arguments).add_done_callback(finish)
+            self._drop(executor)
+            if self._abandoned:
+                future.cancel()
+            elif isinstance(error, BrokenProcessPool) and starts < MOST_STARTS:
+                self._begin(future, call, arguments, starts + 1)
+            else:
+                future.set_exception(RuntimeError(f"no worker process could be started in {MOST_STARTS} tries"))
 
         def finish(done: Future[Any]) -> None:
-            if done.cancelled() or isinstance(done.exception(), BrokenProcessPool):
+            error = done.exception()
+            if isinstance(error, BrokenProcessPool):
                 self._drop(executor)
-            else:
-                self._busy.discard(executor)
+            elif self._is_released(executor):
                 self._idle.append(executor)
-            if done.cancelled():
-                future.cancel()
-            elif done.exception() is not None:
-                future.set_exception(done.exception())
+            if error is not None:
+                future.set_exception(error)
             else:
                 future.set_result(done.result())
 
         try:
             executor.submit(_ready).add_done_callback(go_on)
-        except BrokenProcessPool:
+        except (BrokenProcessPool, ShutdownExecutorError):
             # It died while it was idle.
             self._drop(executor)
             self._begin(future, call, arguments, starts)
+
+    def _is_released(self, executor: ProcessPoolExecutor) -> bool:
+        """Take an executor from the busy ones; False if it was abandoned, which another thread may do at any time."""
+        try:
+            self._busy.remove(executor)
+        except KeyError:
+            return False
+        return True
 
     def _drop(self, executor: ProcessPoolExecutor) -> None:
         self._busy.discard(executor)
@@ -143,8 +154,13 @@ class Processes:
         pass
 
     def abandon(self) -> None:
+        self._abandoned = True
         for executor in list(self._busy):
-            self._drop(executor)
+            if self._is_released(executor):
+                # Asked to kill its workers, an executor stumbles over a call that it has not handed to them yet.
+                for process in list(executor._processes.values()):
+                    kill_process_tree(process)
+                executor.shutdown(wait=False)
 
     @classmethod
     def close(cls) -> None:
@@ -169,6 +185,9 @@ def _end_with_parent(parent: int) -> None:
 
 
 atexit.register(Processes.close)
+if hasattr(os, "register_at_fork"):
+    # The processes are the parent's, and so are the threads that talk to them.
+    os.register_at_fork(after_in_child=Processes._idle.clear)
 
 
 class Cluster:
@@ -272,7 +291,7 @@ def _pool(n_jobs: int | None) -> Pool | None:
     size = effective_n_jobs(n_jobs)
     if type(backend).__name__ == "DaskDistributedBackend":
         return Cluster(backend.client)
-    if isinstance(backend, LokyBackend) and size > 1:
+    if isinstance(backend, LokyBackend | MultiprocessingBackend) and size > 1:
         return Processes(size)
     return None
 

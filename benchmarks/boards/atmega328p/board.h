@@ -7,7 +7,10 @@
 #include <stdint.h>
 
 #define BOARD_FLASH PROGMEM
-#define BOARD_READ(place) ((bemi_input_t)(sizeof(bemi_input_t) == 1 ? pgm_read_byte(&(place)) : pgm_read_word(&(place))))
+#define BOARD_READ(place)                                                        \
+    ((bemi_input_t)(sizeof(bemi_input_t) == 1   ? pgm_read_byte(&(place))        \
+                    : sizeof(bemi_input_t) == 2 ? pgm_read_word(&(place))        \
+                                                : pgm_read_dword(&(place))))
 /* The stack pointer, and the end of the variables. */
 #define BOARD_STACK ((uint8_t *)SP)
 #define BOARD_STACK_END ((uint8_t *)&__heap_start)

@@ -127,6 +127,9 @@ class _Model:
         self.neurons = [self._neurons(n) for n in self.networks]
         self._check_sizes()
         columns = [n.network.weights[0][:, own] for n, own in zip(self.networks, self.neurons, strict=True)]
+        if not any(self.neurons):
+            # All votes are constant.  C has no empty tables, so there is a neuron that nobody asks.
+            columns = [np.zeros((len(inputs.value_low), 1), dtype=np.int64)]
         # No sum on the way to a neuron's is larger; with a base weight, the common inputs and the rest add up.
         largest = 3 * self.bound * len(inputs.value_low) * self._largest_input()
         self.weights = encoded(np.concatenate(columns, axis=1), self.bound, optimize, with_base=largest < 2**31)
@@ -157,8 +160,11 @@ class _Model:
         for name, count in counts.items():
             if count > MOST:
                 raise ValueError(f"the ensemble has {count} {name}, and the C export counts up to {MOST}")
-        # |w x| floor(2^24 / |w|_1) <= 2^24 max |x|, summed over networks and compared across shares of votes.
-        largest = EVIDENCE_SCALE * self._largest_input() * len(self.networks) ** 2
+        # |w x| floor(2^24 / |w|_1) <= 2^24 max |x|, summed over a class's networks; where classes are in different
+        # numbers of networks, sums are multiplied by these to compare shares.
+        members = memberships(self.subsets, self.classes)
+        times = 1 if members.min() == members.max() else int(members.max())
+        largest = EVIDENCE_SCALE * self._largest_input() * int(members.max()) * times
         if self.by_margin and largest >= 2**64:
             raise ValueError("evidence for ties may leave 64 bits; scale the data down or use ties='abstain'")
 
@@ -240,6 +246,7 @@ class _Model:
                 "BEMI_COLUMNS": fixed.columns,
                 "BEMI_MAXIMUM": transform.maximum_,
                 "BEMI_SATURATE": int(TYPES[self.inputs.type][1] > transform.maximum_),
+                "BEMI_SIGNED": int(TYPES[self.inputs.type][0] < 0),
                 "BEMI_LEVEL_SHIFT": shift,
                 "BEMI_STRAIGHTEN": int(transform.straighten),
                 "BEMI_MASS_SHIFT": fixed.mass_shift or 0,
@@ -276,7 +283,8 @@ class _Model:
         if isinstance(self.transform, IntegerHog):
             fixed, channels = self.transform.constants, self.transform.shape_[2]
             arrays += 9 * channels * fixed.width + 8 * fixed.columns * self.transform.orientations
-            pixels = fixed.height * fixed.width
+            # Every 4 x 4 pixels, whole or not, have a region of their own.
+            pixels = 16 * fixed.rows * fixed.columns
         if self.has_layers:
             arrays += 2 * max(self.networks[0].network.layers[1:])
         voting: list[int] = []
@@ -289,18 +297,22 @@ class _Model:
             again += [start + own.index(i) for i in n.split.tolist() if self.by_margin and i not in kept]
         if self.weights.has_common:
             voting.append(len(self.weights.neurons) - 1)
-        upper = sum(w.size for w in self.networks[0].network.weights[1:]) if self.has_layers else 0
+        above = self.networks[0].network.weights[1:] if self.has_layers else ()
+        further = [n.network.layers[1] if n.table is None else len(n.neurons) for n in self.networks]
         work = Work(
             bits=self.weights.bits,
             networks=len(self.networks),
             additions=sum(self.weights.additions[i] for i in voting),
             groups=sum(self.weights.groups[i] for i in voting),
+            neurons=sum(max(0, count - 1) for count in further) + len(self.networks) * sum(w.shape[1] for w in above),
             tie_additions=sum(self.weights.additions[i] for i in again),
             tie_groups=sum(self.weights.groups[i] for i in again),
+            tie_neurons=len(again),
             classes=self.classes,
-            upper=upper * len(self.networks),
+            upper=len(self.networks) * sum(w.size for w in above),
             pixels=pixels,
             channels=channels,
+            copied=self.classifier.n_features_in_ if isinstance(self.transform, ConstantInput) else 0,
         )
         return costs(self._pieces(), self.tables.bytes, arrays, work)
 

@@ -29,19 +29,24 @@ ADDITION = 4.9
 GROUP = 34
 """Instructions for adding one input from a list, and for one group of inputs in it."""
 
-UNPACKING, BIT = 11, 0.9
+UNPACKING, BIT = 13, 0.9
 """Instructions for adding one input with a packed weight, and for each bit of the weight."""
 
 NETWORK = 120
-"""Instructions for one network beside its sums."""
+NEURON = 30
+"""Instructions for one network, and for every neuron of it after the first, beside their sums."""
+
+COPY = 14
+"""Instructions for one input that is copied beside a constant."""
 
 PIXEL = 330
 CHANNEL = 170
 """Instructions of the histograms for one pixel, and for one more channel of it."""
 
 
-COUNT = 6
-"""Instructions for looking at one vote while counting those of one class."""
+COUNT = 8
+CLASS = 30
+"""Instructions for looking at one vote while counting those of one class, and for comparing a class with the best."""
 
 UPPER = 14
 """Instructions for one weight above the first layer."""
@@ -57,14 +62,16 @@ class Work:
         Bits of a packed weight, None for lists.
     networks, classes
         How many there are.
-    additions, groups
-        Additions of inputs, and groups of them, for all votes.
-    tie_additions, tie_groups
+    additions, groups, neurons
+        Additions of inputs, groups of them, and neurons after the first of each network, for all votes.
+    tie_additions, tie_groups, tie_neurons
         The same for all evidence.
     upper
         Weights above the first layer that are multiplied.
     pixels, channels
-        Of an image that is described by histograms.
+        Of an image that is described by histograms; sides that are no multiples of 4 count as the next.
+    copied
+        Inputs that are copied beside a constant.
     """
 
     bits: int | None
@@ -72,11 +79,14 @@ class Work:
     classes: int
     additions: int
     groups: int
+    neurons: int
     tie_additions: int
     tie_groups: int
+    tie_neurons: int
     upper: int
     pixels: int
     channels: int
+    copied: int
 
 
 @dataclass(frozen=True)
@@ -130,10 +140,14 @@ def costs(pieces: Iterable[str], tables: int, arrays: int, work: Work) -> Costs:
     plain = (
         steps(work.additions, work.groups, work.bits)
         + work.networks * (NETWORK + COUNT * work.classes)
+        + CLASS * work.classes
+        + NEURON * work.neurons
         + UPPER * work.upper
+        + COPY * work.copied
     )
     plain += work.pixels * (PIXEL + CHANNEL * (work.channels - 1))
     tie = steps(work.tie_additions, work.tie_groups, work.bits) + 2 * work.networks * (NETWORK + COUNT * work.classes)
+    tie += NEURON * work.tie_neurons
     return Costs(
         flash=tables + sum(CODE.get(piece, 0) for piece in pieces),
         tables=tables,

@@ -60,7 +60,8 @@ def inputs_of(classifier: BeMiClassifier, input_type: str | None = None) -> Inpu
         kind = input_type or _smallest(0, transform.maximum_)
         low, high = transform.output_range
         _check_reach(high, reach)
-        return Inputs(kind, 0, transform.maximum_, _smallest(low, high), np.full(inputs, low), np.full(inputs, high))
+        brightest = min(transform.maximum_, TYPES[kind][1])
+        return Inputs(kind, 0, brightest, _smallest(low, high), np.full(inputs, low), np.full(inputs, high))
     kind = input_type or _smallest(scaling.low, scaling.high, tuple(TYPES) if scaling.factors is None else SCALED_TYPES)
     low, high = TYPES[kind]
     if type(transform) is ConstantInput:

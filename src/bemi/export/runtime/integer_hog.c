@@ -2,11 +2,15 @@
    is needed; only the two rows of regions that a line belongs to are open at a time. */
 static uint_fast16_t bemi_pixel(const bemi_input_t *x, uint_fast16_t row, uint_fast16_t column, uint_fast8_t channel)
 {
-    uint_fast16_t value =
+    bemi_input_t value =
         x[((row >> BEMI_DOUBLED) * BEMI_GIVEN_WIDTH + (column >> BEMI_DOUBLED)) * BEMI_CHANNELS + channel];
 #if BEMI_SATURATE
     if (value > BEMI_MAXIMUM)
         value = BEMI_MAXIMUM;
+#endif
+#if BEMI_SIGNED
+    if (value < 0)
+        value = 0;
 #endif
     return BEMI_READ8(bemi_levels[value >> BEMI_LEVEL_SHIFT]);
 }

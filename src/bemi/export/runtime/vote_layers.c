@@ -7,6 +7,10 @@ static bemi_class_t bemi_vote(bemi_state_t *state, uint_fast16_t network)
     uint_fast16_t place = BEMI_READ16(bemi_tables_at[network]);
     uint_fast16_t neurons = BEMI_READ8(bemi_voting[network]), layer, i, j, size = BEMI_READ16(bemi_layers[0]), code = 0;
     const bemi_upper_t *p = bemi_upper + place * (uint32_t)BEMI_UPPER_SIZE;
+#if BEMI_KEEP_SUMS
+    /* Without a neuron nobody asks for it, but compilers do not know. */
+    state->sums[network] = 0;
+#endif
     for (i = 0; i < (neurons == BEMI_LAYERS_INSTEAD ? size : neurons); i++) {
         int_fast8_t sign = neurons == BEMI_LAYERS_INSTEAD ? (int_fast8_t)BEMI_READ_UPPER(p[i]) : 0;
         if (sign == 0) {
