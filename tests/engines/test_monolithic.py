@@ -43,7 +43,7 @@ def referee(problem: Problem, solver: str) -> None:
     assert without_margins.objective == without_margins.bound == everything.best("mw")
 
 
-@settings(max_examples=500)
+@settings(max_examples=300)
 @given(problem=tiny_problems())
 def test_every_stage_equals_brute_force(backend, problem):
     referee(problem, backend)
