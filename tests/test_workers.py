@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import joblib
@@ -15,7 +16,7 @@ import numpy as np
 import psutil
 import pytest
 
-from bemi import BeMiClassifier
+from bemi import BeMiClassifier, workers
 from bemi.journal import Journal
 from bemi.parallel import NetworksFailed, Task
 from bemi.planning import Plan
@@ -302,6 +303,28 @@ def cluster():
         yield made
 
 
+def dask_workers(cluster):
+    """Processes that the scheduler knows: whoever dies before that is given up by the one that watches over it."""
+    known = cluster.scheduler.workers
+    return [psutil.Process(w.pid) for w in cluster.workers.values() if w.pid and w.worker_address in known]
+
+
+def test_a_cluster_without_workers_counts_as_lost(monkeypatch):
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    monkeypatch.setattr(workers, "NO_WORKERS_SECONDS", 2)
+    with (
+        distributed.LocalCluster(
+            n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs="CRITICAL"
+        ) as empty,
+        empty.get_client() as client,
+    ):
+        pool = workers.Cluster(client)
+        pool.check()
+        time.sleep(2.1)
+        with pytest.raises(ClusterLost, match="has had no worker for 2 seconds"):
+            pool.check()
+
+
 def test_a_cluster_gives_the_same_networks(cluster, undisturbed, tmp_path):
     with cluster.get_client() as client, joblib.parallel_config("dask", client=client):
         classifier = BeMiClassifier(**SETTINGS, run_dir=tmp_path).fit(*rows())
@@ -310,13 +333,10 @@ def test_a_cluster_gives_the_same_networks(cluster, undisturbed, tmp_path):
 
 
 def test_a_cluster_with_killed_workers_loses_nothing(cluster, undisturbed, tmp_path):
-    def dask_workers():
-        return [psutil.Process(w.pid) for w in cluster.workers.values() if getattr(w, "pid", None)]
-
     with (
         cluster.get_client() as client,
         joblib.parallel_config("dask", client=client),
-        Killer(dask_workers, kills=1, pause=0.3, seed=0) as killer,
+        Killer(partial(dask_workers, cluster), kills=1, pause=0.3, seed=0) as killer,
     ):
         classifier = BeMiClassifier(**SETTINGS, run_dir=tmp_path).fit(*rows())
     assert classifier.networks_ == undisturbed
@@ -374,16 +394,13 @@ def test_two_hundred_kills_on_a_cluster(cluster, tmp_path):
     data = rows(10, 5, 20)
     expected = BeMiClassifier(**SETTINGS, n_jobs=1).fit(*data).networks_
 
-    def dask_workers():
-        return [psutil.Process(w.pid) for w in cluster.workers.values() if getattr(w, "pid", None)]
-
     killed = fits = 0
     while killed < 200 or fits < 20:
         folder = tmp_path / str(fits)
         with (
             cluster.get_client() as client,
             joblib.parallel_config("dask", client=client),
-            Killer(dask_workers, kills=10, pause=1.0, seed=fits) as killer,
+            Killer(partial(dask_workers, cluster), kills=10, pause=1.0, seed=fits) as killer,
         ):
             for _ in range(5):
                 try:

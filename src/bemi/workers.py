@@ -33,6 +33,9 @@ IDLE_SECONDS = 300
 CHECK_SECONDS = 1.0
 """Where nothing comes back for so long, it is asked whether anything ever will."""
 
+NO_WORKERS_SECONDS = 120
+"""A cluster without any worker for so long counts as lost."""
+
 _ONE_THREAD = {
     f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMBA", "NUMEXPR")
 }
@@ -203,6 +206,7 @@ class Cluster:
     def __init__(self, client: Any) -> None:
         self._client = client
         self._executor = client.get_executor(pure=False)
+        self._had_workers = time.monotonic()
 
     @property
     def size(self) -> int:
@@ -217,6 +221,12 @@ class Cluster:
     def check(self) -> None:
         if self._client.status != "running":
             raise ClusterLost("the connection to the cluster was lost")
+        now = time.monotonic()
+        if self._client.nthreads():
+            self._had_workers = now
+        elif now - self._had_workers > NO_WORKERS_SECONDS:
+            # Dask would wait for a new one for ever.
+            raise ClusterLost(f"the cluster has had no worker for {NO_WORKERS_SECONDS} seconds")
 
     def abandon(self) -> None:
         self._executor.shutdown(wait=False)
