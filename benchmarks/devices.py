@@ -149,7 +149,7 @@ def _run_in_parts(system: System, board: Board, rows: Integers, defines: tuple[s
         raise DoesNotFit("needs more flash than there is")
     options = {"includes": system.includes, "libraries": LIBRARIES[board.name]}
     parts = [
-        run(board, system.folder, rows[start : start + at_a_time], OPTIMIZE, defines, **options)
+        run(board, system.folder, rows[start : start + at_a_time], OPTIMIZE, defines=defines, **options)
         for start in range(0, len(rows), at_a_time)
     ]
     return Run(

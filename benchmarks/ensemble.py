@@ -8,11 +8,10 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from joblib.externals.loky import get_reusable_executor
-
 from bemi import BeMiClassifier, markdown, save, verify
 from bemi.experiments import spec
 from bemi.report import evaluation, training_summary
+from bemi.workers import Processes
 from benchmarks.common import (
     TEST_IMAGES,
     Cell,
@@ -43,7 +42,7 @@ def measurements(settings: Settings) -> Iterator[Record]:
             head = {"cell": cell.name, "seed": seed, "engine": settings.engine, "seconds_limit": settings.seconds}
             classifier = BeMiClassifier(engine=settings.engine, time_limit=settings.seconds, n_jobs=JOBS)
             # Fresh workers: a peak must not be an earlier fit's.
-            get_reusable_executor().shutdown(wait=True)
+            Processes.close()
             began = time.perf_counter()
             classifier.fit(X, y)
             wall = time.perf_counter() - began

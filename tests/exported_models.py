@@ -124,14 +124,18 @@ def probes(name, count, low, high, seed=0):
     return rows
 
 
-def expected(classifier, integers):
-    """Class indices by Python's networks, from integers that are already scaled; -1 for unclassified."""
+def voted(classifier, integers):
+    """Votes of Python's networks, from integers that are already scaled."""
     data = integers if classifier.transform_ is None else classifier.transform_.transform(integers)
     ensemble = classifier.folded()
-    outcome = vote(
+    return vote(
         ensemble.votes(Rows(data)),
         np.array([n.subset for n in ensemble.networks]),
         len(classifier.classes_),
         evidence=(lambda rows: ensemble.evidence(Rows(data[rows]))) if classifier.ties == "margin" else None,
     )
-    return outcome.label
+
+
+def expected(classifier, integers):
+    """Class indices that Python gives, -1 for unclassified."""
+    return voted(classifier, integers).label

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -126,41 +127,27 @@ def size(board: Board, folder: Path, optimize: str = "-Os") -> Size:
 
 
 def linked_size(
-    board: Board,
-    folder: Path,
-    optimize: str = "-Os",
-    defines: Sequence[str] = (),
-    *,
-    includes: Sequence[Path] = (),
-    libraries: Sequence[str] = (),
+    board: Board, folder: Path, optimize: str = "-Os", *, libraries: Sequence[str] = (), **options: Any
 ) -> Size:
     """What the model in a folder adds to a program, with all that it needs of libraries.
 
-    The difference between a program with the model and the same program with a model that does nothing.
+    The difference between a program with the model and the same program with a model that does nothing; options as for
+    :func:`build`.
     """
     row = [[0]]
-    whole = _size_of(board, build(board, folder, row, optimize, defines, includes=includes, libraries=libraries))
+    whole = _size_of(board, build(board, folder, row, optimize, libraries=libraries, **options))
     with tempfile.TemporaryDirectory() as other:
         empty = Path(other)
         shutil.copy(folder / "bemi_model.h", empty)
         (empty / "bemi_model.c").write_text(EMPTY_MODEL)
-        rest = _size_of(board, build(board, empty, row, optimize, defines, libraries=libraries))
+        rest = _size_of(board, build(board, empty, row, optimize, libraries=libraries))
     return Size(whole.flash - rest.flash, whole.ram - rest.ram)
 
 
-def run(
-    board: Board,
-    folder: Path,
-    rows: ArrayLike,
-    optimize: str = "-Os",
-    defines: Sequence[str] = (),
-    *,
-    includes: Sequence[Path] = (),
-    libraries: Sequence[str] = (),
-) -> Run:
-    """Build the model in a folder with rows, and run it on the board."""
+def run(board: Board, folder: Path, rows: ArrayLike, optimize: str = "-Os", **options: Any) -> Run:
+    """Build the model in a folder with rows, and run it on the board; options as for :func:`build`."""
     rows = np.asarray(rows)
-    program = build(board, folder, rows, optimize, defines, includes=includes, libraries=libraries)
+    program = build(board, folder, rows, optimize, **options)
     printed = _run([*board.emulator, program.name], folder)
     # Semihosting prints to standard error, simavr colours its lines and ends them with dots.
     answers = re.findall(r"(-?\d+) (\d+) (-?\d+)\.*\s*(?:\x1b\[0m)?$", printed, flags=re.MULTILINE)
@@ -177,8 +164,8 @@ def build(
     folder: Path,
     rows: ArrayLike,
     optimize: str = "-Os",
-    defines: Sequence[str] = (),
     *,
+    defines: Sequence[str] = (),
     includes: Sequence[Path] = (),
     libraries: Sequence[str] = (),
 ) -> Path:
