@@ -19,7 +19,7 @@ import pytest
 from bemi import BeMiClassifier, workers
 from bemi.parallel import NetworksFailed, Task
 from bemi.planning import Plan
-from bemi.workers import ATTEMPTS, ClusterLost, Lost, Processes, results
+from bemi.workers import ATTEMPTS, Cluster, ClusterLost, Lost, Processes, results
 
 SETTINGS = {"hidden_layers": (2,), "node_limit": 30, "time_limit": None}
 
@@ -361,6 +361,10 @@ def test_a_lost_scheduler_loses_no_finished_network(undisturbed, tmp_path):
         threading.Thread(target=kill_after_three, daemon=True).start()
         with joblib.parallel_config("dask", client=client), pytest.raises(ClusterLost, match="networks are finished"):
             BeMiClassifier(**SETTINGS, run_dir=folder).fit(*rows(14))
+        pool = Cluster(client)
+        for ask in (lambda: pool.size, pool.check, lambda: pool.submit(time.sleep, 0)):
+            with pytest.raises(ClusterLost, match="connection to the cluster was lost"):
+                ask()
         client.close(timeout=1)
     finally:
         for process in (scheduler, *workers):

@@ -13,6 +13,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from contextlib import contextmanager
 from typing import Any, ClassVar, Protocol
 
 from joblib import effective_n_jobs
@@ -35,6 +36,8 @@ CHECK_SECONDS = 1.0
 
 NO_WORKERS_SECONDS = 120
 """A cluster without any worker for so long counts as lost."""
+
+CONNECTION_LOST = "the connection to the cluster was lost"
 
 _ONE_THREAD = {
     f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMBA", "NUMEXPR")
@@ -210,19 +213,35 @@ class Cluster:
 
     @property
     def size(self) -> int:
-        return max(1, sum(self._client.nthreads().values()))  # workers come and go
+        return max(1, self._threads())  # workers come and go
+
+    def _threads(self) -> int:
+        with self._connected():
+            return sum(self._client.nthreads().values())
+
+    @contextmanager
+    def _connected(self) -> Iterator[None]:
+        """Talk to the scheduler, which may be gone at any time."""
+        from distributed.client import ClosedClientError
+
+        if self._client.status != "running":
+            # Dask would try to connect again for half a minute.
+            raise ClusterLost(CONNECTION_LOST)
+        try:
+            yield
+        except (OSError, ClosedClientError) as error:
+            raise ClusterLost(CONNECTION_LOST) from error
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        return self._executor.submit(call, *arguments)
+        with self._connected():
+            return self._executor.submit(call, *arguments)
 
     def is_loss(self, error: BaseException) -> bool:
         return type(error).__name__ == "KilledWorker"
 
     def check(self) -> None:
-        if self._client.status != "running":
-            raise ClusterLost("the connection to the cluster was lost")
         now = time.monotonic()
-        if self._client.nthreads():
+        if self._threads():
             self._had_workers = now
         elif now - self._had_workers > NO_WORKERS_SECONDS:
             # Dask would wait for a new one for ever.
@@ -259,25 +278,30 @@ def results(
     waiting, running = deque(order), dict[Future[Any], int]()
     losses: Counter[int] = Counter()
     finished: list[tuple[int, Any]] = []
+    failure: BaseException | None = None
     try:
         while waiting or running:
-            size = pool.size
-            while waiting and len(running) < size * (1 + pool.queued):
-                number = waiting.popleft()
-                running[pool.submit(call, *arguments(number, len(waiting) + 1, size))] = number
+            try:
+                size = pool.size if failure is None else 0
+                while waiting and len(running) < size * (1 + pool.queued):
+                    number = waiting.popleft()
+                    running[pool.submit(call, *arguments(number, len(waiting) + 1, size))] = number
+            except ClusterLost as error:
+                failure = error
             # Handed out only now, so that no worker waits while the caller is busy with a result.
             yield from finished
-            finished = []
+            if failure is not None:
+                raise failure
             done, _ = wait(running, timeout=CHECK_SECONDS, return_when=FIRST_COMPLETED)
             if not done:
                 pool.check()
-            failure: BaseException | None = None
+            finished = []
             for future in done:
                 number = running.pop(future)
                 try:
                     finished.append((number, future.result()))
                 except CancelledError:
-                    failure = ClusterLost("the connection to the cluster was lost")
+                    failure = ClusterLost(CONNECTION_LOST)
                 except Exception as error:
                     losses[number] += 1
                     if not pool.is_loss(error):
@@ -286,10 +310,9 @@ def results(
                         waiting.appendleft(number)
                     else:
                         finished.append((number, Lost()))
-            if failure is not None:
-                yield from finished
-                raise failure
         yield from finished
+        if failure is not None:
+            raise failure
     finally:
         if running:
             pool.abandon()
