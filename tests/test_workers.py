@@ -279,9 +279,18 @@ def test_two_hundred_kills_over_twenty_fits(tmp_path):
 @pytest.fixture(scope="module")
 def cluster():
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs="CRITICAL"
-    ) as made:
+    dask = pytest.importorskip("dask")
+    with (
+        # A worker that happens to be dead so long after a death is given up for good, even if it was back in between.
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            silence_logs="CRITICAL",
+        ) as made,
+    ):
         yield made
 
 

@@ -31,13 +31,18 @@ Keep = Sequence[Integers] | Fraction | None
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Integer data, output codes in {-1, +1}, hidden layer sizes, weight bound P and, where asked for, soft margins."""
+    """Integer data, output codes in {-1, +1}, hidden layer sizes, weight bound P and, where asked for, soft margins.
+
+    A problem is ``biased`` if the last neuron of every hidden layer has no incoming links: it then gives +1 always, and
+    its outgoing links are biases, as are those of a constant input.  See :meth:`with_biases`.
+    """
 
     data: Integers
     codes: Integers
     hidden_layers: tuple[int, ...] = ()
     weight_bound: int = 1
     soft: SoftMargin | None = None
+    biased: bool = False
 
     def __post_init__(self) -> None:
         data = np.asarray(self.data)
@@ -66,6 +71,18 @@ class Problem:
     def layers(self) -> tuple[int, ...]:
         """Layer sizes ``(n_0, ..., n_L)``."""
         return (self.data.shape[1], *self.hidden_layers, self.codes.shape[1])
+
+    def with_biases(self, unit: int = 1) -> Problem:
+        """The same problem with biases: a last input that is always ``unit``, a constant neuron in every hidden layer.
+
+        A bias is a link like any other, so nothing else has to know of it.
+        """
+        return replace(
+            self,
+            data=with_constant(self.data, unit),
+            hidden_layers=tuple(n + 1 for n in self.hidden_layers),
+            biased=True,
+        )
 
     @property
     def live(self) -> NDArray[np.intp]:
@@ -139,6 +156,11 @@ class Problem:
         return value > other if MAXIMISED[stage] else value < other
 
 
+def with_constant(data: Integers, unit: int) -> Integers:
+    """Rows with one more column that is always ``unit``."""
+    return np.concatenate([data, np.full((len(data), 1), unit, dtype=data.dtype)], axis=1)
+
+
 def check_weight_bound(weight_bound: Any) -> None:
     if isinstance(weight_bound, bool) or not isinstance(weight_bound, (int, np.integer)) or weight_bound < 1:
         raise ValueError(f"weight_bound must be an integer of at least 1, got {weight_bound!r}")
@@ -175,8 +197,8 @@ class InputScaling:
     """Scaled features fill a signed byte: the largest training magnitude becomes 127."""
 
     @classmethod
-    def fit(cls, X: ArrayLike, mode: str | None = "auto") -> InputScaling:
-        """Choose the factors for training data ``X`` of shape (rows, features)."""
+    def fit(cls, X: ArrayLike, mode: str | None = "auto", grid: int = GRID) -> InputScaling:
+        """Choose the factors for training data ``X`` of shape (rows, features), whose largest becomes ``grid``."""
         if mode not in INPUT_SCALINGS:
             raise ValueError(f"input_scaling must be one of {', '.join(map(repr, INPUT_SCALINGS))}, got {mode!r}")
         X = np.asarray(X)
@@ -187,8 +209,8 @@ class InputScaling:
             if mode == "common":
                 magnitude = np.full_like(magnitude, magnitude.max(initial=0))
             # A feature that is zero throughout carries nothing; a denormal one would overflow the division.
-            usable = magnitude >= np.finfo(np.float64).tiny * cls.GRID
-            factors = np.divide(cls.GRID, magnitude, where=usable, out=np.zeros_like(magnitude))
+            usable = magnitude >= np.finfo(np.float64).tiny * grid
+            factors = np.divide(grid, magnitude, where=usable, out=np.zeros_like(magnitude))
             scaling = cls(factors)
         integers = scaling(X)
         return replace(scaling, low=int(integers.min(initial=0)), high=int(integers.max(initial=0)))

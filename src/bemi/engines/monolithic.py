@@ -10,9 +10,9 @@ from fractions import Fraction
 from bemi import solvers
 from bemi.engines.result import INFEASIBLE, ClaimMismatch, Proof, StageResult
 from bemi.network import Network
-from bemi.problem import MAXIMISED, Keep, Problem
+from bemi.problem import Keep, Problem
 from bemi.programs.program import Limits, Solution, Status
-from bemi.programs.stages import StageProgram, program
+from bemi.programs.stages import Goal, StageProgram, program, stage_goal
 from bemi.solvers.tolerance import LARGEST_COEFFICIENT, largest_coefficient
 
 
@@ -44,18 +44,43 @@ def run(
     """
     if stage == "ml2":
         return _soft_margin(problem, start, limits, solver)
+    ceiling = isinstance(keep, Fraction)
+    return reach(stage_goal(stage, problem, keep), start=start, limits=limits, solver=solver, tolerant=ceiling)
+
+
+def reach(
+    goal: Goal, *, start: Network | None, limits: Limits, solver: str = "highs", tolerant: bool = False
+) -> StageResult:
+    """Solve the program of a goal.
+
+    Parameters
+    ----------
+    goal
+        What to reach.
+    start
+        Network to start from, feasible or not; it comes back where nothing better is found.
+    limits, solver
+        When to stop, and the backend's name.
+    tolerant
+        Whether a solver's network may miss the goal by its tolerance; it is then left aside.
+    """
     began = time.perf_counter()
 
-    def result(network: Network, value: int | None, bound: int | None, proof: Proof, message: str = "") -> StageResult:
+    def result(
+        network: Network | None, value: int | None, bound: int | None, proof: Proof, message: str = ""
+    ) -> StageResult:
         seconds = time.perf_counter() - began
-        return StageResult(stage, network, value, bound, seconds, proof, network.links, len(problem.data), message)
+        links = 0 if network is None else network.links
+        objective, proved = (None if v is None else _whole(v * goal.unit) for v in (value, bound))
+        rows = len(goal.problem.data)
+        return StageResult(goal.name, network, objective, proved, seconds, proof, links, rows, message)
 
-    trivial = problem.trivial_bound(stage)
-    value = problem.value(stage, start, keep)
+    trivial = goal.trivial
+    value = None if start is None else goal.value(start)
     if value == trivial:
         return result(start, value, trivial, "certified")
     backend = solvers.get(solver)
-    built = program(stage, problem, keep)
+    built = goal.program()
     if largest_coefficient(built.milp) > LARGEST_COEFFICIENT:
         reason = (
             "values are too large for a solver's tolerances; scale the data down or use input_scaling='per-feature'"
@@ -63,19 +88,30 @@ def run(
         return result(
             start, value, None if value is None else trivial, "none" if value is None else "certified", reason
         )
-    point = built.encode(built.canonical(start)) if value is not None else None
+    point = None if start is None or value is None else built.encode(built.canonical(start))
     if limits.seconds is not None:
         limits = replace(limits, seconds=max(0.0, limits.seconds - (time.perf_counter() - began)))
     solution = backend.solve(built.milp, start=point, limits=limits)
-    network, value = _recompute(stage, problem, keep, built, solution, start, value)
+    network, value = _recompute(goal, built, solution, start, value, tolerant)
     if value is None:
         return result(start, None, None, "none", _why_nothing(solution))
     if not math.isfinite(solution.bound):
         bound = trivial
     else:
-        bound = min(trivial, int(solution.bound)) if MAXIMISED[stage] else max(trivial, int(solution.bound))
+        claimed = _proved(solution.bound, goal.maximised)
+        bound = min(trivial, claimed) if goal.maximised else max(trivial, claimed)
     message = "" if solution.status is Status.OPTIMAL else solution.message or solution.status.message
     return result(network, value, bound, "certified" if bound == trivial else "solver", message)
+
+
+def _proved(bound: float, maximised: bool) -> int:
+    """The integer that a solver's bound on an integer objective stands for, erring on the weak side."""
+    slack = 1e-6 * max(1.0, abs(bound))
+    return math.floor(bound + slack) if maximised else math.ceil(bound - slack)
+
+
+def _whole(value: int | Fraction) -> int | Fraction:
+    return int(value) if value == int(value) else value
 
 
 SOFT_TOLERANCE = 1e-6
@@ -115,14 +151,13 @@ def _soft_margin(problem: Problem, start: Network, limits: Limits, solver: str) 
 
 
 def _recompute(
-    stage: str,
-    problem: Problem,
-    keep: Keep,
+    goal: Goal,
     built: StageProgram,
     solution: Solution,
-    start: Network,
+    start: Network | None,
     start_value: int | None,
-) -> tuple[Network, int | None]:
+    tolerant: bool,
+) -> tuple[Network | None, int | None]:
     """The better of the start and the solver's network, by exact integers; a claim that does not hold raises.
 
     A network may be better than claimed (a margin column below its neuron's true margin, a link column at 1 for a zero
@@ -132,24 +167,23 @@ def _recompute(
     if solution.x is not None:
         assert solution.objective is not None
         network = built.decode(solution.x)
-        reached = problem.value(stage, network, keep)
+        reached = goal.value(network)
         claimed = round(solution.objective)
-        if reached is None and isinstance(keep, Fraction):
-            # Within the tolerance of the program, but above the ceiling.
+        if reached is None and tolerant:
             return best, value
-        if reached is None or problem.better(stage, claimed, reached):
+        if reached is None or goal.better(claimed, reached):
             truth = "no feasible network" if reached is None else reached
-            raise ClaimMismatch(f"{stage}: the solver claims {claimed}, but its weights give {truth}")
-        if problem.better(stage, reached, value):
+            raise ClaimMismatch(f"{goal.name}: the solver claims {claimed}, but its weights give {truth}")
+        if goal.better(reached, value):
             best, value = network, reached
     if value is not None and solution.status is Status.INFEASIBLE:
         raise ClaimMismatch(
-            f"{stage}: the solver claims infeasibility, but a feasible network with value {value} is known"
+            f"{goal.name}: the solver claims infeasibility, but a feasible network with value {value} is known"
         )
-    if value is not None and math.isfinite(solution.bound) and problem.better(stage, value, int(solution.bound)):
-        raise ClaimMismatch(
-            f"{stage}: a network has value {value}, beyond the solver's proven bound {int(solution.bound)}"
-        )
+    if value is not None and math.isfinite(solution.bound):
+        bound = _proved(solution.bound, goal.maximised)
+        if goal.better(value, bound):
+            raise ClaimMismatch(f"{goal.name}: a network has value {value}, beyond the solver's proven bound {bound}")
     return best, value
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import numpy as np
 
-from bemi.network import Network, sign
+from bemi.network import Integers, Network, sign
 from bemi.problem import Problem
 from bemi.programs.program import Builder, Floats, Indices
+
+Within = tuple[Sequence[Integers], Sequence[Integers]]
+"""Smallest and largest weights, one array per layer each."""
 
 
 class Encoding:
@@ -19,9 +25,18 @@ class Encoding:
     - ``u[l]``, shape (rows, n_l), hidden layers: binary, 1 where the neuron gives +1.
     - ``c[l]``, shape (rows, n_{l-1}, n_l), l >= 1: the product c_{ilj} = (2 u_{(l-1)i} - 1) w_{ilj} (eq:sat_mult; the
       paper prints u_{(l-1)j}).  First-layer products ``x_i w_{i1j}`` (eq:sat_trivial_mult) are linear and need none.
+
+    Where the problem is biased, the weights into the last neuron of every hidden layer are fixed to 0.
+
+    Parameters
+    ----------
+    problem
+        Data, codes, layers and weight bound.
+    within
+        Smallest and largest weights, as arrays per layer, where they must lie closer together than -P and P.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, within: Within | None = None) -> None:
         self.problem = problem
         self.live = problem.live
         self.builder = Builder()
@@ -30,11 +45,26 @@ class Encoding:
         sizes = (len(self.live), *problem.layers[1:])
         depth = len(sizes) - 1
         columns = self.builder.columns
-        self.w = [columns((sizes[t], sizes[t + 1]), -bound, bound, integer=True) for t in range(depth)]
+        lower, upper = self._weight_bounds(within)
+        self.w = [columns((sizes[t], sizes[t + 1]), lower[t], upper[t], integer=True) for t in range(depth)]
         self.u = [columns((rows, sizes[t + 1]), 0, 1, integer=True) for t in range(depth - 1)]
         self.c = [columns((rows, sizes[t], sizes[t + 1]), -bound, bound, integer=False) for t in range(1, depth)]
         for layer in range(1, depth):
             self._product_rows(layer)
+
+    def _weight_bounds(self, within: Within | None) -> tuple[list[Integers], list[Integers]]:
+        layers, bound = self.problem.layers, self.problem.weight_bound
+        if within is None:
+            shapes = list(pairwise(layers))
+            within = [np.full(shape, -bound) for shape in shapes], [np.full(shape, bound) for shape in shapes]
+        sides = []
+        for side in within:
+            arrays = [side[0][self.live].copy(), *(array.copy() for array in side[1:])]
+            if self.problem.biased:
+                for array in arrays[:-1]:
+                    array[:, -1] = 0
+            sides.append(arrays)
+        return sides[0], sides[1]
 
     def _product_rows(self, layer: int) -> None:
         """u_{(l-1)i} = 1 => c = w;  u_{(l-1)i} = 0 => c = -w."""

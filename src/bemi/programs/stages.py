@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.network import Integers, Network, confidence_threshold
-from bemi.problem import Keep, Problem
+from bemi.problem import MAXIMISED, Keep, Problem
 from bemi.programs.encoding import Encoding
 from bemi.programs.program import MILP, Floats, Indices
 from bemi.softmargin import row_norms
@@ -81,7 +81,8 @@ class StageProgram:
 
 
 def _all_interchangeable(problem: Problem) -> Groups:
-    return [[np.arange(n)] for n in problem.hidden_layers]
+    # The constant neuron of a biased problem is not like the others.
+    return [[np.arange(n - problem.biased)] for n in problem.hidden_layers]
 
 
 def _descending(encoding: Encoding, groups: Groups, keys: Sequence[Indices]) -> None:
@@ -112,15 +113,8 @@ def sat_margin(problem: Problem) -> StageProgram:
     Hidden neurons are ordered by the sum of their weights.  They are not turned: at 0 a neuron gives +1 either way.
     """
     encoding = Encoding(problem)
-    builder = encoding.builder
-    last = len(problem.layers) - 2
-    threshold = confidence_threshold(problem.layers, problem.weight_bound)
-    right = builder.columns(problem.codes.shape, 0, 1, integer=True)
-    columns, coefficients = encoding.pre_activation(last)
-    confident = problem.codes[:, :, None] * coefficients
-    builder.rows(columns, confident, lower=threshold, when=right, value=1)
-    builder.rows(columns, confident, upper=threshold - 1, when=right, value=0)
-    _sign_rows(encoding)
+    right = confident_columns(encoding, confidence_threshold(problem.layers, problem.weight_bound))
+    sign_rows(encoding)
     groups = _all_interchangeable(problem)
     _descending(encoding, groups, encoding.w)
 
@@ -131,10 +125,31 @@ def sat_margin(problem: Problem) -> StageProgram:
         weights = network.weights[layer]
         return weights.sum(axis=0)
 
-    return StageProgram(builder.program("max", right), encoding, stage_columns, weight_sum, groups, flips=False)
+    milp = encoding.builder.program("max", right)
+    return StageProgram(milp, encoding, stage_columns, weight_sum, groups, flips=False)
 
 
-def _sign_rows(encoding: Encoding) -> None:
+def confident_columns(encoding: Encoding, threshold: int) -> Indices:
+    """Columns q, 1 where y times the output's sum reaches the threshold, shape (rows, n_L)."""
+    problem, builder = encoding.problem, encoding.builder
+    right = builder.columns(problem.codes.shape, 0, 1, integer=True)
+    columns, coefficients = encoding.pre_activation(len(problem.layers) - 2)
+    confident = problem.codes[:, :, None] * coefficients
+    builder.rows(columns, confident, lower=threshold, when=right, value=1)
+    builder.rows(columns, confident, upper=threshold - 1, when=right, value=0)
+    return right
+
+
+def right_rows(encoding: Encoding) -> None:
+    """Every row classified right: y = +1 => sum >= 0;  y = -1 => sum <= -1, for outputs."""
+    codes = encoding.problem.codes
+    columns, coefficients = encoding.pre_activation(len(encoding.w) - 1)
+    lower = np.where(codes > 0, 0, -np.inf)
+    upper = np.where(codes > 0, np.inf, -1)
+    encoding.builder.rows(columns, coefficients, lower=lower, upper=upper)
+
+
+def sign_rows(encoding: Encoding) -> None:
     """u = 1 => sum >= 0;  u = 0 => sum <= -1, for hidden neurons."""
     for layer, active in enumerate(encoding.u):
         columns, coefficients = encoding.pre_activation(layer)
@@ -308,10 +323,8 @@ def min_weight(problem: Problem, keep: Keep = None) -> StageProgram:
         builder.rows(soft.all[None], soft.costs[None], upper=most)
         groups: Groups = []
     elif keep is None:
-        lower = np.where(problem.codes > 0, 0, -np.inf)
-        upper = np.where(problem.codes > 0, np.inf, -1)
-        builder.rows(columns, coefficients, lower=lower, upper=upper)
-        _sign_rows(encoding)
+        right_rows(encoding)
+        sign_rows(encoding)
         groups = _all_interchangeable(problem)
     else:
         builder.rows(columns, problem.codes[:, :, None] * coefficients, lower=keep[last][None, :])
@@ -343,6 +356,51 @@ def min_weight(problem: Problem, keep: Keep = None) -> StageProgram:
     milp = builder.program("min", objective)
     flips = keep is not None and soft is None
     return StageProgram(milp, encoding, stage_columns, link_count, groups, flips=flips)
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """What is to be reached on a problem: a program, and what a network is worth in it by exact integers.
+
+    Attributes
+    ----------
+    name, problem, maximised
+        What it is called, on which data, and in which direction.
+    program
+        Builds the program.
+    value
+        From a network to its objective, or None where the network is not feasible.
+    trivial
+        A bound on the objective that anybody can check by hand.
+    unit
+        What a 1 of the objective stands for in reports.
+    """
+
+    name: str
+    problem: Problem
+    maximised: bool
+    program: Callable[[], StageProgram]
+    value: Callable[[Network], int | None]
+    trivial: int
+    unit: Fraction | int = 1
+
+    def better(self, value: int | None, other: int | None) -> bool:
+        """Whether one objective beats another; None, an infeasible network, beats nothing."""
+        if value is None or other is None:
+            return value is not None
+        return value > other if self.maximised else value < other
+
+
+def stage_goal(stage: str, problem: Problem, keep: Keep = None) -> Goal:
+    """The paper's stage of that name as a goal; soft margins, whose objective is no integer, aside."""
+    return Goal(
+        stage,
+        problem,
+        MAXIMISED[stage],
+        lambda: program(stage, problem, keep),
+        lambda network: problem.value(stage, network, keep),
+        problem.trivial_bound(stage),
+    )
 
 
 def program(stage: str, problem: Problem, keep: Keep = None) -> StageProgram:
