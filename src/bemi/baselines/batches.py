@@ -1,0 +1,97 @@
+"""Batch training (Thorbjarnarson and Yorke-Smith): many small programs, their weights averaged."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bemi.baselines import objectives
+from bemi.engines.monolithic import reach
+from bemi.engines.result import StageResult
+from bemi.network import Integers, Network
+from bemi.problem import Problem
+from bemi.programs.encoding import Within
+from bemi.programs.program import Limits
+
+EPOCHS = 3
+"""How often all batches are solved, within bounds that close in on the average of the epoch before."""
+
+BATCHES = 4
+"""Parts into which the rows of every epoch fall, as even in classes as the rows allow."""
+
+
+def train_in_batches(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
+    """Solve Sat-Margin on batches of rows, average the networks by how many of all rows each gets right, and repeat.
+
+    In epoch e of E a weight may be at most ``P (1 - e / E)`` away from its average of the epoch before, ``e = 0`` being
+    free.  Validation is by the training rows, of which a batch saw a part.  The best network of all comes back: that
+    with the most confidently right outputs on all rows.
+    """
+    began = time.perf_counter()
+    rng = np.random.default_rng(limits.seed)
+    goal = objectives.sat_margin(problem)
+    bound = problem.weight_bound
+    mean: list[NDArray[np.float64]] = [np.zeros((a, b)) for a, b in zip(problem.layers, problem.layers[1:], strict=False)]
+    best = _rounded(mean, bound)
+    solved = 0
+    for epoch in range(EPOCHS):
+        within = _around(mean, bound * (1 - epoch / EPOCHS), bound)
+        networks = []
+        for rows in _parts(problem, rng):
+            share = limits
+            if limits.seconds is not None:
+                left = limits.seconds - (time.perf_counter() - began)
+                share = replace(limits, seconds=max(0.0, left) / (EPOCHS * BATCHES - solved))
+            part = objectives.sat_margin(problem.rows(rows), within=within)
+            found = reach(part, start=_rounded(mean, bound), limits=share, solver=solver)
+            assert found.network is not None
+            networks.append(found.network)
+            solved += 1
+        votes = np.array([_right(problem, network) for network in networks], dtype=np.float64)
+        shares = votes / votes.sum() if votes.any() else np.full(len(votes), 1 / len(votes))
+        mean = [
+            np.einsum("n,nij->ij", shares, np.stack(layer))
+            for layer in zip(*(network.weights for network in networks), strict=True)
+        ]
+        best = max([best, *networks, _rounded(mean, bound)], key=lambda network: goal.value(network) or 0)
+    seconds = time.perf_counter() - began
+    rows_seen = len(problem.data)
+    value = goal.value(best)
+    message = f"{solved} batches"
+    return [
+        StageResult(goal.name, best, value, goal.trivial, seconds, "certified", best.links, rows_seen, message)
+    ]
+
+
+def _rounded(mean: list[NDArray[np.float64]], bound: int) -> Network:
+    return Network(tuple(np.rint(layer).astype(np.int64) for layer in mean), bound)
+
+
+def _around(mean: list[NDArray[np.float64]], distance: float, bound: int) -> Within:
+    """Weights no further from the average than the distance; the rounded average itself is always among them."""
+    nearest = [np.rint(layer).astype(np.int64) for layer in mean]
+    low = [np.minimum(n, np.ceil(m - distance)) for n, m in zip(nearest, mean, strict=True)]
+    high = [np.maximum(n, np.floor(m + distance)) for n, m in zip(nearest, mean, strict=True)]
+    return (
+        [np.clip(layer, -bound, bound).astype(np.int64) for layer in low],
+        [np.clip(layer, -bound, bound).astype(np.int64) for layer in high],
+    )
+
+
+def _parts(problem: Problem, rng: np.random.Generator) -> list[NDArray[np.bool_]]:
+    """Rows of each batch: shuffled, then dealt out class by class."""
+    labels = problem.codes.argmax(axis=1)
+    order = rng.permutation(len(labels))
+    dealt = order[np.argsort(labels[order], kind="stable")]
+    batch = np.empty(len(labels), dtype=np.int64)
+    batch[dealt] = np.arange(len(labels)) % BATCHES
+    return [batch == b for b in range(BATCHES) if (batch == b).any()]
+
+
+def _right(problem: Problem, network: Network) -> int:
+    """Rows whose largest output is that of their class."""
+    sums: Integers = network.pre_activations(problem.data)[-1]
+    return int((sums.argmax(axis=1) == problem.codes.argmax(axis=1)).sum())

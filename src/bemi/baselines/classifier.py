@@ -1,0 +1,137 @@
+"""The other systems behind the scikit-learn interface: one network on all classes, one output per class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+
+from bemi import solvers
+from bemi.baselines.systems import CP, SYSTEMS, System
+from bemi.network import Integers, sign
+from bemi.parameters import check_finite
+from bemi.problem import InputScaling, Problem, check_hidden_layers, check_weight_bound, with_constant
+from bemi.programs.program import Limits
+from bemi.training import share_time
+
+
+class NoNetwork(RuntimeError):
+    """A system found no network in its time."""
+
+
+class BaselineClassifier(ClassifierMixin, BaseEstimator):
+    """A network of another paper: integer weights and biases, sign activations, one output per class.
+
+    Parameters
+    ----------
+    system
+        A name in :data:`bemi.baselines.SYSTEMS`.
+    hidden_layers
+        Neurons of each hidden layer; empty for none.
+    weight_bound
+        Weights and biases are integers in {-weight_bound..weight_bound}.
+    solver
+        Who solves mixed-integer programs.  Constraint programs go to CP-SAT, gradient descent needs no solver.
+    time_limit
+        Seconds for everything; None for no limit.
+    node_limit
+        Branch-and-bound nodes per program, or steps of gradient descent; None for no limit.
+    random_state
+        Seed.
+
+    Attributes
+    ----------
+    network_
+        The trained :class:`~bemi.network.Network`.  Its last input is a constant, and the last neuron of every hidden
+        layer has no incoming links, so that it gives +1: their outgoing links are the biases.
+    reports_
+        One :class:`~bemi.engines.result.StageResult` for every step of the system, by name.
+    classes_
+        Class labels, in the order of the outputs.
+    input_scaling_
+        From features to the integers that the network sees.
+    """
+
+    def __init__(
+        self,
+        system: str = "ha",
+        *,
+        hidden_layers: Any = (16, 16),
+        weight_bound: int = 1,
+        solver: str = "highs",
+        time_limit: float | None = 60.0,
+        node_limit: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.system = system
+        self.hidden_layers = hidden_layers
+        self.weight_bound = weight_bound
+        self.solver = solver
+        self.time_limit = time_limit
+        self.node_limit = node_limit
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> BaselineClassifier:
+        """Train the network; :class:`NoNetwork` where the system finds none in its time."""
+        if hasattr(self, "network_"):
+            del self.network_
+        system = self._check()
+        X, y = validate_data(self, X, y, ensure_all_finite=False)
+        check_finite(X, getattr(self, "feature_names_in_", None))
+        check_classification_targets(y)
+        self.classes_, targets = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y has one class, {self.classes_[0]!r}; a classifier needs at least two")
+        mode, grid = ("auto", InputScaling.GRID) if system.grid is None else ("common", system.grid)
+        self.input_scaling_ = InputScaling.fit(X, mode, grid)
+        codes = np.where(targets[:, None] == np.arange(len(self.classes_)), 1, -1)
+        problem = Problem(self.input_scaling_(X), codes, tuple(self.hidden_layers), int(self.weight_bound))
+        self._unit = system.grid or 1
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1)) if self.random_state is not None else 0
+        limits = Limits(seconds=self.time_limit, nodes=self.node_limit, seed=seed)
+        reports = system.train(problem.with_biases(self._unit), limits, self.solver)
+        self.reports_ = {report.stage: report for report in reports}
+        last = reports[-1]
+        if last.network is None:
+            limit = "" if self.time_limit is None else f" in {self.time_limit:g} s"
+            raise NoNetwork(f"{system.title}{limit}: {last.message}; give it more time, fewer rows or fewer neurons")
+        self.network_ = last.network
+        return self
+
+    def _check(self) -> System:
+        if self.system not in SYSTEMS:
+            raise ValueError(f"unknown system {self.system!r}; known: {', '.join(SYSTEMS)}")
+        system = SYSTEMS[self.system]
+        check_hidden_layers(self.hidden_layers)
+        check_weight_bound(self.weight_bound)
+        if system.only_bits and self.weight_bound != 1:
+            raise ValueError(f"{system.title} has weights in {{-1, 0, 1}}; use weight_bound=1, not {self.weight_bound}")
+        if isinstance(self.time_limit, (tuple, list, np.ndarray)):
+            raise ValueError(f"time_limit must be one number of seconds or None, got {self.time_limit!r}")
+        share_time(self.time_limit, ("sm",))
+        solvers.get(self.solver)
+        if system.needs_cp:
+            solvers.get(CP)
+        return system
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "network_")
+
+    def sums(self, X: ArrayLike) -> Integers:
+        """Sums that enter the outputs, shape (rows, classes)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, ensure_all_finite=False)
+        check_finite(X, getattr(self, "feature_names_in_", None))
+        return self.network_.pre_activations(with_constant(self.input_scaling_(X), self._unit))[-1]
+
+    def outputs(self, X: ArrayLike) -> Integers:
+        """Outputs in {-1, +1}, shape (rows, classes): a row is *all good* if the one +1 is that of its class."""
+        return sign(self.sums(X))
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """The class with the largest sum; of several, the first."""
+        return self.classes_[self.sums(X).argmax(axis=1)]

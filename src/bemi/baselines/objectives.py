@@ -1,0 +1,300 @@
+"""What the other systems optimise, as further objectives on the rows that all programs here share.
+
+Toro Icarte et al. (2019) train a network whose every training row is right, with the largest margins or the fewest links;
+Thorbjarnarson and Yorke-Smith (2023) count right rows, or measure by how much outputs miss.  ``B = P (n_{L-1} + 1)`` below
+is the largest sum that an output with a bias can have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bemi.network import Integers, Network
+from bemi.problem import Problem
+from bemi.programs.encoding import Encoding, Within
+from bemi.programs.program import Indices
+from bemi.programs.stages import Goal, StageProgram, confident_columns, right_rows, sign_rows
+
+
+def largest_sum(problem: Problem) -> int:
+    """B, the largest sum of an output."""
+    return problem.weight_bound * (problem.layers[-2] + (not problem.biased))
+
+
+def feasible(problem: Problem) -> Goal:
+    """Every row right, and nothing else: what the hybrids ask of constraint programming.
+
+    ::
+
+        y^k_j = +1  =>  sum >= 0,   y^k_j = -1  =>  sum <= -1       for outputs
+        u^k_{lj} = 1  =>  sum >= 0,   u^k_{lj} = 0  =>  sum <= -1   for hidden neurons
+    """
+
+    def program() -> StageProgram:
+        encoding = Encoding(problem)
+        right_rows(encoding)
+        sign_rows(encoding)
+        return _finished(encoding, "max", np.empty(0, dtype=np.int64))
+
+    def value(network: Network) -> int | None:
+        return 0 if np.array_equal(network.forward(problem.data), problem.codes) else None
+
+    return Goal("feasible", problem, True, program, value, trivial=0)
+
+
+def max_margin(problem: Problem, *, step: int = 1) -> Goal:
+    """Toro Icarte et al.'s largest sum of margins over all neurons, with every row right.
+
+    ::
+
+        max  sum_l sum_j m_{lj},   m_{lj} >= 0
+        sum >= m_{lj} where the neuron gives (or should give) +1
+        sum <= -m_{lj} - step, and sum <= -1, where it gives -1
+
+    ``step`` is 1 in their mixed-integer program.  In their constraint program, where ``m = min_k |sum|``, it is 0.
+    """
+
+    def sides(network: Network) -> list[Integers]:
+        """How far every sum is on its side, shape (rows, n_l) per layer; negative for a wrong output."""
+        *hidden, output = network.pre_activations(problem.data)
+        signs = [np.where(sums >= 0, 1, -1) for sums in hidden] + [problem.codes]
+        return [
+            np.where(sign > 0, sums, -sums - step) for sign, sums in zip(signs, [*hidden, output], strict=True)
+        ]
+
+    def margins(network: Network) -> list[Integers]:
+        return [side.min(axis=0) for side in sides(network)]
+
+    def value(network: Network) -> int | None:
+        if not np.array_equal(network.forward(problem.data), problem.codes):
+            return None
+        return int(sum(m.sum() for m in margins(network)))
+
+    def program() -> StageProgram:
+        encoding = Encoding(problem)
+        if step == 0:
+            right_rows(encoding)
+            sign_rows(encoding)
+        columns = [
+            encoding.builder.columns((1, size), 0, cap, integer=True)
+            for size, cap in zip(problem.layers[1:], problem.margin_caps(), strict=True)
+        ]
+        for layer, margin in enumerate(columns):
+            _margin_rows(encoding, layer, margin, step)
+
+        def own(network: Network) -> list[tuple[Indices, NDArray]]:
+            return [(index[0], values) for index, values in zip(columns, margins(network), strict=True)]
+
+        return _finished(encoding, "max", np.concatenate([index[0] for index in columns]), own=own)
+
+    return Goal("max-margin", problem, True, program, value, problem.trivial_bound("mm"))
+
+
+def _margin_rows(encoding: Encoding, layer: int, margin: Indices, step: int) -> None:
+    """sum >= m on the positive side, sum <= -m - step on the other; ``margin`` has shape (1, n_l)."""
+    columns, coefficients = encoding.pre_activation(layer)
+    shape = (*columns.shape[:2], 1)
+    columns = np.concatenate([columns, np.broadcast_to(margin[:, :, None], shape)], axis=2)
+    above = np.concatenate([coefficients, -np.ones(shape)], axis=2)
+    below = np.concatenate([coefficients, np.ones(shape)], axis=2)
+    rows = encoding.builder.rows
+    if layer < len(encoding.u):
+        rows(columns, above, lower=0, when=encoding.u[layer], value=1)
+        rows(columns, below, upper=-step, when=encoding.u[layer], value=0)
+        return
+    positive = encoding.problem.codes > 0
+    rows(columns[positive], above[positive], lower=0)
+    rows(columns[~positive], below[~positive], upper=-step)
+
+
+def sat_margin(problem: Problem, *, within: Within | None = None) -> Goal:
+    """Thorbjarnarson and Yorke-Smith's Sat-Margin for a network with biases: ``y 2 sum / B >= 1/2`` as often as possible.
+
+    On integers that is ``y sum >= ceil(B / 4)``.  Weights may be asked to lie ``within`` closer bounds.
+    """
+    threshold = -(-largest_sum(problem) // 4)
+
+    def program() -> StageProgram:
+        encoding = Encoding(problem, within)
+        right = confident_columns(encoding, threshold)
+        sign_rows(encoding)
+        return _finished(encoding, "max", right, own=lambda network: [(right, _reached(problem, network, threshold))])
+
+    def value(network: Network) -> int | None:
+        return int(_reached(problem, network, threshold).sum()) if _lies_within(network, within) else None
+
+    return Goal("sat-margin", problem, True, program, value, trivial=problem.codes.size)
+
+
+def _reached(problem: Problem, network: Network, threshold: int) -> Integers:
+    return (network.pre_activations(problem.data)[-1] * problem.codes >= threshold).astype(np.int64)
+
+
+def _lies_within(network: Network, within: Within | None) -> bool:
+    if within is None:
+        return True
+    return all(
+        ((low <= w) & (w <= high)).all() for w, low, high in zip(network.weights, within[0], within[1], strict=True)
+    )
+
+
+def max_correct(problem: Problem) -> Goal:
+    """Thorbjarnarson and Yorke-Smith's Max-Correct: as many rows as possible whose one positive output is the right one.
+
+    ::
+
+        max  sum_k q^k_{j(k)},   j(k) the row's class,   sum_j q^k_j = 1
+        q^k_j = 1  =>  sum >= 0,   q^k_j = 0  =>  sum <= -1
+    """
+    right = problem.codes > 0
+
+    def program() -> StageProgram:
+        encoding = Encoding(problem)
+        builder = encoding.builder
+        chosen = builder.columns(problem.codes.shape, 0, 1, integer=True)
+        columns, coefficients = encoding.pre_activation(len(problem.layers) - 2)
+        builder.rows(columns, coefficients, lower=0, when=chosen, value=1)
+        builder.rows(columns, coefficients, upper=-1, when=chosen, value=0)
+        builder.rows(chosen, 1.0, lower=1, upper=1)
+        sign_rows(encoding)
+
+        def own(network: Network) -> list[tuple[Indices, NDArray]]:
+            return [(chosen, (network.forward(problem.data) > 0).astype(np.int64))]
+
+        return _finished(encoding, "max", chosen[right], own=own)
+
+    def value(network: Network) -> int | None:
+        positive = network.forward(problem.data) > 0
+        return int(positive[right].sum()) if (positive.sum(axis=1) == 1).all() else None
+
+    return Goal("max-correct", problem, True, program, value, trivial=len(problem.data))
+
+
+def min_hinge(problem: Problem) -> Goal:
+    """Thorbjarnarson and Yorke-Smith's Min-Hinge: the smallest sum of squared hinge losses.
+
+    ::
+
+        min  sum_k sum_j max(0, 1/2 - y^k_j 2 s^k_j / B)^2,   s the output's sum
+
+    They interpolate the square between points that lie no further apart than sums do, and sums are integers: the
+    interpolation is exact, and with 4 B^2 the loss ``max(0, B - 4 y s)^2`` of an output is an integer.  It is convex,
+    so it is the largest of the lines through neighbouring points.
+    """
+    most = largest_sum(problem)
+
+    def loss(sums: Integers) -> Integers:
+        return np.maximum(0, most - 4 * sums) ** 2
+
+    def program() -> StageProgram:
+        encoding = Encoding(problem)
+        builder = encoding.builder
+        columns, coefficients = encoding.pre_activation(len(problem.layers) - 2)
+        shape = problem.codes.shape
+        signed = builder.columns(shape, -most, most, integer=False)
+        losses = builder.columns(shape, 0, int(loss(np.int64(-most))), integer=False)
+        shape3 = (*shape, 1)
+        builder.rows(
+            np.concatenate([columns, signed[:, :, None]], axis=2),
+            np.concatenate([problem.codes[:, :, None] * coefficients, -np.ones(shape3)], axis=2),
+            lower=0,
+            upper=0,
+        )
+        points = np.arange(-most, most // 4 + 2)
+        slopes = np.diff(loss(points))
+        # loss >= loss(p) + slope (s - p), a line for every pair of neighbouring points.
+        lines = len(slopes)
+        pairs = np.broadcast_to(np.stack([losses, signed], axis=-1)[:, :, None, :], (*shape, lines, 2))
+        line = np.stack([np.ones(lines), -slopes], axis=-1)
+        builder.rows(pairs, np.broadcast_to(line, pairs.shape), lower=loss(points[:-1]) - slopes * points[:-1])
+        sign_rows(encoding)
+
+        def own(network: Network) -> list[tuple[Indices, NDArray]]:
+            sums = network.pre_activations(problem.data)[-1] * problem.codes
+            return [(signed, sums), (losses, loss(sums))]
+
+        return _finished(encoding, "min", losses, own=own)
+
+    def value(network: Network) -> int:
+        return int(loss(network.pre_activations(problem.data)[-1] * problem.codes).sum())
+
+    return Goal("min-hinge", problem, False, program, value, trivial=0, unit=Fraction(1, 4 * most**2))
+
+
+def min_neurons(problem: Problem, *, price: int | None = None, confident: int = 0) -> Goal:
+    """Thorbjarnarson and Yorke-Smith's fewest hidden neurons, beside Sat-Margin.
+
+    ::
+
+        max  sum q - price sum_l sum_j on_{lj}                  with a price, or
+        min  sum_l sum_j on_{lj}   s.t.   sum q >= confident    without: the second step of the lexicographic form
+        -P on <= w <= P on   for all weights into and out of a hidden neuron
+    """
+    threshold = -(-largest_sum(problem) // 4)
+
+    def program() -> StageProgram:
+        encoding = Encoding(problem)
+        builder = encoding.builder
+        right = confident_columns(encoding, threshold)
+        sign_rows(encoding)
+        switches = [builder.columns(n - problem.biased, 0, 1, integer=True) for n in problem.hidden_layers]
+        for layer, on in enumerate(switches):
+            for weights in (encoding.w[layer][:, : len(on)], encoding.w[layer + 1][: len(on)].T):
+                pairs = np.stack([weights, np.broadcast_to(on, weights.shape)], axis=-1)
+                builder.rows(pairs, [1, problem.weight_bound], lower=0)
+                builder.rows(pairs, [1, -problem.weight_bound], upper=0)
+
+        def own(network: Network) -> list[tuple[Indices, NDArray]]:
+            used = [(on, u.astype(np.int64)) for on, u in zip(switches, _used(problem, network), strict=True)]
+            return [(right, _reached(problem, network, threshold)), *used]
+
+        every = np.concatenate(switches) if switches else np.empty(0, dtype=np.int64)
+        if price is None:
+            builder.rows(right.reshape(1, -1), 1.0, lower=confident)
+            return _finished(encoding, "min", every, own=own)
+        objective = np.concatenate([right.reshape(-1), every])
+        costs = np.repeat([1.0, -price], [right.size, every.size])
+        return _finished(encoding, "max", objective, costs, own=own)
+
+    def value(network: Network) -> int | None:
+        reached = int(_reached(problem, network, threshold).sum())
+        neurons = sum(int(used.sum()) for used in _used(problem, network))
+        if price is not None:
+            return reached - price * neurons
+        return neurons if reached >= confident else None
+
+    trivial = problem.codes.size if price is not None else 0
+    return Goal("min-neurons", problem, price is not None, program, value, trivial)
+
+
+def _used(problem: Problem, network: Network) -> list[NDArray[np.bool_]]:
+    """Per hidden layer, which neurons have a link; constant neurons aside."""
+    return [
+        ((into != 0).any(axis=0) | (out != 0).any(axis=1))[: n - problem.biased]
+        for into, out, n in zip(network.weights, network.weights[1:], problem.hidden_layers, strict=False)
+    ]
+
+
+OwnColumns = Callable[[Network], list[tuple[Indices, NDArray]]]
+"""From a network to indices and values of the columns that only one program has."""
+
+
+def _finished(
+    encoding: Encoding,
+    sense: Literal["min", "max"],
+    objective: Indices,
+    costs: ArrayLike = 1.0,
+    own: OwnColumns = lambda network: [],
+) -> StageProgram:
+    """A program without rows against symmetry: the original systems have none."""
+    milp = encoding.builder.program(sense, objective, costs)
+    return StageProgram(milp, encoding, own, _no_order, [], flips=False)
+
+
+def _no_order(network: Network, layer: int) -> Integers:
+    raise AssertionError("neurons are not ordered")
