@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.network import Network, Rows, sign
+from bemi.network import Network, Rows
 from bemi.problem import Problem
 
 Floats = NDArray[np.floating]
@@ -70,7 +70,7 @@ class Activation(NamedTuple):
 
 
 STRAIGHT_THROUGH = Activation(
-    value=lambda argument: sign(argument).astype(argument.dtype),
+    value=lambda argument: np.where(argument >= 0, argument.dtype.type(1), argument.dtype.type(-1)),
     slope=lambda argument: (np.abs(argument) <= 1).astype(argument.dtype),
 )
 
