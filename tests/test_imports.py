@@ -19,6 +19,7 @@ ORDER = (
         "programs",
         "solvers",
         "engines",
+        "baselines",
         "training",
         "certificate",
     ),

@@ -1,0 +1,230 @@
+"""Gradient descent for binarised networks: the baselines GD_b and GD_t.
+
+GD_b is the method of Hubara et al. (2016), as Toro Icarte et al. (2019) use it: every link has a real *latent* weight
+in [-1, 1], of which the network sees only the sign.  GD_t gives every link two latent weights and takes the mean of
+their signs, so that zeros occur: weights in {-1, 0, 1}.
+
+A sign has no useful slope.  The *straight-through* gradient passes it unchanged where its argument lies in [-1, 1]
+and stops it elsewhere.  Latent weights are clipped to [-1, 1], so their gradient always passes; for neurons one
+must say in what unit a sum is measured, since sums over raw pixels run to tens of thousands.  Hubara et al. normalise
+by batch, which would give the network biases and factors that are not small integers.  Here every layer has one fixed
+unit, see :func:`units`: the typical size of its sums under random signs.  It is used by the gradient and by the loss;
+the sign of a sum does not depend on it, so the network itself stays one of small integers.
+
+The loss is the squared hinge ``max(0, 1 - y s)^2``, a mean over all rows and outputs, with output sums s in their unit
+and codes y; it is made small by Adam on all rows at once.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bemi.network import Network, Rows
+from bemi.problem import Problem
+
+Floats = NDArray[np.floating]
+
+HINGE_MARGIN = 1.0
+"""Output sums of at least this size, in their unit, on the right side cost nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """What gradient descent came to.
+
+    Attributes
+    ----------
+    network
+        The best network on the way: most rows with all outputs right, then the smallest loss.  The last one may be
+        worse, since a small step can flip many signs.
+    loss
+        Its loss.
+    steps
+        Steps taken.
+    seconds
+        Wall time.
+    finished
+        Whether the loss reached zero; all outputs are then right.
+    """
+
+    network: Network
+    loss: float
+    steps: int
+    seconds: float
+    finished: bool
+
+
+class Activation(NamedTuple):
+    """What weights and neurons make of a number, and the slope that the gradient takes it to have."""
+
+    value: Callable[[Floats], Floats]
+    slope: Callable[[Floats], Floats]
+
+
+STRAIGHT_THROUGH = Activation(
+    value=lambda argument: np.where(argument >= 0, argument.dtype.type(1), argument.dtype.type(-1)),
+    slope=lambda argument: (np.abs(argument) <= 1).astype(argument.dtype),
+)
+
+
+class Pass(NamedTuple):
+    """Weights that the network sees, sums of every layer in their units, the loss, and its gradient by latents."""
+
+    weights: list[Floats]
+    sums: list[Floats]
+    loss: float
+    gradient: list[Floats]
+
+
+def units(data: Floats, hidden_layers: Sequence[int]) -> list[float]:
+    """Unit of the sums of each layer: the root of the mean squared norm of the layer's inputs.
+
+    It is the standard deviation of a sum of these inputs under random signs.
+    """
+    squared_norm = float((data.astype(np.float64) ** 2).sum(axis=1).mean())
+    return [math.sqrt(squared_norm) or 1.0, *(math.sqrt(n) for n in hidden_layers)]
+
+
+def forward_and_back(
+    latents: Sequence[Floats],
+    fed: Sequence[Floats],
+    data: Floats,
+    codes: Floats,
+    units: Sequence[float],
+    activation: Activation,
+) -> Pass:
+    """The loss and its gradient.
+
+    Parameters
+    ----------
+    latents
+        Latent weights of each layer, shape (1 or 2, inputs, neurons).
+    fed
+        For each layer 1 for neurons with incoming links, 0 for the others.
+    data, codes
+        Inputs and wanted outputs.
+    units
+        Unit of the sums of each layer.
+    activation
+        Of weights and hidden neurons.
+    """
+    weights = [
+        activation.value(latent).sum(axis=0) * (on / len(latent)) for latent, on in zip(latents, fed, strict=True)
+    ]
+    signals: list[Floats] = [data]
+    sums: list[Floats] = []
+    for w, unit in zip(weights, units, strict=True):
+        sums.append(signals[-1] @ w / unit)
+        signals.append(activation.value(sums[-1]))
+    missing = np.maximum(0, HINGE_MARGIN - codes * sums[-1])
+
+    slope = -2 / missing.size * codes * missing
+    gradient = []
+    for layer in reversed(range(len(latents))):
+        by_weight = signals[layer].T @ slope * (fed[layer] / (len(latents[layer]) * units[layer]))
+        gradient.append(activation.slope(latents[layer]) * by_weight)
+        if layer:
+            slope = slope @ weights[layer].T / units[layer] * activation.slope(sums[layer - 1])
+    return Pass(weights, sums, float((missing**2).mean()), gradient[::-1])
+
+
+class Adam:
+    """Adam of Kingma & Ba (2015) with their constants; moves arrays in place and keeps them in [-1, 1]."""
+
+    def __init__(self, arrays: Sequence[Floats], learning_rate: float) -> None:
+        self._arrays = arrays
+        self._rate = learning_rate
+        self._first = [np.zeros_like(a) for a in arrays]
+        self._second = [np.zeros_like(a) for a in arrays]
+        self._steps = 0
+
+    def step(self, gradient: Sequence[Floats]) -> None:
+        self._steps += 1
+        first_bias, second_bias = 1 - 0.9**self._steps, 1 - 0.999**self._steps
+        for a, first, second, g in zip(self._arrays, self._first, self._second, gradient, strict=True):
+            first += 0.1 * (g - first)
+            second += 0.001 * (g * g - second)
+            a -= self._rate / first_bias * first / (np.sqrt(second / second_bias) + 1e-8)
+            np.clip(a, -1, 1, out=a)
+
+
+def descend(
+    problem: Problem,
+    *,
+    ternary: bool,
+    biased: bool,
+    seconds: float | None,
+    steps: int | None = None,
+    learning_rate: float = 0.01,
+    seed: int = 0,
+) -> Descent:
+    """Train a network by gradient descent until the loss is zero or a limit is reached.
+
+    Latent weights start uniformly at random.  Inputs that are zero in every training row get weight 0, also from GD_b,
+    which has no zeros otherwise: the rows say nothing of them.
+
+    Parameters
+    ----------
+    problem
+        What to train, with weight bound 1.
+    ternary
+        Weights in {-1, 0, 1} (GD_t) instead of {-1, 1} (GD_b).
+    biased
+        Whether the last neuron of every hidden layer has no incoming links, and so gives +1: its outgoing links are
+        biases.
+    seconds, steps
+        Limits, None for no limit; not both.  With a limit of steps alone the same seed gives the same network.
+    learning_rate
+        Of Adam.
+    seed
+        Of the first latent weights.
+    """
+    if problem.weight_bound != 1:
+        raise ValueError(
+            f"gradient descent trains weights in -1..1; weight_bound must be 1, got {problem.weight_bound}"
+        )
+    if len(problem.data) == 0:
+        raise ValueError("gradient descent needs at least one training row")
+    if seconds is None and steps is None:
+        raise ValueError("gradient descent may never reach zero loss; give a limit of seconds or of steps")
+    began = time.perf_counter()
+    live = problem.live
+    # Sums of integers are exact below this limit, whatever their order.
+    largest = max(np.abs(problem.data).sum(axis=1).max(), *problem.layers)
+    dtype: type[np.floating] = np.float32 if largest < Rows.EXACT else np.float64
+    data, codes = problem.data[:, live].astype(dtype), problem.codes.astype(dtype)
+    rng = np.random.default_rng(seed)
+    latents: list[Floats] = []
+    fed: list[Floats] = []
+    for inputs, neurons in pairwise((len(live), *problem.layers[1:])):
+        latents.append(rng.uniform(-1, 1, (2 if ternary else 1, inputs, neurons)).astype(dtype))
+        fed.append(np.ones(neurons, dtype))
+    if biased:
+        for on in fed[:-1]:
+            on[-1] = 0
+    sizes = units(data, problem.hidden_layers)
+    adam = Adam(latents, learning_rate)
+    best, most_right, taken = None, -1, 0
+    while True:
+        now = forward_and_back(latents, fed, data, codes, sizes, STRAIGHT_THROUGH)
+        right = int(((now.sums[-1] >= 0) == (codes > 0)).all(axis=1).sum())
+        if best is None or (right, -now.loss) > (most_right, -best.loss):
+            best, most_right = now, right
+        elapsed = time.perf_counter() - began
+        if now.loss == 0 or taken == steps or (seconds is not None and elapsed >= seconds):
+            break
+        adam.step(now.gradient)
+        taken += 1
+    weights = [w.astype(np.int64) for w in best.weights]
+    first = np.zeros(problem.layers[:2], dtype=np.int64)
+    first[live] = weights[0]
+    network = Network((first, *weights[1:]))
+    return Descent(network, best.loss, taken, elapsed, best.loss == 0)
