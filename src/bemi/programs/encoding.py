@@ -48,7 +48,9 @@ class Encoding:
         lower, upper = self._weight_bounds(within)
         self.w = [columns((sizes[t], sizes[t + 1]), lower[t], upper[t], integer=True) for t in range(depth)]
         self.u = [columns((rows, sizes[t + 1]), 0, 1, integer=True) for t in range(depth - 1)]
-        self.c = [columns((rows, sizes[t], sizes[t + 1]), -bound, bound, integer=False) for t in range(1, depth)]
+        self.c = [
+            columns((rows, sizes[t], sizes[t + 1]), -bound, bound, integer=False, implied=True) for t in range(1, depth)
+        ]
         for layer in range(1, depth):
             self._product_rows(layer)
 

@@ -24,6 +24,8 @@ class MILP:
 
     Row r, ``row_lower[r] <= A[r] @ x <= row_upper[r]``, binds only if ``x[when[r]] == value[r]``; where
     ``when[r]`` is :data:`ALWAYS`, it always binds.  Condition columns are binary.
+
+    Columns marked ``implied`` are declared continuous, but are integers at every feasible point.
     """
 
     sense: Literal["min", "max"]
@@ -34,6 +36,7 @@ class MILP:
     col_lower: Floats
     col_upper: Floats
     integer: NDArray[np.bool_]
+    implied: NDArray[np.bool_]
     when: Indices
     value: Indices
 
@@ -120,14 +123,25 @@ class Builder:
     """Collects columns and rows, block by block, and makes a :class:`MILP` of them."""
 
     def __init__(self) -> None:
-        self._columns: list[tuple[Floats, Floats, NDArray[np.bool_]]] = []
+        self._columns: list[tuple[Floats, Floats, NDArray[np.bool_], NDArray[np.bool_]]] = []
         self._rows: list[tuple[Indices, Indices, Floats]] = []
         self._sides: list[tuple[Floats, Floats, Indices, Indices]] = []
         self._n_columns = 0
         self._n_rows = 0
 
-    def columns(self, shape: int | tuple[int, ...], lower: ArrayLike, upper: ArrayLike, *, integer: bool) -> Indices:
-        """Add an array of columns and return their indices in that shape."""
+    def columns(
+        self,
+        shape: int | tuple[int, ...],
+        lower: ArrayLike,
+        upper: ArrayLike,
+        *,
+        integer: bool,
+        implied: bool = False,
+    ) -> Indices:
+        """Add an array of columns and return their indices in that shape.
+
+        ``implied`` says that the rows make integers of columns that are declared continuous.
+        """
         count = math.prod(shape) if isinstance(shape, tuple) else shape
         index = self._n_columns + np.arange(count)
         self._n_columns += count
@@ -135,7 +149,7 @@ class Builder:
         def spread(bound: ArrayLike) -> Floats:
             return np.broadcast_to(np.asarray(bound, dtype=np.float64), shape).reshape(-1)
 
-        self._columns.append((spread(lower), spread(upper), np.full(count, integer)))
+        self._columns.append((spread(lower), spread(upper), np.full(count, integer), np.full(count, implied)))
         return index.reshape(shape)
 
     def rows(
@@ -168,11 +182,11 @@ class Builder:
         """The program that minimises or maximises the sum of the ``objective`` columns, each times its cost."""
         cost = np.zeros(self._n_columns)
         np.add.at(cost, objective.reshape(-1), np.broadcast_to(costs, objective.shape).reshape(-1))
-        col_lower, col_upper, integer = (np.concatenate(part) for part in zip(*self._columns, strict=True))
+        col_lower, col_upper, integer, implied = (np.concatenate(part) for part in zip(*self._columns, strict=True))
         row, col, data = (np.concatenate(part) for part in zip(*self._rows, strict=True))
         row_lower, row_upper, when, value = (np.concatenate(part) for part in zip(*self._sides, strict=True))
         A = sparse.csr_array((data, (row, col)), shape=(self._n_rows, self._n_columns))
-        return MILP(sense, cost, A, row_lower, row_upper, col_lower, col_upper, integer, when, value)
+        return MILP(sense, cost, A, row_lower, row_upper, col_lower, col_upper, integer, implied, when, value)
 
 
 @dataclass(frozen=True)

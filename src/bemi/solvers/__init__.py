@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-SOLVERS = {"highs": None, "gurobi": "gurobi", "scip": "scip"}
+SOLVERS = {"highs": None, "gurobi": "gurobi", "scip": "scip", "cpsat": "cpsat"}
 """Backend name -> the extra of this package that installs it (None: always installed)."""
 
 
