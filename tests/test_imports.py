@@ -29,6 +29,7 @@ ORDER = (
         "planning",
         "parameters",
         "classifier",
+        "baselines",
         "presets",
         "modelheader",
         "modelfile",

@@ -124,7 +124,7 @@ def test_training_sees_what_the_network_gives(data, seed, halves, dtype):
 def test_the_loss_is_that_of_the_network(ternary, high):
     """Sums of up to 10 * 2**26 are beyond single precision."""
     problem = random_problem(1, high=high)
-    descent = descend(problem, ternary=ternary, biased=False, seconds=None, steps=30)
+    descent = descend(problem, ternary=ternary, seconds=None, steps=30)
     assert descent.loss == pytest.approx(loss_of(problem, descent.network), rel=1e-5)
 
 
@@ -133,7 +133,7 @@ def test_sums_beyond_single_precision_stay_exact():
     data = np.array([[2**25, 2**25], [2**25, 2**25 + 1]])
     problem = Problem(data, np.array([[1], [-1]]))
     # Only weights (1, -1) tell the rows apart: sums 0 and -1.
-    descents = [descend(problem, ternary=False, biased=False, seconds=None, steps=0, seed=seed) for seed in range(20)]
+    descents = [descend(problem, ternary=False, seconds=None, steps=0, seed=seed) for seed in range(20)]
     found = [d for d in descents if d.network.weights[0].ravel().tolist() == [1, -1]]
     assert found
     for descent in found:
@@ -160,7 +160,7 @@ def test_separable_rows_are_learned(hidden, ternary):
     clear = (np.abs(sums) > 150).all(axis=1)
     assert clear.sum() >= 5
     problem = Problem(data[clear], np.sign(sums[clear]), hidden)
-    descent = descend(problem, ternary=ternary, biased=False, seconds=60, steps=5000)
+    descent = descend(problem, ternary=ternary, seconds=60, steps=5000)
     assert rows_right(problem, descent.network) == clear.sum()
     if not hidden:
         assert descent.loss == pytest.approx(loss_of(problem, descent.network), abs=1e-6)
@@ -168,7 +168,7 @@ def test_separable_rows_are_learned(hidden, ternary):
 
 def test_it_stops_at_zero_loss():
     problem = Problem(np.array([[3, 3], [-3, -3]]), np.array([[1], [-1]]))
-    descent = descend(problem, ternary=True, biased=False, seconds=None, steps=10_000)
+    descent = descend(problem, ternary=True, seconds=None, steps=10_000)
     assert descent.finished
     assert descent.loss == 0
     assert descent.steps < 10_000
@@ -178,8 +178,8 @@ def test_it_stops_at_zero_loss():
 @settings(max_examples=20)
 @given(seed=st.integers(0, 1000), ternary=st.booleans(), biased=st.booleans())
 def test_weights_and_constant_neurons(seed, ternary, biased):
-    problem = random_problem(seed)
-    network = descend(problem, ternary=ternary, biased=biased, seconds=None, steps=25, seed=seed).network
+    problem = replace(random_problem(seed), biased=biased)
+    network = descend(problem, ternary=ternary, seconds=None, steps=25, seed=seed).network
     assert network.layers == problem.layers
     weights = [w.copy() for w in network.weights]
     assert (weights[0][3] == 0).all(), "input 3 is zero in every row"
@@ -195,8 +195,8 @@ def test_weights_and_constant_neurons(seed, ternary, biased):
 
 def test_biases_are_learned():
     """Rows in opposite pairs that should all give -1, which neurons that tell the two apart cannot bring about."""
-    problem = Problem(np.array([[5, 1], [1, 5], [-5, -1], [-1, -5]]), np.full((4, 1), -1), (4,))
-    descent = descend(problem, ternary=True, biased=True, seconds=None, steps=3000)
+    problem = Problem(np.array([[5, 1], [1, 5], [-5, -1], [-1, -5]]), np.full((4, 1), -1), (4,), biased=True)
+    descent = descend(problem, ternary=True, seconds=None, steps=3000)
     assert descent.finished
     assert descent.network.weights[1][-1].tolist() == [-1]
 
@@ -204,7 +204,7 @@ def test_biases_are_learned():
 def test_the_best_network_is_kept():
     """More steps never make it worse, and a run is a prefix of a longer one."""
     problem = random_problem(5, hidden=(6,))
-    runs = [descend(problem, ternary=True, biased=False, seconds=None, steps=n, learning_rate=0.1) for n in range(60)]
+    runs = [descend(problem, ternary=True, seconds=None, steps=n, learning_rate=0.1) for n in range(60)]
     scores = [(rows_right(problem, d.network), -d.loss) for d in runs]
     assert scores == sorted(scores)
     assert len(set(scores)) > 3
@@ -226,7 +226,7 @@ def test_a_seed_settles_the_network():
 def test_the_time_limit_is_kept():
     problem = Problem(np.array([[1, 2], [1, 2]]), np.array([[1], [-1]]), (3,))
     began = time.perf_counter()
-    descent = descend(problem, ternary=True, biased=False, seconds=0.3)
+    descent = descend(problem, ternary=True, seconds=0.3)
     assert 0.3 <= descent.seconds <= time.perf_counter() - began < 2
     assert descent.steps > 0
     assert not descent.finished
@@ -234,7 +234,7 @@ def test_the_time_limit_is_kept():
 
 def test_rows_of_zeros_are_no_trouble():
     problem = Problem(np.zeros((2, 3)), np.array([[1], [1]]))
-    descent = descend(problem, ternary=True, biased=False, seconds=None, steps=3)
+    descent = descend(problem, ternary=True, seconds=None, steps=3)
     assert descent.network.links == 0
     assert descent.loss == 1
 
@@ -249,4 +249,4 @@ def test_rows_of_zeros_are_no_trouble():
 )
 def test_what_cannot_be_trained_is_refused(problem, limits, words):
     with pytest.raises(ValueError, match=words):
-        descend(problem, ternary=True, biased=False, **limits)
+        descend(problem, ternary=True, **limits)

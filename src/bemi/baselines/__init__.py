@@ -1,1 +1,6 @@
-"""Other ways to train the same networks, to compare with."""
+"""Other ways to train few-bit networks, to compare with: one network on all classes, one output per class."""
+
+from bemi.baselines.classifier import BaselineClassifier, NoNetwork
+from bemi.baselines.systems import SYSTEMS
+
+__all__ = ["SYSTEMS", "BaselineClassifier", "NoNetwork"]

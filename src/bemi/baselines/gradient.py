@@ -160,7 +160,6 @@ def descend(
     problem: Problem,
     *,
     ternary: bool,
-    biased: bool,
     seconds: float | None,
     steps: int | None = None,
     learning_rate: float = 0.01,
@@ -177,9 +176,6 @@ def descend(
         What to train, with weight bound 1.
     ternary
         Weights in {-1, 0, 1} (GD_t) instead of {-1, 1} (GD_b).
-    biased
-        Whether the last neuron of every hidden layer has no incoming links, and so gives +1: its outgoing links are
-        biases.
     seconds, steps
         Limits, None for no limit; not both.  With a limit of steps alone the same seed gives the same network.
     learning_rate
@@ -207,7 +203,7 @@ def descend(
     for inputs, neurons in pairwise((len(live), *problem.layers[1:])):
         latents.append(rng.uniform(-1, 1, (2 if ternary else 1, inputs, neurons)).astype(dtype))
         fed.append(np.ones(neurons, dtype))
-    if biased:
+    if problem.biased:
         for on in fed[:-1]:
             on[-1] = 0
     sizes = units(data, problem.hidden_layers)

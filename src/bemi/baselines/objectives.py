@@ -196,8 +196,8 @@ def min_hinge(problem: Problem) -> Goal:
         builder = encoding.builder
         columns, coefficients = encoding.pre_activation(len(problem.layers) - 2)
         shape = problem.codes.shape
-        signed = builder.columns(shape, -most, most, integer=False)
-        losses = builder.columns(shape, 0, int(loss(np.int64(-most))), integer=False)
+        signed = builder.columns(shape, -most, most, integer=False, implied=True)
+        losses = builder.columns(shape, 0, (5 * most) ** 2, integer=False)
         shape3 = (*shape, 1)
         builder.rows(
             np.concatenate([columns, signed[:, :, None]], axis=2),
