@@ -181,7 +181,7 @@ def descend(
         Whether the last neuron of every hidden layer has no incoming links, and so gives +1: its outgoing links are
         biases.
     seconds, steps
-        Limits, None for no limit; not both.  With a limit of steps alone the same seed gives the same network.
+        Limits, of which one may be None.  With a limit of steps alone the same seed gives the same network.
     learning_rate
         Of Adam.
     seed
