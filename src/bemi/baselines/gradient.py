@@ -70,7 +70,7 @@ class Activation(NamedTuple):
 
 
 STRAIGHT_THROUGH = Activation(
-    value=lambda argument: np.where(argument >= 0, argument.dtype.type(1), argument.dtype.type(-1)),
+    value=lambda argument: 2 * (argument >= 0).astype(argument.dtype) - 1,
     slope=lambda argument: (np.abs(argument) <= 1).astype(argument.dtype),
 )
 
