@@ -13,7 +13,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, ClassVar, Protocol
 
 from joblib import effective_n_jobs
@@ -208,7 +208,7 @@ class Cluster:
 
     def __init__(self, client: Any) -> None:
         self._client = client
-        self._executor = client.get_executor(pure=False)
+        self._remote: set[Any] = set()
         self._had_workers = time.monotonic()
 
     @property
@@ -233,8 +233,27 @@ class Cluster:
             raise ClusterLost(CONNECTION_LOST) from error
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Start a call.
+
+        Dask's own executor loses a call whose worker dies after it finished and before its result was fetched, if all
+        further tries fail: its future then never ends.
+        """
+        future: Future[Any] = Future()
+
+        def fetch(remote: Any) -> None:
+            try:
+                result = remote.result()
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+            self._remote.discard(remote)
+
         with self._connected():
-            return self._executor.submit(call, *arguments)
+            remote = self._client.submit(call, *arguments, pure=False)
+            self._remote.add(remote)
+            remote.add_done_callback(fetch)
+        return future
 
     def is_loss(self, error: BaseException) -> bool:
         return type(error).__name__ == "KilledWorker"
@@ -248,7 +267,8 @@ class Cluster:
             raise ClusterLost(f"the cluster has had no worker for {NO_WORKERS_SECONDS} seconds")
 
     def abandon(self) -> None:
-        self._executor.shutdown(wait=False)
+        with suppress(ClusterLost), self._connected():
+            self._client.cancel(list(self._remote))
 
 
 def results(

@@ -70,7 +70,7 @@ class Activation(NamedTuple):
 
 
 STRAIGHT_THROUGH = Activation(
-    value=lambda argument: np.where(argument >= 0, argument.dtype.type(1), argument.dtype.type(-1)),
+    value=lambda argument: 2 * (argument >= 0).astype(argument.dtype) - 1,
     slope=lambda argument: (np.abs(argument) <= 1).astype(argument.dtype),
 )
 
@@ -177,7 +177,7 @@ def descend(
     ternary
         Weights in {-1, 0, 1} (GD_t) instead of {-1, 1} (GD_b).
     seconds, steps
-        Limits, None for no limit; not both.  With a limit of steps alone the same seed gives the same network.
+        Limits, of which one may be None.  With a limit of steps alone the same seed gives the same network.
     learning_rate
         Of Adam.
     seed
