@@ -20,7 +20,7 @@ help:
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("bemi needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,gurobi,scip]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,gurobi,scip,cpsat]'
 	@# Compiled loops are cached on disk; having them ready keeps the first run short.
 	$(BIN)/python -c 'from bemi.engines.decomposition import prepare; prepare()'
 	touch $@

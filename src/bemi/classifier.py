@@ -67,7 +67,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         How a stage is run: ``"decomposition"`` searches neuron by neuron and certifies its bounds, ``"monolithic"``
         hands the whole stage to the solver as one program, as the paper does.
     solver
-        ``"highs"``, ``"gurobi"`` or ``"scip"``.
+        ``"highs"``, ``"gurobi"``, ``"scip"`` or, for all stages but ``"ml2"``, ``"cpsat"``.
     time_limit
         Seconds per network: one number, shared out over the stages, or one per stage, or None.  What a stage does not
         use is added to the next.

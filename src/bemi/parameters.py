@@ -31,7 +31,11 @@ def check_parameters(given: Mapping[str, Any]) -> None:
     if not _is_number(given["mw_loss"]) or not 0 <= given["mw_loss"] < np.inf:
         raise ValueError(f"mw_loss must be a number of at least 0, got {given['mw_loss']!r}")
     engines.get(given["engine"])
-    solvers.get(given["solver"])
+    if solvers.integers_only(given["solver"]) and "ml2" in given["stages"]:
+        raise ValueError(
+            f"solver {given['solver']!r} takes programs of integers only, and those of stage 'ml2' are not; "
+            "use solver='highs', 'gurobi' or 'scip'"
+        )
     limit = given["total_time_limit"]
     if limit is not None and (not _is_number(limit) or not 0 < limit < np.inf):
         raise ValueError(f"total_time_limit must be None or positive seconds, got {limit!r}")

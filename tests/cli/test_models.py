@@ -154,7 +154,7 @@ def test_solvers_names_the_extra_of_a_missing_one(capsys, monkeypatch):
     honest = solvers.get
 
     def missing(name):
-        if name == "gurobi":
+        if name != "highs":
             raise solvers.SolverNotInstalled(name)
         return honest(name)
 

@@ -43,6 +43,10 @@ def referee(problem: Problem, solver: str) -> None:
     assert without_margins.objective == without_margins.bound == everything.best("mw")
 
 
+IN_THIS_PROCESS = [name for name in solvers.SOLVERS if name != "cpsat"]
+
+
+@pytest.mark.parametrize("backend", IN_THIS_PROCESS, indirect=True)
 @settings(max_examples=300)
 @given(problem=tiny_problems())
 def test_every_stage_equals_brute_force(backend, problem):
@@ -50,9 +54,26 @@ def test_every_stage_equals_brute_force(backend, problem):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("backend", IN_THIS_PROCESS, indirect=True)
 @settings(max_examples=10_000)
 @given(problem=tiny_problems())
 def test_every_stage_equals_brute_force_at_length(backend, problem):
+    referee(problem, backend)
+
+
+# CP-SAT starts a process for every program, half a second each.
+@pytest.mark.parametrize("backend", ["cpsat"], indirect=True)
+@settings(max_examples=4)
+@given(problem=tiny_problems())
+def test_every_stage_of_a_few_problems_equals_brute_force(backend, problem):
+    referee(problem, backend)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["cpsat"], indirect=True)
+@settings(max_examples=300)
+@given(problem=tiny_problems())
+def test_every_stage_of_more_problems_equals_brute_force(backend, problem):
     referee(problem, backend)
 
 

@@ -24,7 +24,7 @@ def hard_knapsack(items: int = 60):
 
 
 def test_selftest_passes(backend):
-    assert list(selftest.failures(solvers.get(backend).solve)) == []
+    assert list(selftest.failures(solvers.get(backend).solve, integers_only=solvers.integers_only(backend))) == []
 
 
 def test_selftest_catches_the_wrong_optimum_of_highspy_1_14_0():
@@ -36,6 +36,10 @@ def test_selftest_catches_the_wrong_optimum_of_highspy_1_14_0():
         return solution
 
     assert [line for line in selftest.failures(wrong) if "answers 15" in line]
+
+
+def test_selftest_catches_a_solver_of_integers_that_takes_anything():
+    assert list(selftest.failures(solvers.get("highs").solve, integers_only=True)) == ["mixed cover: not refused"]
 
 
 def test_start_is_used(backend):
@@ -82,7 +86,12 @@ def test_same_seed_and_node_limit_give_the_same_point(backend):
     assert first.bound == second.bound
 
 
-NATIVE = {"highs": {"mip_max_nodes": 1}, "gurobi": {"NodeLimit": 1}, "scip": {"limits__totalnodes": 1}}
+NATIVE = {
+    "highs": {"mip_max_nodes": 1},
+    "gurobi": {"NodeLimit": 1},
+    "scip": {"limits__totalnodes": 1},
+    "cpsat": {"max_number_of_conflicts": 1},
+}
 
 
 def test_native_options(backend):
@@ -105,7 +114,7 @@ def test_gurobi_without_a_licence_says_that_the_model_is_too_large():
 
 
 def test_unknown_solver_is_refused():
-    with pytest.raises(ValueError, match="unknown solver 'cplex'; known: highs, gurobi, scip"):
+    with pytest.raises(ValueError, match="unknown solver 'cplex'; known: highs, gurobi, scip, cpsat"):
         solvers.get("cplex")
 
 

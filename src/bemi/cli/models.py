@@ -278,7 +278,7 @@ def _solvers(options: argparse.Namespace) -> int:
         except solvers.SolverNotInstalled:
             rows.append({"solver": name, "installed": False, "install": f"pip install 'bemi[{extra}]'"})
             continue
-        failures = list(selftest.failures(backend.solve))
+        failures = list(selftest.failures(backend.solve, integers_only=solvers.integers_only(name)))
         rows.append({"solver": name, "installed": True, "version": backend.version(), "failures": failures})
     table = Table(title="Solvers")
     for heading in ("solver", "version", "self-test"):

@@ -1,4 +1,7 @@
-"""Solver backends, one module each: ``solve(milp, *, start, limits, **native) -> Solution`` and ``version()``."""
+"""Solver backends, one module each: ``solve(milp, *, start, limits, **native) -> Solution`` and ``version()``.
+
+A backend that takes no continuous columns says ``INTEGERS_ONLY = True``.
+"""
 
 from __future__ import annotations
 
@@ -35,3 +38,8 @@ def installed() -> list[str]:
             continue
         names.append(name)
     return names
+
+
+def integers_only(name: str) -> bool:
+    """Whether the backend of that name takes programs of integers only."""
+    return getattr(get(name), "INTEGERS_ONLY", False)

@@ -47,6 +47,7 @@ def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None =
     """
     limits = limits or Limits()
     began = time.perf_counter()
+    deadline = None if limits.seconds is None else time.time() + limits.seconds
     parameters = {
         "num_workers": limits.threads,
         "random_seed": limits.seed,
@@ -69,7 +70,7 @@ def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None =
     answer = _ask(
         {
             "parameters": parameters,
-            "deadline": None if limits.seconds is None else time.time() + limits.seconds,
+            "deadline": deadline,
             "maximise": milp.sense == "max",
             "cost": milp.cost.astype(np.int64),
             "lower": lower.astype(np.int64),

@@ -69,14 +69,15 @@ def _fill(proto: Any, request: dict[str, Any]) -> None:
         constraint = proto.constraints.add()
         if when >= 0:
             constraint.enforcement_literal.append(when if value else -when - 1)
+        linear = constraint.linear
         if least > most:
             # No sum will do; CP-SAT wants to hear that as 0 = 1.
-            constraint.linear.domain.extend((1, 1))
+            linear.domain.extend((1, 1))
             continue
         entries = slice(starts[row], starts[row + 1])
-        constraint.linear.vars.extend(columns[entries])
-        constraint.linear.coeffs.extend(coefficients[entries])
-        constraint.linear.domain.extend((least, most))
+        linear.vars.extend(columns[entries])
+        linear.coeffs.extend(coefficients[entries])
+        linear.domain.extend((least, most))
     cost = request["cost"]
     used = cost.nonzero()[0]
     if len(used):
