@@ -77,8 +77,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> BaselineClassifier:
         """Train the network; :class:`NoNetwork` where the system finds none in its time."""
-        if hasattr(self, "network_"):
-            del self.network_
+        self.__dict__.pop("network_", None)
         system = self._check()
         X, y = validate_data(self, X, y, ensure_all_finite=False)
         check_finite(X, getattr(self, "feature_names_in_", None))
