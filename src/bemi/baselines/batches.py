@@ -58,7 +58,7 @@ def train_in_batches(problem: Problem, limits: Limits, solver: str) -> list[Stag
     seconds = time.perf_counter() - began
     rows_seen = len(problem.data)
     value = goal.value(best)
-    message = f"{solved} batches"
+    message = f"{solved} batches" if best.links else "no batch gave anything better than a network without links"
     return [StageResult(goal.name, best, value, goal.trivial, seconds, "certified", best.links, rows_seen, message)]
 
 

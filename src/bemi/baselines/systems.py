@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
@@ -21,6 +21,9 @@ from bemi.network import Network
 from bemi.problem import Problem
 from bemi.programs.program import Limits
 from bemi.programs.stages import Goal, stage_goal
+
+UNCHANGED = "found nothing better than the network that it began with"
+"""Message of a system that stopped at its limit where it had begun."""
 
 PRICE = 1
 """What a hidden neuron costs, in confidently right outputs, where neurons are minimised by weight."""
@@ -65,7 +68,8 @@ def _solve(
 ) -> list[StageResult]:
     """One program, one solver."""
     network = None if start is None else start(problem)
-    return [reach(objective(problem), start=network, limits=limits, solver=solver)]
+    found = reach(objective(problem), start=network, limits=limits, solver=solver)
+    return [replace(found, message=UNCHANGED) if network is not None and found.network is network else found]
 
 
 def _solve_by_cp(objective: Callable[[Problem], Goal], problem: Problem, limits: Limits, _: str) -> list[StageResult]:
@@ -75,11 +79,12 @@ def _solve_by_cp(objective: Callable[[Problem], Goal], problem: Problem, limits:
 def _fewest_neurons_after(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
     """Sat-Margin, then the fewest hidden neurons that keep what it reached."""
     clock = Clock(limits)
-    first = reach(objectives.sat_margin(problem), start=silent(problem), limits=clock.share(2), solver=solver)
+    (first,) = _solve(objectives.sat_margin, silent, problem, clock.share(2), solver)
     assert first.network is not None
     assert isinstance(first.objective, int)
     goal = objectives.min_neurons(problem, confident=first.objective)
-    return [first, reach(goal, start=first.network, limits=clock.share(), solver=solver)]
+    fewest = reach(goal, start=first.network, limits=clock.share(), solver=solver)
+    return [first, replace(fewest, message=first.message) if first.message == UNCHANGED else fewest]
 
 
 def _by_gradient(ternary: bool, problem: Problem, limits: Limits, _: str) -> list[StageResult]:
@@ -130,14 +135,14 @@ SYSTEMS: Mapping[str, System] = {
         "Sat-Margin", _YORKE, partial(_solve, objectives.sat_margin, silent), _DECIMALS, only_bits=False
     ),
     "min-neurons": System(
-        "Sat-Margin and fewest neurons, weighted",
+        "Sat-Margin, price on neurons",
         _YORKE,
         partial(_solve, partial(objectives.min_neurons, price=PRICE), silent),
         _DECIMALS,
         only_bits=False,
     ),
     "min-neurons-after": System(
-        "Sat-Margin, then fewest neurons", _YORKE, _fewest_neurons_after, _DECIMALS, only_bits=False
+        "Sat-Margin, fewest neurons", _YORKE, _fewest_neurons_after, _DECIMALS, only_bits=False
     ),
     "batches": System("Sat-Margin in batches", _YORKE, train_in_batches, _DECIMALS, only_bits=False),
 }
