@@ -31,6 +31,9 @@ function listed(names, most = 6) {
   return shown.length < 2 ? shown.join("") : `${shown.slice(0, -1).join(", ")} and ${shown[shown.length - 1]}`;
 }
 
+/** Whether headings of columns take too much room unless they stand upright. */
+const needsUpright = (labels) => labels.join("").length > Math.max(16, 2 * labels.length);
+
 /** A table from headings and rows of cells, each text or an element; the first column names the rows. */
 function table(caption, headings, rows) {
   const head = headings.map((text) => make("th", { scope: "col" }, text));
@@ -54,7 +57,11 @@ function bar(share, kind = "") {
 }
 
 /** The page's colours as [red, green, blue]; they differ between light and dark. */
-function palette() {
+let knownPalette = null;
+const forgetPalette = () => (knownPalette = null);
+const palette = () => (knownPalette ??= readPalette());
+
+function readPalette() {
   const style = getComputedStyle(document.documentElement);
   const names = ["plus", "minus", "zero", "card", "ink"];
   const parse = (text) => [1, 3, 5].map((start) => parseInt(text.trim().slice(start, start + 2), 16));

@@ -8,7 +8,7 @@ class Inside {
     this.selected = 0;
     this.outcome = null;
     this.detail = make("section", { class: "card broad", id: "network", tabindex: -1 });
-    this.gallery = make("div", { class: "gallery" });
+    this.gallery = make("div", { class: `gallery ${ensemble.data.layers[1] === 1 ? "single" : ""}` });
     this.more = make("button", { type: "button", click: () => this.showMore() }, "Show more networks");
     this.shown = 0;
     element.append(
@@ -62,7 +62,6 @@ class Inside {
       return make("li", { title: `${name}: ${count(number)}` }, make("span", { class: "share" }, weightCounts.length > 9 ? "" : percent(number / total, 1)), column, make("span", { class: "name" }, name));
     });
     const matter = this.ensemble.networks.reduce((sum, network) => sum + network.matter, 0) / this.ensemble.networks.length;
-    const last = this.ensemble.networks[0].stages.length - 1;
     const before = (stage) => this.ensemble.networks.reduce((sum, network) => sum + network.stages[stage].links, 0) / this.ensemble.networks.length;
     const rows = [["possible", summary.total_links]];
     this.ensemble.networks[0].stages.forEach(({ stage }, i) => rows.push([`after ${STAGE_WORDS[stage][0]}`, before(i)]));
@@ -76,7 +75,7 @@ class Inside {
       ...rows.map(([name, number], i) =>
         make("div", { class: "measure" }, make("span", {}, name), bar(number / summary.total_links, i === rows.length - 1 ? "own" : "other"), make("span", { class: "count" }, number.toLocaleString("en-US", { maximumFractionDigits: 1 }))),
       ),
-      make("p", { class: "hint" }, `Links, non-zero weights, per network on average${last ? "" : ""}. With inputs in ${count(low)}..${count(high)} some neurons always give the same sign; links into the first layer that can change the vote are those of the others.`),
+      make("p", { class: "hint" }, `Links, non-zero weights, per network on average. With inputs in ${count(low)}..${count(high)} some neurons always give the same sign; links into the first layer that can change the vote are those of the others.`),
     );
   }
 
@@ -187,12 +186,11 @@ class Inside {
     this.live = [];
     const neurons = network.splitting.map((_, neuron) => this.neuron(network, neuron));
     this.verdict = make("p", { class: "verdict" });
+    this.body.classList.toggle("single", neurons.length === 1);
     this.body.replaceChildren(
       this.verdict,
       make("div", { class: "neurons" }, ...neurons),
-      ...this.upperLayers(network),
-      make("h4", {}, "What training reached"),
-      this.reports(network),
+      make("div", {}, ...this.upperLayers(network), make("h4", {}, "What training reached"), this.reports(network)),
     );
     this.showOutcome(this.outcome);
   }
@@ -250,7 +248,7 @@ class Inside {
     const parts = network.weights.slice(1).map((weights, above) => {
       const [from, to] = layers.slice(above + 1);
       const last = above + 2 === layers.length - 1;
-      const headings = ["from ↓ to →", ...Array.from({ length: to }, (_, i) => (last ? `output${to > 1 ? ` ${i + 1}` : ""}` : `neuron ${i + 1}`))];
+      const headings = ["from ↓ to →", ...Array.from({ length: to }, (_, i) => (last ? `output${to > 1 ? ` ${i + 1}` : ""}` : `${i + 1}`))];
       const rows = Array.from({ length: from }, (_, i) => [
         `neuron ${i + 1}`,
         ...Array.from({ length: to }, (_, j) => {
@@ -266,10 +264,9 @@ class Inside {
   }
 
   reports(network) {
-    const headings = ["stage", "measure", "reached", "bound", "gap", "links", "proof", "seconds"];
+    const headings = ["stage", "reached", "bound", "gap", "links", "proof", "seconds"];
     const rows = network.stages.map((report) => [
-      STAGE_WORDS[report.stage][0],
-      MEASURES[report.stage],
+      make("span", {}, STAGE_WORDS[report.stage][0], make("small", {}, MEASURES[report.stage])),
       short(report.objective),
       short(report.bound),
       percent(report.gap, 2),

@@ -46,6 +46,7 @@ const input = data.image === null ? new Form(data, later) : new Pad(data, later)
 
 function start() {
   introduce();
+  document.body.classList.toggle("of-tables", data.image === null);
   byId("input").append(make("h3", {}, data.image === null ? "Features" : "Drawing pad"), input.element);
   byId("outcome").append(votes.element);
   if (data.test !== null && data.test.numbers.length) {
@@ -60,13 +61,15 @@ function start() {
   input.show();
   if (samples) samples.choose(samples.first);
   else answer(data.image === null ? input.values : null);
-  // What is further down may come after the first picture.
-  setTimeout(() => {
-    samples?.show();
-    inside.view = new Inside(ensemble, byId("inside"));
-    inside.view.showOutcome(current());
-    document.documentElement.dataset.ready = "yes";
-  });
+  // What is further down comes after the first picture.
+  requestAnimationFrame(() =>
+    setTimeout(() => {
+      samples?.show();
+      inside.view = new Inside(ensemble, byId("inside"));
+      inside.view.showOutcome(current());
+      document.documentElement.dataset.ready = "yes";
+    }),
+  );
 }
 
 /** The outcome of what is shown now, or null. */
@@ -76,6 +79,7 @@ function current() {
 }
 
 function redraw() {
+  forgetPalette();
   input.show();
   samples?.show();
   inside.view?.redraw();

@@ -4,7 +4,7 @@ function showResults(ensemble, element) {
   const { test, labels } = ensemble.data;
   element.append(
     make("p", { class: "lead" }, `Measured on ${count(test.rows)} ${test.about}.`),
-    make("div", { class: "cards" }, accuracyCard(ensemble), statusCard(test), confusionCard(test, labels)),
+    make("div", { class: "cards" }, make("div", { class: "pile" }, accuracyCard(ensemble), statusCard(test)), confusionCard(test, labels)),
   );
 }
 
@@ -42,15 +42,14 @@ function statusCard(test) {
 
 function confusionCard(test, labels) {
   const holder = make("div", { class: "wide" });
-  const long = Math.max(...labels.map((label) => label.length)) > 3;
+  const long = needsUpright(labels);
   const show = (rule) => {
     const matrix = test.confusion[rule];
     const largest = Math.max(1, ...matrix.map((row) => Math.max(...row)));
     const cells = (row, truth) =>
       row.map((number, given) => {
         const kind = given === truth ? "hit" : given === labels.length ? "unlabelled" : "miss";
-        const cell = make("td", { class: number ? kind : "empty" }, number ? count(number) : "·");
-        // Roots, so that rare mistakes can be seen beside many right answers.
+        const cell = make("td", { class: number ? kind : "empty" }, number ? String(number) : "·");
         cell.style.setProperty("--share", Math.sqrt(number / largest));
         return cell;
       });
@@ -60,7 +59,7 @@ function confusionCard(test, labels) {
         "table",
         { class: "confusion" },
         make("caption", { class: "unseen" }, "Rows by true label, columns by decision"),
-        make("thead", {}, make("tr", {}, make("td", { class: "corner" }, "true ↓ given →"), ...labels.map(heading), heading("n.l."))),
+        make("thead", {}, make("tr", {}, make("td"), ...labels.map(heading), heading("n.l."))),
         make("tbody", {}, ...matrix.map((row, truth) => make("tr", {}, make("th", { scope: "row", title: labels[truth] }, labels[truth]), ...cells(row, truth)))),
       ),
     );
@@ -73,10 +72,10 @@ function confusionCard(test, labels) {
   show(known[0]);
   return make(
     "section",
-    { class: "card broad" },
+    { class: "card" },
     make("h3", {}, "Confusion matrix"),
     known.length > 1 ? make("div", { class: "tools" }, ...switches) : null,
     holder,
-    make("p", { class: "hint" }, "Column n.l.: rows that get no label."),
+    make("p", { class: "hint" }, "A row is a true label, a column the decision; n.l. is none. Shades are of square roots, so that rare mistakes show."),
   );
 }

@@ -74,7 +74,7 @@ class VotesView {
     const place = new Map(this.ensemble.networks.map(({ classes }, n) => [classes.join(), n]));
     this.cells = [];
     this.rows = shown.map((index) => ({ index, bar: bar(0), count: make("span", { class: "count" }) }));
-    const long = Math.max(...shown.map((index) => labels[index].length)) > 3;
+    const long = needsUpright(shown.map((index) => labels[index]));
     const heads = !this.pairs ? [] : shown.map((index) =>
       make("th", { scope: "col", class: long ? "upright" : "", title: labels[index] }, make("span", {}, labels[index])),
     );

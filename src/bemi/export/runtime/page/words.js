@@ -36,9 +36,10 @@ function decisionWords(ensemble, outcome) {
   const leaders = labels.filter((_, index) => outcome.dominant[index]);
   const first = outcome.dominant.indexOf(true);
   const votes = `${outcome.counts[first]} of ${ensemble.memberships[first]} votes`;
+  const equal = outcome.counts.every((number, i) => !outcome.dominant[i] || number === outcome.counts[first]);
   const label = outcome.decision === ABSTAIN ? unclassified : labels[outcome.decision];
   if (leaders.length === 1) return { label, reason: `One label leads, with ${votes}.` };
-  const lead = `${listed(leaders)} lead with ${leaders.length === 2 ? "equal shares" : "equal shares"} (${votes}).`;
+  const lead = `${listed(leaders)} lead with ${equal ? `${votes} each` : "equal shares of their votes"}.`;
   if (outcome.paper !== ABSTAIN) return { label, reason: `${lead} The network that tells them apart decides.` };
   if (ties === "margin") return { label, reason: `${lead} The paper's rule would give no label; the margins decide.` };
   return { label, reason: `${lead} Nothing decides between them, so there is no label.` };
