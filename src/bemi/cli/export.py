@@ -63,8 +63,8 @@ def add_commands(commands: Any) -> None:
         type=_image,
         default=True,
         metavar="HxW[xC]",
-        help="rows are such images, or 'none' (default: what the model's transform or the data say; models of 784 or 64 "
-        "features are taken for images of 28x28 or 8x8)",
+        help="rows are such images, or 'none' (default: what the model's transform or the data say; models of 784 "
+        "or 64 features are taken for images of 28x28 or 8x8)",
     )
     shown.add_argument("--title", help="heading of the page (default: name of the model file)")
     add_json(shown)
@@ -165,6 +165,10 @@ def _of_file(classifier: BeMiClassifier, path: Path, target: str | None) -> Test
 
 def _of_set(classifier: BeMiClassifier, known: datasets.Dataset, training: TrainingData | None) -> TestData:
     """The test part of a set; of a set without one all complete rows that the model was not trained on."""
+    if known.train_X.shape[1] != classifier.n_features_in_:
+        raise ValueError(
+            f"{known.name} has {known.train_X.shape[1]} features, but the model has {classifier.n_features_in_}"
+        )
     if known.has_test:
         return _named(classifier, known.test_X, known.test_y, f"test rows of {known.name}", known)
     complete = np.isfinite(known.train_X).all(axis=1)
@@ -183,7 +187,7 @@ def _of_set(classifier: BeMiClassifier, known: datasets.Dataset, training: Train
 def _named(classifier: BeMiClassifier, X: Any, y: Any, about: str, known: datasets.Dataset) -> TestData:
     """Rows of a set with the columns and the kind of labels that the model knows."""
     names = getattr(classifier, "feature_names_in_", None)
-    if names is not None and len(names) == X.shape[1]:
+    if names is not None:
         X = pd.DataFrame(X, columns=names)
     if known.class_names is not None and set(classifier.classes_.tolist()) <= set(known.class_names):
         y = np.array(known.class_names, dtype=object)[y]

@@ -299,9 +299,7 @@ def _image(classifier: BeMiClassifier, image: Sequence[int] | bool) -> dict[str,
     }
 
 
-def _fields(
-    classifier: BeMiClassifier, test: TestData | None, training: TrainingData | None
-) -> list[dict[str, Any]]:
+def _fields(classifier: BeMiClassifier, test: TestData | None, training: TrainingData | None) -> list[dict[str, Any]]:
     """Name, range and usual value of every feature."""
     features, scaling = classifier.n_features_in_, classifier.input_scaling_
     factors = np.ones(features) if scaling.factors is None else np.where(scaling.factors > 0, scaling.factors, 1.0)
@@ -337,9 +335,7 @@ def _weight_counts(classifier: BeMiClassifier) -> list[dict[str, int]]:
     ]
 
 
-def _results(
-    classifier: BeMiClassifier, test: TestData, training: TrainingData | None, samples: int
-) -> dict[str, Any]:
+def _results(classifier: BeMiClassifier, test: TestData, training: TrainingData | None, samples: int) -> dict[str, Any]:
     """Accuracy, confusion and other classifiers on all rows, and some of the rows."""
     y = np.asarray(test.y)
     votes = classifier.vote(test.X)
