@@ -40,7 +40,7 @@ from bemi.voting import ABSTAIN
 
 SCRIPTS = (
     *("elements.js", "transforms.js", "network.js", "framing.js", "words.js", "pictures.js"),
-    *("pad.js", "form.js", "votes.js", "samples.js", "results.js", "inside.js", "main.js"),
+    *("pad.js", "form.js", "votes.js", "samples.js", "results.js", "training.js", "inside.js", "main.js"),
 )
 """Parts of the page's script, in their order."""
 

@@ -19,7 +19,8 @@ function cover(ink, width, height, [x0, y0], [x1, y1], radius) {
   const right = Math.min(width - 1, Math.ceil(Math.max(x0, x1) + reach));
   for (let r = top; r <= bottom; r++)
     for (let c = left; c <= right; c++) {
-      const x = c + 0.5, y = r + 0.5;
+      const x = c + 0.5,
+        y = r + 0.5;
       const along = length ? Math.max(0, Math.min(1, ((x - x0) * (x1 - x0) + (y - y0) * (y1 - y0)) / length)) : 0;
       const distance = Math.hypot(x - x0 - along * (x1 - x0), y - y0 - along * (y1 - y0));
       const covered = Math.max(0, Math.min(1, radius + 0.5 - distance));
@@ -32,7 +33,8 @@ const LARGEST_ZOOM = 6; // a dot stays a dot
 
 /** Brings a drawing into a box in the middle of a picture, aspect ratio kept. */
 function boxed(strokes, width, height, box) {
-  const xs = strokes.flat().map(([x]) => x), ys = strokes.flat().map(([, y]) => y);
+  const xs = strokes.flat().map(([x]) => x),
+    ys = strokes.flat().map(([, y]) => y);
   const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
   const room = box * (1 - 2 * PEN);
   const scale = Math.min(room / Math.max(right - left, bottom - top, 1e-9), LARGEST_ZOOM * box);
@@ -44,7 +46,9 @@ function byMass(strokes, width, height) {
   const box = (Math.min(width, height) * 20) / 28;
   const place = boxed(strokes, width, height, box);
   const ink = inked(strokes, width, height, place, PEN * box);
-  let mass = 0, across = 0, down = 0;
+  let mass = 0,
+    across = 0,
+    down = 0;
   ink.forEach((value, at) => {
     mass += value;
     across += value * ((at % width) + 0.5);

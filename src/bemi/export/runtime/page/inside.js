@@ -1,4 +1,4 @@
-// Inside the networks: what training reached, the weights of every network, and one network in detail.
+// Inside the networks: the weights of every network, and one network in detail.
 
 const GALLERY_PAGE = 60;
 
@@ -12,77 +12,31 @@ class Inside {
     this.more = make("button", { type: "button", click: () => this.showMore() }, "Show more networks");
     this.shown = 0;
     element.append(
-      make("div", { class: "cards" }, this.trainingCard(), this.weightsCard()),
+      make("div", { class: "cards" }, trainingCard(ensemble), weightsCard(ensemble)),
       this.detail,
-      make("section", { class: "card broad" }, make("h3", {}, "Every network"), this.galleryHint(), this.gallery, this.more),
-      make("section", { class: "card broad" }, this.networksTable()),
+      make(
+        "section",
+        { class: "card broad" },
+        make("h3", {}, "Every network"),
+        this.galleryHint(),
+        this.gallery,
+        this.more,
+      ),
+      make(
+        "section",
+        { class: "card broad" },
+        networksTable(ensemble, (n) => this.open(n)),
+      ),
     );
     this.buildDetail();
     this.showMore();
   }
 
-  trainingCard() {
-    const { summary, solver } = this.ensemble.data;
-    const rows = Object.entries(summary.stages).map(([stage, numbers]) => [
-      make("span", { title: STAGE_WORDS[stage][1] }, STAGE_WORDS[stage][0]),
-      `${numbers.optimal} of ${numbers.ran}`,
-      percent(numbers.mean_gap, 2),
-      percent(numbers.max_gap, 2),
-      `${numbers.certified} of ${numbers.ran}`,
-      numbers.mean_links.toFixed(1),
-      numbers.seconds === null ? "–" : numbers.seconds.toFixed(1),
-    ]);
-    const headings = ["stage", "proved optimal", "mean gap", "largest gap", "certified", "mean links", "seconds"];
-    const goals = Object.keys(summary.stages).map((stage) => `${STAGE_WORDS[stage][0]}: ${STAGE_WORDS[stage][1]}.`);
-    const seconds = Object.values(summary.stages).some((numbers) => numbers.seconds === null);
-    return make(
-      "section",
-      { class: "card" },
-      make("h3", {}, "What training reached"),
-      make("div", { class: "wide" }, table("What each stage reached over all networks", headings, rows)),
-      make(
-        "p",
-        { class: "hint" },
-        `${goals.join(" ")} A gap is how far the result may be from the best possible. Certified bounds can be checked ` +
-          `without a solver (bemi verify); others rest on the word of ${solver ?? "the solver"}.` +
-          (seconds ? " Model files keep no times." : ""),
-      ),
-    );
-  }
-
-  weightsCard() {
-    const { weightCounts, weightBound, summary } = this.ensemble.data;
-    const total = weightCounts.reduce((sum, { count }) => sum + count, 0);
-    const largest = Math.max(...weightCounts.map(({ count }) => count));
-    const columns = weightCounts.map(({ low, high, count: number }) => {
-      const name = low === high ? String(low).replace("-", "−") : `${Math.max(low, -weightBound)}..${Math.min(high, weightBound)}`;
-      const kind = high < 0 ? "minus" : low > 0 ? "plus" : "zero";
-      const column = make("span", { class: `column ${kind}`, "aria-hidden": "true" });
-      column.style.setProperty("--share", number / largest);
-      return make("li", { title: `${name}: ${count(number)}` }, make("span", { class: "share" }, weightCounts.length > 9 ? "" : percent(number / total, 1)), column, make("span", { class: "name" }, name));
-    });
-    const matter = this.ensemble.networks.reduce((sum, network) => sum + network.matter, 0) / this.ensemble.networks.length;
-    const before = (stage) => this.ensemble.networks.reduce((sum, network) => sum + network.stages[stage].links, 0) / this.ensemble.networks.length;
-    const rows = [["possible", summary.total_links]];
-    this.ensemble.networks[0].stages.forEach(({ stage }, i) => rows.push([`after ${STAGE_WORDS[stage][0]}`, before(i)]));
-    rows.push(["can change the vote", matter]);
-    const [low, high] = this.ensemble.data.inputRange;
-    return make(
-      "section",
-      { class: "card" },
-      make("h3", {}, "Weights and links"),
-      make("ul", { class: "histogram", "aria-label": "How often each weight occurs" }, ...columns),
-      ...rows.map(([name, number], i) =>
-        make("div", { class: "measure" }, make("span", {}, name), bar(number / summary.total_links, i === rows.length - 1 ? "own" : "other"), make("span", { class: "count" }, number.toLocaleString("en-US", { maximumFractionDigits: 1 }))),
-      ),
-      make("p", { class: "hint" }, `Links, non-zero weights, per network on average. With inputs in ${count(low)}..${count(high)} some neurons always give the same sign; links into the first layer that can change the vote are those of the others.`),
-    );
-  }
-
   galleryHint() {
     const what = {
       pixels: "Each image shows the weights of one first-layer neuron, pixel by pixel",
-      directions: "Each image shows the weights of one neuron: a star per region of the image, a ray per direction of change",
+      directions:
+        "Each image shows the weights of one neuron: a star per region of the image, a ray per direction of change",
       bars: "Each image shows the weights of one first-layer neuron, a bar per input",
     }[weightView(this.ensemble.data)];
     return make(
@@ -116,35 +70,6 @@ class Inside {
       { type: "button", class: "network", "aria-label": `Network ${name}: look inside`, click: () => this.open(n) },
       make("span", { class: "name" }, name),
       make("span", { class: "neurons" }, ...pictures),
-    );
-  }
-
-  networksTable() {
-    const { networks } = this.ensemble;
-    const stages = networks[0].stages.map(({ stage }) => stage);
-    const judged = stages.includes("mm") ? "mm" : stages.includes("ml2") ? "ml2" : stages[0];
-    const at = stages.indexOf(judged);
-    const headings = ["network", ...stages.map((stage) => `links after ${stage}`), "can change the vote", MEASURES[judged], "bound", "gap", "proof", "seconds"];
-    const rows = networks.map((network, n) => {
-      const report = network.stages[at];
-      const seconds = network.stages.map((stage) => stage.seconds);
-      const time = seconds.includes(null) ? "–" : seconds.reduce((a, b) => a + b, 0).toFixed(1);
-      return [
-        make("button", { type: "button", class: "plain", click: () => this.open(n) }, networkName(this.ensemble, network)),
-        ...network.stages.map(({ links }) => count(links)),
-        count(network.matter),
-        short(report.objective),
-        short(report.bound),
-        percent(report.gap, 2),
-        report.proof,
-        time,
-      ];
-    });
-    return make(
-      "details",
-      { class: "all-networks" },
-      make("summary", {}, make("h3", {}, "All numbers, network by network")),
-      make("div", { class: "wide tall" }, table("Links, margins and bounds of every network", headings, rows)),
     );
   }
 
@@ -203,7 +128,10 @@ class Inside {
     const sum = make("p", { class: "sum" });
     this.live.push(sum);
     const title = data.layers.length === 2 ? `Output ${neuron + 1}` : `Neuron ${neuron + 1}`;
-    const picture = weightView(data) === "bars" ? this.bars(network, neuron) : make("canvas", { role: "img", "aria-label": `Weights of neuron ${neuron + 1}` });
+    const picture =
+      weightView(data) === "bars"
+        ? this.bars(network, neuron)
+        : make("canvas", { role: "img", "aria-label": `Weights of neuron ${neuron + 1}` });
     if (picture.tagName === "CANVAS") drawWeights(picture, this.ensemble, network, neuron, 448);
     return make(
       "figure",
@@ -213,7 +141,14 @@ class Inside {
         "figcaption",
         {},
         make("b", {}, title),
-        make("span", { class: `tag ${splits ? "splits" : ""}` }, splits ? "splits the training rows" : "constant on the training rows"),
+        make(
+          "span",
+          {
+            class: `tag ${splits ? "splits" : ""}`,
+            title: splits ? "gives both signs on the training rows" : "gives the same sign on all training rows",
+          },
+          splits ? "splitting" : "constant",
+        ),
         votes ? null : make("span", { class: "tag" }, "cannot change the vote"),
         make("span", {}, plural(links, "link")),
         sum,
@@ -223,7 +158,10 @@ class Inside {
 
   links(network, neuron) {
     const neurons = this.ensemble.data.layers[1];
-    return network.weights[0].reduce((sum, weight, place) => sum + (place % neurons === neuron && weight !== 0 ? 1 : 0), 0);
+    return network.weights[0].reduce(
+      (sum, weight, place) => sum + (place % neurons === neuron && weight !== 0 ? 1 : 0),
+      0,
+    );
   }
 
   bars(network, neuron) {
@@ -238,7 +176,13 @@ class Inside {
         const weight = network.weights[0][input * neurons + neuron];
         const beam = make("span", { class: `beam ${weight < 0 ? "minus" : "plus"}`, "aria-hidden": "true" });
         beam.style.setProperty("--share", Math.abs(weight) / data.weightBound);
-        return make("li", {}, make("span", { class: "name", title: name }, name), beam, make("span", { class: "count" }, weight === 0 ? "0" : signed(weight)));
+        return make(
+          "li",
+          {},
+          make("span", { class: "name", title: name }, name),
+          beam,
+          make("span", { class: "count" }, weight === 0 ? "0" : signed(weight)),
+        );
       }),
     );
   }
@@ -248,17 +192,29 @@ class Inside {
     const parts = network.weights.slice(1).map((weights, above) => {
       const [from, to] = layers.slice(above + 1);
       const last = above + 2 === layers.length - 1;
-      const headings = ["from ↓ to →", ...Array.from({ length: to }, (_, i) => (last ? `output${to > 1 ? ` ${i + 1}` : ""}` : `${i + 1}`))];
+      const headings = [
+        "from ↓ to →",
+        ...Array.from({ length: to }, (_, i) => (last ? `output${to > 1 ? ` ${i + 1}` : ""}` : `${i + 1}`)),
+      ];
       const rows = Array.from({ length: from }, (_, i) => [
         `neuron ${i + 1}`,
         ...Array.from({ length: to }, (_, j) => {
           const weight = weights[i * to + j];
-          const cell = make("span", { class: `weight ${weight < 0 ? "minus" : weight > 0 ? "plus" : ""}` }, weight === 0 ? "0" : signed(weight));
+          const cell = make(
+            "span",
+            { class: `weight ${weight < 0 ? "minus" : weight > 0 ? "plus" : ""}` },
+            weight === 0 ? "0" : signed(weight),
+          );
           cell.style.setProperty("--share", Math.abs(weight) / weightBound);
           return cell;
         }),
       ]);
-      return make("div", {}, make("h4", {}, last ? "Into the output" : `Into layer ${above + 2}`), make("div", { class: "wide" }, table("Weights", headings, rows)));
+      return make(
+        "div",
+        {},
+        make("h4", {}, last ? "Into the output" : `Into layer ${above + 2}`),
+        make("div", { class: "wide" }, table("Weights", headings, rows)),
+      );
     });
     return parts.length ? [make("div", { class: "upper" }, ...parts)] : [];
   }
@@ -274,7 +230,9 @@ class Inside {
       make("span", { title: PROOF_WORDS[report.proof] }, report.proof),
       report.seconds === null ? "–" : report.seconds.toFixed(2),
     ]);
-    const notes = network.stages.filter(({ message }) => message).map(({ stage, message }) => `${STAGE_WORDS[stage][0]}: ${message}.`);
+    const notes = network.stages
+      .filter(({ message }) => message)
+      .map(({ stage, message }) => `${STAGE_WORDS[stage][0]}: ${message}.`);
     return make(
       "div",
       { class: "wide" },
@@ -290,7 +248,9 @@ class Inside {
     const vote = outcome === null ? null : outcome.votes[this.selected];
     const among = `Tells ${networkName(this.ensemble, network)} apart.`;
     this.verdict.textContent =
-      vote === null ? among : `${among} For what is shown above it votes ${vote === ABSTAIN ? "for nobody" : `for ${this.ensemble.data.labels[vote]}`}.`;
+      vote === null
+        ? among
+        : `${among} For what is shown above it votes ${vote === ABSTAIN ? "for nobody" : `for ${this.ensemble.data.labels[vote]}`}.`;
     this.live.forEach((element, neuron) => {
       const sum = outcome === null ? null : outcome.sums[this.selected][0][neuron];
       element.textContent = sum === null ? "" : `sum now ${signed(sum)}, so ${sum >= 0 ? "+1" : "−1"}`;

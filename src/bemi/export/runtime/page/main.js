@@ -4,14 +4,17 @@ const data = JSON.parse(byId("model").textContent);
 const ensemble = new Ensemble(data);
 
 function introduce() {
-  const [inputs, ...above] = data.layers;
-  const sizes = [inputs, ...above].join(" – ");
+  const alone = data.networks.length === 1;
+  const networks = alone ? "One small network" : `${count(data.networks.length)} small networks`;
   const weights = `integer weights in −${data.weightBound}..${data.weightBound}`;
   const trained = data.training === null ? "" : ` Trained on ${plural(data.training, "row")}.`;
-  const networks = data.networks.length === 1 ? "One small network" : `${count(data.networks.length)} small networks`;
-  byId("about").textContent = `${networks} of ${sizes} neurons with ${weights} ${data.networks.length === 1 ? "decides" : "vote"} on ${plural(data.labels.length, "class").replace(/classs$/, "classes")}.${trained}`;
-  byId("try-title").textContent = data.image === null ? "Set the features and watch them vote" : "Draw and watch them vote";
-  byId("made").textContent = `Made by bemi ${data.version}. Everything happens in this page: it loads nothing and sends nothing.`;
+  byId("about").textContent =
+    `${networks} of ${data.layers.join(" – ")} neurons with ${weights} ${alone ? "decides between" : "vote on"} ` +
+    `${count(data.labels.length)} classes.${trained}`;
+  byId("try-title").textContent =
+    data.image === null ? "Set the features and watch them vote" : "Draw and watch them vote";
+  byId("made").textContent =
+    `Made by bemi ${data.version}. Everything happens in this page: it loads nothing and sends nothing.`;
 }
 
 const inside = { view: null };
@@ -35,10 +38,11 @@ function answer(row, truth = null, truthLabel = null) {
 let waiting = null;
 function later(row) {
   samples?.leave();
-  if (waiting === null) requestAnimationFrame(() => {
-    answer(waiting.row);
-    waiting = null;
-  });
+  if (waiting === null)
+    requestAnimationFrame(() => {
+      answer(waiting.row);
+      waiting = null;
+    });
   waiting = { row };
 }
 
@@ -74,7 +78,7 @@ function start() {
 
 /** The outcome of what is shown now, or null. */
 function current() {
-  const row = data.image === null ? input.values : input.row ?? (input.strokes.length ? input.drawn() : null);
+  const row = data.image === null ? input.values : (input.row ?? (input.strokes.length ? input.drawn() : null));
   return row === null ? null : ensemble.outcome(row);
 }
 

@@ -61,7 +61,8 @@ class Ensemble {
     if (row.length !== this.data.features) throw new RangeError(`a row has ${this.data.features} features`);
     const inputs = transformed(scaled(Array.from(row), this.data.factors), this.data.transform);
     // As Python, which refuses such rows.
-    let largest = 0, total = 0;
+    let largest = 0,
+      total = 0;
     for (const value of inputs) {
       largest = Math.max(largest, Math.abs(value));
       total += Math.abs(value);

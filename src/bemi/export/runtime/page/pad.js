@@ -158,6 +158,12 @@ class Pad {
       if (stroke.length === 1) context.lineTo(stroke[0][0] * canvas.width, stroke[0][1] * canvas.height);
       context.stroke();
     }
+    if (!this.strokes.length) {
+      context.fillStyle = css(mixed(colours.card, colours.ink, 0.55));
+      context.font = `${0.06 * canvas.width}px system-ui, sans-serif`;
+      context.textAlign = "center";
+      context.fillText("draw here", canvas.width / 2, canvas.height / 2);
+    }
     if (document.activeElement !== canvas || !canvas.matches(":focus-visible")) return;
     context.beginPath();
     context.arc(this.pen[0] * canvas.width, this.pen[1] * canvas.height, 0.045 * canvas.width, 0, 2 * Math.PI);

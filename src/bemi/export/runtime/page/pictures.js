@@ -85,6 +85,11 @@ function drawBars(canvas, weight, inputs, size) {
   for (let input = 0; input < inputs; input++) {
     const value = weight(input);
     context.fillStyle = css(value < 0 ? colours.minus : colours.plus);
-    context.fillRect(input * wide, value < 0 ? middle : middle * (1 - value), Math.max(1, 0.8 * wide), middle * Math.abs(value));
+    context.fillRect(
+      input * wide,
+      value < 0 ? middle : middle * (1 - value),
+      Math.max(1, 0.8 * wide),
+      middle * Math.abs(value),
+    );
   }
 }

@@ -4,7 +4,12 @@ function showResults(ensemble, element) {
   const { test, labels } = ensemble.data;
   element.append(
     make("p", { class: "lead" }, `Measured on ${count(test.rows)} ${test.about}.`),
-    make("div", { class: "cards" }, make("div", { class: "pile" }, accuracyCard(ensemble), statusCard(test)), confusionCard(test, labels)),
+    make(
+      "div",
+      { class: "cards" },
+      make("div", { class: "pile" }, accuracyCard(ensemble), statusCard(test)),
+      confusionCard(test, labels),
+    ),
   );
 }
 
@@ -14,7 +19,13 @@ function accuracyCard(ensemble) {
   if (test.ties === "margin") rows.push(["… by the paper's rule", test.paper_accuracy, "own pale"]);
   for (const [name, share] of Object.entries(test.others)) rows.push([name, share, "other"]);
   const lines = rows.map(([name, share, kind]) =>
-    make("div", { class: "measure" }, make("span", {}, name), bar(share, kind), make("span", { class: "count" }, percent(share, 2))),
+    make(
+      "div",
+      { class: "measure" },
+      make("span", {}, name),
+      bar(share, kind),
+      make("span", { class: "count" }, percent(share, 2)),
+    ),
   );
   const rule =
     test.ties === "margin"
@@ -23,7 +34,13 @@ function accuracyCard(ensemble) {
   const others = Object.keys(test.others).length
     ? ` The others are scikit-learn's, untuned, on the same ${count(training)} training rows and the same inputs.`
     : "";
-  return make("section", { class: "card" }, make("h3", {}, "Accuracy"), ...lines, make("p", { class: "hint" }, rule + others));
+  return make(
+    "section",
+    { class: "card" },
+    make("h3", {}, "Accuracy"),
+    ...lines,
+    make("p", { class: "hint" }, rule + others),
+  );
 }
 
 function statusCard(test) {
@@ -37,7 +54,13 @@ function statusCard(test) {
     ),
   );
   const hint = `By the paper's rule, ${percent(test.unclassified, 1)} of the rows get no label.`;
-  return make("section", { class: "card" }, make("h3", {}, "Label statuses"), ...lines, make("p", { class: "hint" }, hint));
+  return make(
+    "section",
+    { class: "card" },
+    make("h3", {}, "Label statuses"),
+    ...lines,
+    make("p", { class: "hint" }, hint),
+  );
 }
 
 function confusionCard(test, labels) {
@@ -53,21 +76,33 @@ function confusionCard(test, labels) {
         cell.style.setProperty("--share", Math.sqrt(number / largest));
         return cell;
       });
-    const heading = (text) => make("th", { scope: "col", class: long ? "upright" : "", title: text }, make("span", {}, text));
+    const heading = (text) =>
+      make("th", { scope: "col", class: long ? "upright" : "", title: text }, make("span", {}, text));
     holder.replaceChildren(
       make(
         "table",
         { class: "confusion" },
         make("caption", { class: "unseen" }, "Rows by true label, columns by decision"),
         make("thead", {}, make("tr", {}, make("td"), ...labels.map(heading), heading("n.l."))),
-        make("tbody", {}, ...matrix.map((row, truth) => make("tr", {}, make("th", { scope: "row", title: labels[truth] }, labels[truth]), ...cells(row, truth)))),
+        make(
+          "tbody",
+          {},
+          ...matrix.map((row, truth) =>
+            make("tr", {}, make("th", { scope: "row", title: labels[truth] }, labels[truth]), ...cells(row, truth)),
+          ),
+        ),
       ),
     );
   };
   const rules = { margin: "ties by margin", paper: "the paper's rule" };
   const known = Object.keys(rules).filter((rule) => rule in test.confusion);
   const switches = known.map((rule, i) =>
-    make("label", { class: "check" }, make("input", { type: "radio", name: "rule", checked: i === 0, change: () => show(rule) }), rules[rule]),
+    make(
+      "label",
+      { class: "check" },
+      make("input", { type: "radio", name: "rule", checked: i === 0, change: () => show(rule) }),
+      rules[rule],
+    ),
   );
   show(known[0]);
   return make(
@@ -76,6 +111,10 @@ function confusionCard(test, labels) {
     make("h3", {}, "Confusion matrix"),
     known.length > 1 ? make("div", { class: "tools" }, ...switches) : null,
     holder,
-    make("p", { class: "hint" }, "A row is a true label, a column the decision; n.l. is none. Shades are of square roots, so that rare mistakes show."),
+    make(
+      "p",
+      { class: "hint" },
+      "A row is a true label, a column the decision; n.l. is none. Shades are of square roots, so that rare mistakes show.",
+    ),
   );
 }

@@ -16,8 +16,16 @@ class Samples {
       const words = right ? `${truth}, right` : `${truth}, taken for ${given}`;
       return make(
         "button",
-        { type: "button", class: right ? "sample right" : "sample wrong", title: words, "aria-label": `Row ${test.numbers[i] + 1}: ${words}`, click: () => this.choose(i) },
-        image === null ? make("span", { class: "row" }, `row ${test.numbers[i] + 1}`) : make("canvas", { "aria-hidden": "true" }),
+        {
+          type: "button",
+          class: right ? "sample right" : "sample wrong",
+          title: words,
+          "aria-label": `Row ${test.numbers[i] + 1}: ${words}`,
+          click: () => this.choose(i),
+        },
+        image === null
+          ? make("span", { class: "row" }, `row ${test.numbers[i] + 1}`)
+          : make("canvas", { "aria-hidden": "true" }),
         make("span", { class: "verdict" }, right ? truth : `${truth} ✗ ${given}`),
       );
     });
@@ -31,7 +39,11 @@ class Samples {
       make("h3", {}, "Test samples"),
       make("p", { class: "hint" }, shown),
       make("div", { class: "tools" }, button("← Previous", "Previous sample", -1), button("Next →", "Next sample", 1)),
-      make("div", { class: `sheet ${image === null ? "of-rows" : "of-images"}`, role: "group", "aria-label": "Test samples" }, ...this.buttons),
+      make(
+        "div",
+        { class: `sheet ${image === null ? "of-rows" : "of-images"}`, role: "group", "aria-label": "Test samples" },
+        ...this.buttons,
+      ),
     );
     this.image = image;
     this.labels = labels;

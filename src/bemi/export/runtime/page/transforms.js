@@ -62,7 +62,9 @@ function brightness(integers, { shape, maximum, levels, levelShift, doubled, hei
 function straighten(image, { massShift, height, width }) {
   const masses = new Int32Array(height * width);
   for (const plane of image) plane.forEach((value, place) => (masses[place] += value));
-  let mass = 0, across = 0, down = 0;
+  let mass = 0,
+    across = 0,
+    down = 0;
   masses.forEach((sum, place) => {
     const weight = sum >> massShift;
     masses[place] = weight;
@@ -73,7 +75,8 @@ function straighten(image, { massShift, height, width }) {
   if (mass === 0) return;
   const centreX = Math.floor((4 * across + mass) / (2 * mass));
   const centreY = Math.floor((4 * down + mass) / (2 * mass));
-  let mixedMoment = 0, vertical = 0;
+  let mixedMoment = 0,
+    vertical = 0;
   masses.forEach((weight, place) => {
     const y = 2 * Math.floor(place / width) - centreY;
     mixedMoment += weight * y * (2 * (place % width) - centreX);
@@ -85,7 +88,8 @@ function straighten(image, { massShift, height, width }) {
   if (slant === 0) return;
   for (let r = 0; r < height; r++) {
     const sixteenths = (slant * (2 * r - centreY) + 4) >> 3;
-    const whole = sixteenths >> 4, part = sixteenths & 15;
+    const whole = sixteenths >> 4,
+      part = sixteenths & 15;
     for (const plane of image) {
       const line = plane.slice(r * width, (r + 1) * width);
       const at = (c) => (c >= 0 && c < width ? line[c] : 0);
@@ -122,7 +126,9 @@ function pooled(planes, { height, width, rows, columns, orientations, directions
   for (let r = 0; r < height; r++)
     for (let c = 0; c < width; c++) {
       const middle = (r + 1) * stride + c + 1;
-      let gx = 0, gy = 0, largest = 0;
+      let gx = 0,
+        gy = 0,
+        largest = 0;
       for (const plane of planes) {
         const x = plane[middle + 1] - plane[middle - 1];
         const y = plane[middle + stride] - plane[middle - stride];
@@ -141,7 +147,8 @@ function pooled(planes, { height, width, rows, columns, orientations, directions
       const second = directions[sector][0] * gy - directions[sector][1] * gx;
       orientation += sector;
       const next = (orientation + 1) % orientations;
-      const place = (r + 2) & 3, across = (c + 2) & 3;
+      const place = (r + 2) & 3,
+        across = (c + 2) & 3;
       for (let i = 0; i < 2; i++) {
         const row = ((r + 2) >> 2) - i;
         if (row < 0 || row >= rows) continue;

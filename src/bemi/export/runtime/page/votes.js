@@ -27,10 +27,13 @@ class VotesView {
   show(outcome, truthLabel = null) {
     this.element.classList.toggle("idle", outcome === null);
     if (outcome === null) {
-      this.say("–", "Draw something, or take a test sample.", "");
+      this.say("–", `Draw something${this.ensemble.data.test === null ? "" : ", or take a test sample"}.`, "");
     } else {
       const { label, reason } = decisionWords(this.ensemble, outcome);
-      const status = outcome.status === null ? "" : `True label: ${truthLabel}. Status ${outcome.status}: ${STATUS_WORDS[outcome.status]}.`;
+      const status =
+        outcome.status === null
+          ? ""
+          : `True label: ${truthLabel}. Status ${outcome.status}: ${STATUS_WORDS[outcome.status]}.`;
       this.say(label, reason, status);
     }
     this.label.classList.toggle("none", outcome !== null && outcome.decision === ABSTAIN);
@@ -75,19 +78,27 @@ class VotesView {
     this.cells = [];
     this.rows = shown.map((index) => ({ index, bar: bar(0), count: make("span", { class: "count" }) }));
     const long = needsUpright(shown.map((index) => labels[index]));
-    const heads = !this.pairs ? [] : shown.map((index) =>
-      make("th", { scope: "col", class: long ? "upright" : "", title: labels[index] }, make("span", {}, labels[index])),
-    );
+    const heads = !this.pairs
+      ? []
+      : shown.map((index) =>
+          make(
+            "th",
+            { scope: "col", class: long ? "upright" : "", title: labels[index] },
+            make("span", {}, labels[index]),
+          ),
+        );
     const body = this.rows.map((row) => {
-      const cells = !this.pairs ? [] : shown.map((other) => {
-        const network = place.get([Math.min(row.index, other), Math.max(row.index, other)].join());
-        const cell = make("td", { class: row.index === other ? "self" : "" });
-        if (network !== undefined) {
-          cell.addEventListener("click", () => this.opened(network));
-          this.cells.push({ cell, network, index: row.index, other });
-        }
-        return cell;
-      });
+      const cells = !this.pairs
+        ? []
+        : shown.map((other) => {
+            const network = place.get([Math.min(row.index, other), Math.max(row.index, other)].join());
+            const cell = make("td", { class: row.index === other ? "self" : "" });
+            if (network !== undefined) {
+              cell.addEventListener("click", () => this.opened(network));
+              this.cells.push({ cell, network, index: row.index, other });
+            }
+            return cell;
+          });
       row.element = make(
         "tr",
         {},
@@ -104,12 +115,20 @@ class VotesView {
     this.board.replaceChildren(
       make("h3", {}, this.pairs ? "Every pair plays" : "Votes"),
       make("p", { class: "hint" }, caption + (this.pairs ? " Click one to look into its network." : "")),
-      make("div", { class: "wide" }, make("table", { class: "tournament" }, make("thead", {}, head), make("tbody", {}, ...body))),
+      make(
+        "div",
+        { class: "wide" },
+        make("table", { class: "tournament" }, make("thead", {}, head), make("tbody", {}, ...body)),
+      ),
     );
     if (this.pairs) return;
     this.list = this.ensemble.networks.map((network, n) => {
       const vote = make("span", { class: "chosen" });
-      const open = make("button", { type: "button", class: "plain", click: () => this.opened(n) }, networkName(this.ensemble, network));
+      const open = make(
+        "button",
+        { type: "button", class: "plain", click: () => this.opened(n) },
+        networkName(this.ensemble, network),
+      );
       return { vote, element: make("li", {}, open, vote) };
     });
     this.board.append(make("ul", { class: "ballots" }, ...this.list.map(({ element }) => element)));
