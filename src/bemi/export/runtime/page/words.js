@@ -32,12 +32,12 @@ const PROOF_WORDS = {
 
 /** A decision: its label, and one or two sentences on how it came about. */
 function decisionWords(ensemble, outcome) {
-  const { labels, ties, unclassified } = ensemble.data;
+  const { labels, ties } = ensemble.data;
   const leaders = labels.filter((_, index) => outcome.dominant[index]);
   const first = outcome.dominant.indexOf(true);
   const votes = `${outcome.counts[first]} of ${ensemble.memberships[first]} votes`;
   const equal = outcome.counts.every((number, i) => !outcome.dominant[i] || number === outcome.counts[first]);
-  const label = outcome.decision === ABSTAIN ? unclassified : labels[outcome.decision];
+  const label = outcome.decision === ABSTAIN ? "no label" : labels[outcome.decision];
   if (leaders.length === 1) return { label, reason: `One label leads, with ${votes}.` };
   const lead = `${listed(leaders)} lead with ${equal ? `${votes} each` : "equal shares of their votes"}.`;
   if (outcome.paper !== ABSTAIN) return { label, reason: `${lead} The network that tells them apart decides.` };
