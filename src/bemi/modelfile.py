@@ -44,7 +44,7 @@ def save(classifier: BeMiClassifier, path: str | os.PathLike) -> None:
     write.
     """
     header = _header(classifier)
-    content = container.pack(header, b"".join(_packed(network) for network in classifier.networks_.values()))
+    content = container.pack(header, b"".join(packed_weights(network) for network in classifier.networks_.values()))
     # What could not be read again, such as a transform without an entry in TRANSFORMS, is not written.
     try:
         _classifier(*container.unpack(content, "the file"))
@@ -219,7 +219,7 @@ def _bits(weight_bound: int) -> int:
     return (2 * weight_bound).bit_length()
 
 
-def _packed(network: Network) -> bytes:
+def packed_weights(network: Network) -> bytes:
     """All weights, each as the number ``w + P`` of a few bits, the highest first; zeros fill the last byte."""
     numbers = np.concatenate([w.reshape(-1) for w in network.weights]) + network.weight_bound
     digits = np.empty((len(numbers), _bits(network.weight_bound)), dtype=np.uint8)

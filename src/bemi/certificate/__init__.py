@@ -32,7 +32,7 @@ from bemi.certificate.softmargins import SoftMargins, rational
 from bemi.container import ModelFileError
 from bemi.files import read_at_most
 
-__all__ = ["CertificateError", "Verification", "certificate_path", "training_digest", "verify"]
+__all__ = ["CertificateError", "Verification", "certificate_path", "training_digest", "training_rows", "verify"]
 
 FORMAT = 1
 _LARGEST_FILE = 1 << 27
@@ -112,6 +112,26 @@ def _read(packed: bytes, path: str) -> dict[str, Any]:
         raise CertificateError(f"{path} is not a bemi certificate") from error
     require(isinstance(claims, dict), f"{path} is not a bemi certificate")
     return claims
+
+
+def training_rows(model: str | os.PathLike) -> tuple[list[list[int]], list[int]]:
+    """The rows that a model was trained on, as its networks saw them, and their class indices.
+
+    They are read from the certificate beside the model, and are those that the model's digest is over; nothing else in
+    the certificate is looked at.
+    """
+    path = certificate_path(model)
+    claims = _read(read_at_most(path, _LARGEST_FILE, CertificateError), path)
+    try:
+        rows, labels = claims["rows"], claims["labels"]
+        digest = training_digest(rows, labels)
+    except (LookupError, TypeError, struct.error) as error:
+        raise CertificateError(f"{path} is malformed: {type(error).__name__} {error}") from error
+    require(
+        digest == container.read(model)[1]["training_digest"],
+        f"the training rows in {path} are not those that the model was trained on",
+    )
+    return rows, labels
 
 
 def training_digest(rows: Sequence[Sequence[int]], labels: Sequence[int]) -> str:
