@@ -124,7 +124,7 @@ SYSTEMS: Mapping[str, System] = {
     "cp-min-weight": System("CP min-weight", _ICARTE, partial(_solve_by_cp, partial(stage_goal, "mw")), needs_cp=True),
     "hw": System("HW", _ICARTE, warm_started, needs_cp=True),
     "ha": System("HA", _ICARTE, fixed_activations, needs_cp=True),
-    "ha-by-class": System("HA, activations by class", f"{_ICARTE}; first step ours", by_class, needs_cp=True),
+    "ha-by-class": System("HA by class", f"{_ICARTE}; first step ours", by_class, needs_cp=True),
     "gd-b": System("GD_b", _HUBARA, partial(_by_gradient, False)),
     "gd-t": System("GD_t", f"{_HUBARA}, adapted by {_ICARTE}", partial(_by_gradient, True)),
     "max-correct": System(

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from bemi import datasets, solvers
@@ -143,10 +144,10 @@ def _accuracy(run: results.Run) -> Table:
 
 def _in_terminal(content: tables.Table, title: str, left_out: set[str]) -> Table:
     shown = [position for position, heading in enumerate(content.headings) if heading not in left_out]
-    table = Table(title=title)
+    table = Table(title=title, box=SIMPLE_HEAD)
     for position in shown:
-        words = content.headings[position] in ("system", "remark")
-        table.add_column(content.headings[position], justify="left" if words else "right")
+        width = {"system": 24, "remark": 10}.get(content.headings[position])
+        table.add_column(content.headings[position], justify="left" if width else "right", min_width=width)
     for row in content.rows:
         means = [cell.mean if isinstance(cell, results.Spread) else cell for cell in row]
         table.add_row(*[tables.shown(means[position]) for position in shown])

@@ -116,16 +116,16 @@ def measured(contest: Contest, rows: Sample) -> dict[str, Any]:
         return record | {"seconds": round(time.perf_counter() - began, 2), "failure": str(error)}
     record["seconds"] = round(time.perf_counter() - began, 2)
     good, largest, voting = accuracies(classifier, rows)
-    networks = _networks(classifier)
+    networks, fitted = _networks(classifier), classifier.predict(rows.train_X)
     return record | {
         "all_good": good,
         "largest": largest,
         "voting": voting,
-        "fit": float(np.mean(classifier.predict(rows.train_X) == rows.train_y)),
+        "fit": float(np.mean(fitted == rows.train_y)),
+        # What is left where a system finds nothing better than the network that it begins with.
+        "one_answer": bool((fitted == fitted[0]).all()),
         "links": sum(network.links for network in networks),
         "weights": sum(w.size for network in networks for w in network.weights),
-        # Some begin with a network that is of no use: without links, or with one answer for all rows.
-        "unchanged": len(networks) == 1 and not any(w[:-1].any() for w in networks[0].weights),
         "steps": _steps(classifier),
     }
 

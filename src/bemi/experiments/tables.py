@@ -389,17 +389,16 @@ def other_systems(run: Run) -> Table:
         "*Largest output*: the label of the largest output, or of the most votes with ties broken by margin. *Voting*: "
         "the paper's rule; a network with one output per class votes for the classes whose output is +1, so that this "
         "is the same as all good. Training fit: largest output, on the training rows. Links: non-zero weights and "
-        "biases of all networks together. Below, what a user would take instead, and what was published, each in the "
+        "biases of all networks together. *No network*: none was found in time; *one answer*: the network gives every "
+        "row the same label. Below, what a user would take instead, and what was published, each in the "
         "measure that it was published in."
     )
     return Table("systems", caption, headings, rows)
 
 
 def _remark(records: Sequence[dict[str, Any]]) -> str:
-    """Where a system found no network in its time, or none that is better than the one that it began with."""
-    remarks = [
-        "no network" if "failure" in r else "nothing better than its start" if r["unchanged"] else "" for r in records
-    ]
+    """Where a system found no network in its time, or one that gives every row the same label."""
+    remarks = ["no network" if "failure" in r else "one answer" if r["one_answer"] else "" for r in records]
     counted = [(remark, remarks.count(remark)) for remark in dict.fromkeys(remarks) if remark]
     return ", ".join(remark if count == len(records) else f"{remark} ({count})" for remark, count in counted)
 
