@@ -12,6 +12,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from bemi import datasets, solvers
+from bemi.baselines.hybrids import CP
 from bemi.cli.output import add_json, add_many_machines, on_cluster, progress_wanted, show
 from bemi.engines import ENGINES
 from bemi.experiments import figures, report, results, spec, tables
@@ -74,6 +75,10 @@ def _reproduce(options: argparse.Namespace) -> int:
     chosen = [spec.load(name, quick=options.quick) for name in names]
     if options.samples is not None and options.samples < 1:
         raise ValueError(f"--samples must be at least 1, got {options.samples}")
+    if any(experiment.systems for experiment in chosen) and CP not in solvers.installed():
+        print(
+            "bemi: systems that need CP-SAT are left out; install it with: pip install 'bemi[cpsat]'", file=sys.stderr
+        )
     folders: list[Path] = []
     for experiment in chosen:
         limits = (options.time_limit, experiment.time_limit, Settings.time_limit)

@@ -210,7 +210,8 @@ def _run_systems(
     )
     (folder / "systems").mkdir(exist_ok=True)
     paths = {contest.name: folder / "systems" / f"{contest.name}.json" for contest in every}
-    todo = [contest for contest in every if not paths[contest.name].exists()]
+    missing = [contest for contest in every if not paths[contest.name].exists()]
+    todo = [contest for contest in missing if contest.can_run]
     rows = {
         (size, index): _imputed(sample(dataset, size, index, seed=settings.seed))
         for size, index in {(contest.per_class, contest.index) for contest in todo}

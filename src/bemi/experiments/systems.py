@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from bemi import workers
+from bemi import solvers, workers
 from bemi.baselines import SYSTEMS, BaselineClassifier, NoNetwork
+from bemi.baselines.hybrids import CP
 from bemi.classifier import BeMiClassifier
 from bemi.datasets import Sample
 from bemi.engines.result import StageResult
@@ -62,6 +63,11 @@ class Contest:
     @property
     def name(self) -> str:
         return f"{self.system}_n{self.per_class:03d}_sample{self.index}"
+
+    @property
+    def can_run(self) -> bool:
+        """Whether the solver that it needs is installed."""
+        return self.system in OUR_SYSTEMS or not SYSTEMS[self.system].needs_cp or CP in solvers.installed()
 
     def classifier(self, classes: int) -> BeMiClassifier | BaselineClassifier:
         """The system, ready to be trained on so many classes."""
