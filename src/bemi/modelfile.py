@@ -128,12 +128,18 @@ def _parts(classifier: BeMiClassifier, networks: list[dict[str, Any]]) -> dict[s
 
 def _certificate(classifier: BeMiClassifier) -> dict[str, Any]:
     """All that the checker needs; see docs/certificates.md."""
-    return {
+    claims = {
         "format": FORMAT,
         "rows": classifier.training_rows_.tolist(),
         "labels": classifier.training_targets_.tolist(),
         "networks": [[stage_claim(r) for r in reports.values()] for reports in classifier.reports_.values()],
     }
+    if classifier.node_limit is None:
+        # With a node limit the same rows give the same bytes, and times would not.
+        claims["seconds"] = [
+            [round(r.seconds, 4) for r in reports.values()] for reports in classifier.reports_.values()
+        ]
+    return claims
 
 
 def _classifier(schema: int, header: Any, weights: bytes) -> BeMiClassifier:

@@ -1,19 +1,22 @@
 """The page in headless Chromium: what it computes is Python's, and it can be used."""
 
+import gzip
 import json
 import re
 import shutil
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from exported_models import MODELS, model, probes
+from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.neighbors import KNeighborsClassifier
 
 from bemi import BeMiClassifier, IntegerHog, save
-from bemi.certificate import CertificateError, certificate_path, training_rows
+from bemi.certificate import CertificateError, certificate_path, training_record
 from bemi.cli import main
 from bemi.export import page as page_module
 from bemi.export.page import TestData, page, write
@@ -587,7 +590,7 @@ def test_weights_are_drawn_where_they_are(opened):
 
 def test_the_command(tmp_path, capsys):
     X, y = load_wine(return_X_y=True)
-    classifier = BeMiClassifier(hidden_layers=(), stages=("ml2",), node_limit=5, time_limit=None).fit(X[::3], y[::3])
+    classifier = BeMiClassifier(hidden_layers=(), stages=("ml2",), time_limit=1.0).fit(X[::3], y[::3])
     save(classifier, tmp_path / "wine.bemi")
     command = ["export", "page", str(tmp_path / "wine.bemi"), "-o", str(tmp_path / "page.html"), "--json"]
     assert main([*command, "--data", "wine", "--samples", "7"]) == 0
@@ -599,13 +602,15 @@ def test_the_command(tmp_path, capsys):
     assert data["labels"] == ["class_0", "class_1", "class_2"]
     assert data["training"] == 60
     assert set(data["test"]["others"]) == {"linear SVM", "1-NN"}
-    assert data["networks"][0]["stages"][0]["seconds"] is None, "model files keep no times"
+    times = [stages["ml2"].seconds for stages in classifier.reports_.values()]
+    assert [network["stages"][0]["seconds"] for network in data["networks"]] == pytest.approx(times, abs=1e-3)
     # Without the certificate nobody knows the training rows.
     (tmp_path / "wine.bemi.cert").unlink()
     assert main([*command, "--data", "wine"]) == 0
     data = embedded((tmp_path / "page.html").read_text())
     assert data["test"]["others"] == {}
     assert data["training"] is None
+    assert data["networks"][0]["stages"][0]["seconds"] is None, "model files keep no times"
     assert data["test"]["about"] == "rows of wine, some of which it may have been trained on"
     # A file, and nothing at all.
     np.savez(tmp_path / "rows.npz", X=X[:20], y=y[:20])
@@ -667,15 +672,30 @@ def test_only_own_transforms_can_be_shown(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_training_rows_come_from_the_certificate(tmp_path):
+def test_training_rows_and_times_come_from_the_certificate(tmp_path):
     classifier = model("strings for classes")
     path = tmp_path / "model.bemi"
     save(classifier, path)
-    rows, targets = training_rows(path)
-    assert np.array_equal(rows, classifier.training_rows_)
-    assert np.array_equal(targets, classifier.training_targets_)
+    assert training_record(path).seconds is None, "the same rows give the same bytes where nodes are limited"
+    timed = clone(classifier).set_params(node_limit=None, time_limit=1.0)
+    classifier = timed.fit(classifier.training_rows_, classifier.classes_[classifier.training_targets_])
+    save(classifier, path)
+    record = training_record(path)
+    assert np.array_equal(record.rows, classifier.training_rows_)
+    assert np.array_equal(record.labels, classifier.training_targets_)
+    times = [[report.seconds for report in reports.values()] for reports in classifier.reports_.values()]
+    assert np.allclose(record.seconds, times, atol=1e-4)
+    claims = json.loads(gzip.decompress(Path(certificate_path(path)).read_bytes()))
+    for seconds, said in (
+        (claims["seconds"][1:], "does not have a time for every stage"),
+        ([[-1.0] * len(times) for times in claims["seconds"]], "a time that is none"),
+        ([["x"] * len(times) for times in claims["seconds"]], "malformed"),
+    ):
+        Path(certificate_path(path)).write_bytes(gzip.compress(json.dumps(claims | {"seconds": seconds}).encode()))
+        with pytest.raises(CertificateError, match=said):
+            training_record(path)
     other = tmp_path / "other.bemi"
     save(model("scaled signed features"), other)
     shutil.copy(certificate_path(other), certificate_path(path))
-    with pytest.raises(CertificateError, match="not those that the model was trained on"):
-        training_rows(path)
+    with pytest.raises(CertificateError):
+        training_record(path)

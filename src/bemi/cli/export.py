@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pandas as pd
 from rich.table import Table
 
 from bemi import datasets
-from bemi.certificate import certificate_path, training_rows
+from bemi.certificate import certificate_path, training_record
 from bemi.classifier import BeMiClassifier
 from bemi.cli.output import add_json, show
 from bemi.datasets.catalogue import SETS
@@ -129,8 +129,10 @@ def _page(options: argparse.Namespace) -> int:
     classifier = load(options.model)
     training = None
     if Path(certificate_path(options.model)).exists():
-        rows, targets = training_rows(options.model)
-        training = TrainingData(np.array(rows, dtype=np.int64), np.array(targets, dtype=np.int64))
+        record = training_record(options.model)
+        training = TrainingData(np.array(record.rows, dtype=np.int64), np.array(record.labels, dtype=np.int64))
+        for reports, seconds in zip(classifier.reports_.values(), record.seconds or (), strict=False):
+            reports |= {stage: replace(reports[stage], seconds=s) for stage, s in zip(reports, seconds, strict=True)}
     image, test = options.image, None
     if options.data in SETS:
         known = datasets.load(options.data)

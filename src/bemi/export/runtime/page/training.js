@@ -25,7 +25,7 @@ function trainingCard(ensemble) {
       { class: "hint" },
       `${goals.join(" ")} A gap is how far the result may be from the best possible. Certified bounds can be checked ` +
         `without a solver (bemi verify); others rest on the word of ${solver ?? "the solver"}.` +
-        (seconds ? " Model files keep no times." : ""),
+        (seconds ? " Times stand in the certificate, which was not at hand." : ""),
     ),
   );
 }
