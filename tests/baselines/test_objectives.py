@@ -52,7 +52,7 @@ def test_every_goal_reaches_the_optimum(task, seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=5_000)
+@settings(max_examples=2_000)
 @given(tasks(), st.none() | SEEDS)
 def test_every_goal_reaches_the_optimum_at_length(task, seed):
     referee(task, "highs", seed)

@@ -40,7 +40,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
     time_limit
         Seconds for everything; None for no limit.
     node_limit
-        Branch-and-bound nodes per program, or steps of gradient descent; None for no limit.
+        Branch-and-bound nodes per program, conflicts of CP-SAT, or steps of gradient descent; None for no limit.
     random_state
         Seed.
 
