@@ -12,7 +12,7 @@ import numpy as np
 from bemi.baselines import objectives
 from bemi.baselines.clock import Clock
 from bemi.engines.monolithic import reach
-from bemi.engines.result import StageResult
+from bemi.engines.result import INFEASIBLE, StageResult
 from bemi.engines.start import initial_network
 from bemi.network import Integers, Network, sign
 from bemi.problem import Problem
@@ -24,6 +24,9 @@ CP = "cpsat"
 
 CP_OPTIONS: dict[str, Any] = {"linearization_level": 0, "symmetry_level": 0, "cp_model_probing_level": 0}
 """No linear relaxation, no search for symmetry, no probing: on ten classes it finds a network in half the time."""
+
+NOT_BY_CLASS = " with one activation for each class, of those that rounding finds a neuron for"
+"""What else must be said where activations by class are infeasible: it is no proof for other networks."""
 
 
 def find(goal: Goal, limits: Limits) -> StageResult:
@@ -55,6 +58,8 @@ def by_class(problem: Problem, limits: Limits, solver: str) -> list[StageResult]
     found by a linear program and rounding; what cannot be told apart so is forbidden, and the search goes on.
     """
     began, clock = time.perf_counter(), Clock(limits)
+    if not problem.hidden_layers:
+        raise ValueError("there are no activations to settle by class without a hidden layer; use HA as it is")
     classes = problem.codes.shape[1]
     codes = np.where(np.eye(classes) > 0, 1, -1)
     sizes = tuple(n - problem.biased for n in problem.hidden_layers)
@@ -66,7 +71,8 @@ def by_class(problem: Problem, limits: Limits, solver: str) -> list[StageResult]
         settled = find(objectives.feasible(on_classes, forbidden), clock.share())
         seconds = time.perf_counter() - began
         if settled.network is None:
-            return [replace(settled, seconds=seconds, rows=len(labels))]
+            message = settled.message + (NOT_BY_CLASS if settled.message == INFEASIBLE else "")
+            return [replace(settled, seconds=seconds, rows=len(labels), message=message)]
         signs = sign(settled.network.pre_activations(on_classes.data)[0])
         first = np.zeros(problem.layers[:2], dtype=np.int64)
         failed = len(forbidden)

@@ -22,7 +22,9 @@ from bemi.programs.stages import Goal, StageProgram, confident_columns, right_ro
 
 
 def largest_sum(problem: Problem) -> int:
-    """B, the largest sum of an output."""
+    """B, the largest sum of an output above a hidden layer, whose neurons are all of size 1."""
+    if not problem.hidden_layers:
+        raise ValueError("outputs are measured against the number of hidden neurons; use at least one hidden layer")
     return problem.weight_bound * (problem.layers[-2] + (not problem.biased))
 
 
