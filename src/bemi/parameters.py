@@ -36,9 +36,7 @@ def check_parameters(given: Mapping[str, Any]) -> None:
             f"solver {given['solver']!r} takes programs of integers only, and those of stage 'ml2' are not; "
             "use solver='highs', 'gurobi' or 'scip'"
         )
-    limit = given["total_time_limit"]
-    if limit is not None and (not _is_number(limit) or not 0 < limit < np.inf):
-        raise ValueError(f"total_time_limit must be None or positive seconds, got {limit!r}")
+    check_seconds("total_time_limit", given["total_time_limit"])
     check_node_limit(given["node_limit"])
     if not _is_number(given["gap"]) or not 0 <= given["gap"] < np.inf:
         raise ValueError(f"gap must be a number of at least 0, got {given['gap']!r}")
@@ -51,6 +49,11 @@ def check_parameters(given: Mapping[str, Any]) -> None:
     known = given["subsets"] is None or isinstance(given["subsets"], (tuple, list, np.ndarray))
     if not known and not _is_integer(given["subsets"], at_least=1):
         raise ValueError(f"subsets must be None, a number or a list of tuples of labels, got {given['subsets']!r}")
+
+
+def check_seconds(name: str, limit: Any) -> None:
+    if limit is not None and (not _is_number(limit) or not 0 < limit < np.inf):
+        raise ValueError(f"{name} must be None or positive seconds, got {limit!r}")
 
 
 def check_node_limit(node_limit: Any) -> None:

@@ -14,10 +14,9 @@ from bemi import solvers
 from bemi.baselines.systems import CP, SYSTEMS, System
 from bemi.engines.result import INFEASIBLE
 from bemi.network import Integers, sign
-from bemi.parameters import check_finite, check_node_limit
+from bemi.parameters import check_finite, check_node_limit, check_seconds
 from bemi.problem import InputScaling, Problem, check_hidden_layers, check_weight_bound, with_constant
 from bemi.programs.program import Limits
-from bemi.training import share_time
 
 
 class NoNetwork(RuntimeError):
@@ -85,7 +84,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         self.classes_, targets = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"y has one class, {self.classes_[0]!r}; a classifier needs at least two")
+            raise ValueError("training needs at least two classes; the labels have only one class")
         mode, grid = ("auto", InputScaling.GRID) if system.grid is None else ("common", system.grid)
         self.input_scaling_ = InputScaling.fit(X, mode, grid)
         codes = np.where(targets[:, None] == np.arange(len(self.classes_)), 1, -1)
@@ -112,9 +111,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         check_weight_bound(self.weight_bound)
         if system.only_bits and self.weight_bound != 1:
             raise ValueError(f"{system.title} has weights in {{-1, 0, 1}}; use weight_bound=1, not {self.weight_bound}")
-        if isinstance(self.time_limit, (tuple, list, np.ndarray)):
-            raise ValueError(f"time_limit must be one number of seconds or None, got {self.time_limit!r}")
-        share_time(self.time_limit, ("sm",))
+        check_seconds("time_limit", self.time_limit)
         check_node_limit(self.node_limit)
         solvers.get(self.solver)
         if system.needs_cp:
@@ -137,4 +134,5 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: ArrayLike) -> NDArray:
         """The class with the largest sum; of several, the first."""
-        return self.classes_[self.sums(X).argmax(axis=1)]
+        sums = self.sums(X)
+        return self.classes_[sums.argmax(axis=1)]
