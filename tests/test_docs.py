@@ -35,14 +35,15 @@ def printed(action, *arguments) -> str:
     return out.getvalue()
 
 
-def test_first_steps_run_as_they_stand(tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", ["first-steps.md", "certificates.md"])
+def test_what_a_page_shows_runs_as_it_stands(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     names: dict[str, object] = {}
     shown = ""
-    for kind, content in blocks("first-steps.md"):
+    for kind, content in blocks(page):
         if kind == "python":
-            shown = printed(exec, compile(content, "first-steps.md", "exec"), names)
+            shown = printed(exec, compile(content, page, "exec"), names)
         elif kind == "text":
             assert words(content) == words(shown), content
             # Another version of a library may round a weight differently, which changes a few test rows.
