@@ -44,7 +44,7 @@ reproduce-quick: $(READY)
 
 docs: $(READY)
 	@# The variable silences an announcement of the theme's makers; warnings about these pages are errors.
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 check: $(READY)
 	$(BIN)/ruff check .
