@@ -19,7 +19,6 @@ ORDER = (
         "programs",
         "solvers",
         "engines",
-        "baselines",
         "training",
         "certificate",
     ),

@@ -44,7 +44,7 @@ def save(classifier: BeMiClassifier, path: str | os.PathLike) -> None:
     write.
     """
     header = _header(classifier)
-    content = container.pack(header, b"".join(_packed(network) for network in classifier.networks_.values()))
+    content = container.pack(header, b"".join(packed_weights(network) for network in classifier.networks_.values()))
     # What could not be read again, such as a transform without an entry in TRANSFORMS, is not written.
     try:
         _classifier(*container.unpack(content, "the file"))
@@ -128,12 +128,18 @@ def _parts(classifier: BeMiClassifier, networks: list[dict[str, Any]]) -> dict[s
 
 def _certificate(classifier: BeMiClassifier) -> dict[str, Any]:
     """All that the checker needs; see docs/certificates.md."""
-    return {
+    claims = {
         "format": FORMAT,
         "rows": classifier.training_rows_.tolist(),
         "labels": classifier.training_targets_.tolist(),
         "networks": [[stage_claim(r) for r in reports.values()] for reports in classifier.reports_.values()],
     }
+    if classifier.node_limit is None:
+        # With a node limit the same rows give the same bytes, and times would not.
+        claims["seconds"] = [
+            [round(r.seconds, 4) for r in reports.values()] for reports in classifier.reports_.values()
+        ]
+    return claims
 
 
 def _classifier(schema: int, header: Any, weights: bytes) -> BeMiClassifier:
@@ -219,7 +225,7 @@ def _bits(weight_bound: int) -> int:
     return (2 * weight_bound).bit_length()
 
 
-def _packed(network: Network) -> bytes:
+def packed_weights(network: Network) -> bytes:
     """All weights, each as the number ``w + P`` of a few bits, the highest first; zeros fill the last byte."""
     numbers = np.concatenate([w.reshape(-1) for w in network.weights]) + network.weight_bound
     digits = np.empty((len(numbers), _bits(network.weight_bound)), dtype=np.uint8)

@@ -184,16 +184,16 @@ LEAST_SECONDS = 0.01
 
 
 class Progression(Protocol):
-    """Tell the display that one more network is there."""
+    """Tell the display that one more network is there, or whatever is counted."""
 
-    def __call__(self, training: Training, text: str = "") -> None: ...
+    def __call__(self, training: Training | None, text: str = "") -> None: ...
 
 
 @contextmanager
-def progress(total: int, *, show: bool) -> Iterator[Progression]:
+def progress(total: int, *, show: bool, what: str = "training") -> Iterator[Progression]:
     """A bar on standard error with networks done, time left and the mean Max-Margin gap so far."""
     columns: tuple[Any, ...] = (
-        TextColumn("training"),
+        TextColumn(what),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
@@ -203,8 +203,8 @@ def progress(total: int, *, show: bool) -> Iterator[Progression]:
     with Progress(*columns, console=Console(stderr=True), disable=not show) as display:
         bar = display.add_task("", total=total)
 
-        def advance(training: Training, text: str = "") -> None:
-            report = training.reports.get("mm")
+        def advance(training: Training | None, text: str = "") -> None:
+            report = None if training is None else training.reports.get("mm")
             if report is not None and report.ran:
                 gaps.append(report.gap)
             parts = [text] if text else []

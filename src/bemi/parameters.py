@@ -39,8 +39,7 @@ def check_parameters(given: Mapping[str, Any]) -> None:
     limit = given["total_time_limit"]
     if limit is not None and (not _is_number(limit) or not 0 < limit < np.inf):
         raise ValueError(f"total_time_limit must be None or positive seconds, got {limit!r}")
-    if given["node_limit"] is not None and not _is_integer(given["node_limit"], at_least=1):
-        raise ValueError(f"node_limit must be None or an integer of at least 1, got {given['node_limit']!r}")
+    check_node_limit(given["node_limit"])
     if not _is_number(given["gap"]) or not 0 <= given["gap"] < np.inf:
         raise ValueError(f"gap must be a number of at least 0, got {given['gap']!r}")
     if given["ties"] not in TIES:
@@ -52,6 +51,11 @@ def check_parameters(given: Mapping[str, Any]) -> None:
     known = given["subsets"] is None or isinstance(given["subsets"], (tuple, list, np.ndarray))
     if not known and not _is_integer(given["subsets"], at_least=1):
         raise ValueError(f"subsets must be None, a number or a list of tuples of labels, got {given['subsets']!r}")
+
+
+def check_node_limit(node_limit: Any) -> None:
+    if node_limit is not None and not _is_integer(node_limit, at_least=1):
+        raise ValueError(f"node_limit must be None or an integer of at least 1, got {node_limit!r}")
 
 
 def _is_integer(value: Any, *, at_least: int) -> bool:

@@ -10,6 +10,7 @@ import atexit
 import os
 import threading
 import time
+import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
@@ -38,6 +39,9 @@ NO_WORKERS_SECONDS = 120
 """A cluster without any worker for so long counts as lost."""
 
 CONNECTION_LOST = "the connection to the cluster was lost"
+
+# A process that has grown ends after its call, and the executor starts another: nothing that a user could act on.
+warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given to the executor")
 
 _ONE_THREAD = {
     f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMBA", "NUMEXPR")

@@ -243,9 +243,7 @@ def test_the_best_network_is_kept():
 
 def test_a_seed_settles_the_network():
     problem = random_problem(7)
-    first, again, other = (
-        descend(problem, ternary=True, seconds=None, steps=50, seed=seed) for seed in (3, 3, 4)
-    )
+    first, again, other = (descend(problem, ternary=True, seconds=None, steps=50, seed=seed) for seed in (3, 3, 4))
     assert first.network == again.network
     assert first.loss == again.loss
     assert first.network != other.network

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bemi.baselines import objectives
+from bemi.baselines.clock import Clock
 from bemi.engines.monolithic import reach
 from bemi.engines.result import StageResult
 from bemi.network import Integers, Network
@@ -30,21 +31,18 @@ def train_in_batches(problem: Problem, limits: Limits, solver: str) -> list[Stag
     free.  Validation is by the training rows, of which a batch saw a part.  The best network of all comes back: that
     with the most confidently right outputs on all rows.
     """
-    began = time.perf_counter()
+    began, clock = time.perf_counter(), Clock(limits)
     rng = np.random.default_rng(limits.seed)
     goal = objectives.sat_margin(problem)
     bound = problem.weight_bound
-    mean: list[NDArray[np.float64]] = [np.zeros((a, b)) for a, b in zip(problem.layers, problem.layers[1:], strict=False)]
+    mean: list[NDArray[np.float64]] = [np.zeros(shape) for shape in pairwise(problem.layers)]
     best = _rounded(mean, bound)
     solved = 0
     for epoch in range(EPOCHS):
         within = _around(mean, bound * (1 - epoch / EPOCHS), bound)
         networks = []
         for rows in _parts(problem, rng):
-            share = limits
-            if limits.seconds is not None:
-                left = limits.seconds - (time.perf_counter() - began)
-                share = replace(limits, seconds=max(0.0, left) / (EPOCHS * BATCHES - solved))
+            share = clock.share(EPOCHS * BATCHES - solved)
             part = objectives.sat_margin(problem.rows(rows), within=within)
             found = reach(part, start=_rounded(mean, bound), limits=share, solver=solver)
             assert found.network is not None
@@ -60,10 +58,8 @@ def train_in_batches(problem: Problem, limits: Limits, solver: str) -> list[Stag
     seconds = time.perf_counter() - began
     rows_seen = len(problem.data)
     value = goal.value(best)
-    message = f"{solved} batches"
-    return [
-        StageResult(goal.name, best, value, goal.trivial, seconds, "certified", best.links, rows_seen, message)
-    ]
+    message = f"{solved} batches" if best.links else "no batch gave anything better than a network without links"
+    return [StageResult(goal.name, best, value, goal.trivial, seconds, "certified", best.links, rows_seen, message)]
 
 
 def _rounded(mean: list[NDArray[np.float64]], bound: int) -> Network:

@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 
 from bemi import solvers
 from bemi.baselines.systems import CP, SYSTEMS, System
+from bemi.engines.result import INFEASIBLE
 from bemi.network import Integers, sign
-from bemi.parameters import check_finite
+from bemi.parameters import check_finite, check_node_limit
 from bemi.problem import InputScaling, Problem, check_hidden_layers, check_weight_bound, with_constant
 from bemi.programs.program import Limits
 from bemi.training import share_time
@@ -39,7 +40,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
     time_limit
         Seconds for everything; None for no limit.
     node_limit
-        Branch-and-bound nodes per program, or steps of gradient descent; None for no limit.
+        Branch-and-bound nodes per program, conflicts of CP-SAT, or steps of gradient descent; None for no limit.
     random_state
         Seed.
 
@@ -77,8 +78,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> BaselineClassifier:
         """Train the network; :class:`NoNetwork` where the system finds none in its time."""
-        if hasattr(self, "network_"):
-            del self.network_
+        self.__dict__.pop("network_", None)
         system = self._check()
         X, y = validate_data(self, X, y, ensure_all_finite=False)
         check_finite(X, getattr(self, "feature_names_in_", None))
@@ -97,6 +97,8 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         self.reports_ = {report.stage: report for report in reports}
         last = reports[-1]
         if last.network is None:
+            if last.message.startswith(INFEASIBLE):
+                raise NoNetwork(f"{system.title}: {last.message}; remove contradictory rows or add neurons")
             limit = "" if self.time_limit is None else f" in {self.time_limit:g} s"
             raise NoNetwork(f"{system.title}{limit}: {last.message}; give it more time, fewer rows or fewer neurons")
         self.network_ = last.network
@@ -113,6 +115,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(self.time_limit, (tuple, list, np.ndarray)):
             raise ValueError(f"time_limit must be one number of seconds or None, got {self.time_limit!r}")
         share_time(self.time_limit, ("sm",))
+        check_node_limit(self.node_limit)
         solvers.get(self.solver)
         if system.needs_cp:
             solvers.get(CP)

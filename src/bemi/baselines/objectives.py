@@ -1,20 +1,20 @@
 """What the other systems optimise, as further objectives on the rows that all programs here share.
 
-Toro Icarte et al. (2019) train a network whose every training row is right, with the largest margins or the fewest links;
-Thorbjarnarson and Yorke-Smith (2023) count right rows, or measure by how much outputs miss.  ``B = P (n_{L-1} + 1)`` below
-is the largest sum that an output with a bias can have.
+Toro Icarte et al. (2019) want every training row right, with the largest margins or the fewest links; Thorbjarnarson
+and Yorke-Smith (2023) count right rows, or measure by how much outputs miss.  ``B = P (n_{L-1} + 1)`` below is the
+largest sum that an output with a bias can have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bemi.network import Integers, Network
+from bemi.network import Integers, Network, sign
 from bemi.problem import Problem
 from bemi.programs.encoding import Encoding, Within
 from bemi.programs.program import Indices
@@ -22,27 +22,43 @@ from bemi.programs.stages import Goal, StageProgram, confident_columns, right_ro
 
 
 def largest_sum(problem: Problem) -> int:
-    """B, the largest sum of an output."""
+    """B, the largest sum of an output above a hidden layer, whose neurons are all of size 1."""
+    if not problem.hidden_layers:
+        raise ValueError("outputs are measured against the number of hidden neurons; use at least one hidden layer")
     return problem.weight_bound * (problem.layers[-2] + (not problem.biased))
 
 
-def feasible(problem: Problem) -> Goal:
+def feasible(problem: Problem, forbidden: Sequence[Integers] = ()) -> Goal:
     """Every row right, and nothing else: what the hybrids ask of constraint programming.
 
     ::
 
         y^k_j = +1  =>  sum >= 0,   y^k_j = -1  =>  sum <= -1       for outputs
         u^k_{lj} = 1  =>  sum >= 0,   u^k_{lj} = 0  =>  sum <= -1   for hidden neurons
+
+    No first-layer neuron may have ``forbidden`` signs on the rows, a vector in {-1, +1} each:
+    ``sum_k s_k (2 u^k_{1j} - 1) <= rows - 2``.
     """
+
+    own_neurons = problem.layers[1] - problem.biased
 
     def program() -> StageProgram:
         encoding = Encoding(problem)
         right_rows(encoding)
         sign_rows(encoding)
+        for signs in forbidden:
+            most = (len(signs) - 2 + int(signs.sum())) / 2
+            encoding.builder.rows(encoding.u[0][:, :own_neurons].T, signs[None, :], upper=most)
         return _finished(encoding, "max", np.empty(0, dtype=np.int64))
 
     def value(network: Network) -> int | None:
-        return 0 if np.array_equal(network.forward(problem.data), problem.codes) else None
+        if not np.array_equal(network.forward(problem.data), problem.codes):
+            return None
+        if forbidden:
+            found = sign(network.pre_activations(problem.data)[0])[:, :own_neurons]
+            if any((found == signs[:, None]).all(axis=0).any() for signs in forbidden):
+                return None
+        return 0
 
     return Goal("feasible", problem, True, program, value, trivial=0)
 
@@ -62,10 +78,8 @@ def max_margin(problem: Problem, *, step: int = 1) -> Goal:
     def sides(network: Network) -> list[Integers]:
         """How far every sum is on its side, shape (rows, n_l) per layer; negative for a wrong output."""
         *hidden, output = network.pre_activations(problem.data)
-        signs = [np.where(sums >= 0, 1, -1) for sums in hidden] + [problem.codes]
-        return [
-            np.where(sign > 0, sums, -sums - step) for sign, sums in zip(signs, [*hidden, output], strict=True)
-        ]
+        signs = [sign(sums) for sums in hidden] + [problem.codes]
+        return [np.where(side > 0, sums, -sums - step) for side, sums in zip(signs, [*hidden, output], strict=True)]
 
     def margins(network: Network) -> list[Integers]:
         return [side.min(axis=0) for side in sides(network)]
@@ -113,7 +127,7 @@ def _margin_rows(encoding: Encoding, layer: int, margin: Indices, step: int) -> 
 
 
 def sat_margin(problem: Problem, *, within: Within | None = None) -> Goal:
-    """Thorbjarnarson and Yorke-Smith's Sat-Margin for a network with biases: ``y 2 sum / B >= 1/2`` as often as possible.
+    """Sat-Margin as Thorbjarnarson and Yorke-Smith have it: ``y 2 sum / B >= 1/2`` for as many outputs as possible.
 
     On integers that is ``y sum >= ceil(B / 4)``.  Weights may be asked to lie ``within`` closer bounds.
     """
@@ -144,7 +158,7 @@ def _lies_within(network: Network, within: Within | None) -> bool:
 
 
 def max_correct(problem: Problem) -> Goal:
-    """Thorbjarnarson and Yorke-Smith's Max-Correct: as many rows as possible whose one positive output is the right one.
+    """Max-Correct of Thorbjarnarson and Yorke-Smith: most rows whose one positive output is that of their class.
 
     ::
 
@@ -176,7 +190,7 @@ def max_correct(problem: Problem) -> Goal:
 
 
 def min_hinge(problem: Problem) -> Goal:
-    """Thorbjarnarson and Yorke-Smith's Min-Hinge: the smallest sum of squared hinge losses.
+    """Min-Hinge of Thorbjarnarson and Yorke-Smith: the smallest sum of squared hinge losses.
 
     ::
 
@@ -197,7 +211,7 @@ def min_hinge(problem: Problem) -> Goal:
         columns, coefficients = encoding.pre_activation(len(problem.layers) - 2)
         shape = problem.codes.shape
         signed = builder.columns(shape, -most, most, integer=False, implied=True)
-        losses = builder.columns(shape, 0, (5 * most) ** 2, integer=False)
+        losses = builder.columns(shape, 0, (5 * most) ** 2, integer=True)
         shape3 = (*shape, 1)
         builder.rows(
             np.concatenate([columns, signed[:, :, None]], axis=2),
@@ -227,7 +241,7 @@ def min_hinge(problem: Problem) -> Goal:
 
 
 def min_neurons(problem: Problem, *, price: int | None = None, confident: int = 0) -> Goal:
-    """Thorbjarnarson and Yorke-Smith's fewest hidden neurons, beside Sat-Margin.
+    """Fewest hidden neurons beside Sat-Margin, of Thorbjarnarson and Yorke-Smith.
 
     ::
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import math
 import os
 import struct
 import time
@@ -20,7 +21,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations, pairwise
-from math import comb
 from typing import Any
 
 from bemi import container
@@ -32,7 +32,7 @@ from bemi.certificate.softmargins import SoftMargins, rational
 from bemi.container import ModelFileError
 from bemi.files import read_at_most
 
-__all__ = ["CertificateError", "Verification", "certificate_path", "training_digest", "verify"]
+__all__ = ["CertificateError", "Verification", "certificate_path", "training_digest", "training_record", "verify"]
 
 FORMAT = 1
 _LARGEST_FILE = 1 << 27
@@ -114,6 +114,44 @@ def _read(packed: bytes, path: str) -> dict[str, Any]:
     return claims
 
 
+@dataclass(frozen=True)
+class TrainingRecord:
+    """What the certificate beside a model says of its training, apart from proofs.
+
+    Attributes
+    ----------
+    rows, labels
+        The rows that the model was trained on, as its networks saw them, and their class indices: those that the
+        model's digest is over.
+    seconds
+        Seconds of every stage of every network, which nobody can check; None in older certificates.
+    """
+
+    rows: list[list[int]]
+    labels: list[int]
+    seconds: list[list[float]] | None
+
+
+def training_record(model: str | os.PathLike) -> TrainingRecord:
+    """Read the certificate beside a model for its training rows; none of its proofs is looked at."""
+    path = certificate_path(model)
+    claims = _read(read_at_most(path, _LARGEST_FILE, CertificateError), path)
+    header = container.read(model)[1]
+    try:
+        rows, labels, seconds = claims["rows"], claims["labels"], claims.get("seconds")
+        digest = training_digest(rows, labels)
+        if seconds is not None:
+            stages = [len(network) for network in claims["networks"]]
+            require([len(times) for times in seconds] == stages, f"{path} does not have a time for every stage")
+            require(all(0 <= s < math.inf for times in seconds for s in times), f"{path} has a time that is none")
+    except (LookupError, TypeError, struct.error) as error:
+        raise CertificateError(f"{path} is malformed: {type(error).__name__} {error}") from error
+    require(
+        digest == header["training_digest"], f"the training rows in {path} are not those that the model was trained on"
+    )
+    return TrainingRecord(rows, labels, seconds)
+
+
 def training_digest(rows: Sequence[Sequence[int]], labels: Sequence[int]) -> str:
     """SHA-256 over the numbers of rows and features, all rows, all class indices: 64-bit little-endian integers."""
     digest = hashlib.sha256()
@@ -161,7 +199,7 @@ def _subsets(header: dict[str, Any], classes: int, size: int) -> list[tuple[int,
     """The sets of classes that have a network, in lexicographic order."""
     networks = len(header["networks"])
     if "subsets" not in header:
-        require(networks == comb(classes, size), "there is not one network per set of classes")
+        require(networks == math.comb(classes, size), "there is not one network per set of classes")
         return list(combinations(range(classes), size))
     require(networks == len(header["subsets"]), "there is not one network per set of classes")
     subsets = [tuple(whole(c, 0, classes, "class") for c in subset) for subset in header["subsets"]]

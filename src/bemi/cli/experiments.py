@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from bemi import datasets, solvers
+from bemi.baselines.hybrids import CP
 from bemi.cli.output import add_json, add_many_machines, on_cluster, progress_wanted, show
 from bemi.engines import ENGINES
 from bemi.experiments import figures, report, results, spec, tables
@@ -26,7 +29,12 @@ def add_commands(commands: Any) -> None:
     add("--engine", default="decomposition", help=f"one of {', '.join(ENGINES)}")
     add("--solver", default="highs", help=f"one of {', '.join(solvers.SOLVERS)}")
     add("--time-limit", type=float, metavar="S", help="seconds per network (default: 10)")
-    add("--paper-limits", action="store_true", help="give every network the paper's time, 160 s to an hour")
+    add("--system-time-limit", type=float, metavar="S", help="seconds for each of exp2's other systems (default: 40)")
+    add(
+        "--paper-limits",
+        action="store_true",
+        help="give every network the paper's time, 160 s to an hour, and other systems theirs, two hours",
+    )
     add("--node-limit", type=int, metavar="N", help="branch-and-bound nodes per stage")
     add("--gap", type=float, default=0.01, help="stop a stage once proven within this gap (default: 0.01)")
     add("--dataset", help="use another data set than the paper's")
@@ -67,6 +75,10 @@ def _reproduce(options: argparse.Namespace) -> int:
     chosen = [spec.load(name, quick=options.quick) for name in names]
     if options.samples is not None and options.samples < 1:
         raise ValueError(f"--samples must be at least 1, got {options.samples}")
+    if any(experiment.systems for experiment in chosen) and CP not in solvers.installed():
+        print(
+            "bemi: systems that need CP-SAT are left out; install it with: pip install 'bemi[cpsat]'", file=sys.stderr
+        )
     folders: list[Path] = []
     for experiment in chosen:
         limits = (options.time_limit, experiment.time_limit, Settings.time_limit)
@@ -79,6 +91,7 @@ def _reproduce(options: argparse.Namespace) -> int:
             node_limit=options.node_limit,
             gap=options.gap,
             seed=options.seed,
+            system_seconds=_system_seconds(experiment, options),
         )
         folder = options.folder / experiment.name
         try:
@@ -97,7 +110,10 @@ def _reproduce(options: argparse.Namespace) -> int:
             raise
         folders.append(folder)
         if not options.json and options.shard is None:
-            show(options, {}, _accuracy(results.read(folder)))
+            run = results.read(folder)
+            show(options, {}, _accuracy(run))
+            if run.systems:
+                show(options, {}, _systems(run))
     if options.json:
         show(options, {"runs": [str(folder) for folder in folders]})
     elif options.shard is not None:
@@ -105,6 +121,16 @@ def _reproduce(options: argparse.Namespace) -> int:
     else:
         print(f"tables and figures: bemi report {' '.join(map(str, folders))}")
     return 0
+
+
+def _system_seconds(experiment: spec.Experiment, options: argparse.Namespace) -> float | None:
+    if options.system_time_limit is not None and options.system_time_limit <= 0:
+        raise ValueError(f"--system-time-limit must be positive seconds, got {options.system_time_limit:g}")
+    if experiment.systems is None:
+        return None
+    if options.paper_limits:
+        return experiment.systems.paper_seconds
+    return options.system_time_limit or experiment.systems.seconds
 
 
 def _dataset(experiment: spec.Experiment, *, quick: bool) -> str:
@@ -117,16 +143,28 @@ def _dataset(experiment: spec.Experiment, *, quick: bool) -> str:
 
 def _accuracy(run: results.Run) -> Table:
     """What fits a terminal of the accuracy table: means, and the alternatives that come closest to the paper's own."""
-    content = tables.accuracy(run)
     left_out = {"ours, ties by margin", "paper's", "logistic regression", "1-NN"}
+    return _in_terminal(tables.accuracy(run), run.experiment.title, left_out)
+
+
+def _in_terminal(content: tables.Table, title: str, left_out: set[str]) -> Table:
     shown = [position for position, heading in enumerate(content.headings) if heading not in left_out]
-    table = Table(title=run.experiment.title)
+    table = Table(title=title, box=SIMPLE_HEAD)
     for position in shown:
-        table.add_column(content.headings[position], justify="right")
+        width = {"system": 24, "remark": 10}.get(content.headings[position])
+        table.add_column(content.headings[position], justify="left" if width else "right", min_width=width)
     for row in content.rows:
         means = [cell.mean if isinstance(cell, results.Spread) else cell for cell in row]
         table.add_row(*[tables.shown(means[position]) for position in shown])
     return table
+
+
+def _systems(run: results.Run) -> Table:
+    """What fits a terminal of the table of other systems: those that were run."""
+    content = tables.other_systems(run)
+    ran = [row for row in content.rows if row[content.headings.index("by")] != tables.PUBLISHED]
+    left_out = {"by", "samples", "training fit", "links"}
+    return _in_terminal(replace(content, rows=ran), "Beside other systems", left_out)
 
 
 def _report(options: argparse.Namespace) -> int:

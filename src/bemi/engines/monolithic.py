@@ -6,6 +6,7 @@ import math
 import time
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from bemi import solvers
 from bemi.engines.result import INFEASIBLE, ClaimMismatch, Proof, StageResult
@@ -49,7 +50,13 @@ def run(
 
 
 def reach(
-    goal: Goal, *, start: Network | None, limits: Limits, solver: str = "highs", tolerant: bool = False
+    goal: Goal,
+    *,
+    start: Network | None,
+    limits: Limits,
+    solver: str = "highs",
+    tolerant: bool = False,
+    **native: Any,
 ) -> StageResult:
     """Solve the program of a goal.
 
@@ -63,6 +70,8 @@ def reach(
         When to stop, and the backend's name.
     tolerant
         Whether a solver's network may miss the goal by its tolerance; it is then left aside.
+    native
+        Parameters of the solver by their own names.
     """
     began = time.perf_counter()
 
@@ -91,7 +100,7 @@ def reach(
     point = None if start is None or value is None else built.encode(built.canonical(start))
     if limits.seconds is not None:
         limits = replace(limits, seconds=max(0.0, limits.seconds - (time.perf_counter() - began)))
-    solution = backend.solve(built.milp, start=point, limits=limits)
+    solution = backend.solve(built.milp, start=point, limits=limits, **native)
     network, value = _recompute(goal, built, solution, start, value, tolerant)
     if value is None:
         return result(start, None, None, "none", _why_nothing(solution))

@@ -122,6 +122,7 @@ class Run:
     settings: dict[str, Any]
     visits: list[dict[str, Any]]
     cells: list[CellResult]
+    systems: list[Record]
 
     @property
     def samples(self) -> int:
@@ -137,12 +138,14 @@ class Run:
 
 
 def read(folder: str | Path) -> Run:
-    """Read a run's folder; unfinished cells are left out."""
+    """Read a run's folder; what is unfinished is left out."""
     folder = Path(folder)
     try:
         run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
         paths = sorted((folder / "results").glob("*.json"))
         records = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+        contests = sorted((folder / "systems").glob("*.json"))
+        systems = [json.loads(path.read_text(encoding="utf-8")) for path in contests]
     except FileNotFoundError:
         raise NoResults(f"{folder} is not a run: it has no run.json; make one with: bemi reproduce") from None
     except ValueError as error:
@@ -160,4 +163,4 @@ def read(folder: str | Path) -> Run:
         CellResult(cell, grouped[cell], dict(paper.get(cell, {})))
         for cell in sorted(grouped, key=lambda c: (order.get(c, len(order)), c.name))
     ]
-    return Run(folder, experiment, run["settings"], run["visits"], cells)
+    return Run(folder, experiment, run["settings"], run["visits"], cells, systems)

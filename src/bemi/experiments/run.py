@@ -1,7 +1,8 @@
 """Run an experiment: train every network into the journal, then test every ensemble.
 
 A run folder holds ``run.json`` (what was asked for, on which machine, how long it took), ``networks/`` (one file per
-trained network) and ``results/`` (one file per ensemble).  Whatever is finished is not done again.
+trained network), ``results/`` (one file per ensemble) and ``systems/`` (one file per other system and sample).
+Whatever is finished is not done again.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ from bemi.engines.result import StageResult
 from bemi.experiments.alternatives import REFERENCE, Predict, fitted, fitted_reference
 from bemi.experiments.noise import noisy_rows
 from bemi.experiments.results import OURS
-from bemi.experiments.spec import TRANSFORMS, Cell, Experiment
+from bemi.experiments.spec import TRANSFORMS, Cell, Experiment, Systems
+from bemi.experiments.systems import contests, title
+from bemi.experiments.systems import run as run_contests
 from bemi.files import write_atomically
 from bemi.journal import Journal
 from bemi.network import Network
@@ -58,6 +61,7 @@ class Settings:
     node_limit: int | None = None
     gap: float = 0.01
     seed: int = 0
+    system_seconds: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +176,8 @@ def reproduce(
                 for kind, ours in record["noise"].items():
                     ours.update(noise[kind])
                 _write_json(_result_path(folder, ensemble), record)
+    if experiment.systems is not None and shard[1] == 1:
+        _run_systems(experiment.systems, settings, dataset, folder, samples=samples, n_jobs=n_jobs, show=show)
     visit = {
         "started": started,
         "seconds": round(time.perf_counter() - began, 1),
@@ -181,6 +187,39 @@ def reproduce(
     run["visits"].append(visit | _machine(settings.solver))
     _write_json(folder / "run.json", run)
     return run
+
+
+def _run_systems(
+    systems: Systems,
+    settings: Settings,
+    dataset: Dataset,
+    folder: Path,
+    *,
+    samples: int | None,
+    n_jobs: int | None,
+    show: bool,
+) -> None:
+    """Train and measure the other systems on every sample where they are missing."""
+    every = contests(
+        systems.names,
+        systems.per_class,
+        systems.samples if samples is None else samples,
+        seconds=systems.seconds if settings.system_seconds is None else settings.system_seconds,
+        solver=settings.solver,
+        seed=settings.seed,
+    )
+    (folder / "systems").mkdir(exist_ok=True)
+    paths = {contest.name: folder / "systems" / f"{contest.name}.json" for contest in every}
+    missing = [contest for contest in every if not paths[contest.name].exists()]
+    todo = [contest for contest in missing if contest.can_run]
+    rows = {
+        (size, index): _imputed(sample(dataset, size, index, seed=settings.seed))
+        for size, index in {(contest.per_class, contest.index) for contest in todo}
+    }
+    with parallel.progress(len(todo), show=show, what="systems") as advance:
+        for contest, record in run_contests(todo, rows, n_jobs):
+            _write_json(paths[contest.name], record)
+            advance(None, f"{title(contest.system)}, {contest.per_class} per class")
 
 
 def _open(folder: Path, experiment: Experiment, settings: Settings) -> dict[str, Any]:

@@ -53,6 +53,29 @@ def cell(settings: Mapping[str, Any]) -> Cell:
 
 
 @dataclass(frozen=True)
+class Systems:
+    """Other systems that an experiment runs beside ours.
+
+    Attributes
+    ----------
+    names
+        Which, see :data:`bemi.experiments.systems.NAMES`.
+    per_class
+        Training rows of each class.
+    samples
+        Draws of training rows.
+    seconds, paper_seconds
+        Time for a system on a sample, by default and in their papers.
+    """
+
+    names: tuple[str, ...]
+    per_class: tuple[int, ...]
+    samples: int
+    seconds: float
+    paper_seconds: float
+
+
+@dataclass(frozen=True)
 class Experiment:
     """An experiment as its file describes it.
 
@@ -85,7 +108,9 @@ class Experiment:
     paper_confusion
         The paper's confusion matrix, and for how many rows per class.
     published
-        Other systems' published accuracies.
+        Other systems' published accuracies, and how they were measured: ``"all_good"``, ``"largest"`` or ``"voting"``.
+    systems
+        Other systems to run, if any.
     """
 
     name: str
@@ -106,6 +131,7 @@ class Experiment:
     paper: Mapping[Cell, Mapping[str, float]]
     paper_confusion: tuple[int, list[list[float]]] | None
     published: tuple[Mapping[str, Any], ...]
+    systems: Systems | None = None
 
 
 PAPER_SAMPLES = 5
@@ -149,7 +175,12 @@ def load(name: str, *, quick: bool = False) -> Experiment:
         paper=_paper_values(paper["values"], grids[0]),
         paper_confusion=(confusion["per_class"], confusion["percent"]) if confusion else None,
         published=tuple(content.get("published", ())),
+        systems=_systems(content["systems"] | small.get("systems", {})) if "systems" in content else None,
     )
+
+
+def _systems(settings: Mapping[str, Any]) -> Systems:
+    return Systems(**{name: _frozen(value) for name, value in settings.items()})
 
 
 def _folder() -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bemi import markdown
+from bemi.experiments import systems
 from bemi.experiments.alternatives import NAMES as ALTERNATIVES
 from bemi.experiments.alternatives import REFERENCE
 from bemi.experiments.noise import LEVELS
@@ -58,8 +59,10 @@ def shown(value: Any) -> str:
     """A value as people read it."""
     if value is None:
         return "-"
-    if isinstance(value, Spread):
+    if isinstance(value, Spread) and value.low < value.high:
         return f"{value.mean:.2f} ({value.low:.2f} to {value.high:.2f})"
+    if isinstance(value, Spread):
+        return f"{value.mean:.2f}"
     return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
@@ -354,19 +357,78 @@ def confusion(run: Run) -> Table:
     return Table("confusion", caption, ["actual", "whose", *map(str, labels), "n.l."], rows)
 
 
-def published(run: Run) -> Table:
-    headings = ["system", "per class", "accuracy", "how it was measured"]
-    rows: list[list[Any]] = [
-        ["bemi", result.cell.per_class, result.accuracy, "voting, the paper's rule"] for result in run.cells
-    ]
+PUBLISHED = "published"
+"""Who stands behind numbers that were not measured here."""
+
+MEASURES = {"all_good": "all good", "largest": "largest output", "voting": "voting"}
+"""Ways to measure an accuracy, and their headings."""
+
+
+def other_systems(run: Run) -> Table:
+    """Every system in every measure, and what was published in the measure that it was published in."""
+    headings = ["system", "by", "per class", "samples", *MEASURES.values(), "training fit", "s", "links", "remark"]
+    grouped: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for record in run.systems:
+        grouped.setdefault((record["system"], record["per_class"]), []).append(record)
+    order = {name: position for position, name in enumerate(systems.NAMES)}
+    rows: list[list[Any]] = []
+    for (name, size), records in sorted(grouped.items(), key=lambda item: (order[item[0][0]], item[0][1])):
+        found = [record for record in records if "failure" not in record]
+        row: list[Any] = [systems.title(name), systems.authors(name), size, len(records)]
+        row += [Spread.of([100 * r[measure] for r in found]) if found else None for measure in (*MEASURES, "fit")]
+        row.append(float(np.mean([r["seconds"] for r in records if "seconds" in r] or [np.nan])))
+        row.append(round(np.mean([r["links"] for r in found])) if found else None)
+        rows.append([*row, _remark(records)])
+    rows += _users_choices(run)
+    if run.on_paper_data:
+        rows += _published(run)
+    limit = run.settings.get("system_seconds") or (run.experiment.systems.seconds if run.experiment.systems else None)
+    caption = (
+        f"Every system on the same images, {limit:g} s on one core for each sample; accuracies in %. *All good*: all "
+        "outputs that concern the class are right (in an ensemble, every network that knows the class votes for it). "
+        "*Largest output*: the label of the largest output, or of the most votes with ties broken by margin. *Voting*: "
+        "the paper's rule; a network with one output per class votes for the classes whose output is +1, so that this "
+        "is the same as all good. Training fit: largest output, on the training rows. Links: non-zero weights and "
+        "biases of all networks together. *No network*: none was found in time; *one answer*: the network gives every "
+        "row the same label. Below, what a user would take instead, and what was published, each in the "
+        "measure that it was published in."
+    )
+    return Table("systems", caption, headings, rows)
+
+
+def _remark(records: Sequence[dict[str, Any]]) -> str:
+    """Where a system found no network in its time, or one that gives every row the same label."""
+    remarks = ["no network" if "failure" in r else "one answer" if r["one_answer"] else "" for r in records]
+    counted = [(remark, remarks.count(remark)) for remark in dict.fromkeys(remarks) if remark]
+    return ", ".join(remark if count == len(records) else f"{remark} ({count})" for remark, count in counted)
+
+
+def _users_choices(run: Run) -> list[list[Any]]:
+    """scikit-learn's classifiers on the same samples."""
+    used = {(record["per_class"], record["sample"]) for record in run.systems}
+    rows: list[list[Any]] = []
+    for name in ALTERNATIVES:
+        for result in run.cells:
+            size = result.cell.per_class
+            shares = [100 * r["alternatives"][name] for r in result.records if (size, r["sample"]) in used]
+            if shares:
+                row: list[Any] = [name, "scikit-learn", size, len(shares), None, Spread.of(shares)]
+                rows.append([*row, None, None, None, None, ""])
+    return rows
+
+
+def _published(run: Run) -> list[list[Any]]:
+    rows: list[list[Any]] = []
     for result in run.cells:
         if result.paper:
-            rows.append(["BeMi (the paper)", result.cell.per_class, _paper_spread(result), "voting"])
+            values = [None, None, _paper_spread(result)]
+            row = ["BeMi", PUBLISHED, result.cell.per_class, None, *values, None, None, None]
+            rows.append([*row, f"{run.experiment.paper_seconds:g} s per network on 8 cores"])
     for entry in run.experiment.published:
         for size, value in zip(entry["per_class"], entry["accuracy"], strict=True):
-            rows.append([entry["system"], size, float(value), f"{entry['metric']}; as published"])
-    caption = "Beside other systems' published accuracies in %, which were measured in different ways."
-    return Table("published", caption, headings, rows)
+            values = [float(value) if measure == entry["metric"] else None for measure in MEASURES]
+            rows.append([entry["system"], PUBLISHED, size, None, *values, None, None, None, ""])
+    return rows
 
 
 def most_rows(run: Run) -> CellResult:
@@ -400,5 +462,5 @@ TABLES: dict[str, Callable[[Run], Table]] = {
     "stages": stages,
     "weights": weights,
     "confusion": confusion,
-    "published": published,
+    "systems": other_systems,
 }

@@ -46,6 +46,9 @@ class Encoding:
         depth = len(sizes) - 1
         columns = self.builder.columns
         lower, upper = self._weight_bounds(within)
+        # Inputs without columns: what their weights may be, as near to 0 as that is.
+        self._dead = np.clip(0, lower[0], upper[0])
+        lower[0], upper[0] = lower[0][self.live], upper[0][self.live]
         self.w = [columns((sizes[t], sizes[t + 1]), lower[t], upper[t], integer=True) for t in range(depth)]
         self.u = [columns((rows, sizes[t + 1]), 0, 1, integer=True) for t in range(depth - 1)]
         self.c = [
@@ -61,7 +64,7 @@ class Encoding:
             within = [np.full(shape, -bound) for shape in shapes], [np.full(shape, bound) for shape in shapes]
         sides = []
         for side in within:
-            arrays = [side[0][self.live].copy(), *(array.copy() for array in side[1:])]
+            arrays = [array.copy() for array in side]
             if self.problem.biased:
                 for array in arrays[:-1]:
                     array[:, -1] = 0
@@ -100,8 +103,8 @@ class Encoding:
         return x
 
     def decode(self, x: Floats) -> Network:
-        """The network whose weights a point holds; inputs without columns get weight 0."""
+        """The network whose weights a point holds; inputs without columns get weight 0 where they may."""
         weights = [np.rint(x[index]).astype(np.int64) for index in self.w]
-        first = np.zeros(self.problem.layers[:2], dtype=np.int64)
+        first = self._dead.copy()
         first[self.live] = weights[0]
         return Network((first, *weights[1:]), self.problem.weight_bound)

@@ -1,0 +1,130 @@
+"""Toro Icarte et al.'s hybrids: constraint programming finds a network, mixed-integer programs enlarge its margins."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bemi.baselines import objectives
+from bemi.baselines.clock import Clock
+from bemi.engines.monolithic import reach
+from bemi.engines.result import INFEASIBLE, StageResult
+from bemi.engines.start import initial_network
+from bemi.network import Integers, Network, sign
+from bemi.problem import Problem
+from bemi.programs.program import Limits
+from bemi.programs.stages import Goal
+
+CP = "cpsat"
+"""The solver that stands for constraint programming."""
+
+CP_OPTIONS: dict[str, Any] = {"linearization_level": 0, "symmetry_level": 0, "cp_model_probing_level": 0}
+"""No linear relaxation, no search for symmetry, no probing: on ten classes it finds a network in half the time."""
+
+NOT_BY_CLASS = " with one activation for each class, of those that rounding finds a neuron for"
+"""What else must be said where activations by class are infeasible: it is no proof for other networks."""
+
+
+def find(goal: Goal, limits: Limits) -> StageResult:
+    """Any network that is feasible, from constraint programming."""
+    return reach(goal, start=None, limits=limits, solver=CP, **CP_OPTIONS)
+
+
+def warm_started(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
+    """HW: a network from constraint programming, then margins from there with the time that is left."""
+    clock = Clock(limits)
+    found = find(objectives.feasible(problem), limits)
+    if not found.ran:
+        return [found]
+    return [found, reach(objectives.max_margin(problem), start=found.network, limits=clock.share(), solver=solver)]
+
+
+def fixed_activations(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
+    """HA: a network from constraint programming; then its activations stay, and each neuron is a program of its own."""
+    clock = Clock(limits)
+    found = find(objectives.feasible(problem), limits)
+    return [found, _with_margins(problem, found.network, clock, solver)] if found.network else [found]
+
+
+def by_class(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
+    """HA on classes instead of rows: constraint programming settles one activation for each class and neuron.
+
+    Given an input of its own for each class, a first-layer neuron can have any sign for any class, so a network on
+    these few inputs is one on the rows wherever single neurons can tell the classes apart in the same way.  They are
+    found by a linear program and rounding; what cannot be told apart so is forbidden, and the search goes on.
+    """
+    began, clock = time.perf_counter(), Clock(limits)
+    if not problem.hidden_layers:
+        raise ValueError("there are no activations to settle by class without a hidden layer; use HA as it is")
+    classes = problem.codes.shape[1]
+    codes = np.where(np.eye(classes) > 0, 1, -1)
+    sizes = tuple(n - problem.biased for n in problem.hidden_layers)
+    on_classes = Problem(np.eye(classes, dtype=np.int64), codes, sizes, problem.weight_bound).with_biases()
+    labels = problem.codes.argmax(axis=1)
+    forbidden: list[Integers] = []
+    known: dict[bytes, Integers] = {}
+    while True:
+        settled = find(objectives.feasible(on_classes, forbidden), clock.share())
+        seconds = time.perf_counter() - began
+        if settled.network is None:
+            message = settled.message + (NOT_BY_CLASS if settled.message == INFEASIBLE else "")
+            return [replace(settled, seconds=seconds, rows=len(labels), message=message)]
+        signs = sign(settled.network.pre_activations(on_classes.data)[0])
+        first = np.zeros(problem.layers[:2], dtype=np.int64)
+        failed = len(forbidden)
+        for j, wanted in enumerate(signs[:, : sizes[0]].T):
+            if wanted.tobytes() not in known:
+                neuron = Problem(problem.data, wanted[labels][:, None], (), problem.weight_bound)
+                found = initial_network(neuron, clock.share().seconds)
+                if not np.array_equal(found.forward(neuron.data), neuron.codes):
+                    forbidden += [wanted, -wanted]
+                    continue
+                known[wanted.tobytes()] = found.weights[0][:, 0]
+            first[:, j] = known[wanted.tobytes()]
+        if len(forbidden) == failed:
+            network = Network((first, *settled.network.weights[1:]), problem.weight_bound)
+            report = replace(
+                settled, network=network, seconds=time.perf_counter() - began, links=network.links, rows=len(labels)
+            )
+            return [report, _with_margins(problem, network, clock, solver)]
+
+
+def _with_margins(problem: Problem, network: Network, clock: Clock, solver: str) -> StageResult:
+    began = time.perf_counter()
+    network = margins_of_fixed_activations(problem, network, clock.share, solver)
+    goal = objectives.max_margin(problem)
+    rows, seconds, value = len(problem.data), time.perf_counter() - began, goal.value(network)
+    message = "largest margins for these activations, of every neuron whose program was solved in its time"
+    return StageResult(goal.name, network, value, goal.trivial, seconds, "certified", network.links, rows, message)
+
+
+def margins_of_fixed_activations(
+    problem: Problem, network: Network, share: Callable[[int], Limits], solver: str
+) -> Network:
+    """Give every neuron of a network the largest margin that leaves all activations as they are.
+
+    For given activations a neuron's margin depends on its own weights alone: a layer of one neuron, whose inputs and
+    output are known.
+    """
+    sums = network.pre_activations(problem.data)
+    inputs = [problem.data, *(sign(s) for s in sums[:-1])]
+    outputs = [*(sign(s) for s in sums[:-1]), problem.codes]
+    weights = [w.copy() for w in network.weights]
+    hidden = len(problem.hidden_layers)
+    neurons = [
+        (layer, j)
+        for layer, size in enumerate(problem.layers[1:])
+        for j in range(size - (problem.biased and layer < hidden))
+    ]
+    for done, (layer, j) in enumerate(neurons):
+        alone = Problem(inputs[layer], outputs[layer][:, [j]], (), problem.weight_bound)
+        start = Network((weights[layer][:, [j]],), problem.weight_bound)
+        limits = share(len(neurons) - done)
+        result = reach(objectives.max_margin(alone), start=start, limits=limits, solver=solver)
+        assert result.network is not None
+        weights[layer][:, j] = result.network.weights[0][:, 0]
+    return Network(tuple(weights), problem.weight_bound)

@@ -1,0 +1,174 @@
+"""Other systems beside ours: each trained on the same rows in the same time, and measured in every way."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from bemi import solvers, workers
+from bemi.baselines import SYSTEMS, BaselineClassifier, NoNetwork
+from bemi.baselines.hybrids import CP
+from bemi.classifier import BeMiClassifier
+from bemi.datasets import Sample
+from bemi.engines.result import StageResult
+from bemi.network import Network
+
+OUR_SYSTEMS = {"bemi": "BeMi, m = 2", "bemi-3": "BeMi, m = 3", "bemi-all": "BeMi, m = n"}
+"""Ours, by the number m of classes that a network tells apart; n is all of them."""
+
+PAPER = "the paper's system, our engine"
+
+NAMES = (*OUR_SYSTEMS, *SYSTEMS)
+
+
+def title(name: str) -> str:
+    return OUR_SYSTEMS[name] if name in OUR_SYSTEMS else SYSTEMS[name].title
+
+
+def authors(name: str) -> str:
+    return PAPER if name in OUR_SYSTEMS else SYSTEMS[name].paper
+
+
+@dataclass(frozen=True)
+class Contest:
+    """One system on one sample.
+
+    Attributes
+    ----------
+    system
+        A name in :data:`NAMES`.
+    per_class, index
+        Which sample.
+    seconds
+        Time for everything, on one core.
+    solver, seed
+        Who solves mixed-integer programs; seed of the system.
+    """
+
+    system: str
+    per_class: int
+    index: int
+    seconds: float
+    solver: str
+    seed: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.system}_n{self.per_class:03d}_sample{self.index}"
+
+    @property
+    def can_run(self) -> bool:
+        """Whether the solver that it needs is installed."""
+        return self.system in OUR_SYSTEMS or not SYSTEMS[self.system].needs_cp or CP in solvers.installed()
+
+    def classifier(self, classes: int) -> BeMiClassifier | BaselineClassifier:
+        """The system, ready to be trained on so many classes."""
+        if self.system not in OUR_SYSTEMS:
+            return BaselineClassifier(self.system, time_limit=self.seconds, solver=self.solver, random_state=self.seed)
+        size = {"bemi": 2, "bemi-3": 3, "bemi-all": classes}[self.system]
+        return BeMiClassifier(
+            # One network on all classes gets the layers that the other systems have.
+            hidden_layers=(16, 16) if self.system == "bemi-all" else (4, 4),
+            subset_size=min(size, classes),
+            time_limit=self.seconds,
+            total_time_limit=self.seconds,
+            solver=self.solver,
+            n_jobs=1,
+        )
+
+
+def contests(
+    names: tuple[str, ...], sizes: tuple[int, ...], samples: int, *, seconds: float, solver: str, seed: int
+) -> list[Contest]:
+    """Every system on every sample."""
+    return [
+        Contest(name, size, index, seconds, solver, seed) for size, index, name in product(sizes, range(samples), names)
+    ]
+
+
+def run(todo: list[Contest], rows: dict[tuple[int, int], Sample], n_jobs: int | None) -> Iterator[tuple[Contest, dict]]:
+    """Train and measure, handing out each record as it comes; ``rows`` are by rows per class and index."""
+
+    def arguments(number: int, to_come: int, at_once: int) -> tuple[Contest, Sample]:
+        contest = todo[number]
+        return contest, rows[contest.per_class, contest.index]
+
+    for number, record in workers.results(measured, arguments, range(len(todo)), n_jobs):
+        if isinstance(record, workers.Lost):
+            record = _header(todo[number]) | {"failure": "its process died each time, for want of memory perhaps"}
+        yield todo[number], record
+
+
+def _header(contest: Contest) -> dict[str, Any]:
+    return {"system": contest.system, "per_class": contest.per_class, "sample": contest.index}
+
+
+def measured(contest: Contest, rows: Sample) -> dict[str, Any]:
+    """Train a system and measure it; where it finds no network, the record says so."""
+    record = _header(contest)
+    classifier = contest.classifier(len(np.unique(rows.train_y)))
+    began = time.perf_counter()
+    try:
+        classifier.fit(rows.train_X, rows.train_y)
+    except NoNetwork as error:
+        return record | {"seconds": round(time.perf_counter() - began, 2), "failure": str(error)}
+    record["seconds"] = round(time.perf_counter() - began, 2)
+    good, largest, voting = accuracies(classifier, rows)
+    networks, fitted = _networks(classifier), classifier.predict(rows.train_X)
+    return record | {
+        "all_good": good,
+        "largest": largest,
+        "voting": voting,
+        "fit": float(np.mean(fitted == rows.train_y)),
+        # What is left where a system finds nothing better than the network that it begins with.
+        "one_answer": bool((fitted == fitted[0]).all()),
+        "links": sum(network.links for network in networks),
+        "weights": sum(w.size for network in networks for w in network.weights),
+        "steps": _steps(classifier),
+    }
+
+
+def accuracies(classifier: ClassifierMixin, rows: Sample) -> tuple[float, float, float]:
+    """Accuracy on the test rows in three ways.
+
+    *All good*: all outputs that concern the row's class are as they should be; in an ensemble, all networks that know
+    the class vote for it.  *Largest*: the label of the largest output, or of the most votes with ties broken by margin.
+    *Voting*: the paper's rule; a network with one output per class votes for those whose output is +1, so that it
+    leaves open what is not good.
+    """
+    truth = np.searchsorted(classifier.classes_, rows.test_y)
+    largest = float(np.mean(classifier.predict(rows.test_X) == rows.test_y))
+    if isinstance(classifier, BaselineClassifier):
+        codes = np.where(truth[:, None] == np.arange(len(classifier.classes_)), 1, -1)
+        good = float((classifier.outputs(rows.test_X) == codes).all(axis=1).mean())
+        return good, largest, good
+    votes = classifier.vote(rows.test_X, rows.test_y)
+    networks = math.comb(len(classifier.classes_) - 1, classifier.subset_size - 1)
+    good = float(np.mean(votes.counts[np.arange(len(truth)), truth] == networks))
+    assert votes.status is not None
+    return good, largest, float(np.isin(votes.status, ("1C", "mC")).mean())
+
+
+def _networks(classifier: BeMiClassifier | BaselineClassifier) -> list[Network]:
+    if isinstance(classifier, BaselineClassifier):
+        return [classifier.network_]
+    return list(classifier.networks_.values())
+
+
+def _steps(classifier: BeMiClassifier | BaselineClassifier) -> list[dict[str, Any]]:
+    """What every step of every network reached."""
+    reports = [classifier.reports_] if isinstance(classifier, BaselineClassifier) else classifier.reports_.values()
+    return [_step(report) for steps in reports for report in steps.values()]
+
+
+def _step(report: StageResult) -> dict[str, Any]:
+    numbers = {name: getattr(report, name) for name in ("stage", "objective", "bound", "proof", "links", "message")}
+    return {name: float(v) if isinstance(v, Fraction) else v for name, v in numbers.items()}

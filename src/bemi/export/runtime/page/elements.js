@@ -1,0 +1,77 @@
+// Small helpers for building the page.  Text always enters as text: no string ever becomes markup.
+
+function make(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (typeof value === "function") element.addEventListener(name, value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child) => child !== null));
+  return element;
+}
+
+const byId = (id) => document.getElementById(id);
+
+const count = (number) => number.toLocaleString("en-US");
+const percent = (share, digits = 1) => (share === null ? "–" : `${(100 * share).toFixed(digits)} %`);
+const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+const signed = (number) => (number < 0 ? `−${count(-number)}` : `+${count(number)}`);
+
+/** A number of any size in a few characters. */
+function short(number) {
+  if (number === null) return "–";
+  if (Number.isInteger(number) && Math.abs(number) < 1e15) return count(number);
+  return Math.abs(number) >= 1e6 ? number.toExponential(2) : String(Number(number.toPrecision(4)));
+}
+
+/** "a", "a and b", "a, b and c"; of a long list the first few. */
+function listed(names, most = 6) {
+  const shown = names.length > most ? [...names.slice(0, most - 1), `${names.length - most + 1} others`] : names;
+  return shown.length < 2 ? shown.join("") : `${shown.slice(0, -1).join(", ")} and ${shown[shown.length - 1]}`;
+}
+
+/** Whether headings of columns take too much room unless they stand upright. */
+const needsUpright = (labels) => labels.join("").length > Math.max(16, 2 * labels.length);
+
+/** A table from headings and rows of cells, each text or an element; the first column names the rows. */
+function table(caption, headings, rows) {
+  const head = headings.map((text) => make("th", { scope: "col" }, text));
+  const body = rows.map((cells) =>
+    make("tr", {}, ...cells.map((cell, i) => make(i ? "td" : "th", i ? {} : { scope: "row" }, cell))),
+  );
+  return make(
+    "table",
+    { class: "numbers" },
+    make("caption", { class: "unseen" }, caption),
+    make("thead", {}, make("tr", {}, ...head)),
+    make("tbody", {}, ...body),
+  );
+}
+
+/** A bar from 0 to a share of the width. */
+function bar(share, kind = "") {
+  const element = make("span", { class: `bar ${kind}`, "aria-hidden": "true" });
+  element.style.setProperty("--share", share);
+  return element;
+}
+
+/** The page's colours as [red, green, blue]; they differ between light and dark. */
+let knownPalette = null;
+const forgetPalette = () => (knownPalette = null);
+const palette = () => (knownPalette ??= readPalette());
+
+function readPalette() {
+  const style = getComputedStyle(document.documentElement);
+  const names = ["plus", "minus", "zero", "card", "ink"];
+  const parse = (text) => [1, 3, 5].map((start) => parseInt(text.trim().slice(start, start + 2), 16));
+  return Object.fromEntries(names.map((name) => [name, parse(style.getPropertyValue(`--${name}`))]));
+}
+
+const mixed = (from, to, share) => from.map((value, i) => Math.round(value + (to[i] - value) * share));
+const css = (colour) => `rgb(${colour.join(" ")})`;
+
+/** Colour of a value in -1..1: blue below zero, orange above. */
+function diverging(colours, value) {
+  return mixed(colours.zero, value < 0 ? colours.minus : colours.plus, Math.abs(value));
+}

@@ -1,0 +1,117 @@
+// Puts the page together.
+
+const data = JSON.parse(byId("model").textContent);
+const ensemble = new Ensemble(data);
+
+function introduce() {
+  const alone = data.networks.length === 1;
+  const networks = alone ? "One small network" : `${count(data.networks.length)} small networks`;
+  const weights = `integer weights in −${data.weightBound}..${data.weightBound}`;
+  const trained = data.training === null ? "" : ` Trained on ${plural(data.training, "row")}.`;
+  byId("about").textContent =
+    `${networks} of ${data.layers.join(" – ")} neurons with ${weights} ${alone ? "decides between" : "vote on"} ` +
+    `${count(data.labels.length)} classes.${trained}`;
+  byId("try-title").textContent =
+    data.image === null ? "Set the features and watch them vote" : "Draw and watch them vote";
+  byId("made").textContent =
+    `Made by bemi ${data.version}. Everything happens in this page: it loads nothing and sends nothing.`;
+}
+
+const inside = { view: null };
+const votes = new VotesView(ensemble, (network) => inside.view?.open(network));
+let samples = null;
+
+/** Shows what the networks say of a row; null is an empty pad. */
+function answer(row, truth = null, truthLabel = null) {
+  let outcome = null;
+  try {
+    outcome = row === null ? null : ensemble.outcome(row, truth);
+    votes.show(outcome, truthLabel);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    votes.refuse(`${error.message[0].toUpperCase()}${error.message.slice(1)}.`);
+  }
+  inside.view?.showOutcome(outcome);
+}
+
+/** Strokes come faster than screens show them. */
+let waiting = null;
+function later(row) {
+  samples?.leave();
+  if (waiting === null)
+    requestAnimationFrame(() => {
+      answer(waiting.row);
+      waiting = null;
+    });
+  waiting = { row };
+}
+
+const input = data.image === null ? new Form(data, later) : new Pad(data, later);
+
+function start() {
+  introduce();
+  document.body.classList.toggle("of-tables", data.image === null);
+  byId("input").append(make("h3", {}, data.image === null ? "Features" : "Drawing pad"), input.element);
+  byId("outcome").append(votes.element);
+  if (data.test !== null && data.test.numbers.length) {
+    samples = new Samples(ensemble, (row, truth, label) => {
+      input.load(row);
+      answer(row, truth, label);
+    });
+    byId("samples").append(samples.element);
+  } else byId("samples").remove();
+  if (data.test !== null) showResults(ensemble, byId("results"));
+  else for (const element of document.querySelectorAll(".results")) element.remove();
+  input.show();
+  if (samples) samples.choose(samples.first);
+  else answer(data.image === null ? input.values : null);
+  // What is further down comes after the first picture.
+  requestAnimationFrame(() =>
+    setTimeout(() => {
+      samples?.show();
+      inside.view = new Inside(ensemble, byId("inside"));
+      inside.view.showOutcome(current());
+      document.documentElement.dataset.ready = "yes";
+    }),
+  );
+}
+
+/** The outcome of what is shown now, or null. */
+function current() {
+  const row = data.image === null ? input.values : (input.row ?? (input.strokes.length ? input.drawn() : null));
+  return row === null ? null : ensemble.outcome(row);
+}
+
+function redraw() {
+  forgetPalette();
+  input.show();
+  samples?.show();
+  inside.view?.redraw();
+}
+
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+addEventListener("resize", () => input.show());
+
+/**
+ * For programs and tests.
+ *   bemi.predict(row, truth)  row: features as numbers; truth: true class index, -1 for none of the classes, or left out.
+ *     Gives {label, index, votes, counts, dominant, unclassified, status}: label as text, its class index or -1, the
+ *     class index that every network votes for (-1 for none), votes by class, which classes lead, whether the paper's
+ *     rule leaves the row open, and the paper's label status where truth is given.  Throws a RangeError for a row that
+ *     Python refuses.
+ *   bemi.inputs(row)  the integers that the networks see.
+ *   bemi.samples      the test rows in the page, as features.
+ */
+window.bemi = Object.freeze({
+  predict(row, truth = null) {
+    const { votes, counts, dominant, decision, paper, status } = ensemble.outcome(row, truth);
+    const label = decision === ABSTAIN ? data.unclassified : data.labels[decision];
+    return { label, index: decision, votes, counts, dominant, unclassified: paper === ABSTAIN, status };
+  },
+  inputs: (row) => ensemble.inputs(row),
+  get samples() {
+    return (samples?.rows ?? []).map((row) => Array.from(row));
+  },
+});
+
+start();

@@ -1,0 +1,157 @@
+// The decision, and the votes behind it: a tournament grid where networks tell two classes apart, else a list.
+
+const MOST_CLASSES = 24; // a larger grid shows the classes with the most votes
+const MOST_SHOWN = 12;
+
+class VotesView {
+  /** `opened` is called with the number of a network that somebody wants to look into. */
+  constructor(ensemble, opened) {
+    this.ensemble = ensemble;
+    this.opened = opened;
+    this.label = make("p", { class: "label" });
+    this.reason = make("p", { class: "reason" });
+    this.truth = make("p", { class: "truth" });
+    this.board = make("div", { class: "board" });
+    this.spoken = make("p", { class: "unseen", role: "status", "aria-live": "polite" });
+    this.pairs = ensemble.networks.every(({ classes }) => classes.length === 2);
+    this.element = make(
+      "div",
+      { class: "votes" },
+      make("div", { class: "decision" }, make("h3", {}, "Decision"), this.label, this.reason, this.truth),
+      this.spoken,
+      this.board,
+    );
+  }
+
+  /** Shows an outcome, or that there is nothing to decide. */
+  show(outcome, truthLabel = null) {
+    this.element.classList.toggle("idle", outcome === null);
+    if (outcome === null) {
+      this.say("–", `Draw something${this.ensemble.data.test === null ? "" : ", or take a test sample"}.`, "");
+    } else {
+      const { label, reason } = decisionWords(this.ensemble, outcome);
+      const status =
+        outcome.status === null
+          ? ""
+          : `True label: ${truthLabel}. Status ${outcome.status}: ${STATUS_WORDS[outcome.status]}.`;
+      this.say(label, reason, status);
+    }
+    this.label.classList.toggle("none", outcome !== null && outcome.decision === ABSTAIN);
+    this.showBoard(outcome);
+  }
+
+  /** What keeps a row from being answered. */
+  refuse(message) {
+    this.element.classList.add("idle");
+    this.say("–", message, "");
+    this.showBoard(null);
+  }
+
+  say(label, reason, status) {
+    this.label.textContent = label;
+    this.reason.textContent = reason;
+    this.truth.textContent = status;
+    // Readers hear the result once the hand rests.
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => (this.spoken.textContent = `Decision: ${label}. ${reason} ${status}`), 600);
+  }
+
+  showBoard(outcome) {
+    const { classes } = this.ensemble;
+    let shown = Array.from({ length: classes }, (_, index) => index);
+    if (classes > MOST_CLASSES) {
+      const share = (index) => (outcome === null ? 0 : outcome.shares[index]);
+      shown = shown.sort((a, b) => share(b) - share(a) || a - b).slice(0, MOST_SHOWN);
+    }
+    // Built once per set of classes, then only updated.
+    const key = shown.join();
+    if (key !== this.key) {
+      this.key = key;
+      this.build(shown);
+    }
+    this.update(outcome);
+  }
+
+  build(shown) {
+    const { labels } = this.ensemble.data;
+    const place = new Map(this.ensemble.networks.map(({ classes }, n) => [classes.join(), n]));
+    this.cells = [];
+    this.rows = shown.map((index) => ({ index, bar: bar(0), count: make("span", { class: "count" }) }));
+    const long = needsUpright(shown.map((index) => labels[index]));
+    const heads = !this.pairs
+      ? []
+      : shown.map((index) =>
+          make(
+            "th",
+            { scope: "col", class: long ? "upright" : "", title: labels[index] },
+            make("span", {}, labels[index]),
+          ),
+        );
+    const body = this.rows.map((row) => {
+      const cells = !this.pairs
+        ? []
+        : shown.map((other) => {
+            const network = place.get([Math.min(row.index, other), Math.max(row.index, other)].join());
+            const cell = make("td", { class: row.index === other ? "self" : "" });
+            if (network !== undefined) {
+              cell.addEventListener("click", () => this.opened(network));
+              this.cells.push({ cell, network, index: row.index, other });
+            }
+            return cell;
+          });
+      row.element = make(
+        "tr",
+        {},
+        make("th", { scope: "row", title: labels[row.index] }, labels[row.index]),
+        ...cells,
+        make("td", { class: "tally" }, row.bar, row.count),
+      );
+      return row.element;
+    });
+    const caption = this.pairs
+      ? "Each row is a class; a filled square is a match won against the class of the column."
+      : "Votes for each class, of the networks that it takes part in.";
+    const head = make("tr", {}, make("td"), ...heads, make("th", { scope: "col", class: "tally" }, "votes"));
+    this.board.replaceChildren(
+      make("h3", {}, this.pairs ? "Every pair plays" : "Votes"),
+      make("p", { class: "hint" }, caption + (this.pairs ? " Click one to look into its network." : "")),
+      make(
+        "div",
+        { class: "wide" },
+        make("table", { class: "tournament" }, make("thead", {}, head), make("tbody", {}, ...body)),
+      ),
+    );
+    if (this.pairs) return;
+    this.list = this.ensemble.networks.map((network, n) => {
+      const vote = make("span", { class: "chosen" });
+      const open = make(
+        "button",
+        { type: "button", class: "plain", click: () => this.opened(n) },
+        networkName(this.ensemble, network),
+      );
+      return { vote, element: make("li", {}, open, vote) };
+    });
+    this.board.append(make("ul", { class: "ballots" }, ...this.list.map(({ element }) => element)));
+  }
+
+  update(outcome) {
+    const { labels } = this.ensemble.data;
+    for (const { cell, network, index, other } of this.cells) {
+      const vote = outcome === null ? null : outcome.votes[network];
+      cell.className = vote === null ? "open" : vote === index ? "won" : "lost";
+      const [a, b] = [labels[index], labels[other]];
+      cell.title = vote === null ? `${a} against ${b}` : `${a} ${vote === index ? "beats" : "loses to"} ${b}`;
+      cell.setAttribute("aria-label", cell.title);
+    }
+    for (const { index, bar, count, element } of this.rows) {
+      const own = this.ensemble.memberships[index];
+      bar.style.setProperty("--share", outcome === null ? 0 : outcome.shares[index]);
+      count.textContent = outcome === null ? "" : `${outcome.counts[index]}/${own}`;
+      element.classList.toggle("leader", outcome !== null && outcome.dominant[index]);
+    }
+    this.list?.forEach(({ vote }, n) => {
+      const given = outcome === null ? null : outcome.votes[n];
+      vote.textContent = given === null ? "" : given === ABSTAIN ? "no vote" : labels[given];
+    });
+  }
+}
