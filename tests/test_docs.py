@@ -1,0 +1,114 @@
+"""What the documentation says is what the code does."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import bemi
+from bemi import baselines, datasets
+from bemi.cli import main
+
+DOCS = Path(__file__).parent.parent / "docs"
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    """Kind and content of every code block of a page."""
+    return re.findall(r"^```(\w+)\n(.*?)^```$", (DOCS / page).read_text(), flags=re.DOTALL | re.MULTILINE)
+
+
+def words(text: str) -> str:
+    """What a person reads, without numbers, blanks and the lines of tables."""
+    return re.sub(r"[\s\u2500-\u257f]+", "", NUMBER.sub("", text))
+
+
+def printed(action, *arguments) -> str:
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        action(*arguments)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("page", ["first-steps.md", "certificates.md"])
+def test_what_a_page_shows_runs_as_it_stands(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    names: dict[str, object] = {}
+    shown = ""
+    for kind, content in blocks(page):
+        if kind == "python":
+            shown = printed(exec, compile(content, page, "exec"), names)
+        elif kind == "text":
+            assert words(content) == words(shown), content
+            # Another version of a library may round a weight differently, which changes a few test rows.
+            assert [float(n) for n in NUMBER.findall(content)] == pytest.approx(
+                [float(n) for n in NUMBER.findall(shown)], rel=0.1
+            )
+        elif kind == "console":
+            command, expected = content.split("\n", 1)
+            program, *arguments = shlex.split(command.removeprefix("$ "))
+            assert program == "bemi"
+            # Numbers here are seconds too.
+            assert words(expected) == words(printed(main, arguments)), command
+
+
+def test_options_has_every_parameter_with_its_default():
+    page = (DOCS / "options.md").read_text()
+    given = re.findall(r"^### `(\w+)`\n\nDefault `(.*?)`\. ", page, flags=re.MULTILINE)
+    parameters = inspect.signature(bemi.BeMiClassifier).parameters.values()
+    assert sorted(given) == sorted((p.name, repr(p.default)) for p in parameters)
+
+
+def help_of(capsys, *command: str) -> str:
+    with pytest.raises(SystemExit):
+        main([*command, "--help"])
+    return capsys.readouterr().out
+
+
+def commands(capsys, *command: str) -> list[tuple[str, ...]]:
+    """All commands below this one, as help lists them."""
+    listed = re.search(
+        r"^positional arguments:\n  (?:command|target)\n((?:    .*\n)+)", help_of(capsys, *command), re.M
+    )
+    if listed is None:
+        return [command]
+    names = re.findall(r"^    (\w+)", listed.group(1), flags=re.MULTILINE)
+    return [found for name in names for found in commands(capsys, *command, name)]
+
+
+def options(text: str) -> dict[str, list[str]]:
+    """Long options of a command, and the defaults that its help names."""
+    parts = re.split(r"^  (?:-\w(?: \S+)?, )?(--[\w-]+)", text.split("\noptions:\n")[1], flags=re.MULTILINE)
+    return {
+        option: re.findall(r"default: ([^),]+)", " ".join(about.split()))
+        for option, about in zip(parts[1::2], parts[2::2], strict=True)
+        if option != "--help"
+    }
+
+
+def test_options_has_every_command_with_its_options(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    page = (DOCS / "options.md").read_text()
+    sections = dict(re.findall(r"^### bemi (.*)\n((?:(?!###).*\n)*)", page, flags=re.MULTILINE))
+    every = commands(capsys)
+    assert sorted(sections) == sorted(" ".join(command) for command in every)
+    for command in every:
+        rows = dict(re.findall(r"^\| (?:`-\w`, )?`(--[\w-]+)` \|(.*)\|$", sections[" ".join(command)], re.MULTILINE))
+        known = options(help_of(capsys, *command))
+        assert sorted(rows) == sorted(known), command
+        for option, defaults in known.items():
+            assert re.findall(r"default: ([^),]+)", rows[option]) == defaults, f"{command} {option}"
+
+
+def test_the_api_page_has_every_public_name():
+    page = (DOCS / "api.md").read_text()
+    shown = set(re.findall(r"^::: (\S+)$", page, flags=re.MULTILINE))
+    shown |= set(re.findall(r"^      heading: (\S+)$", page, flags=re.MULTILINE))
+    public = {f"{module.__name__}.{name}" for module in (bemi, datasets, baselines) for name in module.__all__}
+    assert public <= shown
