@@ -2,7 +2,8 @@
 
 Toro Icarte et al. (2019) want every training row right, with the largest margins or the fewest links; Thorbjarnarson
 and Yorke-Smith (2023) count right rows, or measure by how much outputs miss.  ``B = P (n_{L-1} + 1)`` below is the
-largest sum that an output with a bias can have.
+largest sum that an output with a bias can have.  Where weights must lie ``within`` closer bounds than -P and P, these
+are arrays per layer.
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ def _margin_rows(encoding: Encoding, layer: int, margin: Indices, step: int) -> 
 def sat_margin(problem: Problem, *, within: Within | None = None) -> Goal:
     """Sat-Margin as Thorbjarnarson and Yorke-Smith have it: ``y 2 sum / B >= 1/2`` for as many outputs as possible.
 
-    On integers that is ``y sum >= ceil(B / 4)``.  Weights may be asked to lie ``within`` closer bounds.
+    On integers that is ``y sum >= ceil(B / 4)``.
     """
     threshold = -(-largest_sum(problem) // 4)
 
@@ -157,7 +158,7 @@ def _lies_within(network: Network, within: Within | None) -> bool:
     )
 
 
-def max_correct(problem: Problem) -> Goal:
+def max_correct(problem: Problem, *, within: Within | None = None) -> Goal:
     """Max-Correct of Thorbjarnarson and Yorke-Smith: most rows whose one positive output is that of their class.
 
     ::
@@ -168,7 +169,7 @@ def max_correct(problem: Problem) -> Goal:
     right = problem.codes > 0
 
     def program() -> StageProgram:
-        encoding = Encoding(problem)
+        encoding = Encoding(problem, within)
         builder = encoding.builder
         chosen = builder.columns(problem.codes.shape, 0, 1, integer=True)
         columns, coefficients = encoding.pre_activation(len(problem.layers) - 2)
@@ -184,12 +185,13 @@ def max_correct(problem: Problem) -> Goal:
 
     def value(network: Network) -> int | None:
         positive = network.forward(problem.data) > 0
-        return int(positive[right].sum()) if (positive.sum(axis=1) == 1).all() else None
+        feasible = _lies_within(network, within) and (positive.sum(axis=1) == 1).all()
+        return int(positive[right].sum()) if feasible else None
 
     return Goal("max-correct", problem, True, program, value, trivial=len(problem.data))
 
 
-def min_hinge(problem: Problem) -> Goal:
+def min_hinge(problem: Problem, *, within: Within | None = None) -> Goal:
     """Min-Hinge of Thorbjarnarson and Yorke-Smith: the smallest sum of squared hinge losses.
 
     ::
@@ -206,7 +208,7 @@ def min_hinge(problem: Problem) -> Goal:
         return np.maximum(0, most - 4 * sums) ** 2
 
     def program() -> StageProgram:
-        encoding = Encoding(problem)
+        encoding = Encoding(problem, within)
         builder = encoding.builder
         columns, coefficients = encoding.pre_activation(len(problem.layers) - 2)
         shape = problem.codes.shape
@@ -234,13 +236,17 @@ def min_hinge(problem: Problem) -> Goal:
 
         return _finished(encoding, "min", losses, own=own)
 
-    def value(network: Network) -> int:
+    def value(network: Network) -> int | None:
+        if not _lies_within(network, within):
+            return None
         return int(loss(network.pre_activations(problem.data)[-1] * problem.codes).sum())
 
     return Goal("min-hinge", problem, False, program, value, trivial=0, unit=Fraction(1, 4 * most**2))
 
 
-def min_neurons(problem: Problem, *, price: int | None = None, confident: int = 0) -> Goal:
+def min_neurons(
+    problem: Problem, *, price: int | None = None, confident: int = 0, within: Within | None = None
+) -> Goal:
     """Fewest hidden neurons beside Sat-Margin, of Thorbjarnarson and Yorke-Smith.
 
     ::
@@ -252,7 +258,7 @@ def min_neurons(problem: Problem, *, price: int | None = None, confident: int = 
     threshold = -(-largest_sum(problem) // 4)
 
     def program() -> StageProgram:
-        encoding = Encoding(problem)
+        encoding = Encoding(problem, within)
         builder = encoding.builder
         right = confident_columns(encoding, threshold)
         sign_rows(encoding)
@@ -276,6 +282,8 @@ def min_neurons(problem: Problem, *, price: int | None = None, confident: int = 
         return _finished(encoding, "max", objective, costs, own=own)
 
     def value(network: Network) -> int | None:
+        if not _lies_within(network, within):
+            return None
         reached = int(_reached(problem, network, threshold).sum())
         neurons = sum(int(used.sum()) for used in _used(problem, network))
         if price is not None:

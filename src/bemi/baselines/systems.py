@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
-from bemi.baselines import objectives
+from bemi.baselines import neighbourhoods, objectives
 from bemi.baselines.batches import train_in_batches
 from bemi.baselines.clock import Clock
 from bemi.baselines.gradient import descend
 from bemi.baselines.hybrids import CP, by_class, fixed_activations, warm_started
+from bemi.baselines.neighbourhoods import Objective
 from bemi.engines.monolithic import reach
 from bemi.engines.result import StageResult
 from bemi.network import Network
 from bemi.problem import Problem
 from bemi.programs.program import Limits
 from bemi.programs.stages import Goal, stage_goal
-
-UNCHANGED = "found nothing better than the network that it began with"
-"""Message of a system that stopped at its limit where it had begun."""
 
 PRICE = 1
 """What a hidden neuron costs, in confidently right outputs, where neurons are minimised by weight."""
@@ -59,32 +57,29 @@ class System:
     needs_cp: bool = False
 
 
-def _solve(
-    objective: Callable[[Problem], Goal],
-    start: Callable[[Problem], Network] | None,
-    problem: Problem,
-    limits: Limits,
-    solver: str,
-) -> list[StageResult]:
+def _solve(objective: Callable[[Problem], Goal], problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
     """One program, one solver."""
-    network = None if start is None else start(problem)
-    found = reach(objective(problem), start=network, limits=limits, solver=solver)
-    return [replace(found, message=UNCHANGED) if network is not None and found.network is network else found]
+    return [reach(objective(problem), start=None, limits=limits, solver=solver)]
+
+
+def _in_parts(
+    objective: Objective, start: Callable[[Problem], Network], problem: Problem, limits: Limits, solver: str
+) -> list[StageResult]:
+    return [neighbourhoods.solve(objective, start(problem), problem, limits, solver)]
 
 
 def _solve_by_cp(objective: Callable[[Problem], Goal], problem: Problem, limits: Limits, _: str) -> list[StageResult]:
-    return _solve(objective, None, problem, limits, CP)
+    return _solve(objective, problem, limits, CP)
 
 
 def _fewest_neurons_after(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
     """Sat-Margin, then the fewest hidden neurons that keep what it reached."""
     clock = Clock(limits)
-    (first,) = _solve(objectives.sat_margin, silent, problem, clock.share(2), solver)
+    (first,) = _in_parts(objectives.sat_margin, silent, problem, clock.share(2), solver)
     assert first.network is not None
     assert isinstance(first.objective, int)
     goal = objectives.min_neurons(problem, confident=first.objective)
-    fewest = reach(goal, start=first.network, limits=clock.share(), solver=solver)
-    return [first, replace(fewest, message=first.message) if first.message == UNCHANGED else fewest]
+    return [first, reach(goal, start=first.network, limits=clock.share(), solver=solver)]
 
 
 def _by_gradient(ternary: bool, problem: Problem, limits: Limits, _: str) -> list[StageResult]:
@@ -116,8 +111,8 @@ _HUBARA = "Hubara et al. 2016"
 _DECIMALS = 10_000
 
 SYSTEMS: Mapping[str, System] = {
-    "mip-max-margin": System("MIP max-margin", _ICARTE, partial(_solve, objectives.max_margin, None)),
-    "mip-min-weight": System("MIP min-weight", _ICARTE, partial(_solve, partial(stage_goal, "mw"), None)),
+    "mip-max-margin": System("MIP max-margin", _ICARTE, partial(_solve, objectives.max_margin)),
+    "mip-min-weight": System("MIP min-weight", _ICARTE, partial(_solve, partial(stage_goal, "mw"))),
     "cp-max-margin": System(
         "CP max-margin", _ICARTE, partial(_solve_by_cp, partial(objectives.max_margin, step=0)), needs_cp=True
     ),
@@ -128,16 +123,18 @@ SYSTEMS: Mapping[str, System] = {
     "gd-b": System("GD_b", _HUBARA, partial(_by_gradient, False)),
     "gd-t": System("GD_t", f"{_HUBARA}, adapted by {_ICARTE}", partial(_by_gradient, True)),
     "max-correct": System(
-        "Max-Correct", _YORKE, partial(_solve, objectives.max_correct, one_answer), _DECIMALS, only_bits=False
+        "Max-Correct", _YORKE, partial(_in_parts, objectives.max_correct, one_answer), _DECIMALS, only_bits=False
     ),
-    "min-hinge": System("Min-Hinge", _YORKE, partial(_solve, objectives.min_hinge, silent), _DECIMALS, only_bits=False),
+    "min-hinge": System(
+        "Min-Hinge", _YORKE, partial(_in_parts, objectives.min_hinge, silent), _DECIMALS, only_bits=False
+    ),
     "sat-margin": System(
-        "Sat-Margin", _YORKE, partial(_solve, objectives.sat_margin, silent), _DECIMALS, only_bits=False
+        "Sat-Margin", _YORKE, partial(_in_parts, objectives.sat_margin, silent), _DECIMALS, only_bits=False
     ),
     "min-neurons": System(
         "Sat-Margin, price on neurons",
         _YORKE,
-        partial(_solve, partial(objectives.min_neurons, price=PRICE), silent),
+        partial(_in_parts, partial(objectives.min_neurons, price=PRICE), silent),
         _DECIMALS,
         only_bits=False,
     ),

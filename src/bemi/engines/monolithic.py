@@ -80,7 +80,7 @@ def reach(
     ) -> StageResult:
         seconds = time.perf_counter() - began
         links = 0 if network is None else network.links
-        objective, proved = (None if v is None else _whole(v * goal.unit) for v in (value, bound))
+        objective, proved = (None if v is None else goal.shown(v) for v in (value, bound))
         rows = len(goal.problem.data)
         return StageResult(goal.name, network, objective, proved, seconds, proof, links, rows, message)
 
@@ -117,10 +117,6 @@ def _proved(bound: float, maximised: bool) -> int:
     """The integer that a solver's bound on an integer objective stands for, erring on the weak side."""
     slack = 1e-6 * max(1.0, abs(bound))
     return math.floor(bound + slack) if maximised else math.ceil(bound - slack)
-
-
-def _whole(value: int | Fraction) -> int | Fraction:
-    return int(value) if value == int(value) else value
 
 
 SOFT_TOLERANCE = 1e-6

@@ -384,6 +384,11 @@ class Goal:
     trivial: int
     unit: Fraction | int = 1
 
+    def shown(self, value: int) -> int | Fraction:
+        """An objective as reports show it."""
+        shown = value * Fraction(self.unit)
+        return int(shown) if shown.denominator == 1 else shown
+
     def better(self, value: int | None, other: int | None) -> bool:
         """Whether one objective beats another; None, an infeasible network, beats nothing."""
         if value is None or other is None:

@@ -1,0 +1,144 @@
+"""Large-neighbourhood search: a network improved a part at a time, by the same programs with all other weights fixed.
+
+Where a solver finds nothing on a whole network in its time, it does on a layer or a neuron.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from bemi.baselines.clock import Clock
+from bemi.engines.monolithic import reach
+from bemi.engines.result import StageResult
+from bemi.network import Integers, Network, sign
+from bemi.problem import Problem
+from bemi.programs.encoding import Within
+from bemi.programs.program import Limits
+from bemi.programs.stages import Goal
+
+Objective = Callable[..., Goal]
+"""From a problem, and ``within``, closer bounds on weights, to a goal."""
+
+WHOLE_SHARE = 4
+"""One part in so many of the time goes to the whole program; it also gives the bound."""
+
+STEPS = 40
+"""A neighbourhood may take up to one part in so many of what is left."""
+
+LEAST_SECONDS = 0.01
+"""With less time for a part the search ends."""
+
+
+def solve(objective: Objective, start: Network, problem: Problem, limits: Limits, solver: str) -> StageResult:
+    """Solve the whole program for a while; then improve a network with random hidden layers, a part at a time.
+
+    It ends with the time, or when no part can be improved any more.
+
+    Parameters
+    ----------
+    objective
+        What to reach.
+    start
+        A feasible network for the whole program.  The search begins with its outputs on random hidden layers, which
+        must be feasible too.
+    problem, limits, solver
+        On which rows, for how long, and by whom.
+    """
+    began, clock = time.perf_counter(), Clock(limits)
+    goal = objective(problem)
+    whole = reach(goal, start=start, limits=clock.share(WHOLE_SHARE), solver=solver)
+    if whole.objective == whole.bound or not problem.hidden_layers:
+        return whole
+    assert whole.network is not None
+    rng = np.random.default_rng(limits.seed)
+    present = _random_hidden(problem, start, rng)
+    best = whole.network
+    tried = in_vain = 0
+    round_length = len(problem.hidden_layers) + sum(problem.hidden_layers)
+    for layer, neuron in _parts(problem, rng):
+        share = clock.share(STEPS)
+        over = share.seconds is not None and share.seconds < LEAST_SECONDS
+        if over or in_vain > round_length or goal.value(best) == goal.trivial:
+            break
+        before, present = present, _improved(objective, problem, present, layer, neuron, share, solver)
+        tried += 1
+        in_vain = 0 if goal.better(goal.value(present), goal.value(before)) else in_vain + 1
+        if goal.better(goal.value(present), goal.value(best)):
+            best = present
+    value = goal.value(best)
+    assert value is not None
+    message = f"{tried} parts of the network were solved one after the other"
+    return replace(
+        whole,
+        network=best,
+        objective=goal.shown(value),
+        links=best.links,
+        seconds=time.perf_counter() - began,
+        message=message,
+    )
+
+
+def _random_hidden(problem: Problem, outputs: Network, rng: np.random.Generator) -> Network:
+    """Hidden layers of random weights under the output layer of a network; constant neurons stay so."""
+    bound = problem.weight_bound
+    weights: list[Integers] = []
+    for w in outputs.weights[:-1]:
+        drawn = rng.integers(-bound, bound, size=w.shape, endpoint=True)
+        if problem.biased:
+            drawn[:, -1] = 0
+        weights.append(drawn)
+    weights[0][np.setdiff1d(np.arange(problem.layers[0]), problem.live)] = 0
+    return Network((*weights, outputs.weights[-1]), bound)
+
+
+def _parts(problem: Problem, rng: np.random.Generator) -> Iterator[tuple[int, int | None]]:
+    """The output layer, then hidden neurons from the top in random order, and so on for ever.
+
+    A part is a hidden layer and one of its neurons, or None for the output layer above the last of them.
+    """
+    last = len(problem.hidden_layers) - 1
+    while True:
+        for layer in reversed(range(last + 1)):
+            yield last, None
+            for neuron in rng.permutation(problem.hidden_layers[layer] - problem.biased):
+                yield layer, int(neuron)
+
+
+def _improved(
+    objective: Objective,
+    problem: Problem,
+    network: Network,
+    layer: int,
+    neuron: int | None,
+    limits: Limits,
+    solver: str,
+) -> Network:
+    """The network with the best weights into and out of a neuron, or of the output layer where there is none.
+
+    Layers below do not change, so what they give is data.
+    """
+    sums = network.pre_activations(problem.data)
+    inputs = sign(sums[layer - 1]) if layer else problem.data
+    above = replace(problem, data=inputs, hidden_layers=problem.hidden_layers[layer:])
+    part = Network(network.weights[layer:], network.weight_bound)
+    goal = objective(above, within=_free(part, neuron))
+    found = reach(goal, start=part, limits=limits, solver=solver).network
+    assert found is not None
+    return Network((*network.weights[:layer], *found.weights), network.weight_bound)
+
+
+def _free(network: Network, neuron: int | None) -> Within:
+    """Bounds that fix all weights but those into and out of a first-layer neuron, or those of the output layer."""
+    bound = network.weight_bound
+    low, high = ([w.copy() for w in network.weights] for _ in range(2))
+    for side, end in ((low, -bound), (high, bound)):
+        if neuron is None:
+            side[-1][:] = end
+        else:
+            side[0][:, neuron] = end
+            side[1][neuron, :] = end
+    return low, high
