@@ -585,7 +585,7 @@ def test_weights_are_drawn_where_they_are(opened):
     """
     red, _, blue, _ = np.array(browser.execute_script(script)).reshape(8, 8, 4).transpose(2, 0, 1)
     weights = classifier.networks_[0, 1].weights[0][:, 0].reshape(8, 8)
-    assert np.array_equal(np.sign(red - blue) * (np.abs(red - blue) > 20), weights)
+    assert np.array_equal(np.sign(blue - red) * (np.abs(blue - red) > 20), weights)
 
 
 def test_the_command(tmp_path, capsys):

@@ -167,7 +167,7 @@ class Pad {
     if (document.activeElement !== canvas || !canvas.matches(":focus-visible")) return;
     context.beginPath();
     context.arc(this.pen[0] * canvas.width, this.pen[1] * canvas.height, 0.045 * canvas.width, 0, 2 * Math.PI);
-    context.fillStyle = context.strokeStyle = css(colours.plus);
+    context.fillStyle = context.strokeStyle = css(colours.minus);
     context.lineWidth = 0.012 * canvas.width;
     if (this.penDown) context.fill();
     context.stroke();
