@@ -85,10 +85,11 @@ def test_every_epoch_sees_all_rows_once_and_batches_are_even_in_classes(asked):
     assert dealt[0] != dealt[1]
 
 
-@pytest.mark.parametrize("bound", [1, 3])
-def test_bounds_close_in_around_the_average(asked, bound):
-    case = blobs(bound=bound)
-    train(case, nodes=5)
+# With the seeds 21 and 26, averages come to lie further from all integers than the last distance.
+@pytest.mark.parametrize(("bound", "seed"), [(1, 0), (1, 21), (1, 26), (3, 0)])
+def test_bounds_close_in_around_the_average(asked, bound, seed):
+    case = blobs(bound=bound, seed=seed)
+    train(case, nodes=5, seed=seed)
     mean = [np.zeros_like(w, dtype=float) for w in asked[0].found.weights]
     for number, epoch in enumerate(in_epochs(asked)):
         distance = bound * (1 - number / EPOCHS)

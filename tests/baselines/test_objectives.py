@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from bemi.baselines import objectives
 from bemi.engines.monolithic import reach
 from bemi.engines.result import INFEASIBLE
+from bemi.network import Network
 from bemi.problem import Problem
 from bemi.programs.program import Limits, linearize
 
@@ -145,6 +146,14 @@ def test_an_input_that_is_always_zero_keeps_to_its_bounds():
     report = reach(objectives.sat_margin(problem, within=(low, high)), start=None, limits=Limits())
     assert report.objective == 4
     assert report.network.weights[0][0].tolist() == [1, 0]
+
+
+def test_without_biases_confidence_is_still_measured_as_with_one():
+    """One hidden neuron and P = 3: B is 6, so a sum of 1 is right and not confident, one of 2 is."""
+    problem = Problem(np.array([[1]]), np.array([[1]]), (1,), 3)
+    for weight, confident in ((1, 0), (2, 1)):
+        network = Network((np.array([[1]]), np.array([[weight]])), 3)
+        assert objectives.sat_margin(problem).value(network) == problem.value("sm", network) == confident
 
 
 @pytest.mark.parametrize("make", [objectives.sat_margin, objectives.min_hinge, objectives.min_neurons])
