@@ -272,7 +272,6 @@ def test_no_network_for_contradictions():
 
 @pytest.mark.skipif("cpsat" not in solvers.installed(), reason="solver cpsat is not installed")
 def test_no_network_from_constraint_programming():
-    assert no_network("ha", X, Y, 1e-3) == f"HA in 0.001 s: {NO_TIME}"
     assert no_network("cp-min-weight", [[3, 1], [3, 1]], [0, 1], 60.0) == f"CP min-weight: {CONTRADICTION}"
     by_class = no_network("ha-by-class", [[3, 1], [3, 1]], [0, 1], 60.0)
     assert by_class.startswith("HA by class: no network satisfies this stage on these rows with one ")

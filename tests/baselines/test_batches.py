@@ -85,10 +85,11 @@ def test_every_epoch_sees_all_rows_once_and_batches_are_even_in_classes(asked):
     assert dealt[0] != dealt[1]
 
 
-@pytest.mark.parametrize("bound", [1, 3])
-def test_bounds_close_in_around_the_average(asked, bound):
-    case = blobs(bound=bound)
-    train(case, nodes=5)
+# With the seeds 21 and 26, averages come to lie further from all integers than the last distance.
+@pytest.mark.parametrize(("bound", "seed"), [(1, 0), (1, 21), (1, 26), (3, 0)])
+def test_bounds_close_in_around_the_average(asked, bound, seed):
+    case = blobs(bound=bound, seed=seed)
+    train(case, nodes=5, seed=seed)
     mean = [np.zeros_like(w, dtype=float) for w in asked[0].found.weights]
     for number, epoch in enumerate(in_epochs(asked)):
         distance = bound * (1 - number / EPOCHS)
@@ -117,7 +118,7 @@ def test_bounds_close_in_around_the_average(asked, bound):
 
 
 def test_the_first_epoch_is_free(asked):
-    train(blobs(bound=2), nodes=5)
+    train(blobs(rows=(2, 2, 2), bound=2), nodes=1)
     for batch in asked[:BATCHES]:
         assert all((low == -2).all() and (high == 2).all() for low, high in zip(batch.low, batch.high, strict=True))
         assert not any(w.any() for w in batch.start.weights)
@@ -142,10 +143,10 @@ def test_the_result_beats_a_constant_answer():
 
 def test_a_seed_and_a_node_limit_give_the_same_network_every_time(asked):
     case = blobs()
-    assert train(case, nodes=5, seed=3).network == train(case, nodes=5, seed=3).network
+    assert train(case, nodes=1, seed=3).network == train(case, nodes=1, seed=3).network
     first, again = asked[:BATCHES], asked[EPOCHS * BATCHES :][:BATCHES]
     assert [rows_of(a.problem) for a in first] == [rows_of(b.problem) for b in again]
-    train(case, nodes=5, seed=4)
+    train(case, nodes=1, seed=4)
     assert [rows_of(a.problem) for a in first] != [rows_of(b.problem) for b in asked[-EPOCHS * BATCHES :][:BATCHES]]
 
 
