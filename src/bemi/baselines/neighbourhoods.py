@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from bemi.baselines.clock import Clock
+from bemi.baselines.objectives import largest_sum
 from bemi.engines.monolithic import reach
 from bemi.engines.result import StageResult
 from bemi.network import Integers, Network, sign
@@ -21,13 +22,16 @@ from bemi.programs.program import Limits
 from bemi.programs.stages import Goal
 
 Objective = Callable[..., Goal]
-"""From a problem, and ``within``, closer bounds on weights, to a goal."""
+"""From a problem, ``within``, closer bounds on weights, and ``most``, the largest sum of an output, to a goal."""
 
 WHOLE_SHARE = 4
 """One part in so many of the time goes to the whole program; it also gives the bound."""
 
 STEPS = 40
 """A neighbourhood may take up to one part in so many of what is left."""
+
+PART_SECONDS = 2.0
+"""But it may always take so long."""
 
 LEAST_SECONDS = 0.01
 """With less time for a part the search ends."""
@@ -61,6 +65,10 @@ def solve(objective: Objective, start: Network, problem: Problem, limits: Limits
     round_length = len(problem.hidden_layers) + sum(problem.hidden_layers)
     for layer, neuron in _parts(problem, rng):
         share = clock.share(STEPS)
+        if share.seconds is not None:
+            # Some parts take a second to build; the time that is left goes to a few of them rather than to none.
+            left = clock.share().seconds or 0.0
+            share = replace(share, seconds=min(left, max(share.seconds, PART_SECONDS)))
         over = share.seconds is not None and share.seconds < LEAST_SECONDS
         if over or in_vain > round_length or goal.value(best) == goal.trivial:
             break
@@ -98,11 +106,11 @@ def _random_hidden(problem: Problem, outputs: Network, rng: np.random.Generator)
 def _parts(problem: Problem, rng: np.random.Generator) -> Iterator[tuple[int, int | None]]:
     """The output layer, then hidden neurons from the top in random order, and so on for ever.
 
-    A part is a hidden layer and one of its neurons, or None for the output layer above the last of them.
+    A part is a layer and one of its neurons, or None for the output layer as a whole.
     """
-    last = len(problem.hidden_layers) - 1
+    last = len(problem.hidden_layers)
     while True:
-        for layer in reversed(range(last + 1)):
+        for layer in reversed(range(last)):
             yield last, None
             for neuron in rng.permutation(problem.hidden_layers[layer] - problem.biased):
                 yield layer, int(neuron)
@@ -125,19 +133,19 @@ def _improved(
     inputs = sign(sums[layer - 1]) if layer else problem.data
     above = replace(problem, data=inputs, hidden_layers=problem.hidden_layers[layer:])
     part = Network(network.weights[layer:], network.weight_bound)
-    goal = objective(above, within=_free(part, neuron))
+    goal = objective(above, within=_free(part, neuron), most=largest_sum(problem))
     found = reach(goal, start=part, limits=limits, solver=solver).network
     assert found is not None
     return Network((*network.weights[:layer], *found.weights), network.weight_bound)
 
 
 def _free(network: Network, neuron: int | None) -> Within:
-    """Bounds that fix all weights but those into and out of a first-layer neuron, or those of the output layer."""
+    """Bounds that fix all weights but those into and out of a first-layer neuron; without one, all are free."""
     bound = network.weight_bound
     low, high = ([w.copy() for w in network.weights] for _ in range(2))
     for side, end in ((low, -bound), (high, bound)):
         if neuron is None:
-            side[-1][:] = end
+            side[0][:] = end
         else:
             side[0][:, neuron] = end
             side[1][neuron, :] = end

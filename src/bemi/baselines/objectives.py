@@ -3,7 +3,7 @@
 Toro Icarte et al. (2019) want every training row right, with the largest margins or the fewest links; Thorbjarnarson
 and Yorke-Smith (2023) count right rows, or measure by how much outputs miss.  ``B = P (n_{L-1} + 1)`` below is the
 largest sum that an output with a bias can have.  Where weights must lie ``within`` closer bounds than -P and P, these
-are arrays per layer.
+are arrays per layer; ``most`` gives B where the layers are only the upper ones of a network.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def feasible(problem: Problem, forbidden: Sequence[Integers] = ()) -> Goal:
     ``sum_k s_k (2 u^k_{1j} - 1) <= rows - 2``.
     """
 
-    own_neurons = problem.layers[1] - problem.biased
+    own_neurons, forbidden = problem.layers[1] - problem.biased, tuple(forbidden)
 
     def program() -> StageProgram:
         encoding = Encoding(problem)
@@ -127,12 +127,12 @@ def _margin_rows(encoding: Encoding, layer: int, margin: Indices, step: int) -> 
     rows(columns[~positive], below[~positive], upper=-step)
 
 
-def sat_margin(problem: Problem, *, within: Within | None = None) -> Goal:
+def sat_margin(problem: Problem, *, within: Within | None = None, most: int | None = None) -> Goal:
     """Sat-Margin as Thorbjarnarson and Yorke-Smith have it: ``y 2 sum / B >= 1/2`` for as many outputs as possible.
 
     On integers that is ``y sum >= ceil(B / 4)``.
     """
-    threshold = -(-largest_sum(problem) // 4)
+    threshold = -(-(most or largest_sum(problem)) // 4)
 
     def program() -> StageProgram:
         encoding = Encoding(problem, within)
@@ -158,13 +158,15 @@ def _lies_within(network: Network, within: Within | None) -> bool:
     )
 
 
-def max_correct(problem: Problem, *, within: Within | None = None) -> Goal:
+def max_correct(problem: Problem, *, within: Within | None = None, most: int | None = None) -> Goal:
     """Max-Correct of Thorbjarnarson and Yorke-Smith: most rows whose one positive output is that of their class.
 
     ::
 
         max  sum_k q^k_{j(k)},   j(k) the row's class,   sum_j q^k_j = 1
         q^k_j = 1  =>  sum >= 0,   q^k_j = 0  =>  sum <= -1
+
+    Sums are compared with 0 alone, whatever ``most`` is.
     """
     right = problem.codes > 0
 
@@ -191,7 +193,7 @@ def max_correct(problem: Problem, *, within: Within | None = None) -> Goal:
     return Goal("max-correct", problem, True, program, value, trivial=len(problem.data))
 
 
-def min_hinge(problem: Problem, *, within: Within | None = None) -> Goal:
+def min_hinge(problem: Problem, *, within: Within | None = None, most: int | None = None) -> Goal:
     """Min-Hinge of Thorbjarnarson and Yorke-Smith: the smallest sum of squared hinge losses.
 
     ::
@@ -202,18 +204,18 @@ def min_hinge(problem: Problem, *, within: Within | None = None) -> Goal:
     interpolation is exact, and with 4 B^2 the loss ``max(0, B - 4 y s)^2`` of an output is an integer.  It is convex,
     so it is the largest of the lines through neighbouring points.
     """
-    most = largest_sum(problem)
+    largest = most or largest_sum(problem)
 
     def loss(sums: Integers) -> Integers:
-        return np.maximum(0, most - 4 * sums) ** 2
+        return np.maximum(0, largest - 4 * sums) ** 2
 
     def program() -> StageProgram:
         encoding = Encoding(problem, within)
         builder = encoding.builder
         columns, coefficients = encoding.pre_activation(len(problem.layers) - 2)
         shape = problem.codes.shape
-        signed = builder.columns(shape, -most, most, integer=False, implied=True)
-        losses = builder.columns(shape, 0, (5 * most) ** 2, integer=True)
+        signed = builder.columns(shape, -largest, largest, integer=False, implied=True)
+        losses = builder.columns(shape, 0, (5 * largest) ** 2, integer=True)
         shape3 = (*shape, 1)
         builder.rows(
             np.concatenate([columns, signed[:, :, None]], axis=2),
@@ -221,7 +223,7 @@ def min_hinge(problem: Problem, *, within: Within | None = None) -> Goal:
             lower=0,
             upper=0,
         )
-        points = np.arange(-most, most // 4 + 2)
+        points = np.arange(-largest, largest // 4 + 2)
         slopes = np.diff(loss(points))
         # loss >= loss(p) + slope (s - p), a line for every pair of neighbouring points.
         lines = len(slopes)
@@ -241,11 +243,16 @@ def min_hinge(problem: Problem, *, within: Within | None = None) -> Goal:
             return None
         return int(loss(network.pre_activations(problem.data)[-1] * problem.codes).sum())
 
-    return Goal("min-hinge", problem, False, program, value, trivial=0, unit=Fraction(1, 4 * most**2))
+    return Goal("min-hinge", problem, False, program, value, trivial=0, unit=Fraction(1, 4 * largest**2))
 
 
 def min_neurons(
-    problem: Problem, *, price: int | None = None, confident: int = 0, within: Within | None = None
+    problem: Problem,
+    *,
+    price: int | None = None,
+    confident: int = 0,
+    within: Within | None = None,
+    most: int | None = None,
 ) -> Goal:
     """Fewest hidden neurons beside Sat-Margin, of Thorbjarnarson and Yorke-Smith.
 
@@ -255,7 +262,7 @@ def min_neurons(
         min  sum_l sum_j on_{lj}   s.t.   sum q >= confident    without: the second step of the lexicographic form
         -P on <= w <= P on   for all weights into and out of a hidden neuron
     """
-    threshold = -(-largest_sum(problem) // 4)
+    threshold = -(-(most or largest_sum(problem)) // 4)
 
     def program() -> StageProgram:
         encoding = Encoding(problem, within)
