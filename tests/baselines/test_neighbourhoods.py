@@ -28,14 +28,15 @@ def test_a_part_only_changes_its_own_weights_and_never_for_the_worse(name, seed)
     goal = OBJECTIVES[name](given)
     network = _random_hidden(given, silent(given), np.random.default_rng(seed))
     parts = _parts(given, np.random.default_rng(seed))
-    for layer, neuron in (next(parts) for _ in range(7)):
+    for layer, neuron in (next(parts) for _ in range(9)):
         after = _improved(OBJECTIVES[name], given, network, layer, neuron, Limits(), "highs")
         changed = [a != b for a, b in zip(network.weights, after.weights, strict=True)]
         if neuron is None:
             assert not any(change.any() for change in changed[:-1])
         else:
             changed[layer][:, neuron] = False
-            changed[layer + 1][neuron, :] = False
+            for out in changed[layer + 1 : layer + 2]:
+                out[neuron, :] = False
             assert not any(change.any() for change in changed)
         assert not goal.better(goal.value(network), goal.value(after))
         assert all((w[:, -1] == 0).all() for w in after.weights[:-1]), "constant neurons stay constant"

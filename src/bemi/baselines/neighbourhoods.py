@@ -62,7 +62,7 @@ def solve(objective: Objective, start: Network, problem: Problem, limits: Limits
     present = _random_hidden(problem, start, rng)
     best = whole.network
     tried = in_vain = 0
-    round_length = len(problem.hidden_layers) + sum(problem.hidden_layers)
+    round_length = 1 + sum(problem.layers[1:])
     for layer, neuron in _parts(problem, rng):
         share = clock.share(STEPS)
         if share.seconds is not None:
@@ -104,14 +104,15 @@ def _random_hidden(problem: Problem, outputs: Network, rng: np.random.Generator)
 
 
 def _parts(problem: Problem, rng: np.random.Generator) -> Iterator[tuple[int, int | None]]:
-    """The output layer, then hidden neurons from the top in random order, and so on for ever.
+    """Outputs one by one, all of them at once, then hidden neurons from the top in random order, and so on for ever.
 
     A part is a layer and one of its neurons, or None for the output layer as a whole.
     """
     last = len(problem.hidden_layers)
     while True:
+        yield from ((last, output) for output in range(problem.layers[-1]))
+        yield last, None
         for layer in reversed(range(last)):
-            yield last, None
             for neuron in rng.permutation(problem.hidden_layers[layer] - problem.biased):
                 yield layer, int(neuron)
 
@@ -140,7 +141,10 @@ def _improved(
 
 
 def _free(network: Network, neuron: int | None) -> Within:
-    """Bounds that fix all weights but those into and out of a first-layer neuron; without one, all are free."""
+    """Bounds that fix all weights but those into and out of a first-layer neuron; without one, all are free.
+
+    A network of one layer has outputs only, and nothing comes out of them.
+    """
     bound = network.weight_bound
     low, high = ([w.copy() for w in network.weights] for _ in range(2))
     for side, end in ((low, -bound), (high, bound)):
@@ -148,5 +152,6 @@ def _free(network: Network, neuron: int | None) -> Within:
             side[0][:] = end
         else:
             side[0][:, neuron] = end
-            side[1][neuron, :] = end
+            for out in side[1:2]:
+                out[neuron, :] = end
     return low, high
