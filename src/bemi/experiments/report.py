@@ -75,8 +75,10 @@ def _conditions(run: Run) -> str:
         # A run that was interrupted did not write down how long it had worked.
         timed = sum(visit["networks"] for visit in run.visits)
         which = f"{networks} networks" if timed >= networks else f"{networks} networks, of which the last {timed}"
+        which += f" and {len(run.systems)} runs of other systems" if run.systems else ""
+        workers = machine["cores"] if machine["jobs"] == -1 else machine["jobs"]
         lines.append(
-            f"{which} in {_duration(seconds)} with {machine['jobs']} workers on {machine['cores']} cores "
+            f"{which} in {_duration(seconds)} with {workers} workers on {machine['cores']} cores "
             f"({machine['solver']}, Python {machine['python']}, bemi {machine['bemi']}, {machine['started'][:10]})."
         )
     if not run.on_paper_data:
