@@ -22,3 +22,11 @@ def backend(request: pytest.FixtureRequest) -> str:
     if request.param not in solvers.installed():
         pytest.skip(f"solver {request.param} is not installed")
     return request.param
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """scikit-learn's longest check comes three times; two of them, on read-only rows, are for the slow run."""
+    for item in items:
+        if "readonly_memmap" in item.name and "hidden_layers=(2," in item.name:
+            item.add_marker(pytest.mark.slow)
