@@ -374,6 +374,9 @@ def test_a_lost_scheduler_loses_no_finished_network(undisturbed, tmp_path):
         for ask in (lambda: pool.size, pool.check, lambda: pool.submit(time.sleep, 0)):
             with pytest.raises(ClusterLost, match="connection to the cluster was lost"):
                 ask()
+        closed = distributed.comm.core.CommClosedError("stream is closed")
+        assert pool._is_disconnection(closed)
+        assert not pool._is_disconnection(ValueError("of the call"))
         client.close(timeout=1)
     finally:
         for process in (scheduler, *workers):

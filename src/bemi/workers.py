@@ -248,7 +248,7 @@ class Cluster:
             try:
                 result = remote.result()
             except BaseException as error:
-                future.set_exception(error)
+                future.set_exception(ClusterLost(CONNECTION_LOST) if self._is_disconnection(error) else error)
             else:
                 future.set_result(result)
             self._remote.discard(remote)
@@ -258,6 +258,12 @@ class Cluster:
             self._remote.add(remote)
             remote.add_done_callback(fetch)
         return future
+
+    def _is_disconnection(self, error: BaseException) -> bool:
+        """Whether a result could not be fetched, as opposed to an error of the call itself."""
+        from distributed.comm.core import CommClosedError
+
+        return isinstance(error, CommClosedError) or (isinstance(error, OSError) and self._client.status != "running")
 
     def is_loss(self, error: BaseException) -> bool:
         return type(error).__name__ == "KilledWorker"
