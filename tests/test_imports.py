@@ -33,6 +33,7 @@ ORDER = (
         "modelheader",
         "modelfile",
         "report",
+        "alternatives",
         "tables",
         "export",
     ),

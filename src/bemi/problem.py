@@ -150,10 +150,20 @@ class Problem:
         return 0
 
     def better(self, stage: str, value: int | None, other: int | None) -> bool:
-        """Whether one objective value beats another; None, an infeasible network, beats nothing."""
-        if value is None or other is None:
-            return value is not None
-        return value > other if MAXIMISED[stage] else value < other
+        """Whether one objective value of a stage beats another."""
+        return better(value, other, maximised=MAXIMISED[stage])
+
+
+def better(value: int | None, other: int | None, *, maximised: bool) -> bool:
+    """Whether one objective value beats another; None, an infeasible network, beats nothing."""
+    if value is None or other is None:
+        return value is not None
+    return value > other if maximised else value < other
+
+
+def one_hot(targets: Integers, classes: int) -> Integers:
+    """Codes with one output per class: +1 for a row's own class, -1 for all others."""
+    return np.where(targets[:, None] == np.arange(classes), 1, -1)
 
 
 def with_constant(data: Integers, unit: int) -> Integers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike
 from rich.table import Table
 
 from bemi.classifier import BeMiClassifier
+from bemi.engines.result import StageResult
 from bemi.voting import STATUSES
 
 
@@ -43,6 +45,13 @@ def training_summary(classifier: BeMiClassifier) -> dict[str, Any]:
         "mean_links": float(np.mean([n.links for n in networks])),
         "stages": stages,
     }
+
+
+def stage_record(report: StageResult) -> dict[str, Any]:
+    """What a stage reached, as plain numbers and words."""
+    numbers = {name: getattr(report, name) for name in ("objective", "bound", "proof", "links", "rows", "message")}
+    shown = {name: float(v) if isinstance(v, Fraction) else v for name, v in numbers.items()}
+    return shown | {"seconds": round(report.seconds, 4)}
 
 
 def _sum_known(seconds: list[float]) -> float | None:

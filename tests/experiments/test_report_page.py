@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from bemi.alternatives import REFERENCE
 from bemi.experiments import figures, report, results, spec, tables
-from bemi.experiments.alternatives import REFERENCE
 from bemi.voting import STATUSES
 
 matplotlib = pytest.importorskip("matplotlib")

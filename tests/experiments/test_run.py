@@ -8,8 +8,8 @@ import pytest
 from sklearn.svm import SVC
 
 from bemi import IntegerHog, datasets
+from bemi.alternatives import REFERENCE
 from bemi.experiments import results, spec
-from bemi.experiments.alternatives import REFERENCE
 from bemi.experiments.noise import noisy_rows
 from bemi.experiments.run import OtherRun, Settings, reproduce
 from bemi.journal import Journal

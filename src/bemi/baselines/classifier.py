@@ -15,7 +15,7 @@ from bemi.baselines.systems import CP, SYSTEMS, System
 from bemi.engines.result import INFEASIBLE
 from bemi.network import Integers, sign
 from bemi.parameters import check_finite, check_node_limit, check_seconds
-from bemi.problem import InputScaling, Problem, check_hidden_layers, check_weight_bound, with_constant
+from bemi.problem import InputScaling, Problem, check_hidden_layers, check_weight_bound, one_hot, with_constant
 from bemi.programs.program import Limits
 
 
@@ -87,7 +87,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("training needs at least two classes; the labels have only one class")
         mode, grid = ("auto", InputScaling.GRID) if system.grid is None else ("common", system.grid)
         self.input_scaling_ = InputScaling.fit(X, mode, grid)
-        codes = np.where(targets[:, None] == np.arange(len(self.classes_)), 1, -1)
+        codes = one_hot(targets, len(self.classes_))
         problem = Problem(self.input_scaling_(X), codes, tuple(self.hidden_layers), int(self.weight_bound))
         self._unit = system.grid or 1
         seed = int(check_random_state(self.random_state).randint(2**31 - 1)) if self.random_state is not None else 0

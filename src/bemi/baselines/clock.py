@@ -15,9 +15,9 @@ class Clock:
         self._limits = limits
         self._began = time.perf_counter()
 
-    def share(self, parts: int = 1) -> Limits:
-        """One of so many equal parts of the time that is left."""
+    def share(self, parts: int = 1, at_least: float = 0.0) -> Limits:
+        """One of so many equal parts of the time that is left, or so many seconds of it if that is more."""
         if self._limits.seconds is None:
             return self._limits
-        left = self._limits.seconds - (time.perf_counter() - self._began)
-        return replace(self._limits, seconds=max(0.0, left) / parts)
+        left = max(0.0, self._limits.seconds - (time.perf_counter() - self._began))
+        return replace(self._limits, seconds=min(left, max(left / parts, at_least)))

@@ -15,7 +15,7 @@ from bemi.engines.monolithic import reach
 from bemi.engines.result import INFEASIBLE, StageResult
 from bemi.engines.start import initial_network
 from bemi.network import Integers, Network, sign
-from bemi.problem import Problem
+from bemi.problem import Problem, one_hot
 from bemi.programs.program import Limits
 from bemi.programs.stages import Goal
 
@@ -61,7 +61,7 @@ def by_class(problem: Problem, limits: Limits, solver: str) -> list[StageResult]
     if not problem.hidden_layers:
         raise ValueError("there are no activations to settle by class without a hidden layer; use HA as it is")
     classes = problem.codes.shape[1]
-    codes = np.where(np.eye(classes) > 0, 1, -1)
+    codes = one_hot(np.arange(classes), classes)
     sizes = tuple(n - problem.biased for n in problem.hidden_layers)
     on_classes = Problem(np.eye(classes, dtype=np.int64), codes, sizes, problem.weight_bound).with_biases()
     labels = problem.codes.argmax(axis=1)

@@ -31,7 +31,7 @@ STEPS = 40
 """A neighbourhood may take up to one part in so many of what is left."""
 
 PART_SECONDS = 2.0
-"""But it may always take so long."""
+"""But it may always take so long: some take a second to build."""
 
 LEAST_SECONDS = 0.01
 """With less time for a part the search ends."""
@@ -64,11 +64,7 @@ def solve(objective: Objective, start: Network, problem: Problem, limits: Limits
     tried = in_vain = 0
     round_length = 1 + sum(problem.layers[1:])
     for layer, neuron in _parts(problem, rng):
-        share = clock.share(STEPS)
-        if share.seconds is not None:
-            # Some parts take a second to build; the time that is left goes to a few of them rather than to none.
-            left = clock.share().seconds or 0.0
-            share = replace(share, seconds=min(left, max(share.seconds, PART_SECONDS)))
+        share = clock.share(STEPS, at_least=PART_SECONDS)
         over = share.seconds is not None and share.seconds < LEAST_SECONDS
         if over or in_vain > round_length or goal.value(best) == goal.trivial:
             break

@@ -106,9 +106,13 @@ def one_answer(problem: Problem) -> Network:
 
 
 _ICARTE = "Toro Icarte et al. 2019"
-_YORKE = "Thorbjarnarson and Yorke-Smith 2023"
 _HUBARA = "Hubara et al. 2016"
-_DECIMALS = 10_000
+
+
+def _yorke(title: str, train: Train) -> System:
+    """Inputs of 0..1 with four decimals, and any weight bound."""
+    return System(title, "Thorbjarnarson and Yorke-Smith 2023", train, grid=10_000, only_bits=False)
+
 
 SYSTEMS: Mapping[str, System] = {
     "mip-max-margin": System("MIP max-margin", _ICARTE, partial(_solve, objectives.max_margin)),
@@ -122,25 +126,13 @@ SYSTEMS: Mapping[str, System] = {
     "ha-by-class": System("HA by class", f"{_ICARTE}; first step ours", by_class, needs_cp=True),
     "gd-b": System("GD_b", _HUBARA, partial(_by_gradient, False)),
     "gd-t": System("GD_t", f"{_HUBARA}, adapted by {_ICARTE}", partial(_by_gradient, True)),
-    "max-correct": System(
-        "Max-Correct", _YORKE, partial(_in_parts, objectives.max_correct, one_answer), _DECIMALS, only_bits=False
+    "max-correct": _yorke("Max-Correct", partial(_in_parts, objectives.max_correct, one_answer)),
+    "min-hinge": _yorke("Min-Hinge", partial(_in_parts, objectives.min_hinge, silent)),
+    "sat-margin": _yorke("Sat-Margin", partial(_in_parts, objectives.sat_margin, silent)),
+    "min-neurons": _yorke(
+        "Sat-Margin, price on neurons", partial(_in_parts, partial(objectives.min_neurons, price=PRICE), silent)
     ),
-    "min-hinge": System(
-        "Min-Hinge", _YORKE, partial(_in_parts, objectives.min_hinge, silent), _DECIMALS, only_bits=False
-    ),
-    "sat-margin": System(
-        "Sat-Margin", _YORKE, partial(_in_parts, objectives.sat_margin, silent), _DECIMALS, only_bits=False
-    ),
-    "min-neurons": System(
-        "Sat-Margin, price on neurons",
-        _YORKE,
-        partial(_in_parts, partial(objectives.min_neurons, price=PRICE), silent),
-        _DECIMALS,
-        only_bits=False,
-    ),
-    "min-neurons-after": System(
-        "Sat-Margin, fewest neurons", _YORKE, _fewest_neurons_after, _DECIMALS, only_bits=False
-    ),
-    "batches": System("Sat-Margin in batches", _YORKE, train_in_batches, _DECIMALS, only_bits=False),
+    "min-neurons-after": _yorke("Sat-Margin, fewest neurons", _fewest_neurons_after),
+    "batches": _yorke("Sat-Margin in batches", train_in_batches),
 }
 """All systems, by the name that :class:`bemi.baselines.BaselineClassifier` takes."""

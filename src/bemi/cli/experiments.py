@@ -29,7 +29,12 @@ def add_commands(commands: Any) -> None:
     add("--engine", default="decomposition", help=f"one of {', '.join(ENGINES)}")
     add("--solver", default="highs", help=f"one of {', '.join(solvers.SOLVERS)}")
     add("--time-limit", type=float, metavar="S", help="seconds per network (default: 10)")
-    add("--system-time-limit", type=float, metavar="S", help="seconds for each of exp2's other systems (default: 40)")
+    add(
+        "--system-time-limit",
+        type=float,
+        metavar="S",
+        help="seconds for each of exp2's other systems, not those of its file",
+    )
     add(
         "--paper-limits",
         action="store_true",
@@ -130,7 +135,7 @@ def _system_seconds(experiment: spec.Experiment, options: argparse.Namespace) ->
         return None
     if options.paper_limits:
         return experiment.systems.paper_seconds
-    return options.system_time_limit or experiment.systems.seconds
+    return options.system_time_limit
 
 
 def _dataset(experiment: spec.Experiment, *, quick: bool) -> str:

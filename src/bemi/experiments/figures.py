@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bemi.experiments.alternatives import REFERENCE
+from bemi.alternatives import REFERENCE
 from bemi.experiments.noise import LEVELS
 from bemi.experiments.results import CellResult, Run, Spread
 from bemi.experiments.tables import (

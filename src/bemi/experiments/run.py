@@ -15,7 +15,6 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -25,11 +24,10 @@ from numpy.typing import NDArray
 from sklearn.impute import SimpleImputer
 
 from bemi import parallel, solvers
+from bemi.alternatives import REFERENCE, Predict, fitted, fitted_reference
 from bemi.classifier import BeMiClassifier
 from bemi.datasets import Dataset, Sample, sample, split
 from bemi.datasets import load as load_dataset
-from bemi.engines.result import StageResult
-from bemi.experiments.alternatives import REFERENCE, Predict, fitted, fitted_reference
 from bemi.experiments.noise import noisy_rows
 from bemi.experiments.results import OURS
 from bemi.experiments.spec import TRANSFORMS, Cell, Experiment, Systems
@@ -39,7 +37,7 @@ from bemi.files import write_atomically
 from bemi.journal import Journal
 from bemi.network import Network
 from bemi.problem import InputScaling
-from bemi.report import evaluation, training_summary
+from bemi.report import evaluation, stage_record, training_summary
 from bemi.voting import Votes
 
 BATCH = 64
@@ -156,6 +154,8 @@ def reproduce(
     if experiment.noise and dataset.shape is None:
         raise ValueError(f"{experiment.name} is about noise in images, and {dataset.name} has no images")
     ensembles[0].tasks()
+    if experiment.systems is not None and settings.system_seconds is None:
+        settings = replace(settings, system_seconds=experiment.systems.seconds)
     run = _open(folder, experiment, settings)
     journal = Journal(folder / "networks")
     (folder / "results").mkdir(exist_ok=True)
@@ -200,11 +200,12 @@ def _run_systems(
     show: bool,
 ) -> None:
     """Train and measure the other systems on every sample where they are missing."""
+    assert settings.system_seconds is not None
     every = contests(
         systems.names,
         systems.per_class,
         systems.samples if samples is None else samples,
-        seconds=systems.seconds if settings.system_seconds is None else settings.system_seconds,
+        seconds=settings.system_seconds,
         solver=settings.solver,
         seed=settings.seed,
     )
@@ -280,7 +281,7 @@ def _measure(ensemble: Ensemble, rows: Sample, journal: Journal) -> dict[str, An
         "noise": ensemble.under_noise(rows, {OURS: classifier.predict}),
         "radii": _radii(classifier, rows, ensemble.experiment.radii),
         "networks": [
-            {"classes": list(key), "file": file, "stages": {stage: _stage(r) for stage, r in reports.items()}}
+            {"classes": list(key), "file": file, "stages": {stage: stage_record(r) for stage, r in reports.items()}}
             for (key, reports), file in zip(classifier.reports_.items(), keys, strict=True)
         ],
     }
@@ -312,12 +313,6 @@ def _weight_shares(networks: list[Network]) -> dict[str, float]:
     bound = networks[0].weight_bound
     shares = {"w=-P": np.mean(weights == -bound), "w=0": np.mean(weights == 0), "w=P": np.mean(weights == bound)}
     return {name: float(share) for name, share in shares.items()} | {"others": float(1 - sum(shares.values()))}
-
-
-def _stage(report: StageResult) -> dict[str, Any]:
-    numbers = {name: getattr(report, name) for name in ("objective", "bound", "proof", "links", "rows", "message")}
-    shown = {name: float(v) if isinstance(v, Fraction) else v for name, v in numbers.items()}
-    return shown | {"seconds": round(report.seconds, 4)}
 
 
 class _Alternatives:

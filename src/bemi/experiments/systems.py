@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -18,8 +17,9 @@ from bemi.baselines import SYSTEMS, BaselineClassifier, NoNetwork
 from bemi.baselines.hybrids import CP
 from bemi.classifier import BeMiClassifier
 from bemi.datasets import Sample
-from bemi.engines.result import StageResult
 from bemi.network import Network
+from bemi.problem import one_hot
+from bemi.report import stage_record
 
 OUR_SYSTEMS = {"bemi": "BeMi, m = 2", "bemi-3": "BeMi, m = 3", "bemi-all": "BeMi, m = n"}
 """Ours, by the number m of classes that a network tells apart; n is all of them."""
@@ -147,7 +147,7 @@ def accuracies(classifier: ClassifierMixin, rows: Sample) -> tuple[float, float,
     truth = np.searchsorted(classifier.classes_, rows.test_y)
     largest = float(np.mean(classifier.predict(rows.test_X) == rows.test_y))
     if isinstance(classifier, BaselineClassifier):
-        codes = np.where(truth[:, None] == np.arange(len(classifier.classes_)), 1, -1)
+        codes = one_hot(truth, len(classifier.classes_))
         good = float((classifier.outputs(rows.test_X) == codes).all(axis=1).mean())
         return good, largest, good
     votes = classifier.vote(rows.test_X, rows.test_y)
@@ -166,9 +166,4 @@ def _networks(classifier: BeMiClassifier | BaselineClassifier) -> list[Network]:
 def _steps(classifier: BeMiClassifier | BaselineClassifier) -> list[dict[str, Any]]:
     """What every step of every network reached."""
     reports = [classifier.reports_] if isinstance(classifier, BaselineClassifier) else classifier.reports_.values()
-    return [_step(report) for steps in reports for report in steps.values()]
-
-
-def _step(report: StageResult) -> dict[str, Any]:
-    numbers = {name: getattr(report, name) for name in ("stage", "objective", "bound", "proof", "links", "message")}
-    return {name: float(v) if isinstance(v, Fraction) else v for name, v in numbers.items()}
+    return [{"stage": name} | stage_record(report) for steps in reports for name, report in steps.items()]

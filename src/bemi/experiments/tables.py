@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from bemi import markdown
+from bemi.alternatives import NAMES as ALTERNATIVES
+from bemi.alternatives import REFERENCE
 from bemi.experiments import systems
-from bemi.experiments.alternatives import NAMES as ALTERNATIVES
-from bemi.experiments.alternatives import REFERENCE
 from bemi.experiments.noise import LEVELS
 from bemi.experiments.results import OURS, CellResult, Run, Spread, gap
 from bemi.experiments.spec import Cell
@@ -382,9 +382,10 @@ def other_systems(run: Run) -> Table:
     rows += _users_choices(run)
     if run.on_paper_data:
         rows += _published(run)
-    limit = run.settings.get("system_seconds") or (run.experiment.systems.seconds if run.experiment.systems else None)
+    limit = run.settings.get("system_seconds")
+    time = "" if limit is None else f", {limit:g} s on one core for each sample"
     caption = (
-        f"Every system on the same images, {limit:g} s on one core for each sample; accuracies in %. *All good*: all "
+        f"Every system on the same images{time}; accuracies in %. *All good*: all "
         "outputs that concern the class are right (in an ensemble, every network that knows the class votes for it). "
         "*Largest output*: the label of the largest output, or of the most votes with ties broken by margin. *Voting*: "
         "the paper's rule; a network with one output per class votes for the classes whose output is +1, so that this "

@@ -21,14 +21,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics.pairwise import linear_kernel
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
 import bemi
+from bemi.alternatives import fitted
 from bemi.classifier import BeMiClassifier
 from bemi.engines.result import StageResult
 from bemi.files import write_atomically
@@ -392,13 +388,6 @@ def _samples(X: NDArray, truth: Integers, given: Integers, y: NDArray, chosen: I
 def _others(classifier: BeMiClassifier, training: TrainingData, X: ArrayLike, truth: Integers) -> dict[str, float]:
     """Accuracy of other classifiers, untuned, on the same inputs of the networks and the same training rows."""
     inputs = classifier._inputs(np.asarray(X))
-    largest = max(1, int(np.abs(training.rows).max()))
-    if classifier.transform_ is None or isinstance(classifier.transform_, IntegerHog):
-        scaler: Any = FunctionTransformer(lambda rows: rows / largest)
-    else:
-        scaler = StandardScaler()
-    models = {"linear SVM": SVC(kernel=linear_kernel), "1-NN": KNeighborsClassifier(1)}
-    return {
-        name: float(np.mean(make_pipeline(scaler, model).fit(training.rows, training.targets).predict(inputs) == truth))
-        for name, model in models.items()
-    }
+    one_unit = classifier.transform_ is None or isinstance(classifier.transform_, IntegerHog)
+    others = fitted(training.rows, training.targets, images=one_unit, names=("linear SVM", "1-NN"))
+    return {name: float(np.mean(predict(inputs) == truth)) for name, predict in others.items()}

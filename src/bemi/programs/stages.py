@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.network import Integers, Network, confidence_threshold
-from bemi.problem import MAXIMISED, Keep, Problem
+from bemi.problem import MAXIMISED, Keep, Problem, better
 from bemi.programs.encoding import Encoding
 from bemi.programs.program import MILP, Floats, Indices
 from bemi.softmargin import row_norms
@@ -390,10 +390,8 @@ class Goal:
         return int(shown) if shown.denominator == 1 else shown
 
     def better(self, value: int | None, other: int | None) -> bool:
-        """Whether one objective beats another; None, an infeasible network, beats nothing."""
-        if value is None or other is None:
-            return value is not None
-        return value > other if self.maximised else value < other
+        """Whether one objective beats another."""
+        return better(value, other, maximised=self.maximised)
 
 
 def stage_goal(stage: str, problem: Problem, keep: Keep = None) -> Goal:

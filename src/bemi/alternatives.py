@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -23,8 +23,8 @@ Predict = Callable[[NDArray], NDArray]
 """From rows to labels."""
 
 
-def fitted(train_X: NDArray, train_y: NDArray, *, images: bool) -> dict[str, Predict]:
-    """Each alternative, trained; SVMs vote one-versus-one, as BeMi does.
+def fitted(train_X: NDArray, train_y: NDArray, *, images: bool, names: Sequence[str] = NAMES) -> dict[str, Predict]:
+    """Each alternative of these names, trained; SVMs vote one-versus-one, as BeMi does.
 
     Pixels share one unit and are only brought into [0, 1]; columns of a table are standardised.
     """
@@ -43,7 +43,7 @@ def fitted(train_X: NDArray, train_y: NDArray, *, images: bool) -> dict[str, Pre
         "logistic regression": LogisticRegression(max_iter=2000),
         "1-NN": KNeighborsClassifier(1),
     }
-    return {name: partial(_predict, model.fit(rows, train_y), scaled) for name, model in models.items()}
+    return {name: partial(_predict, models[name].fit(rows, train_y), scaled) for name in names}
 
 
 def _predict(model: ClassifierMixin, scaled: Predict, X: NDArray) -> NDArray:
