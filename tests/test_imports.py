@@ -25,6 +25,7 @@ ORDER = (
     *("lazy", "voting", "folding", "subsets", "selection", "scenarios", "robustness", "journal", "workers"),
     *(
         "parallel",
+        "progress",
         "planning",
         "parameters",
         "classifier",

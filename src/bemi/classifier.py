@@ -19,11 +19,12 @@ from bemi.certificate import training_digest
 from bemi.folding import FoldedEnsemble, FoldedNetwork
 from bemi.journal import Journal, compact
 from bemi.network import PRE_ACTIVATION_LIMIT, Integers, Rows, first_pre_activations
-from bemi.parallel import Failure, NetworksFailed, Task, check_shard, kept, progress, run
+from bemi.parallel import Failure, NetworksFailed, Task, check_shard, kept, run
 from bemi.parameters import check_finite, check_parameters
 from bemi.planning import Plan, keys_of
 from bemi.problem import InputScaling
 from bemi.programs.program import Limits
+from bemi.progress import progress
 from bemi.robustness import NORMS, Radii, ensemble_radius, exact_radius, network_radius
 from bemi.selection import select_rows
 from bemi.subsets import chosen_subsets, given_subsets

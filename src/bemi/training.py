@@ -120,7 +120,8 @@ def train(
     limits = limits or Limits()
     if stages[0] == "ml2" and problem.hidden_layers:
         raise ValueError("stage 'ml2' is for networks without a hidden layer; use hidden_layers=()")
-    run_stage = engines.get(engine).run
+    runner = engines.get(engine)
+    runner.prepare()
     began = time.perf_counter()
     deadline: float | None = began
     if stages[0] == "ml2":
@@ -141,7 +142,7 @@ def train(
             continue
         # The gap is about margins and links; Sat-Margin's count is always wanted exactly.
         stage_limits = replace(limits, seconds=seconds, gap=0.0 if stage == "sm" else limits.gap)
-        report = run_stage(stage, seen, start=network, keep=keep, limits=stage_limits, solver=solver)
+        report = runner.run(stage, seen, start=network, keep=keep, limits=stage_limits, solver=solver)
         # What the first network cost belongs to the first stage.
         reports[stage] = report if reports else replace(report, seconds=report.seconds + first)
         assert report.network is not None

@@ -7,6 +7,7 @@ and no other: every process of this machine has an executor of its own, and Dask
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import threading
 import time
@@ -31,6 +32,9 @@ MOST_STARTS = 20
 
 IDLE_SECONDS = 300
 """A process that has had nothing to do for so long ends."""
+
+GARBAGE_THRESHOLD = 100_000
+"""So many new objects make a process look for garbage."""
 
 CHECK_SECONDS = 1.0
 """Where nothing comes back for so long, it is asked whether anything ever will."""
@@ -180,7 +184,9 @@ class Processes:
 
 
 def _ready() -> None:
-    """A process that has run this has imported everything; from now on it ends when its parent does."""
+    """A process that has run this takes calls; from now on it ends when its parent does."""
+    # What the first call loads stays for good; to look through it for garbage again and again makes the start longer.
+    gc.set_threshold(GARBAGE_THRESHOLD)
     if not any(thread.name == _end_with_parent.__name__ for thread in threading.enumerate()):
         threading.Thread(
             target=_end_with_parent, args=(os.getppid(),), name=_end_with_parent.__name__, daemon=True

@@ -78,6 +78,12 @@ def tables(tmp_path_factory):
         ("rows", ["--transform", "none", "--weight-bound", "3", "--C", "2"], "images", {"weight_bound": 3, "C": 2.0}),
         ("rows", ["--stages", "ml2,mw", "--mw-loss", "0.2"], "images", {"stages": ("ml2", "mw"), "mw_loss": 0.2}),
         ("iris", ["--transform", "none", "--input-scaling", "common"], "tables", {"input_scaling": "common"}),
+        (
+            "rows",
+            ["--time-limit", "none", "--input-scaling", "none"],
+            "images",
+            {"time_limit": None, "input_scaling": None},
+        ),
     ],
 )
 def test_settings_fit_the_data_unless_others_are_asked_for(tables, tmp_path, capsys, file, options, chosen, expected):
@@ -182,6 +188,8 @@ TRAIN = ("train", "{folder}/digits.csv", "--target", "digit", "-o", "{tmp}/m")
             "unknown solver 'xx'",
         ),
         ([*TRAIN, "--time-limit", "0"], "time_limit"),
+        ([*TRAIN, "--time-limit", "long"], "give seconds as 10, as 5,5,1 or none, not 'long'"),
+        ([*TRAIN, "--hidden-layers", "4x4"], "give integers with commas between them, not '4x4'"),
         ([*TRAIN, "--weight-bound", "x"], "invalid int"),
         ([*TRAIN, "--image-shape", "8"], "give height,width or height,width,channels"),
         ([*TRAIN, "--image-shape", "9,8"], "shape (9, 8) means 72 features, but X has 64"),

@@ -74,7 +74,7 @@ def _add_training_options(train: argparse.ArgumentParser) -> None:
     add("--mw-loss", type=float, metavar="SHARE", help="by which share mw may raise ml2's objective (default: 0.01)")
     add("--engine", help=f"one of {', '.join(ENGINES)}")
     add("--solver", help=f"one of {', '.join(solvers.SOLVERS)}")
-    seconds = "seconds per network, or one number per stage: 5,5,1 (default: 10)"
+    seconds = "seconds per network, or one number per stage: 5,5,1, or none (default: 10)"
     add("--time-limit", type=_seconds, metavar="S", help=seconds)
     add("--total-time-limit", type=float, metavar="S", help="seconds for all networks together")
     add("--node-limit", type=int, metavar="N", help="branch-and-bound nodes per stage")
@@ -106,9 +106,9 @@ TRANSFORMS = ("hog", "constant", "none")
 
 GIVEN = (
     *("hidden_layers", "weight_bound", "stages", "C", "mw_loss", "engine", "solver", "time_limit", "node_limit", "gap"),
-    *("subset_size", "subsets", "max_per_class", "ties", "total_time_limit"),
+    *("subset_size", "subsets", "max_per_class", "ties", "total_time_limit", "input_scaling"),
 )
-"""Options that become a parameter of the classifier as they are."""
+"""Options that become a parameter of the classifier as they are, the word none being None."""
 
 
 def _preset(options: argparse.Namespace, X: Any) -> presets.Preset:
@@ -127,9 +127,8 @@ def _preset(options: argparse.Namespace, X: Any) -> presets.Preset:
 
 def _settings(options: argparse.Namespace, preset: presets.Preset) -> dict[str, Any]:
     """Parameters of the classifier: what was asked for, and the preset for all else."""
-    given = {name: getattr(options, name) for name in GIVEN if getattr(options, name) is not None}
-    if options.input_scaling is not None:
-        given["input_scaling"] = None if options.input_scaling == "none" else options.input_scaling
+    asked = {name: getattr(options, name) for name in GIVEN if getattr(options, name) is not None}
+    given = {name: None if value == "none" else value for name, value in asked.items()}
     if options.transform is not None:
         shape = options.image_shape or row_shape(options.data)
         named = {"hog": IntegerHog(shape=shape), "constant": ConstantInput(), "none": None}
@@ -150,15 +149,23 @@ def _shape(text: str) -> tuple[int, ...]:
 
 
 def _sizes(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(",") if part.strip())
+    try:
+        return tuple(int(part) for part in text.split(",") if part.strip())
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"give integers with commas between them, not {text!r}") from None
 
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def _seconds(text: str) -> float | tuple[float, ...]:
-    parts = tuple(float(part) for part in text.split(","))
+def _seconds(text: str) -> float | tuple[float, ...] | str:
+    if text == "none":
+        return text
+    try:
+        parts = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"give seconds as 10, as 5,5,1 or none, not {text!r}") from None
     return parts[0] if len(parts) == 1 else parts
 
 

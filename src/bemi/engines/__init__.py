@@ -17,6 +17,4 @@ def get(name: str) -> ModuleType:
     """The engine module of that name."""
     if name not in ENGINES:
         raise ValueError(f"unknown engine {name!r}; known: {', '.join(ENGINES)}")
-    module = importlib.import_module(f"bemi.engines.{name}")
-    module.prepare()
-    return module
+    return importlib.import_module(f"bemi.engines.{name}")

@@ -37,6 +37,7 @@ from bemi.files import write_atomically
 from bemi.journal import Journal
 from bemi.network import Network
 from bemi.problem import InputScaling
+from bemi.progress import progress
 from bemi.report import evaluation, stage_record, training_summary
 from bemi.voting import Votes
 
@@ -161,7 +162,7 @@ def reproduce(
     (folder / "results").mkdir(exist_ok=True)
     todo = [ensemble for ensemble in ensembles if not _result_path(folder, ensemble).exists()]
     others = _Alternatives()
-    with parallel.progress(sum(e.networks for e in todo), show=show) as advance:
+    with progress(sum(e.networks for e in todo), show=show) as advance:
         for batch in _batches(todo):
             tasks = [task for ensemble in batch for task in ensemble.tasks()]
             part = tasks[shard[0] - 1 :: shard[1]]
@@ -217,7 +218,7 @@ def _run_systems(
         (size, index): _imputed(sample(dataset, size, index, seed=settings.seed))
         for size, index in {(contest.per_class, contest.index) for contest in todo}
     }
-    with parallel.progress(len(todo), show=show, what="systems") as advance:
+    with progress(len(todo), show=show, what="systems") as advance:
         for contest, record in run_contests(todo, rows, n_jobs):
             _write_json(paths[contest.name], record)
             advance(None, f"{title(contest.system)}, {contest.per_class} per class")

@@ -188,14 +188,14 @@ def _joined(ours: StageResult, theirs: StageResult) -> StageResult:
 def prepare() -> None:
     """Have the compiled parts ready before a clock starts; they come from a cache on disk after the first time."""
     rng = np.random.default_rng(0)
-    data = rng.integers(0, 30, (8, 12))
-    problem = Problem(data, np.repeat([[1], [-1]], 4, axis=0), (2,), 2)
+    data = rng.integers(0, 30, (4, 6))
+    problem = Problem(data, np.repeat([[1], [-1]], 2, axis=0), (2,), 2)
     limits = Limits(nodes=30)
     mm = maxmargin.run(problem, start=initial_network(problem), limits=limits)
     if mm.ran and mm.network is not None:
         margins = mm.network.margins(problem.data, problem.codes)
         minlinks.run(problem, start=mm.network, margins=margins, limits=limits)
-    lister = shortlist.Lister(NeuronLP(data, 2), np.arange(8), 50)
+    lister = shortlist.Lister(NeuronLP(data, 2), np.arange(len(data)), 50)
     lister.extend(0, 20)
     separators.compile_loops()
     satmargin.most_confident(problem, initial_network(problem), proposals=100)
