@@ -158,8 +158,14 @@ GOOD = (np.array([[1, 2], [3, 1], [2, 5], [4, 1]]), [0, 1, 0, 1])
     ("parameters", "words"),
     [
         ({"stages": ("sm", "maximise")}, "unknown stage 'maximise'"),
+        ({"stages": [["sm"]]}, r"unknown stage \['sm'\]"),
         ({"engine": "magic"}, "unknown engine 'magic'"),
         ({"solver": "magic"}, "unknown solver 'magic'"),
+        ({"solver": ["highs"]}, r"unknown solver \['highs'\]"),
+        ({"n_jobs": 0}, "n_jobs must be None or an integer other than 0, got 0"),
+        ({"n_jobs": "2"}, "n_jobs must be None or an integer other than 0, got '2'"),
+        ({"run_dir": 3}, "run_dir must be None or a folder, got 3"),
+        ({"run_dir": __file__}, "cannot be made: a file has its name"),
         ({"hidden_layers": (4, 0)}, "hidden_layers must be"),
         ({"hidden_layers": 4}, "hidden_layers must be"),
         ({"weight_bound": 0}, "weight_bound must be"),
@@ -196,6 +202,7 @@ def test_bad_parameters_are_refused_in_one_line(parameters, words):
         (np.empty((2, 0)), [0, 1], "0 feature"),
         ([[10**12, 1], [1, 10**12]], [0, 1], "too large"),
         ([[2**30, 2**30], [1, 2]], [0, 1], "too large"),
+        ([[10**30, 1], [1, 10**30]], [0, 1], "too large"),
     ],
 )
 def test_bad_data_are_refused_in_one_line(X, y, words):

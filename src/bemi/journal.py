@@ -38,7 +38,10 @@ class Journal:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            raise ValueError(f"the run folder {folder} cannot be made: a file has its name") from None
 
     def path(self, key: str) -> Path:
         return self.folder / f"{key}.json.gz"

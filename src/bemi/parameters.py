@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -36,6 +37,11 @@ def check_parameters(given: Mapping[str, Any]) -> None:
             f"solver {given['solver']!r} takes programs of integers only, and those of stage 'ml2' are not; "
             "use solver='highs', 'gurobi' or 'scip'"
         )
+    jobs = given["n_jobs"]
+    if jobs is not None and (not _is_integer(jobs) or jobs == 0):
+        raise ValueError(f"n_jobs must be None or an integer other than 0, got {jobs!r}")
+    if given["run_dir"] is not None and not isinstance(given["run_dir"], str | os.PathLike):
+        raise ValueError(f"run_dir must be None or a folder, got {given['run_dir']!r}")
     check_seconds("total_time_limit", given["total_time_limit"])
     check_node_limit(given["node_limit"])
     if not _is_number(given["gap"]) or not 0 <= given["gap"] < np.inf:
@@ -61,7 +67,7 @@ def check_node_limit(node_limit: Any) -> None:
         raise ValueError(f"node_limit must be None or an integer of at least 1, got {node_limit!r}")
 
 
-def _is_integer(value: Any, *, at_least: int) -> bool:
+def _is_integer(value: Any, *, at_least: float = -np.inf) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= at_least)
 
 

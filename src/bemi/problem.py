@@ -211,7 +211,7 @@ class InputScaling:
         """Choose the factors for training data ``X`` of shape (rows, features), whose largest becomes ``grid``."""
         if mode not in INPUT_SCALINGS:
             raise ValueError(f"input_scaling must be one of {', '.join(map(repr, INPUT_SCALINGS))}, got {mode!r}")
-        X = np.asarray(X)
+        X = _numbers(X)
         if mode is None or (mode == "auto" and np.array_equal(X, np.rint(X))):
             scaling = cls(None)
         else:
@@ -227,7 +227,7 @@ class InputScaling:
 
     def __call__(self, X: ArrayLike) -> Integers:
         """Integers for raw features ``X``."""
-        X = np.asarray(X)
+        X = _numbers(X)
         if self.factors is None and X.dtype.kind in "iub":
             scaled = X
         elif self.factors is None:
@@ -246,3 +246,9 @@ class InputScaling:
             if largest >= PRE_ACTIVATION_LIMIT:
                 raise too_large(largest)
         return scaled.astype(np.int64, copy=False)
+
+
+def _numbers(X: ArrayLike) -> NDArray[Any]:
+    """An array of numbers; integers of more than 64 bits, which NumPy keeps as objects, are refused later by size."""
+    X = np.asarray(X)
+    return X.astype(np.float64) if X.dtype.kind == "O" else X

@@ -53,7 +53,7 @@ def check_stages(stages: Any) -> tuple[str, ...]:
     """Stage names as a tuple, or an error that says what is wrong with them."""
     if isinstance(stages, str) or not isinstance(stages, (tuple, list)):
         raise ValueError(f"stages must be a tuple such as ('sm', 'mm', 'mw'), got {stages!r}")
-    unknown = [stage for stage in stages if stage not in TIME_SHARES]
+    unknown = [stage for stage in stages if stage not in tuple(TIME_SHARES)]
     if unknown:
         raise ValueError(f"unknown stage {unknown[0]!r}; known: {', '.join(TIME_SHARES)}")
     for longest in STAGE_LISTS:

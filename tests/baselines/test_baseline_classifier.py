@@ -192,6 +192,7 @@ def test_before_fitting():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
+        ({"system": ["ha"]}, r"unknown system \['ha'\]; known: mip-max-margin"),
         ({"system": "svm"}, "unknown system 'svm'; known: mip-max-margin, .*batches"),
         ({"weight_bound": 2}, r"GD_t has weights in \{-1, 0, 1\}; use weight_bound=1, not 2"),
         ({"weight_bound": 0}, "weight_bound must be an integer of at least 1"),
