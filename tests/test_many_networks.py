@@ -8,6 +8,7 @@ from test_workers import SETTINGS, rows
 
 from bemi import BeMiClassifier, ConstantInput, NoiseScenarios, load, save, verify
 from bemi.parallel import Task, _shortened
+from bemi.training import NO_TIME
 from bemi.voting import class_subsets
 
 # A budget for all networks.
@@ -43,6 +44,30 @@ def test_a_budget_holds():
     classifier = BeMiClassifier((5,), total_time_limit=3.0, gap=0.0, n_jobs=1, weight_bound=3).fit(X, y)
     assert time.perf_counter() - began < 3.0 + 5.0
     assert len(classifier.networks_) == 15
+
+
+def test_a_budget_holds_for_more_networks_than_it_can_train(tmp_path):
+    """Trained for however short a time, these 435 networks would take many times the budget."""
+    X, y = rows(30)
+    began = time.perf_counter()
+    classifier = BeMiClassifier(total_time_limit=1.0, n_jobs=1).fit(X, y)
+    assert time.perf_counter() - began < 1.0 + 5.0
+    messages = [[report.message for report in reports.values()] for reports in classifier.reports_.values()]
+    assert len(messages) == 435
+    late = [text for text in messages if NO_TIME in text]
+    assert late
+    assert all(text == [NO_TIME] * 3 for text in late)
+    assert classifier.score(X, y) > 0.2, "by chance it would be 1 in 30"
+    save(classifier, tmp_path / "m")
+    assert np.array_equal(load(tmp_path / "m").predict(X), classifier.predict(X))
+    assert verify(tmp_path / "m").networks == 435
+
+
+def test_without_time_the_variants_are_counted_that_the_network_violates():
+    task = BeMiClassifier((3,), scenarios=NoiseScenarios(scale=2.0))._prepare(*rows(3))[0]
+    training = task.run(0.0)
+    outputs = training.network.pre_activations(task.variants.data)[-1] * task.variants.codes
+    assert training.violated == (outputs < 1).sum() > 0  # P = 1, three hidden neurons: confident from (3 + 1) / 4 on
 
 
 @pytest.mark.parametrize("limit", [0, -1, "soon", np.inf, True])

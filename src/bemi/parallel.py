@@ -8,7 +8,7 @@ import math
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -19,10 +19,13 @@ from numpy.typing import NDArray
 
 from bemi import solvers, workers
 from bemi.journal import Journal
-from bemi.lazy import Variants, train_lazily
+from bemi.lazy import Variants, shortfall, train_lazily
 from bemi.problem import Problem
 from bemi.programs.program import Limits
-from bemi.training import Training, train
+from bemi.training import Training, train, untrained
+
+LEAST_SECONDS = 0.01
+"""Training that has less than this is not begun."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +44,19 @@ class Task:
     total_time_limit: float | None = None
 
     def run(self, seconds: float | None = None) -> Training:
-        """Train; ``seconds`` may make the time limit shorter."""
+        """Train; ``seconds`` may make the time limit shorter.
+
+        Stages have things to do that take longer than ``LEAST_SECONDS`` however short their limit, so where less is
+        left there is only the network to start from.  Soft margins cost little more than that.
+        """
+        if seconds is not None and seconds < LEAST_SECONDS and "ml2" not in self.stages:
+            training = untrained(self.problem, self.stages, max(0.0, seconds))
+            violated = 0 if self.variants is None else int((shortfall(training, self.variants) > 0).sum())
+            return replace(training, violated=violated)
         settings: dict[str, Any] = {
             "engine": self.engine,
             "solver": self.solver,
-            "time_limit": _shortened(self.time_limit, seconds),
+            "time_limit": _shortened(self.time_limit, None if seconds is None else max(LEAST_SECONDS, seconds)),
             "limits": self.limits,
             "C": self.C,
             "mw_loss": self.mw_loss,
@@ -133,7 +144,7 @@ def run(
         if task.total_time_limit is None:
             return task, None
         left = task.total_time_limit - (time.perf_counter() - began)
-        return task, max(LEAST_SECONDS, left / math.ceil(to_come / at_once))
+        return task, left / math.ceil(to_come / at_once)
 
     for index, training in workers.results(_trained, arguments, missing, n_jobs):
         if isinstance(training, workers.Lost):
@@ -174,7 +185,3 @@ def kept(tasks: Sequence[Task], trainings: Mapping[int, Training], journal: Jour
         for index, training in trainings.items():
             journal.write(tasks[index].key(), training)
     return journal.folder
-
-
-LEAST_SECONDS = 0.01
-"""A network is always tried, even where no time is left."""

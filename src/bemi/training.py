@@ -22,6 +22,9 @@ from bemi.programs.program import Limits
 TIME_SHARES = {"sm": 75, "mm": 75, "ml2": 75, "mw": 10}
 """How one time limit is shared out over the stages that are run; the paper's proportions in Experiment 2."""
 
+NO_TIME = "no time was left for it"
+"""Message of a stage that was not begun."""
+
 STAGE_LISTS = (STAGES, SOFT_STAGES)
 """The longest lists of stages; every other list is a part of one of them, and soft margins come first in theirs."""
 
@@ -79,6 +82,19 @@ def share_time(time_limit: Any, stages: Sequence[str]) -> list[float | None]:
         return [float(s) for s in given]
     total = sum(TIME_SHARES[stage] for stage in stages)
     return [float(time_limit) * TIME_SHARES[stage] / total for stage in stages]
+
+
+def untrained(problem: Problem, stages: Sequence[str], seconds: float) -> Training:
+    """The network that a training would start from, found in about so many seconds; no stage is run."""
+    began = time.perf_counter()
+    network = initial_network(problem, seconds)
+    reports: dict[str, StageResult] = {}
+    for stage in stages:
+        taken = 0.0 if reports else time.perf_counter() - began
+        reports[stage] = StageResult(
+            stage, network, None, None, taken, "none", network.links, len(problem.data), NO_TIME
+        )
+    return Training(network, reports)
 
 
 def train(
