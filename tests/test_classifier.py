@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
-from bemi import BeMiClassifier, IntegerHog, Network
+from bemi import BeMiClassifier, IntegerHog, Network, recommended
 from bemi.scenarios import ImageScenarios, NoiseScenarios
 from bemi.selection import select_rows
 
@@ -405,3 +405,18 @@ def test_no_variants_at_all_is_no_harm():
     nothing = ImageScenarios(rotations=(), scalings=(), shape=(1, 2))
     model = BeMiClassifier(scenarios=nothing, **FAST).fit(*GOOD)
     assert model.networks_ == BeMiClassifier(**FAST).fit(*GOOD).networks_
+
+
+def test_labels_of_64_bits_without_sign_come_back_as_they_are():
+    labels = np.array([2**60 + 1, 2**60 + 3, 2**60 + 5], dtype=np.uint64)
+    classifier = BeMiClassifier(ties="abstain", **FAST).fit(THREE_POINTS, labels)
+    found = classifier._labels(np.array([0, -1, 2]))
+    assert found.tolist() == [2**60 + 1, -1, 2**60 + 5]
+
+
+def test_brighter_pixels_than_in_training_are_the_brightest():
+    images, y = load_digits(n_class=2, return_X_y=True)
+    images = images[:20] / 17
+    classifier = recommended(images, image_shape=(8, 8), time_limit=1).fit(images, y[:20])
+    brighter = np.clip(images * 1.2, 0, images.max() * 1.5)
+    assert np.array_equal(classifier.predict(brighter), classifier.predict(np.minimum(brighter, images.max())))

@@ -117,3 +117,13 @@ def test_networks_that_are_exchanged_after_a_prediction_are_used():
     (key,) = classifier.networks_
     classifier.networks_[key] = Network(tuple(-w for w in classifier.networks_[key].weights), 1)
     assert (classifier.predict(X) != before).all()
+
+
+def test_very_large_weights_fold_without_overflow():
+    X, y = np.eye(16, dtype=int), np.arange(16) % 2
+    for bound in (2**20, 2**30):
+        network = Network((np.where(y == 0, bound, -bound)[:, None],), bound)
+        folded = FoldedNetwork.of(network, np.array([0, 1]), np.array([True]))
+        assert folded.fixed.tolist() == [0], "either sign is possible"
+        classifier = BeMiClassifier((), weight_bound=bound, stages=("sm",), node_limit=1).fit(X, y)
+        assert classifier.score(X, y) == 1.0

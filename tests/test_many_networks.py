@@ -185,3 +185,23 @@ def test_reports_are_small_and_say_everything():
     assert reports["mm"].gap >= 0
     assert {"network", "certificate"}.isdisjoint(vars(reports["mm"]))
     assert reports["mm"].certificate is None or reports["mm"].proof == "certified"
+
+
+def test_networks_of_another_kind_are_not_added():
+    X, y = rows(4)
+    classifier = BeMiClassifier(**SETTINGS).fit(X[y < 3], y[y < 3])
+    for other in ({"weight_bound": 7}, {"hidden_layers": (3, 3)}, {"stages": ("sm",)}, {"subset_size": 3}, {"C": 2.0}):
+        before = {name: getattr(classifier, name) for name in other}
+        with pytest.raises(ValueError, match=f"were trained with {next(iter(other))}=.*fit again instead"):
+            classifier.set_params(**other).add_classes(X[y == 3], y[y == 3])
+        classifier.set_params(**before)
+    assert len(classifier.add_classes(X[y == 3], y[y == 3]).networks_) == 6
+
+
+def test_rows_of_new_classes_count_as_seen():
+    X, y = rows(3)
+    classifier = BeMiClassifier(**SETTINGS).fit(X[y < 2], y[y < 2])
+    new = X[y == 2] - 500
+    classifier.add_classes(new, y[y == 2])
+    assert classifier.input_scaling_.low == new.min()
+    assert classifier.input_scaling_.high == X[y < 2].max()

@@ -18,11 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutations import joined, split, with_digest, written
 from sklearn.datasets import load_digits, load_iris
+from sklearn.exceptions import NotFittedError
 
-from bemi import BeMiClassifier, IntegerHog, load, save, verify
+from bemi import BeMiClassifier, IntegerHog, load, recommended, save, verify
 from bemi.certificate import CertificateError
 from bemi.modelfile import ModelFileError
 from bemi.network import Network
+from bemi.report import training_summary
 from bemi.scenarios import ImageScenarios, NoiseScenarios
 from bemi.transforms import TRANSFORMS, ConstantInput
 
@@ -599,3 +601,34 @@ def test_an_overflowing_factor_is_too_large(tmp_path):
     save(model, tmp_path / "m.bemi")
     with pytest.raises(ValueError, match="values are too large"):
         load(tmp_path / "m.bemi").predict(DATA * 1e3)
+
+
+def test_parameters_set_after_the_fit_do_not_describe_the_networks(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    soft = recommended(X[::5], stages=("ml2", "mw"), time_limit=1).fit(X[::5], y[::5])
+    price, loss = soft.C, soft.mw_loss
+    soft.set_params(C=price / 2, mw_loss=0.0, stages=("sm",), weight_bound=1)
+    save(soft, tmp_path / "m")
+    verify(tmp_path / "m")
+    loaded = load(tmp_path / "m")
+    assert (loaded.C, loaded.mw_loss, loaded.stages, loaded.weight_bound) == (price, loss, ("ml2", "mw"), 7)
+    assert list(training_summary(soft)["stages"]) == ["ml2", "mw"]
+
+
+def test_an_older_certificate_does_not_stay(tmp_path):
+    model = fitted()
+    save(model, tmp_path / "m")
+    assert (tmp_path / "m.cert").exists()
+    save(load(tmp_path / "m"), tmp_path / "m")
+    assert not (tmp_path / "m.cert").exists()
+
+
+def test_what_is_not_fitted_is_not_saved(tmp_path):
+    with pytest.raises(NotFittedError):
+        save(BeMiClassifier(), tmp_path / "m")
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        save(fitted(), tmp_path / "none" / "m")
+    assert caught.value.filename == str(tmp_path / "none" / "m")

@@ -126,3 +126,9 @@ def test_products_are_exact_beyond_single_precision(columns, largest):
     prepared = Rows(rows)
     assert (prepared.low, prepared.high) == (-largest, largest if largest > 5 else 5)
     assert np.array_equal(prepared.times(Weights(weights)), rows.astype(object) @ weights.astype(object))
+
+
+def test_weights_that_are_not_integers_are_refused():
+    with pytest.raises(ValueError, match="weights must be integers"):
+        Network((np.array([[0.7], [-0.7]]),))
+    assert Network((np.array([[1.0], [-1.0]]),)) == Network((np.array([[1], [-1]]),))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bemi import BeMiClassifier
 from bemi.network import Network
-from bemi.robustness import UNLIMITED, network_radius
+from bemi.robustness import UNLIMITED, exact_radius, network_radius
 
 REACH = 6
 
@@ -107,3 +107,13 @@ def test_exact_radii_are_exact_there_too(seed):
             _, lead = nearest_other(model, row, norm)
             farthest = 2 * np.abs(row).max() + 1
             assert min(radius, REACH, farthest) == min(lead - 1, REACH, farthest)
+
+
+def test_exact_radii_are_exact_where_one_weight_is_much_larger():
+    """Far along one input the label changes sooner than anywhere in the box that the program looks at."""
+    point = np.full(14, 10)
+    network = Network((np.array([7, 1, 1, 1, 1, 2, 1, 2, 1, 1, 1, 2, 2, 1])[:, None],), 7)
+    total = int(point @ network.weights[0][:, 0])
+    nearest = total // 7 + 1
+    found = exact_radius([network], np.array([[0, 1]]), 2, point, 0, "l1")
+    assert found == min(nearest - 1, 2 * 10 + 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bemi.tables import DataFileError, read_features, read_labelled
+from bemi.tables import DataFileError, known_labels, read_features, read_labelled
 
 
 def write(tmp_path, text, name="data.csv"):
@@ -89,3 +89,21 @@ def test_bad_npz_is_named(tmp_path, arrays, words):
 def test_a_file_that_only_calls_itself_npz(tmp_path):
     with pytest.raises(DataFileError, match="not an NPZ file"):
         read_labelled(write(tmp_path, "hello", "data.npz"), None)
+
+
+@pytest.mark.parametrize(
+    "text", ["a,label\n1,01\n2,02\n", "a,label\n1,99999999999999999999\n2,3\n", "a,label\n1,+1\n2,2\n"]
+)
+def test_labels_that_are_not_printed_like_integers_stay_text(tmp_path, text):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    _, y = read_labelled(path, None)
+    assert y.tolist() == [line.split(",")[1] for line in text.split()[1:]]
+
+
+def test_labels_are_found_whatever_kind_of_file_they_come_from():
+    classes = np.array([1, 2, 10])
+    assert known_labels(np.array(["1", "10", "y"], dtype=object), classes).tolist() == [1, 10, "y"]
+    assert known_labels(np.array([1.0, 2.5]), classes).tolist() == [1, 2.5]
+    assert known_labels(np.array([1, 2]), np.array([1.0, 2.0])).tolist() == [1.0, 2.0]
+    assert known_labels(np.array([1, 2]), np.array(["1", "x"])).tolist() == ["1", 2]

@@ -15,6 +15,7 @@ import joblib
 import numpy as np
 import psutil
 import pytest
+from joblib.externals.loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
 
 from bemi import BeMiClassifier, workers
 from bemi.parallel import NetworksFailed, Task
@@ -410,3 +411,29 @@ def test_two_hundred_kills_on_a_cluster(cluster, tmp_path):
         fits += 1
         assert classifier.networks_ == expected
         assert len(list(folder.iterdir())) == len(expected)
+
+
+def test_a_process_that_dies_before_it_gets_its_call_is_replaced(monkeypatch):
+    original, died = ProcessPoolExecutor.submit, []
+
+    def submit(executor, call, *arguments):
+        if call is double and not died:
+            died.append(call)
+            raise BrokenProcessPool("between being ready and being given the call")
+        return original(executor, call, *arguments)
+
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", submit)
+    found: list = []
+    waiting = threading.Thread(target=lambda: found.extend(results(double, alone, range(4), 2)), daemon=True)
+    waiting.start()
+    waiting.join(60)
+    assert sorted(found) == [(n, 2 * n) for n in range(4)]
+    assert died
+
+
+def thread_limit(_):
+    return os.environ["OMP_NUM_THREADS"]
+
+
+def test_every_process_has_one_thread():
+    assert dict(results(thread_limit, alone, range(2), 2)) == {0: "1", 1: "1"}

@@ -271,6 +271,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         check_parameters(vars(self))
+        self._check_same_kind()
         if self.subsets is not None or self.scenarios is not None:
             raise ValueError("classes can be added where subsets and scenarios are None; fit again on all rows instead")
         X, y = validate_data(self, X, y, reset=False, ensure_all_finite=False)
@@ -279,6 +280,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         given, indices = np.unique(y, return_inverse=True)
         has_rows = hasattr(self, "training_rows_")
         self._check_new_classes(given, has_rows)
+        seen = self.input_scaling_.widened(self._integers(X))
         data = self._inputs(X)
         if self.max_per_class is not None:
             chosen = select_rows(data, indices, self.max_per_class)
@@ -295,6 +297,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         plan = self._plan(every, keys, data, targets)
         trained = self._train(plan.part([i for i, key in enumerate(keys) if key not in self.networks_]))
         self.classes_ = classes
+        self.input_scaling_ = seen
         self.training_digest_ = training_digest(data.tolist(), targets.tolist())
         if has_rows:
             self.training_rows_, self.training_targets_ = data, targets
@@ -307,6 +310,22 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         self.splitting_ = {key: splitting[key] if key in trained else self.splitting_[key] for key in keys}
         self.networks_ = {key: trained[key].network if key in trained else self.networks_[key] for key in keys}
         return self
+
+    def _check_same_kind(self) -> None:
+        """Refuse parameters that were set anew since the fit and would make networks of another kind."""
+        key, network = next(iter(self.networks_.items()))
+        fitted: dict[str, Any] = {
+            "hidden_layers": network.layers[1:-1],
+            "weight_bound": network.weight_bound,
+            "subset_size": len(key),
+            "stages": tuple(self.reports_[key]),
+            "C": self.fitted_C_,
+            "mw_loss": self.fitted_mw_loss_,
+        }
+        for name, value in fitted.items():
+            present = getattr(self, name)
+            if (tuple(present) if isinstance(value, tuple) else present) != value:
+                raise ValueError(f"the networks were trained with {name}={value!r}, not {present!r}; fit again instead")
 
     def _check_new_classes(self, given: NDArray, has_rows: bool) -> None:
         texts = [labels.dtype.kind in "OUS" for labels in (given, self.classes_)]
@@ -371,7 +390,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, targets = np.unique(y, return_inverse=True)
         self._check_classes(self.classes_)
         # Scaling is settled by the training data alone, so it is part of the model.
-        self.input_scaling_ = InputScaling.fit(X, self.input_scaling)
+        self.input_scaling_: InputScaling = InputScaling.fit(X, self.input_scaling)
         transform = vars(self)["transform"]
         self.transform_ = None if transform is None else clone(transform).fit(self.input_scaling_(X))
         data = self._inputs(X)
@@ -381,6 +400,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             data, targets = data[self.selected_rows_], targets[self.selected_rows_]
         self.training_rows_, self.training_targets_ = data, targets
         self.training_digest_ = training_digest(data.tolist(), targets.tolist())
+        self.fitted_C_, self.fitted_mw_loss_ = float(self.C), float(self.mw_loss)
         subsets = self._class_subsets(data, targets)
         self.solver_: str | None = f"{self.solver} {solvers.get(self.solver).version()}"
         variants: dict[str, Any] = {}
@@ -576,8 +596,16 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
 
     def _inputs(self, X: ArrayLike) -> Integers:
         """The integers that the networks see."""
-        data = self.input_scaling_(X)
-        return data if self.transform_ is None else self.transform_.transform(data)
+        integers = self._integers(X)
+        return integers if self.transform_ is None else self.transform_.transform(integers)
+
+    def _integers(self, X: ArrayLike) -> Integers:
+        """Features on their integer grid, as the transform takes them."""
+        integers = self.input_scaling_(X)
+        if self.transform_ is None or self.input_scaling_.factors is None:
+            return integers
+        # The largest training value became the largest integer, and others may be a little larger.
+        return np.clip(integers, *self.transform_.input_range)
 
     def _class_subsets(self, data: Integers, targets: Integers) -> Integers:
         """The sets of classes that get a network, as class indices."""
@@ -617,4 +645,6 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             table = np.append(self.classes_.astype(object), UNCLASSIFIED)
             return table[index].astype(object if self.classes_.dtype.kind == "O" else str)
         signed = np.result_type(self.classes_.dtype, np.int8)
+        if signed.kind == "f" and self.classes_.dtype.kind == "u":
+            signed = np.dtype(object)  # no integer type holds both -1 and all of these
         return np.append(self.classes_.astype(signed), ABSTAIN)[index]

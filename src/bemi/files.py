@@ -23,8 +23,8 @@ def write_atomically(files: dict[Path, bytes]) -> None:
     except BaseException as error:
         for temporary in written.values():
             temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
-            error.filename = os.fspath(path)  # a full disk does not say which
+        if isinstance(error, OSError) and error.errno is not None:
+            error.filename = os.fspath(path)  # a full disk says none, and others the temporary one's
         raise
 
 

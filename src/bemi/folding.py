@@ -77,8 +77,11 @@ class FoldedNetwork:
         """
         weights = network.weights[0]
         low, high = (np.broadcast_to(np.asarray(bound), len(weights)) for bound in (low, high))
+        if int(np.abs([low, high]).max(initial=0)) * int(np.abs(weights).sum(axis=0).max(initial=0)) >= 2**63:
+            low, high, weights = (array.astype(object) for array in (low, high, weights))
         up, down = np.maximum(weights, 0), np.minimum(weights, 0)
         fixed = np.where(low @ up + high @ down >= 0, 1, np.where(high @ up + low @ down < 0, -1, 0))
+        weights = network.weights[0]
         split = np.flatnonzero(splitting)
         scales = EVIDENCE_SCALE // np.maximum(np.abs(weights[:, split]).sum(axis=0), 1)
         neurons = np.flatnonzero(fixed == 0)

@@ -56,7 +56,7 @@ class Journal:
             return _training(record)
         except FileNotFoundError:
             return None
-        except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, IndexError) as error:
+        except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, IndexError, ArithmeticError) as error:
             warnings.warn(f"{path} is damaged and will be made again: {error}", RuntimeWarning, stacklevel=2)
             return None
 

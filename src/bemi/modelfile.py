@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from bemi import container, scenarios
 from bemi.certificate import FORMAT, certificate_path
@@ -43,6 +44,7 @@ def save(classifier: BeMiClassifier, path: str | os.PathLike) -> None:
     checks everything that the model claims, is written beside it; a classifier that was read from a file has none to
     write.
     """
+    check_is_fitted(classifier)
     header = _header(classifier)
     content = container.pack(header, b"".join(packed_weights(network) for network in classifier.networks_.values()))
     # What could not be read again, such as a transform without an entry in TRANSFORMS, is not written.
@@ -80,6 +82,7 @@ def _header(classifier: BeMiClassifier) -> dict[str, Any]:
     key, network = next(iter(classifier.networks_.items()))
     settings |= {"hidden_layers": network.layers[1:-1], "weight_bound": network.weight_bound, "subset_size": len(key)}
     settings["stages"] = tuple(classifier.reports_[key])
+    settings |= {"C": classifier.fitted_C_, "mw_loss": classifier.fitted_mw_loss_}
     scaling = classifier.input_scaling_
     names = getattr(classifier, "feature_names_in_", None)
     header = {
@@ -158,6 +161,7 @@ def _classifier(schema: int, header: Any, weights: bytes) -> BeMiClassifier:
     classifier.classes_ = np.array(header["classes"], dtype=header["classes_dtype"])
     if classifier.classes_.tolist() != header["classes"]:
         raise ValueError("labels are not those that their type can hold")
+    classifier.fitted_C_, classifier.fitted_mw_loss_ = float(classifier.C), float(classifier.mw_loss)
     classifier.n_features_in_ = header["features"]
     if header["feature_names"] is not None:
         classifier.feature_names_in_ = np.array(header["feature_names"], dtype=object)

@@ -128,7 +128,10 @@ class Network:
     weight_bound: int = 1
 
     def __post_init__(self) -> None:
-        arrays = tuple(np.array(w, dtype=np.int64) for w in self.weights)
+        given = [np.asarray(w) for w in self.weights]
+        if any(w.dtype.kind == "f" and not np.array_equal(w, np.rint(w)) for w in given):
+            raise ValueError("weights must be integers")
+        arrays = tuple(np.array(w, dtype=np.int64) for w in given)
         if not arrays or any(w.ndim != 2 for w in arrays):
             raise ValueError("a network needs at least one layer, and every layer a two-dimensional weight array")
         if any(a.shape[1] != b.shape[0] for a, b in pairwise(arrays)):

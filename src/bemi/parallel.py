@@ -161,7 +161,7 @@ def _trained(task: Task, seconds: float | None) -> Training:
 
 def check_shard(shard: int, shards: int) -> None:
     """Refuse a part that there is not."""
-    if not 1 <= shard <= shards:
+    if not (isinstance(shard, int) and isinstance(shards, int)) or not 1 <= shard <= shards:
         raise ValueError(f"shard must be in 1..{max(shards, 1)}, got {shard} of {shards}")
 
 

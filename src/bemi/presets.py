@@ -69,12 +69,19 @@ def choose(X: ArrayLike, image_shape: Sequence[int] | None = None) -> Preset:
     rows = np.asarray(X)
     if image_shape is not None:
         why = f"the images are {' x '.join(map(str, image_shape))}"
-        return images(image_shape, integers=np.array_equal(rows, np.rint(rows)), why=why)
+        return images(image_shape, integers=are_integers(rows), why=why)
     why_not = _why_no_image(rows)
     if why_not is not None:
         return tables(f"the rows are not taken for images: {why_not}")
     side = isqrt(rows.shape[1])
     return images(why=f"{side} x {side} non-negative integers per row, with neighbours alike, are taken for images")
+
+
+def are_integers(X: ArrayLike) -> bool:
+    rows = np.asarray(X)
+    # A table with columns of several types may be an array of objects.
+    numbers = rows.astype(np.float64) if rows.dtype.kind == "O" else rows
+    return np.array_equal(numbers, np.rint(numbers))
 
 
 def in_words(settings: Mapping[str, Any]) -> str:

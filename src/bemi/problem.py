@@ -225,6 +225,11 @@ class InputScaling:
         integers = scaling(X)
         return replace(scaling, low=int(integers.min(initial=0)), high=int(integers.max(initial=0)))
 
+    def widened(self, integers: Integers) -> InputScaling:
+        """The same, with these integers seen in training as well."""
+        low, high = int(integers.min(initial=self.low)), int(integers.max(initial=self.high))
+        return replace(self, low=low, high=high)
+
     def __call__(self, X: ArrayLike) -> Integers:
         """Integers for raw features ``X``."""
         X = _numbers(X)

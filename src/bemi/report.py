@@ -19,7 +19,7 @@ def training_summary(classifier: BeMiClassifier) -> dict[str, Any]:
     networks = list(classifier.networks_.values())
     total_links = sum(w.size for w in networks[0].weights)
     stages = {}
-    for stage in classifier.stages:
+    for stage in next(iter(classifier.reports_.values())):
         reports = [r[stage] for r in classifier.reports_.values()]
         ran = [r for r in reports if r.ran]
         gaps = np.array([r.gap for r in ran])
@@ -33,14 +33,14 @@ def training_summary(classifier: BeMiClassifier) -> dict[str, Any]:
             "seconds": _sum_known([r.seconds for r in reports]),
             "messages": _counted([r.message for r in reports if r.message]),
         }
-    if "sm" in classifier.stages:
+    if "sm" in stages:
         reports = [r["sm"] for r in classifier.reports_.values()]
         outputs = sum(r.rows * networks[0].layers[-1] for r in reports)
         stages["sm"]["confident"] = float(sum(r.objective or 0 for r in reports)) / outputs
     return {
         "networks": len(networks),
         "layers": list(networks[0].layers),
-        "weight_bound": classifier.weight_bound,
+        "weight_bound": networks[0].weight_bound,
         "total_links": total_links,
         "mean_links": float(np.mean([n.links for n in networks])),
         "stages": stages,

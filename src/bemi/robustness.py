@@ -130,7 +130,8 @@ def exact_radius(
         return far
     if solution.status is not Status.OPTIMAL or solution.objective is None:
         raise RuntimeError(f"the exact radius was not found: {solution.message or solution.status.message}")
-    return round(solution.objective) - 1
+    # Beyond that distance there are nearer inputs that no column stands for.
+    return min(far, round(solution.objective) - 1)
 
 
 def _signs(builder: Builder, network: Network, moved: Integers, point: Integers) -> int:

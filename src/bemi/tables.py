@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -66,6 +67,8 @@ def _read_csv(path: Path) -> pd.DataFrame:
         raise DataFileError(f"{path} is not a CSV table: {' '.join(str(error).split())}") from None
     if not len(cells):
         raise DataFileError(f"{path} has a header but no rows")
+    if not isinstance(cells.index, pd.RangeIndex):
+        raise DataFileError(f"{path}: rows have more cells than the header, which has {len(cells.columns)}")
     return cells
 
 
@@ -86,14 +89,31 @@ def _numeric(path: Path, cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _labels(path: Path, column: pd.Series) -> np.ndarray:
-    """Integers where every label is one, else text."""
+    """Integers where every label is one as it would be printed, else text."""
     empty = np.flatnonzero(column == "")
     if len(empty):
         raise DataFileError(f"{path}, row {empty[0] + 1} (line {empty[0] + 2}), column {column.name!r} is empty")
+    texts = column.to_numpy(dtype=object)
     try:
-        return column.astype(np.int64).to_numpy()
-    except ValueError:
-        return column.to_numpy(dtype=object)
+        numbers = column.astype(np.int64).to_numpy()
+    except (ValueError, OverflowError):
+        return texts
+    return numbers if np.array_equal(numbers.astype(str), texts) else texts
+
+
+def known_labels(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Labels of a file as a model has them, which may have been trained on a file of another kind.
+
+    What no class is called stays as it is.
+    """
+    known = {_as_text(label): label for label in classes.tolist()}
+    found = np.empty(len(y), dtype=object)
+    found[:] = [known.get(_as_text(label), label) for label in y.tolist()]
+    return found
+
+
+def _as_text(label: Any) -> str:
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
 def _read_npz(path: Path) -> dict[str, np.ndarray]:

@@ -113,20 +113,24 @@ class Processes:
 
     def _begin(self, future: Future[Any], call: Callable[..., Any], arguments: tuple[Any, ...], starts: int) -> None:
         """Get a process, wait until it is ready, and hand over the call; a process that dies before is replaced."""
-        executor = self._idle.pop() if self._idle else None
-        if executor is None:
+        try:
+            executor = self._idle.pop()
+        except IndexError:
             executor = ProcessPoolExecutor(max_workers=1, timeout=IDLE_SECONDS, env=_ONE_THREAD)
         self._busy.add(executor)
 
         def go_on(ready: Future[Any]) -> None:
             error = ready.exception()
             if error is None and not self._abandoned:
-                executor.submit(call, *arguments).add_done_callback(finish)
-                return
+                try:
+                    executor.submit(call, *arguments).add_done_callback(finish)
+                    return
+                except (BrokenProcessPool, ShutdownExecutorError) as died:
+                    error = died
             self._drop(executor)
             if self._abandoned:
                 future.cancel()
-            elif isinstance(error, BrokenProcessPool) and starts < MOST_STARTS:
+            elif isinstance(error, BrokenProcessPool | ShutdownExecutorError) and starts < MOST_STARTS:
                 self._begin(future, call, arguments, starts + 1)
             else:
                 future.set_exception(RuntimeError(f"no worker process could be started in {MOST_STARTS} tries"))

@@ -256,3 +256,33 @@ def test_a_cluster_that_is_not_there_is_named(folder, tmp_path, capsys, monkeypa
         command = ["train", str(folder / "digits.csv"), "--target", "digit", "-o", str(tmp_path / "m.bemi"), *FAST]
         assert main([*command, "--cluster", "127.0.0.1:1"]) == 2
     assert "there is no Dask scheduler at 127.0.0.1:1" in capsys.readouterr().err
+
+
+def test_labels_are_compared_whatever_kind_they_are_in_the_file(tmp_path, capsys):
+    """Three kinds in training, two of them in the test; and one label in the test that the model does not know."""
+    rows = [f"{a},{b}" for a, b in ((9, 1), (8, 2), (9, 2), (1, 9), (2, 8), (1, 8), (9, 9), (8, 8), (7, 8))]
+    for known, tested in ((("01", "02", "x"), ("01", "02", None)), (("1", "2", "3"), ("1", "2", "y"))):
+        for name, labels in (("train", known), ("test", tested)):
+            lines = [f"{row},{labels[k // 3]}" for k, row in enumerate(rows) if labels[k // 3] is not None]
+            (tmp_path / f"{name}.csv").write_text("\n".join(["a,b,label", *lines]) + "\n")
+        files = tmp_path / "train.csv", "-o", tmp_path / "m"
+        assert run(capsys, "train", *files, "--hidden-layers", "4", "--jobs", "1", "--time-limit", "2")[0] == 0
+        _, out, _ = run(capsys, "evaluate", tmp_path / "m", tmp_path / "test.csv", "--json")
+        right = json.loads(out)["accuracy"]
+        _, out, _ = run(capsys, "predict", tmp_path / "m", tmp_path / "test.csv", "--json")
+        given = [label for label in tested if label is not None for _ in range(3)]
+        assert right == np.mean([str(a) == b for a, b in zip(json.loads(out)["labels"], given, strict=True)]) > 0
+
+
+def test_float_images_share_one_factor(tmp_path, capsys):
+    X, y = load_digits(n_class=2, return_X_y=True)
+    np.savez(tmp_path / "d.npz", X=X[:40] / 16, y=y[:40])
+    assert run(capsys, "train", tmp_path / "d.npz", "-o", tmp_path / "m", "--transform", "hog", "--jobs", "1")[0] == 0
+    assert len(set(load(tmp_path / "m").input_scaling_.factors)) == 1
+
+
+def test_rows_longer_than_the_header_are_refused(tmp_path, capsys):
+    (tmp_path / "a.csv").write_text("a,b,label\n1,2,3,x\n3,4,5,y\n")
+    code, _, error = run(capsys, "train", tmp_path / "a.csv", "-o", tmp_path / "m")
+    assert code == 2
+    assert "rows have more cells than the header" in error

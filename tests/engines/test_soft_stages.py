@@ -13,6 +13,7 @@ from sklearn.svm import LinearSVC
 from bemi.engines import resolution
 from bemi.engines.decomposition import softlinks, softmargin
 from bemi.engines.decomposition.softlinks import envelope
+from bemi.engines.decomposition.softprogram import DENOMINATOR, most_integer
 from bemi.engines.monolithic import run as monolithic
 from bemi.network import Network
 from bemi.problem import Problem
@@ -147,3 +148,10 @@ def test_rows_of_zeros_say_nothing():
     for weights in ([[1], [0]], [[0], [1]], [[-1], [1]]):
         network = Network((np.array(weights),))
         assert with_zeros.soft_value(network) == without.soft_value(network)
+
+
+@given(st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=5), st.integers(1, 9))
+def test_the_best_integer_weight_for_a_price(g, bound):
+    found = most_integer(np.array(g), bound)
+    every = [max(2 * p * v - p * p * DENOMINATOR for p in range(-bound, bound + 1)) for v in g]
+    assert found.tolist() == every

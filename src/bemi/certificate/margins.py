@@ -425,6 +425,8 @@ class MarginProof:
         """States of "neuron j, and with it all of higher tiers, has a margin above the level", and of its opposite."""
         j = whole(j, 0, self.neurons, "neuron")
         require(type(level) is int, "a level is no integer")
+        # Neurons of one tier may change places elsewhere, which a floor or a ceiling for one of them forbids.
+        require(self.tiers.count(self.tiers[j]) == 1, "a level splits a neuron that may change places with another")
         strong, weak = state.copy(), state.copy()
         for i in range(self.neurons):
             if i == j or self.tiers[i] > self.tiers[j]:

@@ -13,6 +13,9 @@ from typing import Any
 
 from bemi.certificate.arithmetic import Rows, require
 
+LARGEST_PAIR_BOUND = 500
+"""All pairs of weights are tried out up to this P; that takes half a minute."""
+
 
 def separation_bound(rows: Rows, proof: Any) -> int:
     """The number of links that a network needs to give every row its code.
@@ -61,6 +64,9 @@ class _Inputs:
 
     def _pair(self, plus: list[bool], may_turn: bool) -> bool:
         """Whether two inputs do it: bit sets of the weights that are still possible, row by row."""
+        if len(self.columns) < 2:
+            return False
+        require(self.bound <= LARGEST_PAIR_BOUND, f"pairs of weights beyond {LARGEST_PAIR_BOUND} are not tried out")
         order = list(_in_turn(plus))
         columns = [[column[k] for k in order] for column in self.columns]
         sides = _Sides(self.bound)

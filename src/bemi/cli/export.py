@@ -21,7 +21,7 @@ from bemi.export.c import OPTIMIZE
 from bemi.export.inputs import TYPES
 from bemi.export.page import TestData, TrainingData
 from bemi.modelfile import load
-from bemi.tables import read_features, read_labelled, row_shape
+from bemi.tables import known_labels, read_features, read_labelled, row_shape
 
 
 def add_commands(commands: Any) -> None:
@@ -162,7 +162,7 @@ def _of_file(classifier: BeMiClassifier, path: Path, target: str | None) -> Test
     names = getattr(classifier, "feature_names_in_", None)
     if names is not None and path.suffix.lower() != ".npz":
         X = read_features(path, [str(name) for name in names])
-    return TestData(X, _as_labels(classifier, y), f"rows of {path.name}")
+    return TestData(X, known_labels(y, classifier.classes_), f"rows of {path.name}")
 
 
 def _of_set(classifier: BeMiClassifier, known: datasets.Dataset, training: TrainingData | None) -> TestData:
@@ -193,12 +193,7 @@ def _named(classifier: BeMiClassifier, X: Any, y: Any, about: str, known: datase
         X = pd.DataFrame(X, columns=names)
     if known.class_names is not None and set(classifier.classes_.tolist()) <= set(known.class_names):
         y = np.array(known.class_names, dtype=object)[y]
-    return TestData(X, _as_labels(classifier, y), about, known.class_names)
-
-
-def _as_labels(classifier: BeMiClassifier, y: Any) -> Any:
-    """Numbers as text where the model's classes are text."""
-    return y.astype(str) if classifier.classes_.dtype.kind in "OU" and y.dtype.kind not in "OU" else y
+    return TestData(X, known_labels(y, classifier.classes_), about, known.class_names)
 
 
 def _check_writable(path: Path) -> None:

@@ -10,7 +10,6 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.table import Table
 
 from bemi import presets, solvers
@@ -24,7 +23,7 @@ from bemi.problem import INPUT_SCALINGS
 from bemi.report import evaluation, evaluation_table, training_summary, training_table
 from bemi.scenarios import ImageScenarios, NoiseScenarios
 from bemi.solvers import selftest
-from bemi.tables import read_features, read_labelled, row_shape
+from bemi.tables import known_labels, read_features, read_labelled, row_shape
 from bemi.training import TIME_SHARES
 from bemi.transforms import ConstantInput, IntegerHog
 
@@ -121,7 +120,7 @@ def _preset(options: argparse.Namespace, X: Any) -> presets.Preset:
         return presets.paper(f"--stages {','.join(options.stages)}")
     shape = options.image_shape or row_shape(options.data)
     if options.transform == "hog":
-        return presets.images(shape, why="--transform hog")
+        return presets.images(shape, integers=presets.are_integers(X), why="--transform hog")
     return presets.choose(X, shape)
 
 
@@ -239,9 +238,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     names = _feature_names(classifier)
     if names is not None and options.data.suffix.lower() != ".npz":
         X = read_features(options.data, names)
-    if classifier.classes_.dtype.kind in "OU" and y.dtype.kind not in "OU":
-        y = y.astype(str)
-    result = evaluation(classifier, X, np.asarray(y))
+    result = evaluation(classifier, X, known_labels(y, classifier.classes_))
     show(options, result, evaluation_table(result))
     return 0
 

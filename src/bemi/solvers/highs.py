@@ -70,7 +70,7 @@ def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None =
     if limits.seconds is not None:
         options["time_limit"] = max(0.0, limits.seconds - (time.perf_counter() - began))
     if limits.nodes is not None:
-        options["mip_max_nodes"] = limits.nodes
+        options["mip_max_nodes"] = min(limits.nodes, highspy.kHighsIInf)
     highs = highspy.Highs()
     # HiGHS keeps one thread pool per process and refuses another size until it is reset.
     highspy.Highs.resetGlobalScheduler(True)

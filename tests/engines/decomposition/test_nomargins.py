@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from itertools import combinations, product
 
 import numpy as np
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from oracle import AllNetworks, tiny_problems
 from sklearn.datasets import load_digits
 
+from bemi import BeMiClassifier, save, verify
 from bemi.certificate.arithmetic import CertificateError, Rows
 from bemi.certificate.separators import separation_bound
 from bemi.engines.decomposition import engine, nomargins, separators
@@ -232,3 +235,19 @@ def test_short_limits_still_give_a_network(seconds):
 def test_malformed_proofs_are_refused(proof):
     with pytest.raises(CertificateError):
         checked_bound(digits((0, 1)), proof)
+
+
+@pytest.mark.parametrize("bound", [1, 2, 5, 12])
+def test_directions_are_all_pairs_without_a_common_factor(bound):
+    values = [v for v in range(-bound, bound + 1) if v]
+    assert separators.directions(bound).tolist() == [[a, b] for a in values for b in values if math.gcd(a, b) == 1]
+
+
+@pytest.mark.parametrize("features", [1, 2])
+def test_very_large_weights_take_no_longer(features, tmp_path):
+    X = np.array([[1, 2], [2, 1], [5, 1], [1, 6], [-2, -9]])[:, :features]
+    began = time.perf_counter()
+    classifier = BeMiClassifier((3,), weight_bound=4000, stages=("sm", "mw"), time_limit=1).fit(X, [0, 1, 1, 0, 1])
+    save(classifier, tmp_path / "m")
+    verify(tmp_path / "m")
+    assert time.perf_counter() - began < 20

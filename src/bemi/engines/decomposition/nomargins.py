@@ -47,6 +47,9 @@ PROPOSALS_PER_NODE = 20_000
 PAIR_WORK, TRIPLE_WORK = 2 * 10**8, 10**6
 """Pairs of inputs times weights up to which all pairs are tried out, and all triples; each takes a second at most."""
 
+LARGEST_PAIR_BOUND = 500
+"""P up to which all pairs of weights are tried out; the checker goes no further either."""
+
 BLIND_SHARE = 0.4
 """Part of a time limit for walks where no neuron of the first network separates: there may be no separator at all."""
 
@@ -68,8 +71,7 @@ def run(problem: Problem, *, start: Network, limits: Limits) -> StageResult:
     if network is None:
         return StageResult("mw", start, None, None, seconds, "none", start.links, rows, "found no network")
     links, bound = network.links, search.bound()
-    if links > bound and not message:
-        message = "stopped at a time or node limit"
+    message = (message or "stopped at a time or node limit") if links > bound else ""
     proof = {"support": search.support}
     return StageResult("mw", network, links, bound, seconds, "certified", links, rows, message, certificate=proof)
 
@@ -137,7 +139,7 @@ class _Search:
             found, least = separators.single(task), 1
             if found is None:
                 least = 2
-                if self._pairs_of_links() <= PAIR_WORK:
+                if self.problem.weight_bound <= LARGEST_PAIR_BOUND and self._pairs_of_links() <= PAIR_WORK:
                     found = separators.pair(task)
                     least = 2 if found is not None else 3
             self._small[key] = found, least

@@ -96,8 +96,9 @@ class Task:
 
 def directions(bound: int) -> Integers:
     """Pairs of non-zero weights in -bound..bound without a common factor: all that two inputs can be asked for."""
-    values = [v for v in range(-bound, bound + 1) if v]
-    return np.array([(a, b) for a in values for b in values if math.gcd(a, b) == 1], dtype=np.int64)
+    values = np.delete(np.arange(-bound, bound + 1), bound)
+    first, second = np.nonzero(np.gcd.outer(values, values) == 1)
+    return np.stack([values[first], values[second]], axis=1)
 
 
 def single(task: Task) -> Separator | None:
@@ -113,6 +114,8 @@ def single(task: Task) -> Separator | None:
 
 def pair(task: Task) -> Separator | None:
     """A neuron with two links, if there is one that separates."""
+    if task.data.shape[1] < 2:
+        return None
     found = np.zeros(4, dtype=np.int64)
     order = _mixed_order(task.plus)
     columns = np.ascontiguousarray(task.data[order].T)

@@ -89,10 +89,8 @@ def soft_rows(problem: Problem, output: int) -> SoftRows:
 
 def most_integer(g: Integers, weight_bound: int) -> Integers:
     """``max_{p in -P..P} (2 p g - p^2 D)`` for ``g`` over the denominator D: twice D times ``max_p (p g - p^2/2)``."""
-    best = np.zeros_like(g)
-    for p in range(1, weight_bound + 1):
-        best = np.maximum(best, 2 * p * np.abs(g) - p * p * DENOMINATOR)
-    return best
+    p = np.minimum((2 * np.abs(g) + DENOMINATOR) // (2 * DENOMINATOR), weight_bound)  # the nearest to |g| / D
+    return p * (2 * np.abs(g) - p * DENOMINATOR)
 
 
 def linear_program(soft: SoftRows, breakpoints: Floats, slopes: Floats, near: Floats) -> tuple[Floats, Floats]:
