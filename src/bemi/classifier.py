@@ -149,6 +149,8 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     training_rows_: Integers
     training_targets_: Integers
 
+    input_scaling_: InputScaling
+
     def __init__(
         self,
         hidden_layers: Sequence[int] = (4, 4),
@@ -390,7 +392,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, targets = np.unique(y, return_inverse=True)
         self._check_classes(self.classes_)
         # Scaling is settled by the training data alone, so it is part of the model.
-        self.input_scaling_: InputScaling = InputScaling.fit(X, self.input_scaling)
+        self.input_scaling_ = InputScaling.fit(X, self.input_scaling)
         transform = vars(self)["transform"]
         self.transform_ = None if transform is None else clone(transform).fit(self.input_scaling_(X))
         data = self._inputs(X)

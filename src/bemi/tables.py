@@ -37,6 +37,18 @@ def read_labelled(path: Path, target: str | None) -> tuple[pd.DataFrame, np.ndar
     return _numeric(path, cells.drop(columns=name)), _labels(path, cells[name])
 
 
+def read_test(
+    path: Path, target: str | None, names: list[str] | None, classes: np.ndarray
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Features and labels as a model knows them, which may have been trained on a file of another kind."""
+    X, y = read_labelled(path, target)
+    if names is None:
+        X = _numbered(X)
+    elif path.suffix.lower() != ".npz":
+        X = read_features(path, names)
+    return X, known_labels(y, classes)
+
+
 def row_shape(path: Path) -> tuple[int, ...] | None:
     """Shape of a row of an NPZ file whose rows are images rather than lists of numbers."""
     if path.suffix.lower() != ".npz":
@@ -55,7 +67,8 @@ def read_features(path: Path, names: list[str] | None) -> pd.DataFrame:
         if missing:
             raise DataFileError(f"{path} lacks the model's column {missing[0]!r} ({len(missing)} missing in all)")
         cells = cells[names]
-    return _numeric(path, cells)
+    features = _numeric(path, cells)
+    return _numbered(features) if names is None else features
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
@@ -102,10 +115,7 @@ def _labels(path: Path, column: pd.Series) -> np.ndarray:
 
 
 def known_labels(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Labels of a file as a model has them, which may have been trained on a file of another kind.
-
-    What no class is called stays as it is.
-    """
+    """Labels as a model has them; what no class is called stays as it is."""
     known = {_as_text(label): label for label in classes.tolist()}
     found = np.empty(len(y), dtype=object)
     found[:] = [known.get(_as_text(label), label) for label in y.tolist()]
@@ -132,8 +142,12 @@ def _npz_features(path: Path, arrays: dict[str, np.ndarray]) -> pd.DataFrame:
     X = arrays["X"]
     if X.ndim < 2 or X.dtype.kind not in "biuf":
         raise DataFileError(f"{path}: 'X' must be a numeric table, its shape is {X.shape} and its type {X.dtype}")
-    # Integer column labels: scikit-learn then treats the frame like a plain array.
     return pd.DataFrame(X.reshape(len(X), -1))
+
+
+def _numbered(features: pd.DataFrame) -> pd.DataFrame:
+    """The same without names: scikit-learn treats a frame with numbers for columns like a plain array."""
+    return features.set_axis(range(features.shape[1]), axis=1)
 
 
 def _some(names: list[str], most: int = 8) -> str:

@@ -286,3 +286,19 @@ def test_rows_longer_than_the_header_are_refused(tmp_path, capsys):
     code, _, error = run(capsys, "train", tmp_path / "a.csv", "-o", tmp_path / "m")
     assert code == 2
     assert "rows have more cells than the header" in error
+
+
+def test_a_model_without_names_takes_a_table_with_names(tables, tmp_path, capsys, recwarn):
+    assert run(capsys, "train", tables / "iris.npz", "-o", tmp_path / "m", "--jobs", "1", "--time-limit", "1")[0] == 0
+    with np.load(tables / "iris.npz") as arrays:
+        X, y = arrays["X"], arrays["y"]
+    lines = [",".join([*(str(v) for v in row), str(label)]) for row, label in zip(X.tolist(), y.tolist(), strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,c,d,label", *lines]) + "\n")
+    (tmp_path / "f.csv").write_text("\n".join(["a,b,c,d", *(line.rsplit(",", 1)[0] for line in lines)]) + "\n")
+    found = [
+        json.loads(run(capsys, "evaluate", tmp_path / "m", f, "--json")[1])
+        for f in (tables / "iris.npz", tmp_path / "t.csv")
+    ]
+    assert found[0] == found[1]
+    assert run(capsys, "predict", tmp_path / "m", tmp_path / "f.csv", "--json")[0] == 0
+    assert not [w for w in recwarn if "feature names" in str(w.message)]

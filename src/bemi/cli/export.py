@@ -14,14 +14,14 @@ from rich.table import Table
 from bemi import datasets
 from bemi.certificate import certificate_path, training_record
 from bemi.classifier import BeMiClassifier
-from bemi.cli.output import add_json, show
+from bemi.cli.output import add_json, feature_names, show
 from bemi.datasets.catalogue import SETS
 from bemi.export import c, page
 from bemi.export.c import OPTIMIZE
 from bemi.export.inputs import TYPES
 from bemi.export.page import TestData, TrainingData
 from bemi.modelfile import load
-from bemi.tables import known_labels, read_features, read_labelled, row_shape
+from bemi.tables import known_labels, read_test, row_shape
 
 
 def add_commands(commands: Any) -> None:
@@ -158,11 +158,8 @@ def _page(options: argparse.Namespace) -> int:
 def _of_file(classifier: BeMiClassifier, path: Path, target: str | None) -> TestData:
     if not path.exists():
         raise ValueError(f"{path} is neither a file nor one of the sets {', '.join(SETS)}")
-    X, y = read_labelled(path, target)
-    names = getattr(classifier, "feature_names_in_", None)
-    if names is not None and path.suffix.lower() != ".npz":
-        X = read_features(path, [str(name) for name in names])
-    return TestData(X, known_labels(y, classifier.classes_), f"rows of {path.name}")
+    X, y = read_test(path, target, feature_names(classifier), classifier.classes_)
+    return TestData(X, y, f"rows of {path.name}")
 
 
 def _of_set(classifier: BeMiClassifier, known: datasets.Dataset, training: TrainingData | None) -> TestData:

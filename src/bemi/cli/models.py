@@ -15,7 +15,7 @@ from rich.table import Table
 from bemi import presets, solvers
 from bemi.certificate import CertificateError, verify
 from bemi.classifier import BeMiClassifier
-from bemi.cli.output import add_json, add_many_machines, on_cluster, progress_wanted, show
+from bemi.cli.output import add_json, add_many_machines, feature_names, on_cluster, progress_wanted, show
 from bemi.engines import ENGINES
 from bemi.modelfile import load, save
 from bemi.parameters import TIES
@@ -23,7 +23,7 @@ from bemi.problem import INPUT_SCALINGS
 from bemi.report import evaluation, evaluation_table, training_summary, training_table
 from bemi.scenarios import ImageScenarios, NoiseScenarios
 from bemi.solvers import selftest
-from bemi.tables import known_labels, read_features, read_labelled, row_shape
+from bemi.tables import read_features, read_labelled, read_test, row_shape
 from bemi.training import TIME_SHARES
 from bemi.transforms import ConstantInput, IntegerHog
 
@@ -221,7 +221,7 @@ def _train_shard(options: argparse.Namespace, classifier: BeMiClassifier, X: Any
 
 def _predict(options: argparse.Namespace) -> int:
     classifier = load(options.model)
-    labels = classifier.predict(read_features(options.data, _feature_names(classifier))).tolist()
+    labels = classifier.predict(read_features(options.data, feature_names(classifier))).tolist()
     if options.json:
         print(json.dumps({"labels": labels}))
         return 0
@@ -234,18 +234,10 @@ def _predict(options: argparse.Namespace) -> int:
 
 def _evaluate(options: argparse.Namespace) -> int:
     classifier = load(options.model)
-    X, y = read_labelled(options.data, options.target)
-    names = _feature_names(classifier)
-    if names is not None and options.data.suffix.lower() != ".npz":
-        X = read_features(options.data, names)
-    result = evaluation(classifier, X, known_labels(y, classifier.classes_))
+    X, y = read_test(options.data, options.target, feature_names(classifier), classifier.classes_)
+    result = evaluation(classifier, X, y)
     show(options, result, evaluation_table(result))
     return 0
-
-
-def _feature_names(classifier: BeMiClassifier) -> list[str] | None:
-    names = getattr(classifier, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]
 
 
 def _verify(options: argparse.Namespace) -> int:

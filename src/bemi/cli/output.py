@@ -13,6 +13,7 @@ import joblib
 from rich.console import Console
 from rich.table import Table
 
+from bemi.classifier import BeMiClassifier
 from bemi.parallel import check_shard
 
 
@@ -65,6 +66,12 @@ def show(options: argparse.Namespace, result: dict[str, Any], *tables: Table) ->
         console = Console()
         for table in tables:
             console.print(table)
+
+
+def feature_names(classifier: BeMiClassifier) -> list[str] | None:
+    """Names of the columns that a model was trained on, if it knows any."""
+    names = getattr(classifier, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
 
 
 def progress_wanted(options: argparse.Namespace) -> bool:
