@@ -420,3 +420,13 @@ def test_brighter_pixels_than_in_training_are_the_brightest():
     classifier = recommended(images, image_shape=(8, 8), time_limit=1).fit(images, y[:20])
     brighter = np.clip(images * 1.2, 0, images.max() * 1.5)
     assert np.array_equal(classifier.predict(brighter), classifier.predict(np.minimum(brighter, images.max())))
+
+
+def test_splitting_neurons_are_those_of_all_rows(tmp_path):
+    """A row that contradicts another is in no later stage, but it was trained on."""
+    X = np.array([[5, 1], [4, 2], [1, 5], [2, 4], [9, 0]])
+    y = np.array([0, 0, 1, 1, 1])
+    classifier = BeMiClassifier((4,), node_limit=50, time_limit=None).fit(X, y)
+    for key, network in classifier.networks_.items():
+        signs = X @ network.weights[0] >= 0
+        assert classifier.splitting_[key].tolist() == (signs.any(axis=0) & ~signs.all(axis=0)).tolist()

@@ -74,7 +74,22 @@ def _weight_beyond_the_bound(content):
     return gzip.compress(json.dumps(record).encode())
 
 
-@pytest.mark.parametrize("damage", [_cut, _flipped, _without_weights, _weight_beyond_the_bound, lambda _: b""])
+def _of_another_format(content):
+    record = json.loads(gzip.decompress(content))
+    record["format"] += 1
+    return gzip.compress(json.dumps(record).encode())
+
+
+def _bound_that_is_no_number(content):
+    record = json.loads(gzip.decompress(content))
+    record["stages"][0]["bound"] = "1/0"
+    return gzip.compress(json.dumps(record).encode())
+
+
+DAMAGES = [_cut, _flipped, _without_weights, _weight_beyond_the_bound, _of_another_format, _bound_that_is_no_number]
+
+
+@pytest.mark.parametrize("damage", [*DAMAGES, lambda _: b""])
 def test_a_damaged_file_is_noticed(damage, training, tmp_path):
     journal = Journal(tmp_path)
     journal.write("k", training)

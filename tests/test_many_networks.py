@@ -18,13 +18,12 @@ def test_a_budget_is_shared_out_over_the_networks_that_are_left(monkeypatch):
     given = []
     original = Task.run
     monkeypatch.setattr(Task, "run", lambda task, seconds: given.append(seconds) or original(task, seconds))
-    began = time.perf_counter()
-    BeMiClassifier(**SETTINGS, total_time_limit=20.0, n_jobs=1).fit(*rows(5))
+    BeMiClassifier(**SETTINGS, total_time_limit=200.0, n_jobs=1).fit(*rows(5))
     assert len(given) == 10
-    assert given[0] == pytest.approx(2.0, abs=0.1)
+    assert given[0] == pytest.approx(20.0, rel=0.1)
     # What a network leaves is for those after it.
-    assert given[-1] > 20.0 - (time.perf_counter() - began) - 1.0
     assert sorted(given) == given
+    assert given[-1] > 5 * given[0]
 
 
 def test_a_budget_only_makes_time_limits_shorter():

@@ -44,17 +44,31 @@ def test_a_key_depends_on_everything_that_decides_the_result():
         *(replace(task, variants=Variants(rows, task.problem.codes)) for rows in (task.problem.data, data)),
         replace(task, variants=Variants(data, -task.problem.codes)),
         *(replace(task, limits=replace(task.limits, **c)) for c in ({"nodes": 21}, {"gap": 0.5}, {"seed": 2})),
+        replace(task, variants=Variants(data.reshape(3, 10), task.problem.codes)),
+        *(replace(task, total_time_limit=seconds) for seconds in (5.0, 6.0)),
+        *(replace(task, stages=("ml2", "mw"), **c) for c in ({}, {"C": 2.0}, {"mw_loss": 0.5})),
     ]
     keys = {t.key() for t in [task, *other]}
     assert len(keys) == 1 + len(other)
     assert tasks(1)[0].key() == task.key()
 
 
-def test_a_key_names_the_solver_version(monkeypatch):
+def test_a_key_names_the_solver_and_its_version(monkeypatch):
     (task,) = tasks(1)
     before = task.key()
     monkeypatch.setattr(parallel, "_versions", lambda solver: ("0", "another"))
-    assert task.key() != before
+    assert len({before, task.key(), replace(task, solver="scip").key()}) == 3
+
+
+def test_a_budget_is_shared_out_over_those_to_come_and_those_at_once(monkeypatch):
+    handed = {}
+    monkeypatch.setattr(
+        parallel.workers, "results", lambda call, arguments, order, n_jobs: handed.update(a=arguments) or ()
+    )
+    list(run([replace(tasks(1)[0], total_time_limit=1000.0)]))
+    shares = {(to_come, at_once): handed["a"](0, to_come, at_once)[1] for to_come in (10, 9, 1) for at_once in (1, 2)}
+    expected = {(10, 1): 100, (10, 2): 200, (9, 1): 1000 / 9, (9, 2): 200, (1, 1): 1000, (1, 2): 1000}
+    assert shares == pytest.approx(expected, rel=0.05)
 
 
 def test_results_are_the_same_in_one_process_and_in_two():

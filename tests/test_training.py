@@ -108,6 +108,19 @@ def test_all_zero_row_stops_max_margin_but_not_min_weight():
     assert reports["mw"].objective == train(problem, ("sm", "mw"), time_limit=None).reports["mw"].objective
 
 
+def test_confident_rows_are_counted_exactly_whatever_the_gap(monkeypatch):
+    gaps = {}
+    honest = monolithic.run
+
+    def watched(stage, problem, *, limits, **kwargs):
+        gaps[stage] = limits.gap
+        return honest(stage, problem, limits=limits, **kwargs)
+
+    monkeypatch.setattr(monolithic, "run", watched)
+    train(images(), engine="monolithic", time_limit=2.0, limits=Limits(gap=0.5))
+    assert gaps == {"sm": 0.0, "mm": 0.5, "mw": 0.5}
+
+
 def test_unused_time_rolls_over(monkeypatch):
     given_seconds, spent = {}, {}
     honest = monolithic.run

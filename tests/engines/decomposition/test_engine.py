@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -17,7 +19,7 @@ from bemi import engines
 from bemi.certificate.arithmetic import Rows
 from bemi.certificate.links import links_bound
 from bemi.certificate.margins import MarginProof
-from bemi.engines.decomposition import engine
+from bemi.engines.decomposition import engine, maxmargin
 from bemi.engines.decomposition.maxmargin import distinct_rows
 from bemi.engines.start import initial_network
 from bemi.network import Network
@@ -91,6 +93,21 @@ def digits(a: int, b: int, per_class: int = 10, hidden: tuple[int, ...] = (4, 4)
     X, y = load_digits(return_X_y=True)
     chosen = np.concatenate([np.flatnonzero(y == c)[:per_class] for c in (a, b)])
     return Problem(X[chosen], np.repeat([[1], [-1]], per_class, axis=0), hidden, bound)
+
+
+@pytest.mark.parametrize("pair", [(5, 8), (1, 8), (4, 9)])
+def test_what_a_search_leaves_open_is_in_its_bound(pair):
+    """One light image: its margin is small, so many dichotomies are in question, and one node settles few."""
+    problem = digits(*pair, per_class=20)
+    data = problem.data.copy()
+    data[0] //= 3
+    problem = replace(problem, data=data)
+    start = initial_network(problem)
+    early, late = (maxmargin.run(problem, start=start, limits=Limits(nodes=nodes)) for nodes in (1, 100))
+    assert '["O"]' in json.dumps(early.certificate)
+    assert early.bound > early.certificate["value"]
+    assert early.bound == proved_margin_bound(problem, early.certificate) >= late.bound
+    assert late.gap < 0.01
 
 
 @pytest.mark.parametrize("hidden", [(), (1,), (4, 4), (10, 3)])
