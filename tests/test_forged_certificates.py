@@ -118,6 +118,12 @@ ALONE = [[["O"]], [["O"]]]
         ([["F", 0, 0], ["O"]], {}, "a list that is not there"),
         ([["N", 0, 3, ["L", [[0, 1]]]], ["O"]], {}, "a list is not complete"),
         ([["V", 0, LEVEL, ALONE]], {}, "may change places with another"),
+        # A floor for the second neuron is none for the first, which may have a margin of 3 here.
+        (
+            [["V", 1, 12, [[["M", 0, 0, 1, ["L", [[0, 1], [1, 1]]]], ["O"]], ALONE[0]]]],
+            {"tiers": (0, 1)},
+            "merge does not",
+        ),
     ],
 )
 def test_false_steps_are_refused(tree, more, reason):
@@ -147,6 +153,16 @@ def test_a_level_is_a_floor_for_its_neuron_and_higher_tiers_alone():
     assert [neuron.bound for neuron in weak.neurons] == [LEVEL, 13]
 
 
+def test_a_pair_that_is_separated_may_be_separated_by_that_neuron_alone():
+    rows = Rows(POINTS, CODES, [2, 2, 2], 1)
+    proof = MarginProof(rows, {"value": 8, "tiers": [0, 0], "cap": [13, 0, ["L", [[0, 1]]]], "tree": []})
+    state = proof._begin()
+    assert state.neurons[0].assign(0, 1)
+    assert state.neurons[0].assign(1, -1)
+    children = proof._separations(state, 0, 1)
+    assert sorted(child.neurons[1].separates(0, 1) for child in children) == [False, True]
+
+
 # Proofs of links: two rows, one output, two neurons, one of which must separate the rows.
 
 
@@ -174,8 +190,27 @@ OPEN = ["K", [], 1]
         ([["B", [1], ["T", 0, ["T", 1, OPEN, None], None]]], {}, "a branch is missing"),
         ([["M", 0, 1, OPEN]], {}, "a merge does not follow"),
         ([["M", 0, 1, ["L", [[0, 1]]]]], {}, "closed without reason"),
+        # One link at least, and two are left.
+        ([["M", 0, 1, ["K", [[0, 1]], 20]]], {"target": 3}, "a merge does not follow"),
+        # Of two neurons with one tree, the smaller margin counts.
+        (
+            [["B", [0, 1], ["T", 0, ["L", [[0, 1], [1, 1]]], None]]],
+            {"main": (0, 1), "margins": ((11, 3), (2,))},
+            "closed without reason",
+        ),
     ],
 )
 def test_false_steps_about_links_are_refused(steps, more, reason):
     with pytest.raises(CertificateError, match=reason):
         link_bound(*steps, **more)
+
+
+def test_a_light_neuron_that_costs_too_much_separates_nothing():
+    assert link_bound(["M", 0, 1, ["K", [[0, 1]], 20]], target=2) == 1
+
+
+def test_one_neuron_does_not_separate_three_codes():
+    rows = Rows([[1, 0], [0, 1], [1, 1]], [[1, 1], [1, -1], [-1, 1]], [2, 1, 2], 1)
+    proof = {"target": 9, "main": [0], "steps": [["B", [0], ["T", 0, OPEN, None]]]}
+    with pytest.raises(CertificateError, match="separate three codes"):
+        links_bound(rows, ((1,), (1, 1)), proof)

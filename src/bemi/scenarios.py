@@ -2,7 +2,7 @@
 
 The few rows that a network is trained on are samples of what it will meet.  A scenario object gives *variants* of them,
 rows that should have the same label.  Training takes up only those variants that the network gets wrong or not clearly
-right, see :mod:`bemi.training`; docs/scenarios-and-selection.md has the rules and what they are worth.
+right, see :mod:`bemi.lazy`; docs/scenarios-and-selection.md has the rules and what they are worth.
 
 Variants are made of the integers that ``input_scaling`` gives, before any transform.  They are integers within the
 range of these.  A scenario object of one's own needs what :class:`Scenarios` lists.

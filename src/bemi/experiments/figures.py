@@ -217,7 +217,7 @@ def noise(run: Run) -> Any:
     """Accuracy along the levels of each kind of noise; one row of panels per size of sample."""
     pyplot = _pyplot()
     sizes, kinds = by_size(run), run.experiment.noise
-    everything = noise_curves(run, run.cells, next(iter(kinds)))
+    everything = noise_curves(run.cells, next(iter(kinds)))
     order, ours = list(everything), len({system(result.cell) for result in run.cells})
     figure, axes = pyplot.subplots(
         len(sizes),
@@ -229,7 +229,7 @@ def noise(run: Run) -> Any:
     )
     for row, (size, results) in zip(axes, sizes.items(), strict=True):
         for axis, (kind, levels) in zip(row, kinds.items(), strict=True):
-            for name, curve in noise_curves(run, results, kind).items():
+            for name, curve in noise_curves(results, kind).items():
                 # By name over all sizes, so that a system has one colour even where a run is not finished.
                 number = order.index(name)
                 after = number - ours

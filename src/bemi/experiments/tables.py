@@ -220,7 +220,7 @@ def frontier(run: Run) -> Table:
 NOISE_ALTERNATIVES = ("RBF SVM", "1-NN")
 
 
-def noise_curves(run: Run, results: Sequence[CellResult], kind: str) -> dict[str, list[float]]:
+def noise_curves(results: Sequence[CellResult], kind: str) -> dict[str, list[float]]:
     """Accuracy by system, first without noise and then at each level of a kind; alternatives after the networks."""
     curves = {}
     for result in results:
@@ -239,7 +239,7 @@ def noise(run: Run) -> Table:
     found: list[tuple[list[Any], dict[str, float]]] = []
     for size, results in by_size(run).items():
         for number, (kind, levels) in enumerate(run.experiment.noise.items()):
-            curves = noise_curves(run, results, kind)
+            curves = noise_curves(results, kind)
             if number == 0:
                 found.append(([size, "none", "0"], {name: curve[0] for name, curve in curves.items()}))
             for position, level in enumerate(levels, 1):

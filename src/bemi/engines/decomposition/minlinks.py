@@ -151,7 +151,7 @@ def _reduced(
         if sum(np.count_nonzero(w) for w in start.weights[1:]) > needed:
             seconds = None if deadline is None else max(0.05, deadline - time.perf_counter())
             nodes = UPPER_NODES if limits.nodes is None else limits.nodes
-            above, _ = fewest_links(problem, network, margins[1:], replace(limits, seconds=seconds, nodes=nodes))
+            above = fewest_links(problem, network, margins[1:], replace(limits, seconds=seconds, nodes=nodes))
             network = Network((network.weights[0], *above.weights), problem.weight_bound)
     return network
 

@@ -105,7 +105,6 @@ class NeuronLP:
         largest = max(1, int(self.norms.max(initial=0)) * weight_bound)
         self.denominator = 1 << max(8, min(30, 60 - largest.bit_length()))
         self._cache: dict[bytes, NeuronBound] = {}
-        self.solves = self.fallbacks = 0
 
     @property
     def tables(self) -> tuple[Floats, Floats, Floats, Floats]:
@@ -152,7 +151,6 @@ class NeuronLP:
         return known.flipped() if flip else known
 
     def _solve(self, signs: Signs, start: NeuronBound | None, stop: int) -> NeuronBound:
-        self.solves += 1
         s = signs.astype(np.float64)
         assigned = np.flatnonzero(signs)
         room = self.basis_room(assigned.size)
@@ -215,7 +213,6 @@ class NeuronLP:
 
     def _solve_with_highs(self, signs: Signs, assigned: Integers) -> NeuronBound:
         """Safety net for a walk that stalls or loses accuracy: the primal program, solved by HiGHS."""
-        self.fallbacks += 1
         inputs = self._rows.shape[1]
         A = np.column_stack([signs[assigned, None] * self._rows[assigned], -np.ones(assigned.size)])
         row, col = np.nonzero(A)

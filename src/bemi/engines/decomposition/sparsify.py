@@ -80,7 +80,6 @@ class LinksLP:
     def __init__(self, data: Integers, bound: int) -> None:
         self.data, self.bound = data, bound
         rows, n = data.shape
-        self.solves = 0
         self._lower = np.full(rows, -np.inf)
         self._upper = np.full(rows, np.inf)
         self._solver = highs = highspy.Highs()
@@ -97,7 +96,6 @@ class LinksLP:
 
     def solve(self, signs: Signs, margin: int) -> LinksBound | None:
         """The bound for these signs (0 = free), or None if the program is infeasible or was not solved."""
-        self.solves += 1
         lower = np.where(signs > 0, float(margin), -np.inf)
         upper = np.where(signs < 0, -float(margin), np.inf)
         for k in np.flatnonzero((lower != self._lower) | (upper != self._upper)):

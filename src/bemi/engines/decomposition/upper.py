@@ -66,8 +66,8 @@ def widest_margins(problem: Problem, signs: Integers, limits: Limits) -> Network
     return report.network if report.ran else None
 
 
-def fewest_links(problem: Problem, network: Network, margins: list[Integers], limits: Limits) -> tuple[Network, int]:
-    """Upper layers with the fewest links that keep the margins for the network's own first-layer signs, and a bound.
+def fewest_links(problem: Problem, network: Network, margins: list[Integers], limits: Limits) -> Network:
+    """Upper layers with the fewest links that keep the margins for the network's own first-layer signs.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def fewest_links(problem: Problem, network: Network, margins: list[Integers], li
     start = Network(network.weights[1:], network.weight_bound)
     report = monolithic.run("mw", upper, start=start, keep=margins, limits=replace(limits, gap=0.0))
     assert report.network is not None
-    return report.network, int(report.bound or 0)
+    return report.network
 
 
 def _two_rows(upper: Problem) -> Network | None:
