@@ -135,7 +135,7 @@ def test_what_bits_buy(tmp_path):
 
 def test_noise_starts_from_the_clean_accuracy(tmp_path):
     run = make_run(tmp_path, "noise-mnist", [0.8, 0.9])
-    curves = tables.noise_curves(run, tables.by_size(run)[10], "shift")
+    curves = tables.noise_curves(tables.by_size(run)[10], "shift")
     assert curves["soft margins, HOG, P = 7"] == pytest.approx([85, 75, 75])
     assert curves["linear SVM, HOG"] == pytest.approx([85, 50, 50])
     assert curves["1-NN, raw pixels"] == pytest.approx([93, 70, 70])
