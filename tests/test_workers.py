@@ -336,6 +336,21 @@ def test_a_cluster_with_killed_workers_loses_nothing(cluster, undisturbed, tmp_p
     assert killer.killed == 1
 
 
+def test_a_cluster_gives_up_the_network_that_kills_its_workers_and_no_other(cluster, undisturbed, monkeypatch):
+    plan = BeMiClassifier._plan
+    monkeypatch.setattr(BeMiClassifier, "_plan", lambda *given: DeadlyPlan(**vars(plan(*given))))
+    with (
+        cluster.get_client() as client,
+        joblib.parallel_config("dask", client=client),
+        pytest.raises(NetworksFailed) as caught,
+    ):
+        BeMiClassifier(**SETTINGS).fit(*rows())
+    assert caught.value.failed == [(1, 2)]
+    monkeypatch.undo()
+    again = BeMiClassifier(**SETTINGS, run_dir=caught.value.folder).fit(*rows())
+    assert again.reused_networks_ == len(undisturbed) - 1
+
+
 def started_scheduler(folder):
     """A scheduler and two workers as processes of their own, and the scheduler's address."""
     file = folder / "scheduler.json"

@@ -69,6 +69,9 @@ class Pool(Protocol):
     queued: int
     """How many calls wait at each worker, so that it has something to do while its results travel."""
 
+    blames_others: bool
+    """Whether a death may count against calls that only waited at the worker that died."""
+
     @property
     def size(self) -> int:
         """How many calls run at the same time."""
@@ -94,6 +97,7 @@ class Processes:
 
     attempts = ATTEMPTS
     queued = 0
+    blames_others = False
     #: Shared by all: starting a process takes a second or two.
     _idle: ClassVar[list[ProcessPoolExecutor]] = []
 
@@ -214,11 +218,13 @@ class Cluster:
     """A Dask cluster.
 
     Its scheduler moves a task whose worker died to another worker, and gives up after as many deaths as its
-    ``allowed-failures`` says (three, unless it was set).
+    ``allowed-failures`` says (three, unless it was set).  It counts a death against all tasks that were at the worker,
+    so whatever it gives up is tried once more, with nothing else on the cluster.
     """
 
-    attempts = 1
+    attempts = 2
     queued = 1
+    blames_others = True
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -324,6 +330,9 @@ def results(
             try:
                 size = pool.size if failure is None else 0
                 while waiting and len(running) < size * (1 + pool.queued):
+                    suspect = pool.blames_others and losses[waiting[0]] > 0
+                    if suspect and running:
+                        break
                     number = waiting.popleft()
                     running[pool.submit(call, *arguments(number, len(waiting) + 1, size))] = number
             except ClusterLost as error:
@@ -347,7 +356,8 @@ def results(
                     if not pool.is_loss(error):
                         failure = error
                     elif losses[number] < pool.attempts:
-                        waiting.appendleft(number)
+                        # Suspects wait until all others are done.
+                        (waiting.append if pool.blames_others else waiting.appendleft)(number)
                     else:
                         finished.append((number, Lost()))
         yield from finished
