@@ -402,7 +402,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             data, targets = data[self.selected_rows_], targets[self.selected_rows_]
         self.training_rows_, self.training_targets_ = data, targets
         self.training_digest_ = training_digest(data.tolist(), targets.tolist())
-        self.fitted_C_, self.fitted_mw_loss_ = float(self.C), float(self.mw_loss)
+        self.fitted_C_, self.fitted_mw_loss_ = self.C, self.mw_loss
         subsets = self._class_subsets(data, targets)
         self.solver_: str | None = f"{self.solver} {solvers.get(self.solver).version()}"
         variants: dict[str, Any] = {}

@@ -161,7 +161,7 @@ def _classifier(schema: int, header: Any, weights: bytes) -> BeMiClassifier:
     classifier.classes_ = np.array(header["classes"], dtype=header["classes_dtype"])
     if classifier.classes_.tolist() != header["classes"]:
         raise ValueError("labels are not those that their type can hold")
-    classifier.fitted_C_, classifier.fitted_mw_loss_ = float(classifier.C), float(classifier.mw_loss)
+    classifier.fitted_C_, classifier.fitted_mw_loss_ = classifier.C, classifier.mw_loss
     classifier.n_features_in_ = header["features"]
     if header["feature_names"] is not None:
         classifier.feature_names_in_ = np.array(header["feature_names"], dtype=object)

@@ -202,13 +202,24 @@ TRAIN = ("train", "{folder}/digits.csv", "--target", "digit", "-o", "{tmp}/m")
         ([], "required"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(folder, tmp_path, arguments, words):
-    arguments = [a.format(folder=folder, tmp=tmp_path) for a in arguments]
-    done = subprocess.run([sys.executable, "-m", "bemi.cli", *arguments], capture_output=True, text=True, check=False)
+def test_bad_input_is_one_line_and_exit_code_2(folder, tmp_path, capsys, arguments, words):
+    try:
+        code = main([a.format(folder=folder, tmp=tmp_path) for a in arguments])
+    except SystemExit as end:
+        code = end.code
+    said = capsys.readouterr()
+    assert code == 2
+    assert words in said.err
+    assert said.err.count("\n") == 1
+    assert said.out == ""
+
+
+def test_the_command_ends_with_the_code(tmp_path):
+    command = [sys.executable, "-m", "bemi.cli", "predict", tmp_path / "none", tmp_path / "none.csv"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert words in done.stderr
+    assert "No such file" in done.stderr
     assert done.stderr.count("\n") == 1
-    assert done.stdout == ""
 
 
 def test_a_model_without_names_checks_the_number_of_features(folder, tmp_path, capsys):
