@@ -133,6 +133,8 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     training_rows_, training_targets_, training_digest_
         The integers and class indices that the networks were trained on, and a digest over them; a classifier that was
         read from a file has only the digest.  The given rows come first, then the variants that some network took up.
+    fitted_C_, fitted_mw_loss_
+        ``C`` and ``mw_loss`` of the training, whatever the parameters were set to after it.
     solver_
         The solver that the networks were trained with, and its version; None if they come from a file of an older
         format, which does not say.
@@ -148,7 +150,6 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     classes_: NDArray
     training_rows_: Integers
     training_targets_: Integers
-
     input_scaling_: InputScaling
 
     def __init__(
