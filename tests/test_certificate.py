@@ -23,7 +23,6 @@ import bemi
 from bemi import BeMiClassifier, save, verify
 from bemi.certificate import CertificateError, certificate_path
 from bemi.certificate.arithmetic import Rows
-from bemi.certificate.margins import MarginProof
 from bemi.certificate.separators import _angle, _Sides, separation_bound
 from bemi.cli import main
 
@@ -427,11 +426,3 @@ def test_same_seed_and_node_limit_give_the_same_bytes(tmp_path):
         save(BeMiClassifier(node_limit=100, time_limit=None, random_state=3).fit(*few_digits()), tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert Path(certificate_path(tmp_path / "a")).read_bytes() == Path(certificate_path(tmp_path / "b")).read_bytes()
-
-
-def test_a_level_for_one_of_several_like_neurons_is_refused():
-    """Elsewhere in a proof like neurons may change places, which is false once one of them has a floor of its own."""
-    rows = Rows([[-10, -3], [-10, 3], [10, -3], [10, 3]], [[-1, -1], [-1, 1], [1, -1], [1, 1]], [2, 2, 2], 1)
-    proof = {"value": 8, "tiers": [0, 0], "cap": [13, 0, ["L", [[0, 1]]]], "tree": [["V", 0, 3, [[["O"]], [["O"]]]]]}
-    with pytest.raises(CertificateError, match="may change places"):
-        MarginProof(rows, proof).bound()

@@ -314,10 +314,10 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         self.networks_ = {key: trained[key].network if key in trained else self.networks_[key] for key in keys}
         return self
 
-    def _check_same_kind(self) -> None:
-        """Refuse parameters that were set anew since the fit and would make networks of another kind."""
+    def _trained_with(self) -> dict[str, Any]:
+        """The parameters that describe the networks, which may have been set anew since the fit."""
         key, network = next(iter(self.networks_.items()))
-        fitted: dict[str, Any] = {
+        return {
             "hidden_layers": network.layers[1:-1],
             "weight_bound": network.weight_bound,
             "subset_size": len(key),
@@ -325,7 +325,10 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             "C": self.fitted_C_,
             "mw_loss": self.fitted_mw_loss_,
         }
-        for name, value in fitted.items():
+
+    def _check_same_kind(self) -> None:
+        """Refuse parameters that would make networks of another kind than those that are there."""
+        for name, value in self._trained_with().items():
             present = getattr(self, name)
             if (tuple(present) if isinstance(value, tuple) else present) != value:
                 raise ValueError(f"the networks were trained with {name}={value!r}, not {present!r}; fit again instead")

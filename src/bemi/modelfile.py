@@ -78,11 +78,7 @@ def _header(classifier: BeMiClassifier) -> dict[str, Any]:
     settings = {name: getattr(classifier, name) for name in SETTINGS}
     seed = settings["random_state"]
     settings["random_state"] = int(seed) if isinstance(seed, (int, np.integer)) else None
-    # Parameters may have been set anew since the fit; what describes the networks is read off them.
-    key, network = next(iter(classifier.networks_.items()))
-    settings |= {"hidden_layers": network.layers[1:-1], "weight_bound": network.weight_bound, "subset_size": len(key)}
-    settings["stages"] = tuple(classifier.reports_[key])
-    settings |= {"C": classifier.fitted_C_, "mw_loss": classifier.fitted_mw_loss_}
+    settings |= classifier._trained_with()
     scaling = classifier.input_scaling_
     names = getattr(classifier, "feature_names_in_", None)
     header = {
@@ -92,7 +88,7 @@ def _header(classifier: BeMiClassifier) -> dict[str, Any]:
         "classes_dtype": classifier.classes_.dtype.newbyteorder("<").str,
         "features": classifier.n_features_in_,
         "feature_names": None if names is None else names.tolist(),
-        "inputs": network.layers[0],
+        "inputs": next(iter(classifier.networks_.values())).layers[0],
         "transform": None if classifier.transform_ is None else classifier.transform_.parameters(),
         "input_scaling": {
             "factors": None if scaling.factors is None else scaling.factors.tolist(),

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bemi.classifier import BeMiClassifier
+from bemi.problem import are_integers
 from bemi.transforms import LARGEST_MAXIMUM, ConstantInput, IntegerHog
 
 
@@ -77,13 +78,6 @@ def choose(X: ArrayLike, image_shape: Sequence[int] | None = None) -> Preset:
     return images(why=f"{side} x {side} non-negative integers per row, with neighbours alike, are taken for images")
 
 
-def are_integers(X: ArrayLike) -> bool:
-    rows = np.asarray(X)
-    # A table with columns of several types may be an array of objects.
-    numbers = rows.astype(np.float64) if rows.dtype.kind == "O" else rows
-    return np.array_equal(numbers, np.rint(numbers))
-
-
 def in_words(settings: Mapping[str, Any]) -> str:
     """What networks a classifier with these settings trains."""
     inputs = {IntegerHog: "gradient histograms", ConstantInput: "features and a constant input"}
@@ -119,7 +113,7 @@ def _why_no_image(rows: NDArray) -> str | None:
     side = isqrt(features)
     if features < SMALLEST_IMAGE or side * side != features:
         return f"{features} features are not n x n with n at least {isqrt(SMALLEST_IMAGE)}"
-    if rows.dtype.kind not in "biuf" or not np.isfinite(rows).all() or not np.array_equal(rows, np.rint(rows)):
+    if rows.dtype.kind not in "biuf" or not np.isfinite(rows).all() or not are_integers(rows):
         return "they are not all integers"
     if rows.min() < 0 or rows.max() > LARGEST_MAXIMUM:
         return f"their values are not within 0..{LARGEST_MAXIMUM}"

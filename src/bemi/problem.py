@@ -212,7 +212,7 @@ class InputScaling:
         if mode not in INPUT_SCALINGS:
             raise ValueError(f"input_scaling must be one of {', '.join(map(repr, INPUT_SCALINGS))}, got {mode!r}")
         X = _numbers(X)
-        if mode is None or (mode == "auto" and np.array_equal(X, np.rint(X))):
+        if mode is None or (mode == "auto" and are_integers(X)):
             scaling = cls(None)
         else:
             magnitude = np.abs(X.astype(np.float64)).max(axis=0, initial=0)
@@ -251,6 +251,12 @@ class InputScaling:
             if largest >= PRE_ACTIVATION_LIMIT:
                 raise too_large(largest)
         return scaled.astype(np.int64, copy=False)
+
+
+def are_integers(X: ArrayLike) -> bool:
+    """Whether all values are whole numbers, of whatever type."""
+    X = _numbers(X)
+    return np.array_equal(X, np.rint(X))
 
 
 def _numbers(X: ArrayLike) -> NDArray[Any]:

@@ -19,7 +19,7 @@ from bemi.cli.output import add_json, add_many_machines, feature_names, on_clust
 from bemi.engines import ENGINES
 from bemi.modelfile import load, save
 from bemi.parameters import TIES
-from bemi.problem import INPUT_SCALINGS
+from bemi.problem import INPUT_SCALINGS, are_integers
 from bemi.report import evaluation, evaluation_table, training_summary, training_table
 from bemi.scenarios import ImageScenarios, NoiseScenarios
 from bemi.solvers import selftest
@@ -120,7 +120,7 @@ def _preset(options: argparse.Namespace, X: Any) -> presets.Preset:
         return presets.paper(f"--stages {','.join(options.stages)}")
     shape = options.image_shape or row_shape(options.data)
     if options.transform == "hog":
-        return presets.images(shape, integers=presets.are_integers(X), why="--transform hog")
+        return presets.images(shape, integers=are_integers(X), why="--transform hog")
     return presets.choose(X, shape)
 
 

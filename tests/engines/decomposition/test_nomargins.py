@@ -14,6 +14,7 @@ from oracle import AllNetworks, tiny_problems
 from sklearn.datasets import load_digits
 
 from bemi import BeMiClassifier, save, verify
+from bemi.certificate import separators as checked
 from bemi.certificate.arithmetic import CertificateError, Rows
 from bemi.certificate.separators import separation_bound
 from bemi.engines.decomposition import engine, nomargins, separators
@@ -241,6 +242,10 @@ def test_malformed_proofs_are_refused(proof):
 def test_directions_are_all_pairs_without_a_common_factor(bound):
     values = [v for v in range(-bound, bound + 1) if v]
     assert separators.directions(bound).tolist() == [[a, b] for a in values for b in values if math.gcd(a, b) == 1]
+
+
+def test_no_more_is_tried_out_than_the_checker_repeats():
+    assert nomargins.LARGEST_PAIR_BOUND <= checked.LARGEST_PAIR_BOUND
 
 
 @pytest.mark.parametrize("features", [1, 2])
