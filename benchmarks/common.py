@@ -21,12 +21,12 @@ from sklearn.datasets import load_digits
 
 from bemi import datasets
 from bemi.datasets import Dataset, draw, load
-from bemi.engines.result import StageResult
-from bemi.network import Integers
-from bemi.problem import Problem
-from bemi.programs.program import Limits
-from bemi.training import train
-from bemi.voting import class_codes
+from bemi.problem.codes import class_codes
+from bemi.problem.problem import Problem
+from bemi.products import Integers
+from bemi.programs.limits import Limits
+from bemi.stages.result import StageResult
+from bemi.training.pipeline import train
 
 Record = dict[str, Any]
 """One line of a JSON-lines file; tables are made from these alone."""

@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi import BeMiClassifier, markdown, recommended
+from bemi import BeMiClassifier, recommended
+from bemi.experiments import markdown
 from bemi.export import c
-from bemi.network import Integers
+from bemi.products import Integers
 from benchmarks import emlearn_models
 from benchmarks.boards import BOARDS, Board, DoesNotFit, Run, Size, linked_size, run
 from benchmarks.common import Cell, Record, Settings, percent, sample, unseen_images

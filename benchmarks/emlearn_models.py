@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.neural_network import MLPClassifier
 
-from bemi.network import Integers
+from bemi.products import Integers
 
 HIDDEN = 32
 HEADER = """#include <stdint.h>

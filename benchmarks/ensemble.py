@@ -8,10 +8,10 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from bemi import BeMiClassifier, markdown, save, verify
-from bemi.experiments import spec
-from bemi.report import evaluation, training_summary
-from bemi.workers import Processes
+from bemi import BeMiClassifier, save, verify
+from bemi.ensemble.summary import evaluation, training_summary
+from bemi.experiments import markdown, spec
+from bemi.running.workers import Processes
 from benchmarks.common import (
     TEST_IMAGES,
     Cell,

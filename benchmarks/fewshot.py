@@ -21,10 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from bemi import BeMiClassifier, IntegerHog, markdown
+from bemi import BeMiClassifier, IntegerHog
 from bemi.datasets import Dataset, Sample, load, sample
-from bemi.scenarios import ImageScenarios
-from bemi.subsets import chosen_subsets, components
+from bemi.ensemble.subsets import chosen_subsets, components
+from bemi.experiments import markdown
+from bemi.rows.scenarios import ImageScenarios
 from benchmarks.common import Record, one_core, percent
 
 SOFT: dict[str, Any] = {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "time_limit": None}

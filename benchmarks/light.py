@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bemi import markdown
+from bemi.experiments import markdown
 from benchmarks.common import Cell, Record, Settings, by_cell, known_gaps, measure, networks
 
 CELLS = [

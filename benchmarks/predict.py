@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from bemi import BeMiClassifier, markdown, recommended
+from bemi import BeMiClassifier, recommended
+from bemi.experiments import markdown
 from benchmarks.common import Cell, Record, Settings, percent, sample, unseen_images
 
 REPEATS = 9

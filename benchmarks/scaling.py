@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import psutil
 
-from bemi import BeMiClassifier, markdown, save
-from bemi.journal import Journal
-from bemi.network import Integers
-from bemi.planning import Plan
-from bemi.training import Training
-from bemi.workers import Processes, results
+from bemi import BeMiClassifier, save
+from bemi.experiments import markdown
+from bemi.products import Integers
+from bemi.running.journal import Journal
+from bemi.running.workers import Processes, results
+from bemi.training.pipeline import Training
+from bemi.training.plan import Plan
 from benchmarks.common import Record, Settings, sample
 
 NODES = (200, 1000)

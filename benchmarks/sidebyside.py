@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bemi import markdown
+from bemi.experiments import markdown
 from benchmarks.common import Cell, Record, Settings, measure, networks, percent
 
 REFERENCE = "monolithic"

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bemi import markdown
-from bemi.experiments import spec
+from bemi.experiments import markdown, spec
 from benchmarks.common import Cell, Record, Settings, by_cell, known_gaps, mean_of, measure, networks, percent
 
 PAPER = {

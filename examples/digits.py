@@ -13,7 +13,8 @@ from rich.console import Console
 from sklearn.datasets import load_digits
 
 import bemi
-from bemi.report import evaluation, evaluation_table, training_summary, training_table
+from bemi.cli.tables import evaluation_table, training_table
+from bemi.ensemble.summary import evaluation, training_summary
 
 PER_CLASS = 10
 

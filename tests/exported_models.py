@@ -7,8 +7,9 @@ import numpy as np
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 from bemi import BeMiClassifier, ConstantInput, IntegerHog
-from bemi.network import Network, Rows
-from bemi.voting import vote
+from bemi.ensemble.voting import vote
+from bemi.network import Network
+from bemi.products import Rows
 
 NODES = 20
 

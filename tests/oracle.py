@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from bemi.network import Network
-from bemi.problem import Problem
+from bemi.problem.problem import Problem
 
 ARCHITECTURES = (
     # hidden layers, inputs, outputs, weight bound: at most 3^10 networks each

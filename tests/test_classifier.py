@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from bemi import BeMiClassifier, IntegerHog, Network, recommended
-from bemi.scenarios import ImageScenarios, NoiseScenarios
-from bemi.selection import select_rows
+from bemi.rows.medoids import select_rows
+from bemi.rows.scenarios import ImageScenarios, NoiseScenarios
 
 FAST = {"hidden_layers": (), "node_limit": 5, "time_limit": None}
 

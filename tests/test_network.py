@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from oracle import networks, tiny_problems
 
 from bemi import Network
-from bemi.network import Rows, Weights, confidence_threshold
+from bemi.network import confidence_threshold
+from bemi.products import Rows, Weights
 
 problem_and_network = tiny_problems().flatmap(lambda p: st.tuples(st.just(p), networks(p)))
 

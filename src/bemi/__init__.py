@@ -8,14 +8,14 @@ __version__ = version("bemi")
 
 _HOMES = {
     "BeMiClassifier": "bemi.classifier",
-    "ConstantInput": "bemi.transforms",
-    "ImageScenarios": "bemi.scenarios",
-    "IntegerHog": "bemi.transforms",
+    "ConstantInput": "bemi.inputs.transforms",
+    "ImageScenarios": "bemi.rows.scenarios",
+    "IntegerHog": "bemi.inputs.transforms",
     "Network": "bemi.network",
-    "NoiseScenarios": "bemi.scenarios",
-    "load": "bemi.modelfile",
+    "NoiseScenarios": "bemi.rows.scenarios",
+    "load": "bemi.modelfile.saving",
     "recommended": "bemi.presets",
-    "save": "bemi.modelfile",
+    "save": "bemi.modelfile.saving",
     "verify": "bemi.certificate",
 }
 __all__ = [

@@ -16,21 +16,25 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 
 from bemi import solvers
 from bemi.certificate import training_digest
-from bemi.folding import FoldedEnsemble, FoldedNetwork
-from bemi.journal import Journal, compact
-from bemi.network import PRE_ACTIVATION_LIMIT, Integers, Rows, first_pre_activations
-from bemi.parallel import Failure, NetworksFailed, Task, check_shard, kept, run
-from bemi.parameters import check_finite, check_parameters
-from bemi.planning import Plan, keys_of
-from bemi.problem import InputScaling
-from bemi.programs.program import Limits
-from bemi.progress import progress
-from bemi.robustness import NORMS, Radii, ensemble_radius, exact_radius, network_radius
-from bemi.selection import select_rows
-from bemi.subsets import chosen_subsets, given_subsets
-from bemi.training import Training
-from bemi.voting import ABSTAIN, Votes, class_subsets, vote
-from bemi.workers import ClusterLost
+from bemi.ensemble.folding import FoldedEnsemble, FoldedNetwork
+from bemi.ensemble.radius import NORMS, Radii, ensemble_radius, exact_radius, network_radius
+from bemi.ensemble.subsets import chosen_subsets, class_subsets, given_subsets
+from bemi.ensemble.voting import Votes, vote
+from bemi.inputs.scaling import InputScaling
+from bemi.network import first_pre_activations
+from bemi.problem.codes import ABSTAIN
+from bemi.products import PRE_ACTIVATION_LIMIT, Integers, Rows
+from bemi.programs.limits import Limits
+from bemi.rows.medoids import select_rows
+from bemi.running.journal import Journal
+from bemi.running.progress import progress
+from bemi.running.schedule import Failure, NetworksFailed, check_shard, kept, run
+from bemi.running.workers import ClusterLost
+from bemi.training.parameters import check_finite, check_parameters
+from bemi.training.pipeline import Training
+from bemi.training.plan import Plan, keys_of
+from bemi.training.records import compact
+from bemi.training.task import Task
 
 UNCLASSIFIED = "unclassified"
 """Label of a row that the paper's rule leaves open, where classes are strings; -1 where they are numbers."""
@@ -90,8 +94,8 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         Rows of each class to train on at most, or None for all.  Of a class with more rows its medoids are taken,
         by the distances of the networks' inputs.
     scenarios
-        What else the rows could have looked like, such as :class:`bemi.scenarios.ImageScenarios` for images or
-        :class:`bemi.scenarios.NoiseScenarios` for tables; None is nothing.  Training takes up the variants that a
+        What else the rows could have looked like, such as :class:`bemi.rows.scenarios.ImageScenarios` for images or
+        :class:`bemi.rows.scenarios.NoiseScenarios` for tables; None is nothing.  Training takes up the variants that a
         network violates.
     input_scaling
         How features become integers: ``"auto"`` leaves integer-valued data alone and scales other data per feature,

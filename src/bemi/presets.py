@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bemi.classifier import BeMiClassifier
-from bemi.problem import are_integers
-from bemi.transforms import LARGEST_MAXIMUM, ConstantInput, IntegerHog
+from bemi.inputs.scaling import are_integers
+from bemi.inputs.transforms import LARGEST_MAXIMUM, ConstantInput, IntegerHog
 
 
 @dataclass(frozen=True)

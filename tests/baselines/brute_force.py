@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from bemi.baselines import objectives
 from bemi.network import Network
-from bemi.problem import Problem
+from bemi.problem.problem import Problem
 from bemi.programs.stages import Goal, stage_goal
 
 

@@ -10,10 +10,10 @@ from brute_force import Case, Networks
 
 from bemi.baselines import batches, objectives
 from bemi.baselines.batches import BATCHES, EPOCHS, train_in_batches
-from bemi.engines.result import StageResult
 from bemi.network import Network
-from bemi.problem import Problem
-from bemi.programs.program import Limits
+from bemi.problem.problem import Problem
+from bemi.programs.limits import Limits
+from bemi.stages.result import StageResult
 
 
 def blobs(rows=(6, 5, 7), bound: int = 1, seed: int = 0) -> Case:

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 
 from bemi.baselines.gradient import STRAIGHT_THROUGH, Activation, Adam, descend, forward_and_back, units
 from bemi.network import Network, sign
-from bemi.problem import Problem
+from bemi.problem.problem import Problem
 
 SMOOTH = Activation(np.tanh, lambda argument: 1 / np.cosh(argument) ** 2)
 """A stand-in for the sign whose slope is its true one."""

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from bemi import solvers
 from bemi.baselines import hybrids
 from bemi.baselines.hybrids import by_class, fixed_activations, margins_of_fixed_activations, warm_started
-from bemi.engines.result import INFEASIBLE
 from bemi.network import Network
-from bemi.programs.program import Limits
+from bemi.programs.limits import Limits
+from bemi.stages.result import INFEASIBLE
 
 needs_cp = pytest.mark.skipif("cpsat" not in solvers.installed(), reason="solver cpsat is not installed")
 

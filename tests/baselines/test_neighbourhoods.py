@@ -8,8 +8,8 @@ from bemi.baselines.neighbourhoods import _free, _improved, _parts, _random_hidd
 from bemi.baselines.systems import one_answer, silent
 from bemi.engines.monolithic import reach
 from bemi.network import Network
-from bemi.problem import Problem
-from bemi.programs.program import Limits
+from bemi.problem.problem import Problem
+from bemi.programs.limits import Limits
 
 OBJECTIVES = {"min-hinge": objectives.min_hinge, "sat-margin": objectives.sat_margin}
 

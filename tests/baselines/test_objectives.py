@@ -20,10 +20,11 @@ from hypothesis import strategies as st
 
 from bemi.baselines import objectives
 from bemi.engines.monolithic import reach
-from bemi.engines.result import INFEASIBLE
 from bemi.network import Network
-from bemi.problem import Problem
-from bemi.programs.program import Limits, linearize
+from bemi.problem.problem import Problem
+from bemi.programs.limits import Limits
+from bemi.programs.program import linearize
+from bemi.stages.result import INFEASIBLE
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -12,11 +12,12 @@ from oracle import AllNetworks, tiny_problems
 
 from bemi import solvers
 from bemi.engines import monolithic
-from bemi.engines.result import ClaimMismatch
 from bemi.engines.start import initial_network
 from bemi.network import Network
-from bemi.problem import Problem
-from bemi.programs.program import Limits, Solution
+from bemi.problem.problem import Problem
+from bemi.programs.limits import Limits
+from bemi.programs.program import Solution
+from bemi.stages.result import ClaimMismatch
 
 NO_LIMIT = Limits()
 

@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from sklearn.svm import LinearSVC
 
 from bemi.engines import resolution
-from bemi.engines.decomposition import softlinks, softmargin
-from bemi.engines.decomposition.softlinks import envelope
-from bemi.engines.decomposition.softprogram import DENOMINATOR, most_integer
+from bemi.engines.decomposition.soft import links as softlinks
+from bemi.engines.decomposition.soft import margins as softmargin
+from bemi.engines.decomposition.soft.links import envelope
+from bemi.engines.decomposition.soft.program import DENOMINATOR, most_integer
 from bemi.engines.monolithic import run as monolithic
 from bemi.network import Network
-from bemi.problem import Problem
-from bemi.programs.program import Limits
-from bemi.softmargin import row_norms
+from bemi.problem.problem import Problem
+from bemi.problem.soft_margin import row_norms
+from bemi.programs.limits import Limits
 
 
 @st.composite

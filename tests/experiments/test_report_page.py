@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from bemi.alternatives import REFERENCE
+from bemi.baselines.alternatives import REFERENCE
+from bemi.ensemble.voting import STATUSES
 from bemi.experiments import figures, report, results, spec, tables
-from bemi.voting import STATUSES
 
 matplotlib = pytest.importorskip("matplotlib")
 

@@ -8,12 +8,12 @@ import pytest
 from sklearn.svm import SVC
 
 from bemi import IntegerHog, datasets
-from bemi.alternatives import REFERENCE
+from bemi.baselines.alternatives import REFERENCE
 from bemi.experiments import results, spec
 from bemi.experiments.noise import noisy_rows
 from bemi.experiments.run import OtherRun, Settings, reproduce
-from bemi.journal import Journal
-from bemi.parallel import Task
+from bemi.running.journal import Journal
+from bemi.training.task import Task
 
 SETTINGS = Settings(dataset="digits", time_limit=20.0, node_limit=5)
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from bemi.ensemble.voting import STATUSES
 from bemi.experiments import figures, spec, tables
-from bemi.voting import STATUSES
 
 NAMES = spec.names()
 PAPERS = [name for name in NAMES if name.startswith("exp")]

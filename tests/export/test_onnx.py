@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits, load_wine
 
 from bemi import BeMiClassifier, ConstantInput, IntegerHog, Network, recommended, save
 from bemi.cli import main
-from bemi.folding import WIDEST_TABLE
+from bemi.ensemble.folding import WIDEST_TABLE
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from oracle import networks, tiny_problems
 
 from bemi.network import Network
-from bemi.problem import Problem
+from bemi.problem.problem import Problem
 from bemi.programs.program import linearize
 from bemi.programs.stages import max_margin, min_weight, program, sat_margin
 from bemi.solvers import highs

@@ -13,7 +13,8 @@ import psutil
 import pytest
 
 from bemi import BeMiClassifier, solvers
-from bemi.programs.program import Builder, Limits, Status
+from bemi.programs.limits import Limits
+from bemi.programs.program import Builder, Status
 
 if "cpsat" not in solvers.installed():
     pytest.skip("solver cpsat is not installed", allow_module_level=True)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from bemi import solvers
-from bemi.programs.program import Builder, Limits, Solution, Status
+from bemi.programs.limits import Limits
+from bemi.programs.program import Builder, Solution, Status
 from bemi.solvers import selftest
 
 

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from bemi.baselines import objectives
 from bemi.baselines.clock import Clock
 from bemi.engines.monolithic import reach
-from bemi.engines.result import StageResult
-from bemi.network import Integers, Network
-from bemi.problem import Problem
+from bemi.network import Network
+from bemi.problem.problem import Problem
+from bemi.products import Integers
 from bemi.programs.encoding import Within
-from bemi.programs.program import Limits
+from bemi.programs.limits import Limits
+from bemi.stages.result import StageResult
 
 EPOCHS = 3
 """How often all batches are solved, within bounds that close in on the average of the epoch before."""

@@ -12,11 +12,14 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 
 from bemi import solvers
 from bemi.baselines.systems import CP, SYSTEMS, System
-from bemi.engines.result import INFEASIBLE
-from bemi.network import Integers, sign
-from bemi.parameters import check_finite, check_node_limit, check_seconds
-from bemi.problem import InputScaling, Problem, check_hidden_layers, check_weight_bound, one_hot, with_constant
-from bemi.programs.program import Limits
+from bemi.inputs.scaling import InputScaling
+from bemi.network import sign
+from bemi.problem.codes import one_hot
+from bemi.problem.problem import Problem, check_hidden_layers, check_weight_bound, with_constant
+from bemi.products import Integers
+from bemi.programs.limits import Limits
+from bemi.stages.result import INFEASIBLE
+from bemi.training.parameters import check_finite, check_node_limit, check_seconds
 
 
 class NoNetwork(RuntimeError):
@@ -49,7 +52,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         The trained :class:`~bemi.network.Network`.  Its last input is a constant, and the last neuron of every hidden
         layer has no incoming links, so that it gives +1: their outgoing links are the biases.
     reports_
-        One :class:`~bemi.engines.result.StageResult` for every step of the system, by name.
+        One :class:`~bemi.stages.result.StageResult` for every step of the system, by name.
     classes_
         Class labels, in the order of the outputs.
     input_scaling_

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from bemi.programs.program import Limits
+from bemi.programs.limits import Limits
 
 
 class Clock:

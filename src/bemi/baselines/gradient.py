@@ -27,8 +27,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.network import Network, Rows
-from bemi.problem import Problem
+from bemi.network import Network
+from bemi.problem.problem import Problem
+from bemi.products import Rows
 
 Floats = NDArray[np.floating]
 

@@ -12,12 +12,14 @@ import numpy as np
 from bemi.baselines import objectives
 from bemi.baselines.clock import Clock
 from bemi.engines.monolithic import reach
-from bemi.engines.result import INFEASIBLE, StageResult
 from bemi.engines.start import initial_network
-from bemi.network import Integers, Network, sign
-from bemi.problem import Problem, one_hot
-from bemi.programs.program import Limits
+from bemi.network import Network, sign
+from bemi.problem.codes import one_hot
+from bemi.problem.problem import Problem
+from bemi.products import Integers
+from bemi.programs.limits import Limits
 from bemi.programs.stages import Goal
+from bemi.stages.result import INFEASIBLE, StageResult
 
 CP = "cpsat"
 """The solver that stands for constraint programming."""

@@ -14,12 +14,13 @@ import numpy as np
 from bemi.baselines.clock import Clock
 from bemi.baselines.objectives import largest_sum
 from bemi.engines.monolithic import reach
-from bemi.engines.result import StageResult
-from bemi.network import Integers, Network, sign
-from bemi.problem import Problem
+from bemi.network import Network, sign
+from bemi.problem.problem import Problem
+from bemi.products import Integers
 from bemi.programs.encoding import Within
-from bemi.programs.program import Limits
+from bemi.programs.limits import Limits
 from bemi.programs.stages import Goal
+from bemi.stages.result import StageResult
 
 Objective = Callable[..., Goal]
 """From a problem, ``within``, closer bounds on weights, and ``most``, the largest sum of an output, to a goal."""

@@ -15,8 +15,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bemi.network import Integers, Network, sign
-from bemi.problem import Problem
+from bemi.network import Network, sign
+from bemi.problem.problem import Problem
+from bemi.products import Integers
 from bemi.programs.encoding import Encoding, Within
 from bemi.programs.program import Indices
 from bemi.programs.stages import Goal, StageProgram, confident_columns, right_rows, sign_rows

@@ -17,11 +17,11 @@ from bemi.baselines.gradient import descend
 from bemi.baselines.hybrids import CP, by_class, fixed_activations, warm_started
 from bemi.baselines.neighbourhoods import Objective
 from bemi.engines.monolithic import reach
-from bemi.engines.result import StageResult
 from bemi.network import Network
-from bemi.problem import Problem
-from bemi.programs.program import Limits
+from bemi.problem.problem import Problem
+from bemi.programs.limits import Limits
 from bemi.programs.stages import Goal, stage_goal
+from bemi.stages.result import StageResult
 
 PRICE = 1
 """What a hidden neuron costs, in confidently right outputs, where neurons are minimised by weight."""

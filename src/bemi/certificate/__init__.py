@@ -23,14 +23,14 @@ from fractions import Fraction
 from itertools import combinations, pairwise
 from typing import Any
 
-from bemi import container
 from bemi.certificate.arithmetic import CertificateError, Matrix, Row, Rows, pre_activations, require, whole
 from bemi.certificate.links import links_bound
 from bemi.certificate.margins import MarginProof
 from bemi.certificate.separators import separation_bound
 from bemi.certificate.softmargins import SoftMargins, rational
-from bemi.container import ModelFileError
 from bemi.files import read_at_most
+from bemi.modelfile import container
+from bemi.modelfile.container import ModelFileError
 
 __all__ = ["CertificateError", "Verification", "certificate_path", "training_digest", "training_record", "verify"]
 

@@ -9,8 +9,8 @@ from typing import NoReturn
 
 import bemi
 from bemi.cli import experiments, export, models
-from bemi.parallel import NetworksFailed
-from bemi.workers import ClusterLost
+from bemi.running.schedule import NetworksFailed
+from bemi.running.workers import ClusterLost
 
 
 class _Parser(argparse.ArgumentParser):

@@ -20,8 +20,8 @@ from bemi.export import c, page
 from bemi.export.c import OPTIMIZE
 from bemi.export.inputs import TYPES
 from bemi.export.page import TestData, TrainingData
-from bemi.modelfile import load
-from bemi.tables import known_labels, read_test, row_shape
+from bemi.modelfile.saving import load
+from bemi.rows.files import known_labels, read_test, row_shape
 
 
 def add_commands(commands: Any) -> None:

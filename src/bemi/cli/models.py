@@ -16,16 +16,17 @@ from bemi import presets, solvers
 from bemi.certificate import CertificateError, verify
 from bemi.classifier import BeMiClassifier
 from bemi.cli.output import add_json, add_many_machines, feature_names, on_cluster, progress_wanted, show
+from bemi.cli.tables import evaluation_table, training_table
 from bemi.engines import ENGINES
-from bemi.modelfile import load, save
-from bemi.parameters import TIES
-from bemi.problem import INPUT_SCALINGS, are_integers
-from bemi.report import evaluation, evaluation_table, training_summary, training_table
-from bemi.scenarios import ImageScenarios, NoiseScenarios
+from bemi.ensemble.summary import evaluation, training_summary
+from bemi.inputs.scaling import INPUT_SCALINGS, are_integers
+from bemi.inputs.transforms import ConstantInput, IntegerHog
+from bemi.modelfile.saving import load, save
+from bemi.rows.files import read_features, read_labelled, read_test, row_shape
+from bemi.rows.scenarios import ImageScenarios, NoiseScenarios
 from bemi.solvers import selftest
-from bemi.tables import read_features, read_labelled, read_test, row_shape
-from bemi.training import TIME_SHARES
-from bemi.transforms import ConstantInput, IntegerHog
+from bemi.training.parameters import TIES
+from bemi.training.pipeline import TIME_SHARES
 
 
 def add_commands(commands: Any) -> None:

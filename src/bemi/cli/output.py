@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bemi.classifier import BeMiClassifier
-from bemi.parallel import check_shard
+from bemi.running.schedule import check_shard
 
 
 def add_json(command: argparse.ArgumentParser) -> None:

@@ -9,12 +9,13 @@ from fractions import Fraction
 from typing import Any
 
 from bemi import solvers
-from bemi.engines.result import INFEASIBLE, ClaimMismatch, Proof, StageResult
 from bemi.network import Network
-from bemi.problem import Keep, Problem
-from bemi.programs.program import Limits, Solution, Status
+from bemi.problem.problem import Keep, Problem
+from bemi.programs.limits import Limits
+from bemi.programs.program import Solution, Status
 from bemi.programs.stages import Goal, StageProgram, program, stage_goal
 from bemi.solvers.tolerance import LARGEST_COEFFICIENT, largest_coefficient
+from bemi.stages.result import INFEASIBLE, ClaimMismatch, Proof, StageResult
 
 
 def prepare() -> None:

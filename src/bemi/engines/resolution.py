@@ -8,8 +8,8 @@ import numpy as np
 from numba import njit
 
 from bemi.network import Network
-from bemi.problem import Problem
-from bemi.softmargin import SoftMargin, normalised_rows
+from bemi.problem.problem import Problem
+from bemi.problem.soft_margin import SoftMargin, normalised_rows
 
 STEP = Fraction(1, 2**10)
 """Resolutions are multiples of this, so that they are short numbers."""

@@ -7,9 +7,11 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.network import Integers, Network, exact_product, sign
-from bemi.problem import Problem
-from bemi.programs.program import Builder, Limits
+from bemi.network import Network, sign
+from bemi.problem.problem import Problem
+from bemi.products import Integers, exact_product
+from bemi.programs.limits import Limits
+from bemi.programs.program import Builder
 from bemi.solvers import highs
 
 _SOFT_MARGINS = (0.1, 0.5)

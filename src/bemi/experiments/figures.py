@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bemi.alternatives import REFERENCE
+from bemi.baselines.alternatives import REFERENCE
 from bemi.experiments.noise import LEVELS
 from bemi.experiments.results import CellResult, Run, Spread
 from bemi.experiments.tables import (
@@ -25,8 +25,8 @@ from bemi.experiments.tables import (
     noise_curves,
     system,
 )
-from bemi.journal import Journal
 from bemi.network import Network
+from bemi.running.journal import Journal
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe and Ito's colours, which colour-blind readers can tell apart."""

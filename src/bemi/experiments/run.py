@@ -23,23 +23,24 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.impute import SimpleImputer
 
-from bemi import parallel, solvers
-from bemi.alternatives import REFERENCE, Predict, fitted, fitted_reference
+from bemi import solvers
+from bemi.baselines.alternatives import REFERENCE, Predict, fitted, fitted_reference
 from bemi.classifier import BeMiClassifier
 from bemi.datasets import Dataset, Sample, sample, split
 from bemi.datasets import load as load_dataset
+from bemi.ensemble.summary import evaluation, stage_record, training_summary
+from bemi.ensemble.voting import Votes
 from bemi.experiments.noise import noisy_rows
 from bemi.experiments.results import OURS
 from bemi.experiments.spec import TRANSFORMS, Cell, Experiment, Systems
 from bemi.experiments.systems import contests, title
 from bemi.experiments.systems import run as run_contests
 from bemi.files import write_atomically
-from bemi.journal import Journal
+from bemi.inputs.scaling import InputScaling
 from bemi.network import Network
-from bemi.problem import InputScaling
-from bemi.progress import progress
-from bemi.report import evaluation, stage_record, training_summary
-from bemi.voting import Votes
+from bemi.running import schedule as parallel
+from bemi.running.journal import Journal
+from bemi.running.progress import progress
 
 BATCH = 64
 """Networks that are planned together; enough to keep every core busy, few enough to hold their rows in memory."""

@@ -9,8 +9,8 @@ from importlib.resources import files
 from itertools import product
 from typing import Any
 
-from bemi.problem import STAGES
-from bemi.transforms import ConstantInput, IntegerHog
+from bemi.inputs.transforms import ConstantInput, IntegerHog
+from bemi.problem.problem import STAGES
 
 
 @dataclass(frozen=True)

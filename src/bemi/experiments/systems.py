@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from bemi import solvers, workers
+from bemi import solvers
 from bemi.baselines import SYSTEMS, BaselineClassifier, NoNetwork
 from bemi.baselines.hybrids import CP
 from bemi.classifier import BeMiClassifier
 from bemi.datasets import Sample
+from bemi.ensemble.summary import stage_record
 from bemi.network import Network
-from bemi.problem import one_hot
-from bemi.report import stage_record
+from bemi.problem.codes import one_hot
+from bemi.running import workers
 
 OUR_SYSTEMS = {"bemi": "BeMi, m = 2", "bemi-3": "BeMi, m = 3", "bemi-all": "BeMi, m = n"}
 """Ours, by the number m of classes that a network tells apart; n is all of them."""

@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from bemi import markdown
-from bemi.alternatives import NAMES as ALTERNATIVES
-from bemi.alternatives import REFERENCE
-from bemi.experiments import systems
+from bemi.baselines.alternatives import NAMES as ALTERNATIVES
+from bemi.baselines.alternatives import REFERENCE
+from bemi.ensemble.voting import STATUSES
+from bemi.experiments import markdown, systems
 from bemi.experiments.noise import LEVELS
 from bemi.experiments.results import OURS, CellResult, Run, Spread, gap
 from bemi.experiments.spec import Cell
-from bemi.problem import STAGES
-from bemi.voting import STATUSES
+from bemi.problem.problem import STAGES
 
 WEIGHT_SHARES = ("w=-P", "w=0", "w=P", "others")
 

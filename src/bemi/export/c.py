@@ -1,7 +1,7 @@
 """C99 for devices: one header, one source, integers only, nothing allocated, no library called.
 
 The source is put together from the pieces in ``runtime`` that an ensemble needs, and from tables.  Networks are folded
-over the whole range of the inputs' type (:mod:`bemi.folding`), so that whatever can be passed gets the label that
+over the whole range of the inputs' type (:mod:`bemi.ensemble.folding`), so that whatever can be passed gets the label that
 Python gives it.  docs/export.md tells how to use it.
 """
 
@@ -19,13 +19,14 @@ from sklearn.utils.validation import check_is_fitted
 
 import bemi
 from bemi.classifier import BeMiClassifier
+from bemi.ensemble.folding import EVIDENCE_SCALE, FoldedNetwork
+from bemi.ensemble.subsets import class_subsets, memberships
 from bemi.export.costs import Costs, Work, costs
 from bemi.export.inputs import TYPES, Inputs, inputs_of
 from bemi.export.weights import encoded
 from bemi.files import write_atomically
-from bemi.folding import EVIDENCE_SCALE, FoldedNetwork
-from bemi.transforms import ConstantInput, IntegerHog
-from bemi.voting import ABSTAIN, class_subsets, memberships
+from bemi.inputs.transforms import ConstantInput, IntegerHog
+from bemi.problem.codes import ABSTAIN
 
 OPTIMIZE = ("speed", "size")
 NO_EVIDENCE = 2**32 - 1

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bemi.classifier import BeMiClassifier
-from bemi.network import PRE_ACTIVATION_LIMIT, Integers
-from bemi.transforms import ConstantInput, IntegerHog
+from bemi.inputs.transforms import ConstantInput, IntegerHog
+from bemi.products import PRE_ACTIVATION_LIMIT, Integers
 
 TYPES = {
     "uint8_t": (0, 2**8 - 1),

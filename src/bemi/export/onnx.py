@@ -12,11 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 import bemi
 from bemi.classifier import BeMiClassifier
+from bemi.ensemble.folding import FoldedNetwork
+from bemi.ensemble.subsets import memberships
 from bemi.files import write_atomically
-from bemi.folding import FoldedNetwork
-from bemi.network import PRE_ACTIVATION_LIMIT, Integers
-from bemi.transforms import ConstantInput, IntegerHog
-from bemi.voting import ABSTAIN, decode_outputs, memberships
+from bemi.inputs.transforms import ConstantInput, IntegerHog
+from bemi.problem.codes import ABSTAIN, decode_outputs
+from bemi.products import PRE_ACTIVATION_LIMIT, Integers
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -200,7 +201,7 @@ def _output_bits(bits: Tensor, layer: _FirstLayer, wide: list[int]) -> Tensor:
 
 
 def _evidence(sums: Tensor, layer: _FirstLayer) -> Tensor:
-    """Distance of each network from its nearest decision, as :meth:`bemi.folding.FoldedEnsemble.evidence` has it."""
+    """Distance of each network from its nearest decision, as :meth:`bemi.ensemble.folding.FoldedEnsemble.evidence` has it."""
     most = max(1, *(len(n.split) for n in layer.networks))
     columns = np.full((most, len(layer.networks)), layer.none)
     scales = np.zeros_like(columns)
@@ -244,7 +245,7 @@ def _largest_shares(sums: Tensor, networks: Integers, among: Tensor | None = Non
 
 
 def _paper_label(votes: Tensor, dominant: Tensor, subsets: Integers, classes: int) -> Tensor:
-    """The label by :func:`bemi.voting.paper_labels`."""
+    """The label by :func:`bemi.ensemble.voting.paper_labels`."""
     number = dominant.cast(np.int32).sum(1)
     label = number.equals(1).choose(dominant.first(-1, classes), ABSTAIN)
     theirs = dominant.gather(subsets[:, 0], axis=1)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.export.onnx_graph import Tensor
-from bemi.network import Integers
-from bemi.transforms import ConstantInput, IntegerHog
+from bemi.inputs.transforms import ConstantInput, IntegerHog
+from bemi.products import Integers
 
 ROOT_BITS = (128, 64, 32, 16, 8, 4, 2, 1)
 WINDOW = (1, 3, 5, 7, 7, 5, 3, 1)

@@ -24,15 +24,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 import bemi
-from bemi.alternatives import fitted
+from bemi.baselines.alternatives import fitted
 from bemi.classifier import BeMiClassifier
-from bemi.engines.result import StageResult
+from bemi.ensemble.summary import evaluation, training_summary
 from bemi.files import write_atomically
-from bemi.modelfile import packed_weights
-from bemi.network import Integers
-from bemi.report import evaluation, training_summary
-from bemi.transforms import ConstantInput, IntegerHog, check_shape
-from bemi.voting import ABSTAIN
+from bemi.inputs.transforms import ConstantInput, IntegerHog, check_shape
+from bemi.modelfile.saving import packed_weights
+from bemi.problem.codes import ABSTAIN
+from bemi.products import Integers
+from bemi.stages.result import StageResult
 
 SCRIPTS = (
     *("elements.js", "transforms.js", "network.js", "framing.js", "words.js", "pictures.js"),

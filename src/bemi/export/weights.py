@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bemi.export.costs import steps
-from bemi.network import Integers
+from bemi.products import Integers
 
 LONGEST_STEP = LARGEST_GROUP = 255
 MOST_GROUPS = 255

@@ -189,27 +189,6 @@ class Builder:
         return MILP(sense, cost, A, row_lower, row_upper, col_lower, col_upper, integer, implied, when, value)
 
 
-@dataclass(frozen=True)
-class Limits:
-    """When a solver may stop.
-
-    Parameters
-    ----------
-    seconds, nodes
-        Time and branch-and-bound nodes; None is no limit.
-    gap
-        Stop once ``|bound - objective| / max(1, |objective|)`` is proven to be at most this.
-    threads, seed
-        Threads to use, and the seed of the solver's random choices.
-    """
-
-    seconds: float | None = None
-    nodes: int | None = None
-    gap: float = 0.0
-    threads: int = 1
-    seed: int = 0
-
-
 class Status(Enum):
     """Why a solver stopped; each member carries its message.  Whether it holds a point is a separate fact."""
 

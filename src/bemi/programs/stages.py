@@ -12,11 +12,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.network import Integers, Network, confidence_threshold
-from bemi.problem import MAXIMISED, Keep, Problem, better
+from bemi.network import Network, confidence_threshold
+from bemi.problem.problem import MAXIMISED, Keep, Problem, better
+from bemi.problem.soft_margin import row_norms
+from bemi.products import Integers
 from bemi.programs.encoding import Encoding
 from bemi.programs.program import MILP, Floats, Indices
-from bemi.softmargin import row_norms
 
 Groups = list[list[Indices]]
 """Per hidden layer, the sets of neurons that may change places."""

@@ -11,7 +11,8 @@ import numpy as np
 from gurobipy import GRB
 from numpy.typing import ArrayLike
 
-from bemi.programs.program import MILP, Limits, Solution, Status, linearize
+from bemi.programs.limits import Limits
+from bemi.programs.program import MILP, Solution, Status, linearize
 from bemi.solvers.tolerance import feasibility_tolerance
 
 _STATUS = {

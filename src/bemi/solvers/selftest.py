@@ -7,7 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from bemi.programs.program import MILP, Builder, Limits, Solution, Status
+from bemi.programs.limits import Limits
+from bemi.programs.program import MILP, Builder, Solution, Status
 
 
 def mixed_cover() -> tuple[MILP, float]:

@@ -19,13 +19,14 @@ from bemi import engines
 from bemi.certificate.arithmetic import Rows
 from bemi.certificate.links import links_bound
 from bemi.certificate.margins import MarginProof
-from bemi.engines.decomposition import engine, maxmargin
-from bemi.engines.decomposition.maxmargin import distinct_rows
+from bemi.engines.decomposition import engine
+from bemi.engines.decomposition.max_margin import search as maxmargin
+from bemi.engines.decomposition.max_margin.search import distinct_rows
 from bemi.engines.start import initial_network
 from bemi.network import Network
-from bemi.problem import Problem
-from bemi.programs.program import Limits
-from bemi.training import train
+from bemi.problem.problem import Problem
+from bemi.programs.limits import Limits
+from bemi.training.pipeline import train
 
 NO_LIMIT = Limits()
 
@@ -183,8 +184,8 @@ from numba.core.dispatcher import Dispatcher
 from sklearn.datasets import load_digits
 
 from bemi.engines.decomposition import prepare
-from bemi.problem import Problem
-from bemi.training import train
+from bemi.problem.problem import Problem
+from bemi.training.pipeline import train
 
 
 def loaded():

@@ -11,25 +11,23 @@ from itertools import pairwise
 import numpy as np
 
 from bemi.engines import monolithic
-from bemi.engines.decomposition import (
-    maxmargin,
-    minlinks,
-    nomargins,
-    satmargin,
-    separators,
-    shortlist,
-    softlinks,
-    softmargin,
-    widening,
-)
-from bemi.engines.decomposition.instance import Budget
-from bemi.engines.decomposition.neuron import NeuronLP
+from bemi.engines.decomposition.max_margin import search as maxmargin
+from bemi.engines.decomposition.max_margin import widening
+from bemi.engines.decomposition.max_margin.instance import Budget
+from bemi.engines.decomposition.min_weight import separators
+from bemi.engines.decomposition.min_weight import with_labels as nomargins
+from bemi.engines.decomposition.min_weight import with_margins as minlinks
+from bemi.engines.decomposition.neuron import shortlist
+from bemi.engines.decomposition.neuron.linear_program import NeuronLP
+from bemi.engines.decomposition.sat_margin import walk as satmargin
+from bemi.engines.decomposition.soft import links as softlinks
+from bemi.engines.decomposition.soft import margins as softmargin
 from bemi.engines.resolution import settle
-from bemi.engines.result import INFEASIBLE, StageResult
 from bemi.engines.start import initial_network
 from bemi.network import Network
-from bemi.problem import Keep, Problem
-from bemi.programs.program import Limits
+from bemi.problem.problem import Keep, Problem
+from bemi.programs.limits import Limits
+from bemi.stages.result import INFEASIBLE, StageResult
 
 MONOLITHIC_COLUMNS = 300
 """Programs up to this size are worth handing to a solver where the decomposition leaves a gap."""

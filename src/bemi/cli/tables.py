@@ -1,0 +1,53 @@
+"""Summaries as tables for a terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.table import Table
+
+
+def training_table(summary: dict[str, Any]) -> Table:
+    """A training summary for people."""
+    layers = ", ".join(map(str, summary["layers"]))
+    weights = f"weights -{summary['weight_bound']}..{summary['weight_bound']}"
+    table = Table(title=f"{summary['networks']} networks [{layers}], {weights}")
+    for heading in ("stage", "ran", "proved optimal", "mean gap", "max gap", "mean links", "links %", "seconds"):
+        table.add_column(heading, justify="left" if heading == "stage" else "right")
+    for stage, numbers in summary["stages"].items():
+        table.add_row(
+            stage,
+            str(numbers["ran"]),
+            str(numbers["optimal"]),
+            _percent(numbers["mean_gap"]),
+            _percent(numbers["max_gap"]),
+            f"{numbers['mean_links']:.1f}",
+            _percent(numbers["mean_links"] / summary["total_links"]),
+            "-" if numbers["seconds"] is None else f"{numbers['seconds']:.1f}",
+        )
+    notes = [
+        f"{s}: {count} times: {text}" for s, n in summary["stages"].items() for text, count in n["messages"].items()
+    ]
+    if notes:
+        table.caption = "\n".join(notes)
+        table.caption_justify = "left"
+    return table
+
+
+def evaluation_table(result: dict[str, Any]) -> Table:
+    """An evaluation for people."""
+    table = Table(title=f"{result['rows']} rows", show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    rule = "every row gets a label" if result["ties"] == "margin" else "the paper's rule"
+    table.add_row(f"accuracy (ties: {result['ties']}, {rule})", _percent(result["accuracy"], 2))
+    table.add_row("accuracy under the paper's rule", _percent(result["paper_accuracy"], 2))
+    table.add_row("unclassified under the paper's rule", _percent(result["unclassified"], 2))
+    table.add_section()
+    for status, share in result["statuses"].items():
+        table.add_row(f"status {status}", _percent(share, 2))
+    return table
+
+
+def _percent(share: float | None, digits: int = 1) -> str:
+    return "-" if share is None else f"{100 * share:.{digits}f} %"

@@ -1,0 +1,417 @@
+"""The proof search of Max-Margin: one dichotomy per first-layer neuron, everything above bounded by the upper table.
+
+The proof (nested lists of integers and one-letter tags, so that it can be written as JSON)::
+
+    {"value": V, "bound": B, "tiers": [t, ...], "cap": [M, k0, TREE], "tree": NODE}
+
+``TREE`` speaks of one neuron: ``["L", multipliers]`` or ``["T", row, plus, minus]``, where multipliers are pairs
+``[row, weight]``.  ``NODE`` speaks of all neurons: a list of deductions whose last entry is its end.
+
+- ``["B", j, multipliers]``: bound of neuron j under its present signs
+- ``["X", j, row, sign, multipliers]``: neuron j cannot give the row that sign; it gets the other one
+- ``["D", a, b]``: a and b have different codes, and only one neuron and orientation is left to separate them
+- ``["M", tier, a, b, TREE]``: no neuron of that tier or a higher one can separate a and b
+- ``["N", tier, level, TREE]``: all dichotomies of neurons of that tier or a higher one with margins above the level,
+  as the leaves ``["W", multipliers]`` of the tree
+- ``["F", j, count]``: neuron j is one of the first so many of them
+- ``["A", a, b]``: closed, since a and b have the same code and every neuron separates them
+- ``["G", a, b]``: the upper layers are bounded by this pair
+- ``["C"]``, an end: closed
+- ``["O"]``, an end: open
+- ``["S", a, b, [NODE, ...]]``, an end: who separates a and b
+- ``["T", j, row, [NODE, ...]]``, an end: the sign of the row in neuron j, + first
+- ``["V", j, level, [NODE, NODE]]``, an end: neuron j, and with it all of higher tiers, has a margin above the level, or
+  it has not
+
+``tiers`` and ``cap`` are absent without a hidden layer: there the signs are the codes.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any
+
+import numpy as np
+
+from bemi.engines.decomposition.max_margin.components import Components, Schedule
+from bemi.engines.decomposition.max_margin.deductions import Deductions
+from bemi.engines.decomposition.max_margin.incumbent import EPS, Incumbent
+from bemi.engines.decomposition.max_margin.instance import Budget, Instance, OutOfBudget
+from bemi.engines.decomposition.max_margin.partial import Node, PartialNeuron, most_violated
+from bemi.engines.decomposition.neuron.linear_program import Floats, NeuronBound, Signs, plain
+from bemi.engines.decomposition.neuron.shortlist import Lister
+from bemi.problem.problem import Problem
+
+ROOT_SCHEDULE: Schedule = ((1, 400, 400), (8, 60, 16), (40, 40, 8), (200, 20, 4))
+NODE_SCHEDULE: Schedule = ((1, 40, 40), (8, 12, 5), (40, 6, 3))
+_MEASURED_PAIRS = 4  # branching candidates whose children are really solved
+_MOST_CAP_NODES = 2000
+_MOST_LISTED = 40_000
+_LISTED_AT_A_TIME = 200  # linear programs between two looks at the clock
+_LISTING_SHARE = 0.6  # of the time that is left after the root's merges
+_MARGIN_STEPS = 4
+
+
+class Search:
+    """Best-first search over the first layer's signs.
+
+    After :meth:`run`, ``incumbent`` holds the best sign matrix, ``bound`` a proven bound on the objective of every
+    network, and ``proof`` what proves it.
+    """
+
+    def __init__(self, problem: Problem, budget: Budget) -> None:
+        self.instance = Instance(problem)
+        self.budget = budget
+        self.incumbent = Incumbent(self.instance, budget)
+        self.deductions = Deductions(self.instance, self.incumbent)
+        self.components = Components(self.deductions, budget)
+        self.bound = problem.trivial_bound("mm")
+        self.proof: dict[str, Any] = {}
+        self._heap: list[tuple[int, int, int, Node]] = []
+        self._pushed = 0
+        self._left_open = 0
+
+    def run(self) -> None:
+        """Search until the bound is proved or the budget is spent."""
+        if len(self.instance.problem.layers) == 2:
+            self._without_hidden_layer()
+            return
+        rows, neurons = self.instance.rows, self.instance.neurons
+        cap, first_row, tree, best = self._largest_margin()
+        signs = np.ones(rows) if best is None else np.where(best.sums >= 0, 1, -1)
+        self.incumbent.begin(cap, signs.astype(np.int8))
+        own = np.arange(rows)
+        empty = PartialNeuron(np.zeros(rows, dtype=np.int8), own, None, cap)
+        one_code = self.instance.n_codes == 1
+        upper = self.instance.upper_everywhere() if one_code else int(self.instance.upper[1:].max())
+        root = Node([empty] * neurons, {tier: own for tier in self.deductions.light_tiers}, upper, [])
+        closed = False
+        try:
+            self.deductions.tighten_upper(root)
+            closed = self.deductions.closed(root) or self.components.strengthen(root, ROOT_SCHEDULE, root=True)
+            if not closed:
+                if self.instance.n_codes > 1 and self.deductions.light_tiers:
+                    self._list_light_neurons(root)
+                else:
+                    self._push(root)
+                self._search_tree()
+        except OutOfBudget:
+            if not self._heap:
+                self._push(root)
+        if closed:
+            root.log.append(["C"])
+        for _, _, _, node in self._heap:
+            if self.deductions.closed(node):
+                node.log.append(["C"])
+            else:
+                node.log.append(["O"])
+                self._left_open = max(self._left_open, node.total)
+        self.bound = max(self.incumbent.value, self._left_open)
+        self.proof = {
+            "value": self.incumbent.value,
+            "bound": self.bound,
+            "tiers": self.deductions.tier,
+            "cap": [cap, first_row, tree],
+            "tree": root.log,
+        }
+
+    def _without_hidden_layer(self) -> None:
+        """The signs are the codes: one linear program per output."""
+        codes = self.instance.problem.codes.astype(np.int8)
+        found = [self.instance.lp.solve(np.ascontiguousarray(column)) for column in codes.T]
+        self.bound = sum(f.bound for f in found)
+        if all(f.bound >= 1 for f in found):
+            self.incumbent.signs = codes
+            self.incumbent.margins = [f.bound for f in found]
+            self.incumbent.value = self.bound
+            self.incumbent.history = [codes]
+        log: list[Any] = [["B", j, plain(f.multipliers)] for j, f in enumerate(found)]
+        self.proof = {"value": self.bound, "bound": self.bound, "tree": [*log, ["C"]]}
+
+    def _largest_margin(self) -> tuple[int, int, list[Any], NeuronBound | None]:
+        """The largest margin of any single neuron, by best-first search over its signs.
+
+        Returns a bound, the row whose sign is + without loss of generality, the proof, and the best dichotomy found.
+        """
+        lp, rows = self.instance.lp, self.instance.rows
+        most = _MOST_CAP_NODES if self.budget.nodes is None else min(_MOST_CAP_NODES, self.budget.nodes)
+        own = np.arange(rows)
+        first_row = int(np.argmin(lp.norms))
+        signs = np.zeros(rows, dtype=np.int8)
+        signs[first_row] = 1
+        tree: list[Any] = []
+        first = lp.solve(signs)
+        heap: list[tuple[int, int, Signs, NeuronBound, list[Any]]] = [(-first.bound, 0, signs, first, tree)]
+        best, best_margin, count = None, -1.0, 0
+        bound = 0
+
+        def leaf(spot: list[Any], found: NeuronBound) -> int:
+            spot[:] = ["L", plain(found.multipliers)]
+            return found.bound
+
+        while heap and -heap[0][0] > best_margin + EPS and count < most and not self.budget.late:
+            _, _, signs, found, spot = heapq.heappop(heap)
+            if not found.exact:
+                bound = max(bound, leaf(spot, found))
+                continue
+            row, lowest, margin = most_violated(found.sums, signs, own)
+            if min(margin, found.value) > best_margin:
+                best, best_margin = found, min(margin, found.value)
+            if row is None or lowest >= found.bound - EPS:
+                bound = max(bound, leaf(spot, found))
+                continue
+            children: list[list[Any]] = [[], []]
+            spot[:] = ["T", row, *children]
+            for sign, child in zip((1, -1), children, strict=True):
+                count += 1
+                new = signs.copy()
+                new[row] = sign
+                solved = lp.solve(new, start=found)
+                heapq.heappush(heap, (-solved.bound, count, new, solved, child))
+        for _, _, _, found, spot in heap:
+            bound = max(bound, leaf(spot, found))
+        self.budget.used += count
+        return bound, first_row, tree, best
+
+    def _list_light_neurons(self, root: Node) -> None:
+        """List the dichotomies that light neurons can have; then branch on how weak the weakest of them is.
+
+        Above the level that the list reaches it is a member.  Below, it is weak, and so is the heavy one, which leaves
+        the others little to lose; the more so the weaker it is, hence the steps.
+        """
+        deductions = self.deductions
+        tier = deductions.light_tiers[0]
+        weakest = deductions.tier.index(tier)
+        lowest = deductions.threshold(root, tier)
+        lister = Lister(self.instance.lp, root.components[tier], _MOST_LISTED)
+        budget = self.budget.part(_LISTING_SHARE)
+        while lister.more and not budget.spent:
+            before = lister.solved
+            left = _LISTED_AT_A_TIME if budget.nodes is None else min(_LISTED_AT_A_TIME, budget.nodes - budget.used)
+            lister.extend(lowest, left)
+            budget.used += max(1, lister.solved - before)
+        self.budget.used += budget.used
+        if not lister.solved:
+            self._push(root)
+            return
+        deductions.shortlist = lister.shortlist()
+        root.log.append(["N", tier, deductions.shortlist.level, lister.proof()])
+        for bound, signs in deductions.shortlist.members:
+            self.incumbent.note(signs, bound)
+        self.incumbent.improve(deductions.heavy)
+        node = root
+        steps = np.linspace(deductions.shortlist.level, lowest, _MARGIN_STEPS, endpoint=False)
+        for level in steps.astype(int).tolist():
+            if deductions.refine(node):
+                node.log.append(["C"])
+                return
+            if deductions.need(node, weakest) <= level < node.neurons[weakest].bound:
+                strong, node = self._split_margin(node, weakest, level)
+                self._push(strong)
+        self._push(node)
+
+    def _split_margin(self, node: Node, neuron: int, level: int) -> tuple[Node, Node]:
+        """Children of "the neuron, and with it every one of a higher tier, has a margin above the level"."""
+        tier = self.deductions.tier
+        strong, weak = node.child(), node.child()
+        stronger = [j for j, t in enumerate(tier) if j == neuron or t > tier[neuron]]
+        strong.floors = {**node.floors, **dict.fromkeys(stronger, level + 1)}
+        known = node.neurons[neuron]
+        weak.neurons[neuron] = PartialNeuron(known.signs, known.group, known.known, level, known.listed)
+        weak.total = self.deductions.total(weak)
+        node.log.append(["V", neuron, level, [strong.log, weak.log]])
+        return strong, weak
+
+    def _push(self, node: Node) -> None:
+        self._pushed += 1
+        heapq.heappush(self._heap, (-node.total, -node.depth, self._pushed, node))
+
+    def _search_tree(self) -> None:
+        while self._heap and -self._heap[0][0] > self.incumbent.value:
+            self.budget.spend()
+            node = self._heap[0][3]
+            before = node.total
+            closed = self.deductions.refine(node)
+            if not closed and self._worth_merging(node):
+                closed = self.components.strengthen(node, NODE_SCHEDULE)
+            if not closed:
+                self.incumbent.offer(self._completion(node))
+            heapq.heappop(self._heap)
+            if closed:
+                node.log.append(["C"])
+                continue
+            if node.total < before:
+                self._push(node)
+                if self._heap[0][3] is not node:
+                    continue
+                heapq.heappop(self._heap)
+            for child in self._children(node):
+                for j, neuron in enumerate(child.neurons):
+                    if neuron.signs is not node.neurons[j].signs:
+                        self.deductions.solve(child, j)
+                        if self.deductions.closed(child):
+                            break
+                if self.deductions.closed(child):
+                    child.log.append(["C"])
+                else:
+                    self._push(child)
+
+    def _worth_merging(self, node: Node) -> bool:
+        """Deeper nodes know more about the heavy neurons; a merge is tried once that has raised a threshold."""
+        if self.instance.n_codes == 1:
+            return False
+        for tier in self.deductions.light_tiers:
+            looked = node.looked.get(tier, 0)
+            listed = self.deductions.shortlist
+            if listed is not None and self.deductions.threshold(node, tier) >= listed.level:
+                continue  # the list says more than any merge
+            if self.deductions.threshold(node, tier) > looked + 0.01 * (self.incumbent.cap - looked):
+                return True
+        return False
+
+    def _completion(self, node: Node) -> Signs:
+        """A complete sign matrix near the node's linear programs."""
+        columns = []
+        for neuron in node.neurons:
+            if neuron.known is None or not neuron.signed:
+                columns.append(self.incumbent.constant)
+            else:
+                toward = np.where(neuron.known.sums >= 0, 1, -1)
+                columns.append(np.where(neuron.signs != 0, neuron.signs, toward).astype(np.int8))
+        return np.stack(columns, axis=1)
+
+    def _children(self, node: Node) -> list[Node]:
+        """Branch; a complete node that only the bound on the upper layers keeps open has no children and stays open."""
+        classes = self.deductions.classes(node)
+        separated, options = self.deductions.pair_options(node, classes)
+        if not separated.all():
+            return self._split(node, *self._pair_to_separate(node, classes, separated, options))
+        # Every pair is separated: complete the neurons one by one.
+        worst: tuple[float, int, int] | None = None
+        for j, neuron in enumerate(node.neurons):
+            if neuron.signed and neuron.known is not None and neuron.known.exact:
+                row, lowest, _ = most_violated(neuron.known.sums, neuron.signs, neuron.group)
+                loss = neuron.bound - lowest
+                if row is not None and loss > EPS and (worst is None or loss > worst[0]):
+                    worst = (loss, j, row)
+        if worst is not None:
+            return self._split_sign(node, worst[1], worst[2])
+        # All completions are free of loss; only the upper layers are still open.
+        opposed = self.instance.opposed(self._completion(node))
+        if opposed is not None:
+            for row in opposed:
+                for j, neuron in enumerate(node.neurons):
+                    if not neuron.signs[row]:
+                        return self._split_sign(node, j, row)
+        count = self.instance.separations(self._completion(node))
+        for pair in np.argsort(self.instance.upper[count, self.instance.apart], kind="stable"):
+            if options[:, pair].any():
+                return self._split(node, int(self.instance.one[pair]), int(self.instance.other[pair]))
+        # Rounding can leave a unit between a neuron's bound and its completion: fix what is free.
+        for j, neuron in enumerate(node.neurons):
+            if not neuron.signs.all():
+                return self._split_sign(node, j, int(np.argmin(neuron.signs != 0)))
+        node.log.append(["O"])
+        self._left_open = max(self._left_open, node.total)
+        return []
+
+    def _split(self, node: Node, a: int, b: int) -> list[Node]:
+        """Children of "which class of identical neurons is the first to separate a and b".
+
+        One child per class and orientation; in it the earlier classes give a and b equal signs, so children are
+        disjoint. If the pair is separated already, a last child says that nobody else does.
+        """
+        children: list[Node] = []
+        earlier: list[int] = []
+
+        def child() -> Node:
+            new = node.child()
+            for j in earlier:
+                equal = new.neurons[j].equate(a, b)
+                assert equal is not None
+                new.neurons[j] = equal
+            children.append(new)
+            return new
+
+        for members in self.deductions.classes(node):
+            turns = node.neurons[members[0]].orientations(a, b)
+            for sign in turns:
+                new = child()
+                separated = new.neurons[members[0]].separate(a, b, sign)
+                assert separated is not None
+                new.neurons[members[0]] = separated
+            if turns:
+                earlier += members
+        if any(neuron.signs[a] * neuron.signs[b] < 0 for neuron in node.neurons):
+            child()
+        node.log.append(["S", int(a), int(b), [c.log for c in children]])
+        return children
+
+    def _split_sign(self, node: Node, neuron: int, row: int) -> list[Node]:
+        children = []
+        for sign in (1, -1) if node.neurons[neuron].signed else (1,):
+            child = node.child()
+            assigned = child.neurons[neuron].assign(row, sign)
+            assert assigned is not None
+            child.neurons[neuron] = assigned
+            children.append(child)
+        node.log.append(["T", int(neuron), int(row), [c.log for c in children]])
+        return children
+
+    def _pair_to_separate(self, node: Node, classes: list[list[int]], separated: Any, options: Any) -> tuple[int, int]:
+        """The pair with the least slack over its children: by caps for all, by linear programs for the best few."""
+        open_pairs = np.flatnonzero(~separated)
+        a, b = self.instance.one[open_pairs], self.instance.other[open_pairs]
+        half = self.instance.weight_bound * self.instance.distance[a, b] / 2.0
+        slack = np.zeros(open_pairs.size)
+        for number, members in enumerate(classes):
+            neuron = node.neurons[members[0]]
+            free = options[number, open_pairs] > 0
+            room = node.total - neuron.bound - self.incumbent.value
+            if not neuron.signed:
+                slack += np.where(free, np.maximum(0.0, room + np.minimum(neuron.bound, half)), 0.0)
+                continue
+            cap = self._caps(neuron)
+            for plus, minus in ((0, 1), (1, 0)):
+                reach = np.minimum(np.minimum(cap[a, plus], cap[b, minus]), half)
+                slack += np.where(free & (reach >= 0), np.maximum(0.0, room + reach), 0.0)
+        best: tuple[float, int, int] | None = None
+        for q in np.argsort(slack, kind="stable")[:_MEASURED_PAIRS]:
+            score = self._measured_slack(node, int(a[q]), int(b[q]), classes, np.inf if best is None else best[0])
+            if best is None or score < best[0]:
+                best = (score, int(a[q]), int(b[q]))
+                if score == 0:
+                    break
+        assert best is not None
+        return best[1], best[2]
+
+    def _measured_slack(self, node: Node, a: int, b: int, classes: list[list[int]], best: float) -> float:
+        """Slack of a pair's children by linear programs; they are needed for the chosen pair anyway."""
+        gap = node.total - self.incumbent.value
+        score = 0.0
+        for members in classes:
+            j = members[0]
+            neuron = node.neurons[j]
+            stop = max(0, self.deductions.need(node, j) - 1)
+            for sign in neuron.orientations(a, b):
+                new = neuron.separate(a, b, sign)
+                if new is None:
+                    continue
+                found = self.instance.lp.solve(new.signs, start=neuron.known, stop=stop)
+                if found.bound > stop:
+                    score += max(0, gap - (neuron.bound - min(neuron.bound, found.bound))) + 0.1 * gap
+                    if score >= best:
+                        return score
+        return score
+
+    def _caps(self, neuron: PartialNeuron) -> Floats:
+        """Bound of a neuron if a row gets + (column 0) or - (column 1); a group shares its smallest."""
+        cap = np.full((self.instance.rows, 2), float(neuron.bound))
+        if neuron.known is not None and neuron.known.exact:
+            rows, signs, caps = self.deductions.caps(neuron)
+            np.minimum.at(cap, (rows, np.where(signs > 0, 0, 1)), caps[:, 0])
+        cap[neuron.signs > 0, 1] = -1.0
+        cap[neuron.signs < 0, 0] = -1.0
+        low = np.full((self.instance.rows, 2), np.inf)
+        np.minimum.at(low, neuron.group, cap)
+        return low[neuron.group]

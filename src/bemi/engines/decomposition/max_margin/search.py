@@ -1,0 +1,226 @@
+"""Max-Margin by decomposition: search the dichotomies, round each neuron, finish the upper layers."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bemi.engines.decomposition.max_margin.dichotomies import Search
+from bemi.engines.decomposition.max_margin.instance import Budget
+from bemi.engines.decomposition.max_margin.upper import widest_margins
+from bemi.engines.decomposition.neuron.linear_program import NeuronBound, NeuronLP, Signs
+from bemi.engines.decomposition.neuron.rounding import integer_weights, settled_weights
+from bemi.network import Network, sign
+from bemi.problem.problem import Problem
+from bemi.products import Integers
+from bemi.programs.limits import Limits
+from bemi.stages.result import INFEASIBLE, Proof, StageResult
+
+SEARCH_SHARE, ROUNDING_SHARE = 0.83, 0.85
+"""Parts of the time limit at which the proof search and the local search for integer weights end at the latest.
+
+The last seconds of rounding gain next to nothing; left over, they go to Min-Weight, which gains a lot.
+"""
+
+LEAST_ROUNDING = 0.08
+"""Part of the time limit that integer weights get in any case, however long the search took."""
+
+FIRST_PROPOSALS = 500_000
+"""Proposals of the local search for each neuron in its first round; every round doubles them."""
+
+MOST_PROPOSALS = 400_000_000
+"""Where the local search ends if nothing else ends it; tens of seconds."""
+
+PROPOSALS_PER_NODE = 20_000
+"""How a node limit translates into proposals."""
+
+CLOSED_ROWS, CLOSED_INPUTS, CLOSED_NODES = 9, 40, 2000
+"""A dichotomy with at most so many tight rows, or so many inputs, is handed to the solver, for so many nodes."""
+
+CANDIDATES = 4
+"""Sign matrices that are rounded; the best of the linear programs need not be the best on integers."""
+
+
+def run(problem: Problem, *, start: Network, limits: Limits) -> StageResult:
+    """Run Max-Margin; see :func:`bemi.engines.monolithic.run` for the parameters."""
+    began = time.perf_counter()
+
+    def result(network: Network, value: int | None, bound: int | None, message: str = "") -> StageResult:
+        seconds = time.perf_counter() - began
+        certificate = None if value is None else search.proof
+        proof: Proof = "none" if value is None else "certified"
+        rows = len(problem.data)
+        return StageResult(
+            "mm", network, value, bound, seconds, proof, network.links, rows, message, certificate=certificate
+        )
+
+    distinct = distinct_rows(problem)
+    search = Search(distinct, Budget(limits.nodes, None if limits.seconds is None else SEARCH_SHARE * limits.seconds))
+    search.run()
+    deadline = None
+    if limits.seconds is not None:
+        searched = time.perf_counter() - began
+        deadline = began + max(ROUNDING_SHARE * limits.seconds, searched + LEAST_ROUNDING * limits.seconds)
+    network, value = start, problem.value("mm", start)
+    bound = search.bound
+    history = search.incumbent.history
+    if value is not None and value > search.incumbent.value and problem.hidden_layers:
+        # Where the search finds no better signs of its own, the start's can still have better weights.
+        history = [*history, sign(start.pre_activations(distinct.data)[0]).astype(np.int8)]
+    if history:
+        rounding = Rounding(distinct, search.instance.lp, bound, limits, deadline)
+        for candidate in rounding.networks(history):
+            reached = problem.value("mm", candidate)
+            if problem.better("mm", reached, value):
+                network, value = candidate, reached
+    if value is None:
+        # Every feasible network has a positive objective.
+        return result(start, None, None, INFEASIBLE if bound <= 0 else "found no network within its limit")
+    stopped = "" if value == bound or value * (1 + limits.gap) >= bound else "stopped at a time or node limit"
+    return result(network, value, bound, stopped)
+
+
+def distinct_rows(problem: Problem) -> Problem:
+    """The problem with equal rows of equal codes once; they say the same thing."""
+    rows = np.unique(np.concatenate([problem.data, problem.codes], axis=1), axis=0)
+    data, codes = np.split(rows, [problem.data.shape[1]], axis=1)
+    return replace(problem, data=data, codes=codes)
+
+
+@dataclass
+class _Rounded:
+    """Integer weights of one dichotomy, as good as was found so far."""
+
+    signs: Signs
+    relaxed: NeuronBound
+    multipliers: Integers
+    weights: Integers | None = None
+    margin: int = 0
+    final: bool = False  # no better weights exist, by a proof or by a solver's word
+
+
+class Rounding:
+    """Networks with integer weights for complete first-layer signs; each dichotomy is rounded once, up to a flip."""
+
+    def __init__(self, problem: Problem, lp: NeuronLP, bound: int, limits: Limits, deadline: float | None) -> None:
+        self.problem, self.lp, self.bound = problem, lp, bound
+        self.gap, self.seed, self.limits, self.deadline = limits.gap, limits.seed, limits, deadline
+        self.proposals = MOST_PROPOSALS if limits.nodes is None else limits.nodes * PROPOSALS_PER_NODE
+        self._data = problem.data[:, lp.live]
+        self._rounded: dict[bytes, _Rounded] = {}
+
+    def networks(self, history: list[Signs]) -> list[Network]:
+        """Networks for the last few sign matrices; the most promising one gets most of the time."""
+        plans: list[tuple[Signs, tuple[Integers, ...], int]] = []
+        for signs in history[: -CANDIDATES - 1 : -1]:
+            if not self.problem.hidden_layers:
+                plans.append((signs, (), 0))
+                continue
+            upper = widest_margins(self.problem, signs.astype(np.int64), self._remaining())
+            if upper is not None:
+                above = sum(int(m.sum()) for m in upper.margins(signs, self.problem.codes))
+                plans.append((signs, upper.weights, above))
+        if not plans:
+            return []
+        size, used = min(FIRST_PROPOSALS, self.proposals), 0
+        best = plans[0]
+        for plan in plans:
+            used += self._improve(plan[0], size, 0)
+            best = max(best, plan, key=lambda p: self._value(p[0]) + p[2])
+            if self._enough(*best[::2]):
+                break
+        if not self._enough(*best[::2]):
+            self._close(best[0])
+        rounds = 1
+        while not self._enough(*best[::2]) and used < self.proposals and not self._late():
+            used += self._improve(best[0], size, rounds)
+            size *= 2
+            rounds += 1
+        return [self._network(signs, upper) for signs, upper, _ in plans if self._value(signs) > 0]
+
+    def _late(self) -> bool:
+        return self.deadline is not None and time.perf_counter() >= self.deadline
+
+    def _remaining(self) -> Limits:
+        if self.deadline is None:
+            return self.limits
+        # A moment is needed in any case: without the upper layers there is no network.
+        return replace(self.limits, seconds=max(0.2, self.deadline - time.perf_counter()))
+
+    def _of(self, column: Signs) -> _Rounded:
+        """What is known of a dichotomy, turned so that its first row is +."""
+        turned = np.ascontiguousarray(column * column[0])
+        key = turned.tobytes()
+        if key not in self._rounded:
+            relaxed = self.lp.solve(turned)
+            multipliers = np.zeros(len(self._data), dtype=np.int64)
+            for k, v in relaxed.multipliers:
+                multipliers[k] = v
+            self._rounded[key] = _Rounded(turned, relaxed, multipliers)
+        return self._rounded[key]
+
+    def _value(self, signs: Signs) -> int:
+        margins = [self._of(column).margin for column in signs.T]
+        return sum(margins) if min(margins) >= 1 else 0
+
+    def _enough(self, signs: Signs, above: int) -> bool:
+        value = self._value(signs) + above
+        final = all(self._of(column).final for column in signs.T)
+        return final or self.bound - value <= self.gap * value
+
+    def _dichotomies(self, signs: Signs) -> list[_Rounded]:
+        """The different dichotomies of a sign matrix that may still be rounded better."""
+        keys = {(column * column[0]).tobytes(): None for column in signs.T}
+        return [r for r in (self._of(np.frombuffer(key, dtype=np.int8)) for key in keys) if not r.final]
+
+    def _close(self, signs: Signs) -> None:
+        """Let the solver settle dichotomies that few rows hold down, or few inputs make up."""
+        for rounded in self._dichotomies(signs):
+            tight = int((rounded.multipliers > 0).sum())
+            if rounded.weights is None or (tight > CLOSED_ROWS and len(self.lp.live) > CLOSED_INPUTS) or self._late():
+                continue
+            limits = replace(self._remaining(), gap=0.0, nodes=CLOSED_NODES)
+            if limits.seconds is not None:
+                limits = replace(limits, seconds=0.2 * limits.seconds)
+            rounded.weights, rounded.margin, rounded.final = settled_weights(
+                self._data,
+                rounded.signs.astype(np.int64),
+                self.problem.weight_bound,
+                rounded.multipliers,
+                rounded.weights,
+                limits,
+            )
+
+    def _improve(self, signs: Signs, proposals: int, rounds: int) -> int:
+        """One round of local search on every dichotomy that still loses something; returns proposals spent."""
+        used = 0
+        for rounded in self._dichotomies(signs):
+            if rounded.weights is not None and self._late():
+                continue
+            weights, margin = integer_weights(
+                self._data,
+                rounded.signs.astype(np.int64),
+                self.problem.weight_bound,
+                rounded.relaxed.weights,
+                rounded.relaxed.value,
+                rounded.multipliers.astype(np.float64),
+                rounded.weights,
+                proposals=proposals,
+                seed=self.seed + rounds,
+                deadline=self.deadline,
+            )
+            used += proposals
+            if rounded.weights is None or margin > rounded.margin:
+                rounded.weights, rounded.margin = weights, margin
+                rounded.final = margin >= rounded.relaxed.bound
+        return used
+
+    def _network(self, signs: Signs, upper: tuple[Integers, ...]) -> Network:
+        first = []
+        for column in signs.T:
+            weights = self._of(column).weights
+            assert weights is not None
+            first.append(self.lp.all_inputs(weights) * column[0])
+        return Network((np.stack(first, axis=1), *upper), self.problem.weight_bound)

@@ -1,0 +1,131 @@
+"""The layers above the first, once the first layer's signs are fixed: a tiny network on few distinct codes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bemi.engines import monolithic
+from bemi.engines.start import initial_network
+from bemi.network import Network
+from bemi.problem.problem import Problem
+from bemi.products import Integers
+from bemi.programs.limits import Limits
+
+
+def upper_bounds(layers: tuple[int, ...], weight_bound: int) -> Integers:
+    """``G[h, d]``: the most that all margins above the first layer can sum to for a pair of rows.
+
+    The pair is separated by h first-layer neurons and d outputs.  With h_1 = h, h_L = d and 1 <= h_l <= n_l between,
+
+    ::
+
+        G[h, d] = P max sum_{l >= 2} [h_l h_{l-1} + (n_l - h_l)(n_{l-1} - h_{l-1})]
+
+    since a neuron that separates the pair has a margin of at most P times its separating inputs, and one that does
+    not, of at most P times the others.
+    """
+    sizes = layers[1:]
+    table = np.zeros((sizes[0] + 1, sizes[-1] + 1), dtype=np.int64)
+    for separated in range(sizes[-1] + 1):
+        best = {separated: 0}
+        for below, here in reversed(list(pairwise(range(len(sizes))))):
+            counts = range(sizes[0] + 1) if below == 0 else range(1, sizes[below] + 1)
+            best = {
+                h: max(
+                    weight_bound * (g * h + (sizes[here] - g) * (sizes[below] - h)) + value for g, value in best.items()
+                )
+                for h in counts
+            }
+        if len(sizes) > 1:
+            table[list(best), separated] = list(best.values())
+    return table
+
+
+def upper_problem(problem: Problem, signs: Integers) -> Problem:
+    """The upper layers as a problem of their own: first-layer signs in, codes out, each distinct row once."""
+    rows = np.unique(np.concatenate([signs, problem.codes], axis=1), axis=0)
+    inputs, codes = rows[:, : signs.shape[1]], rows[:, signs.shape[1] :]
+    return Problem(inputs, codes, problem.hidden_layers[1:], problem.weight_bound)
+
+
+def widest_margins(problem: Problem, signs: Integers, limits: Limits) -> Network | None:
+    """The upper layers with the largest sum of margins for these first-layer signs, or None if none was found.
+
+    At most two distinct rows are solved in closed form; more go to the solver, which needs a moment at most.
+    """
+    upper = upper_problem(problem, signs)
+    if len(upper.data) <= 2:
+        return _two_rows(upper)
+    if len(np.unique(upper.data, axis=0)) < len(upper.data):
+        return None  # equal signs, different codes
+    start = initial_network(upper)
+    report = monolithic.run("mm", upper, start=start, limits=replace(limits, gap=0.0))
+    return report.network if report.ran else None
+
+
+def fewest_links(problem: Problem, network: Network, margins: list[Integers], limits: Limits) -> Network:
+    """Upper layers with the fewest links that keep the margins for the network's own first-layer signs.
+
+    Parameters
+    ----------
+    network
+        The whole network; its upper layers keep the margins.
+    margins
+        Of the upper layers only.
+    """
+    signs = np.where(network.pre_activations(problem.data)[0] >= 0, 1, -1)
+    upper = upper_problem(problem, signs)
+    start = Network(network.weights[1:], network.weight_bound)
+    report = monolithic.run("mw", upper, start=start, keep=margins, limits=replace(limits, gap=0.0))
+    assert report.network is not None
+    return report.network
+
+
+def _two_rows(upper: Problem) -> Network | None:
+    """Exact solution for one row, or two rows with different codes, by dynamic programming over the layers.
+
+    All that matters of a layer is how many of its neurons separate the two rows.  A separating neuron takes all
+    separating inputs, any other neuron all other inputs; both then have the largest margin there is.
+    """
+    sizes = upper.layers
+    one, other = upper.data[0], upper.data[-1]
+    differs = one != other
+    if len(upper.data) == 2 and not differs.any():
+        return None
+    goal = int((upper.codes[0] != upper.codes[-1]).sum())
+    # best[l][h]: largest sum of margins of the layers after l if h neurons of layer l separate, and the next h.
+    best: list[dict[int, tuple[int, int]]] = [{} for _ in sizes]
+    best[-1] = {goal: (0, -1)}
+    for layer in range(len(sizes) - 2, -1, -1):
+        counts = [int(differs.sum())] if layer == 0 else list(range(sizes[layer] + 1))
+        for h in counts:
+            options = []
+            for g, (value, _) in best[layer + 1].items():
+                rest = sizes[layer + 1] - g
+                # A neuron without inputs has no margin.
+                if (g and not h) or (rest and h == sizes[layer]):
+                    continue
+                options.append((upper.weight_bound * (g * h + rest * (sizes[layer] - h)) + value, g))
+            if options:
+                best[layer][h] = max(options)
+    h = int(differs.sum())
+    if h not in best[0]:
+        return None
+    weights = []
+    signal = one
+    for layer, size in enumerate(sizes[1:]):
+        h = best[layer][h][1]
+        if layer == len(sizes) - 2:
+            separating: NDArray[np.bool_] = upper.codes[0] != upper.codes[-1]
+            wanted = upper.codes[0]
+        else:
+            separating = np.arange(size) < h
+            wanted = np.ones(size, dtype=np.int64)
+        taken = differs[:, None] == separating[None, :]
+        weights.append(upper.weight_bound * signal[:, None] * taken * wanted[None, :])
+        signal, differs = wanted, separating
+    return Network(tuple(weights), upper.weight_bound)

@@ -1,0 +1,458 @@
+"""Few links that tell two classes of rows apart: one neuron of the first layer, or up to three that are joined above.
+
+A neuron gives + on a row if ``w x >= 0`` and - otherwise, so only the direction of w matters, and -w is not quite the
+opposite of w: both give + on rows at exactly 0.  A :class:`Separator` joins neurons j with signs t_j:
+
+    joined(x) = rho(sum_j t_j rho(w_j x)),
+
+which is one of them alone, or + where at least one of two, or at least two of three, say so.  Its *cost* is the number
+of links up to and including the joining neuron: those of all neurons, and one more for each.
+
+Supports of one and of two inputs are tried out completely, which proves where smaller ones do not exist; so are three
+inputs at P = 1.  Otherwise a Metropolis walk over supports of given sizes minimises
+
+    sum over wrong rows of 1 + min(1, violation / scale).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from bemi.network import sign
+from bemi.products import Integers
+
+PROPOSALS = 10_000_000
+"""Proposals of the walks if nothing else ends them; some seconds for pictures."""
+
+MOST_NEURONS = 3
+"""Neurons that may be joined."""
+
+_RUN = 50_000  # proposals of the first walk over a shape; each further one is longer by as many
+_TEMPERATURE = (1.5, 0.2)  # first and last, in wrong rows
+_STRIPS = 20  # random orders in which links are removed
+
+
+@dataclass(frozen=True, eq=False)
+class Separator:
+    """First-layer neurons and how they are joined.
+
+    Attributes
+    ----------
+    weights
+        Shape (inputs, neurons).
+    turns
+        Weights of the joining neuron, each -1 or 1.
+    turned
+        Whether the joined sign is the opposite of the class's.
+    """
+
+    weights: Integers
+    turns: Integers
+    turned: bool
+
+    @property
+    def neurons(self) -> int:
+        return len(self.turns)
+
+    @property
+    def cost(self) -> int:
+        """Links of the neurons and of the one that joins them."""
+        return int(np.count_nonzero(self.weights)) + self.neurons
+
+    def separates(self, data: Integers, plus: NDArray[np.bool_]) -> bool:
+        """Whether it gives + on exactly the rows of ``plus``, or on exactly the others if it is turned."""
+        joined = sign(sign(data @ self.weights) @ self.turns) > 0
+        return bool(((joined != plus) if self.turned else (joined == plus)).all())
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be told apart, and with what.
+
+    Attributes
+    ----------
+    data, plus
+        Rows, and which of them are of the one class; the columns are the inputs that may be used.
+    bound
+        The weight bound P.
+    neurons
+        How many may be joined at most.
+    may_turn
+        Whether the sign of a single neuron may be the opposite of the class's, and whether that of two joined ones may.
+        With one or three, negative weights of the joining neuron do that.
+    """
+
+    data: Integers
+    plus: NDArray[np.bool_]
+    bound: int
+    neurons: int
+    may_turn: tuple[bool, bool]
+
+
+def directions(bound: int) -> Integers:
+    """Pairs of non-zero weights in -bound..bound without a common factor: all that two inputs can be asked for."""
+    values = np.delete(np.arange(-bound, bound + 1), bound)
+    first, second = np.nonzero(np.gcd.outer(values, values) == 1)
+    return np.stack([values[first], values[second]], axis=1)
+
+
+def single(task: Task) -> Separator | None:
+    """A neuron with one link, if there is one that separates."""
+    for weight in (-1, 1):
+        positive = weight * task.data >= 0
+        for turned in (False, True)[: 1 + task.may_turn[0]]:
+            fits = np.flatnonzero((positive != (task.plus ^ turned)[:, None]).sum(axis=0) == 0)
+            if len(fits):
+                return _alone(task, fits[:1], np.array([weight]), turned)
+    return None
+
+
+def pair(task: Task) -> Separator | None:
+    """A neuron with two links, if there is one that separates."""
+    if task.data.shape[1] < 2:
+        return None
+    found = np.zeros(4, dtype=np.int64)
+    order = _mixed_order(task.plus)
+    columns = np.ascontiguousarray(task.data[order].T)
+    turned = _pair(columns, task.plus[order], directions(task.bound), task.may_turn[0], found)
+    return None if turned < 0 else _alone(task, found[:2], found[2:], turned == 1)
+
+
+def triple(task: Task, deadline: float | None = None) -> Separator | None:
+    """A neuron with three links, if there is one that separates and it is found before the deadline."""
+    found = np.zeros(6, dtype=np.int64)
+    order = _mixed_order(task.plus)
+    columns = np.ascontiguousarray(task.data[order].T)
+    reach = _reach(columns, task.bound)
+    for first in range(len(columns)):
+        for turned in (False, True)[: 1 + task.may_turn[0]]:
+            if deadline is not None and time.perf_counter() >= deadline:
+                return None
+            if _triple(columns, task.plus[order] ^ turned, first, task.bound, *reach, found):
+                return _alone(task, found[:3], found[3:], turned)
+    return None
+
+
+def walked(
+    task: Task,
+    known: Separator | None,
+    least: int,
+    *,
+    most: int | None = None,
+    proposals: int = PROPOSALS,
+    seed: int = 0,
+    deadline: float | None = None,
+) -> Separator | None:
+    """A separator of small cost, by walks over supports; the known one if nothing cheaper is found.
+
+    Parameters
+    ----------
+    task, known
+        What to separate, and the cheapest separator so far.
+    least
+        No separator costs less; there the search ends.
+    most
+        Cost up to which separators are of use, None for any.
+    proposals, seed
+        How long to search; the result is the same for the same values.
+    deadline
+        Moment of ``time.perf_counter`` after which the search ends all the same.
+    """
+    search = _Walks(task, proposals, seed, deadline)
+    largest = task.neurons * (task.data.shape[1] + 1) if most is None else most
+    if known is not None:
+        largest = min(largest, known.cost - 1)
+    # From below, quickly: most rows need few links.
+    cost = least
+    while cost <= largest and not search.over:
+        found = search.of_cost(cost, rounds=1)
+        if found is not None:
+            known = found
+            break
+        cost += max(1, cost // 3)
+    # From above, with patience.
+    while known is not None and known.cost > least and not search.over:
+        found = search.of_cost(known.cost - 1)
+        if found is None:
+            break
+        known = found
+    return known
+
+
+def stripped(task: Task, weights: Integers, turned: bool, seed: int = 0) -> Separator:
+    """A neuron that separates, without the links that no row needs: the best of some random orders of removal."""
+    signs = np.where(task.plus ^ turned, 1, -1)
+    columns = np.ascontiguousarray((signs[:, None] * task.data).T)
+    # A row at 0 is on the + side: there the distance to the wrong side is one more than the sum.
+    room = weights @ columns + (signs > 0)
+    rng = np.random.default_rng(seed)
+    best = weights
+    for _ in range(_STRIPS):
+        candidate = weights.copy()
+        _strip(columns, candidate, room.copy(), rng.permutation(np.flatnonzero(weights)))
+        if np.count_nonzero(candidate) < np.count_nonzero(best):
+            best = candidate
+    return Separator(best[:, None], np.array([1]), turned)
+
+
+def compile_loops() -> None:
+    """Run every compiled loop once, so that none is compiled while a clock runs."""
+    rng = np.random.default_rng(0)
+    task = Task(rng.integers(0, 9, (8, 4)), np.arange(8) % 2 == 0, 1, MOST_NEURONS, (True, True))
+    pair(task)
+    triple(task)
+    walked(task, None, 2, proposals=100)
+    stripped(Task(task.data, task.data @ [1, 1, -1, 0] >= 0, 1, 1, (True, True)), np.array([1, 1, -1, 0]), False)
+
+
+def _alone(task: Task, inputs: Integers, values: Integers, turned: bool) -> Separator:
+    weights = np.zeros((task.data.shape[1], 1), dtype=np.int64)
+    weights[inputs, 0] = values
+    return Separator(weights, np.array([1]), turned)
+
+
+def _mixed_order(plus: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Rows of both classes in turn: a neuron that fails does so within a few of them."""
+    return np.argsort(np.where(plus, np.cumsum(plus), np.cumsum(~plus)), kind="stable")
+
+
+@njit(cache=True)
+def _pair(columns: Integers, plus: NDArray[np.bool_], weights: Integers, may_turn: bool, found: Integers) -> int:
+    """First pair of inputs and weights that separates: 0, or 1 if the signs are turned, or -1 if there is none."""
+    n, rows = columns.shape
+    for i in range(n):
+        for j in range(i + 1, n):
+            for q in range(len(weights)):
+                straight, turned = True, may_turn
+                for k in range(rows):
+                    if (weights[q, 0] * columns[i, k] + weights[q, 1] * columns[j, k] >= 0) == plus[k]:
+                        turned = False
+                    else:
+                        straight = False
+                    if not (straight or turned):
+                        break
+                if straight or turned:
+                    found[0], found[1], found[2], found[3] = i, j, weights[q, 0], weights[q, 1]
+                    return 0 if straight else 1
+    return -1
+
+
+@njit(cache=True)
+def _triple(
+    columns: Integers,
+    wanted: NDArray[np.bool_],
+    i: int,
+    bound: int,
+    highest: Integers,
+    lowest: Integers,
+    found: Integers,
+) -> bool:
+    """Whether three inputs separate, the first of them given; ``highest`` and ``lowest``: see :func:`_reach`.
+
+    Two inputs are enough to see, for most weights, that no third one can put right what is wrong.
+    """
+    n, rows = columns.shape
+    for j in range(i + 1, n - 1):
+        for a in range(-bound, bound + 1):
+            for b in range(-bound, bound + 1):
+                if a == 0 or b == 0:
+                    continue
+                for side in range(2):
+                    possible = True
+                    for k in range(rows):
+                        base = a * columns[i, k] + b * columns[j, k]
+                        if base + highest[side, k] < 0 if wanted[k] else base + lowest[side, k] >= 0:
+                            possible = False
+                            break
+                    if not possible:
+                        continue
+                    for m in range(j + 1, n):
+                        for size in range(1, bound + 1):
+                            c = size if side == 0 else -size
+                            right = True
+                            for k in range(rows):
+                                y = a * columns[i, k] + b * columns[j, k] + c * columns[m, k]
+                                if (y >= 0) != wanted[k]:
+                                    right = False
+                                    break
+                            if right:
+                                found[0], found[1], found[2] = i, j, m
+                                found[3], found[4], found[5] = a, b, c
+                                return True
+    return False
+
+
+def _reach(columns: Integers, bound: int) -> tuple[Integers, Integers]:
+    """Highest and lowest that one link can add to each row, with a positive weight and with a negative one."""
+    ends = np.stack([columns, bound * columns])
+    low, high = ends.min(axis=(0, 1)), ends.max(axis=(0, 1))
+    return np.stack([high, -low]), np.stack([low, -high])
+
+
+@njit(cache=True)
+def _strip(columns: Integers, weights: Integers, room: Integers, order: NDArray[np.intp]) -> None:
+    """Remove links, in the given order, as long as no row's room falls below 1."""
+    for i in order:
+        spare = True
+        for k in range(len(room)):
+            if room[k] - weights[i] * columns[i, k] < 1:
+                spare = False
+                break
+        if spare:
+            room -= weights[i] * columns[i]
+            weights[i] = 0
+
+
+@njit(cache=True)
+def _walk(
+    columns: Integers,
+    wanted: NDArray[np.bool_],
+    bound: int,
+    sizes: Integers,
+    turns: Integers,
+    steps: int,
+    temperatures: tuple[float, float],
+    scale: float,
+    rng: np.random.Generator,
+    inputs: Integers,
+    values: Integers,
+) -> int:
+    """Metropolis walk over the inputs and weights of joined neurons; returns steps made, negative if it arrived.
+
+    ``sizes`` gives the links of each neuron; where it arrives, ``inputs`` and ``values`` hold them, neuron by neuron.
+    """
+    n, rows = columns.shape
+    count = len(sizes)
+    total = sizes.sum()
+    owner = np.empty(total, np.int64)
+    at = 0
+    for j in range(count):
+        for _ in range(sizes[j]):
+            owner[at] = j
+            at += 1
+    sums = np.zeros((count, rows), np.int64)
+    for q in range(total):
+        inputs[q] = int(rng.random() * n)
+        values[q] = (1 + int(rng.random() * bound)) * (1 if rng.random() < 0.5 else -1)
+        for k in range(rows):
+            sums[owner[q], k] += values[q] * columns[inputs[q], k]
+    energy = np.inf
+    literal = np.empty(count, np.int64)
+    cooling = math.log(temperatures[1] / temperatures[0]) / steps
+    for step in range(steps):
+        q = int(rng.random() * total)
+        j = owner[q]
+        i, value = inputs[q], values[q]
+        new_i, new_value = i, (1 + int(rng.random() * bound)) * (1 if rng.random() < 0.5 else -1)
+        if bound == 1 or rng.random() < 0.5:
+            new_i = int(rng.random() * n)
+        allowed = energy - temperatures[0] * math.exp(cooling * step) * math.log(1.0 - rng.random())
+        new = 0.0
+        for k in range(rows):
+            for m in range(count):
+                y = sums[m, k]
+                if m == j:
+                    y += new_value * columns[new_i, k] - value * columns[i, k]
+                # At least 0 where the neuron, as it is turned, says +.
+                literal[m] = y if turns[m] > 0 else -y - 1
+            if count == 1:
+                decisive = literal[0]
+            elif count == 2:
+                decisive = max(literal[0], literal[1])
+            else:
+                decisive = max(min(literal[0], literal[1]), min(max(literal[0], literal[1]), literal[2]))
+            short = -decisive if wanted[k] else decisive + 1
+            if short > 0:
+                new += 1.0 + min(1.0, short * scale)
+                if new > allowed:
+                    break
+        if new > allowed:
+            continue
+        for k in range(rows):
+            sums[j, k] += new_value * columns[new_i, k] - value * columns[i, k]
+        inputs[q], values[q] = new_i, new_value
+        energy = new
+        if new == 0.0:
+            return -1 - step
+    return steps
+
+
+class _Walks:
+    """Walks over supports of a given cost, counted against a limit."""
+
+    def __init__(self, task: Task, proposals: int, seed: int, deadline: float | None) -> None:
+        self.task, self.deadline = task, deadline
+        self.left = proposals
+        self.rng = np.random.default_rng(seed)
+        order = _mixed_order(task.plus)
+        self.columns = np.ascontiguousarray(task.data[order].T)
+        self.plus = task.plus[order]
+        self.scale = 1.0 / (task.bound * max(1, int(np.abs(task.data).max(initial=0))))
+
+    @property
+    def over(self) -> bool:
+        return self.left <= 0 or (self.deadline is not None and time.perf_counter() >= self.deadline)
+
+    def of_cost(self, cost: int, rounds: int | None = None) -> Separator | None:
+        """A separator of this cost: each shape is walked so often, or until the limit."""
+        shapes = self._shapes(cost)
+        made = 0
+        while shapes and (rounds is None or made < rounds):
+            made += 1
+            for sizes in shapes:
+                if self.over:
+                    return None
+                found = self._walk(sizes, made * _RUN)
+                if found is not None:
+                    return found
+        return None
+
+    def _shapes(self, cost: int) -> list[Integers]:
+        """Links of each neuron, for every number of neurons; two neurons may also be a little out of balance."""
+        shapes = []
+        for count in range(1, min(self.task.neurons, cost // 2) + 1):
+            small, larger = divmod(cost - count, count)
+            shapes.append(np.array([small + (j < larger) for j in range(count)]))
+            if count == 2 and small > 1:
+                shapes.append(shapes[-1] + [1, -1])
+        return [sizes for sizes in shapes if sizes.max() <= len(self.columns)]
+
+    def _walk(self, sizes: Integers, steps: int) -> Separator | None:
+        count, rng = len(sizes), self.rng
+        may_turn = self.task.may_turn[0] if count != 2 else self.task.may_turn[1]
+        turned = bool(may_turn and rng.random() < 0.5)
+        turns = np.ones(count, dtype=np.int64)
+        if count > 1:
+            turns = np.where(rng.random(count) < 0.5, 1, -1)
+        links = int(sizes.sum())
+        inputs, values = np.zeros(links, dtype=np.int64), np.zeros(links, dtype=np.int64)
+        made = _walk(
+            self.columns,
+            self.plus ^ turned,
+            self.task.bound,
+            sizes,
+            turns,
+            min(steps, 4 * _RUN, self.left),
+            _TEMPERATURE,
+            self.scale,
+            rng,
+            inputs,
+            values,
+        )
+        self.left -= abs(made)
+        if made >= 0:
+            return None
+        weights = np.zeros((self.columns.shape[0], count), dtype=np.int64)
+        # An input may come twice; then its weights add up, within the bound or not.
+        np.add.at(weights, (inputs, np.repeat(np.arange(count), sizes)), values)
+        if np.abs(weights).max() > self.task.bound:
+            return None
+        if count == 3 and turned:
+            turns, turned = -turns, False
+        return Separator(weights, turns, turned)

@@ -1,0 +1,171 @@
+"""What is left of an ensemble once the range of its inputs is known.
+
+Over a range ``low <= x <= high`` a first-layer neuron whose smallest possible sum is at least 0, or whose largest is
+below 0, gives the same sign for every input.  Many neurons that Max-Margin makes on images are of that kind: all
+weights are at least 0, and so is every pixel.  Of what remains only the pattern of signs counts, so a network becomes a
+few neurons and a table from patterns to votes.  Neurons that the table does not depend on go, and so do those that
+repeat another.  Nothing is approximated: within the range the folded ensemble votes as the networks do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import zip_longest
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bemi.network import Network
+from bemi.problem.codes import ABSTAIN, decode_outputs
+from bemi.products import PRE_ACTIVATION_LIMIT, Integers, Rows, Weights
+
+WIDEST_TABLE = 8
+"""So many neurons of a network may index a table; where more are left, its upper layers are computed."""
+
+EVIDENCE_SCALE = 2**24
+
+
+@dataclass(frozen=True, eq=False)
+class FoldedNetwork:
+    """A network over a range of inputs.
+
+    Attributes
+    ----------
+    network
+        The network as it was trained.
+    subset
+        Class indices that it was trained on.
+    fixed
+        Sign of every first-layer neuron that always gives the same one; 0 for the others.
+    neurons
+        First-layer neurons that its vote depends on.
+    table
+        Vote for each pattern of signs, bit i standing for +1 of ``neurons[i]``; None where there are too many.
+    split
+        First-layer neurons whose sums are its evidence.
+    scales
+        What each of these sums is multiplied by.
+    """
+
+    network: Network
+    subset: Integers
+    fixed: Integers
+    neurons: Integers
+    table: Integers | None
+    split: Integers
+    scales: Integers
+
+    @classmethod
+    def of(
+        cls,
+        network: Network,
+        subset: Integers,
+        splitting: NDArray[np.bool_],
+        low: ArrayLike = -PRE_ACTIVATION_LIMIT,
+        high: ArrayLike = PRE_ACTIVATION_LIMIT,
+    ) -> FoldedNetwork:
+        """Fold a network.
+
+        Parameters
+        ----------
+        network, subset
+            The network, and the class indices that it was trained on.
+        splitting
+            First-layer neurons that count as evidence.
+        low, high
+            Smallest and largest value of the inputs, for all or one by one.
+        """
+        weights = network.weights[0]
+        low, high = (np.broadcast_to(np.asarray(bound), len(weights)) for bound in (low, high))
+        if int(np.abs([low, high]).max(initial=0)) * int(np.abs(weights).sum(axis=0).max(initial=0)) >= 2**63:
+            low, high, weights = (array.astype(object) for array in (low, high, weights))
+        up, down = np.maximum(weights, 0), np.minimum(weights, 0)
+        fixed = np.where(low @ up + high @ down >= 0, 1, np.where(high @ up + low @ down < 0, -1, 0))
+        weights = network.weights[0]
+        split = np.flatnonzero(splitting)
+        scales = EVIDENCE_SCALE // np.maximum(np.abs(weights[:, split]).sum(axis=0), 1)
+        neurons = np.flatnonzero(fixed == 0)
+        table = None
+        # A neuron that repeats another has its sign.
+        columns = [weights[:, neuron].tobytes() for neuron in neurons]
+        originals = [columns.index(column) for column in columns]
+        distinct, place = np.unique(np.array(originals, dtype=np.int64), return_inverse=True)
+        if len(distinct) <= WIDEST_TABLE:
+            patterns = (np.arange(1 << len(distinct))[:, None] >> np.arange(len(distinct))) & 1
+            table = _votes(network, subset, fixed, neurons, patterns[:, place].astype(bool))
+            neurons = neurons[distinct]
+            for position in reversed(range(len(neurons))):
+                halves = table.reshape(-1, 2, 1 << position)
+                if np.array_equal(halves[:, 0], halves[:, 1]):
+                    table, neurons = halves[:, 0].reshape(-1), np.delete(neurons, position)
+        return cls(network, subset, fixed, neurons, table, split, scales)
+
+
+def _votes(
+    network: Network, subset: Integers, fixed: Integers, neurons: Integers, positive: NDArray[np.bool_]
+) -> Integers:
+    """Votes through the upper layers, from which of ``neurons`` give +1, shape (rows, neurons)."""
+    signs = np.tile(fixed, (len(positive), 1))
+    signs[:, neurons] = np.where(positive, 1, -1)
+    # A sign is a sum with that sign.
+    chosen = decode_outputs(network.outputs(signs), len(subset))
+    return np.where(chosen == ABSTAIN, ABSTAIN, subset[chosen])
+
+
+class FoldedEnsemble:
+    """All networks of an ensemble over a range of inputs, evaluated for many rows at once."""
+
+    def __init__(self, networks: Iterable[FoldedNetwork]) -> None:
+        self.networks = tuple(networks)
+        self._voting = _first_layers((n.network, n.neurons) for n in self.networks)
+        self._split = _first_layers((n.network, n.split) for n in self.networks)
+        self._scales = np.concatenate([n.scales for n in self.networks])
+        # All tables stand one after the other, an empty one for a network that has none.
+        self._tables = np.concatenate([[ABSTAIN] if n.table is None else n.table for n in self.networks])
+        sizes = [1 if n.table is None else len(n.table) for n in self.networks]
+        self._offsets = np.cumsum([0, *sizes[:-1]])
+        self._starts = np.cumsum([0, *(len(n.neurons) for n in self.networks)])
+        bits = np.array([0 if n.table is None else len(n.neurons) for n in self.networks])
+        # For each bit of a pattern, the networks that have it and the neurons that give it.  Most often all networks
+        # have the first one, and a slice is quicker than their numbers.
+        self._bits = [
+            (slice(None) if (bits > i).all() else np.flatnonzero(bits > i), self._starts[:-1][bits > i] + i)
+            for i in range(bits.max())
+        ]
+
+    def is_of(self, networks: Iterable[Network]) -> bool:
+        """Whether it is made of just these networks."""
+        return all(n is not None and n.network is other for n, other in zip_longest(self.networks, networks))
+
+    def votes(self, rows: Rows) -> Integers:
+        """Vote of every network for every row, shape (rows, networks)."""
+        positive = rows.times(self._voting) >= 0
+        places = np.tile(self._offsets, (len(positive), 1))
+        for bit, (networks, neurons) in enumerate(self._bits):
+            places[:, networks] += positive[:, neurons].astype(np.int64) << bit
+        votes = self._tables.take(places)
+        for column, n in enumerate(self.networks):
+            if n.table is None:
+                own = positive[:, self._starts[column] : self._starts[column + 1]]
+                votes[:, column] = _votes(n.network, n.subset, n.fixed, n.neurons, own)
+        return votes
+
+    def evidence(self, rows: Rows) -> Integers:
+        """How far every network's input is from its nearest decision, in integers that any device can reproduce.
+
+        ``min over splitting first-layer neurons of |w x| * floor(2^24 / ||w||_1)``, shape (rows, networks); 0 where no
+        neuron splits.
+        """
+        distances = np.abs(rows.times(self._split)).astype(np.int64) * self._scales
+        nearest = np.zeros((len(distances), len(self.networks)), dtype=np.int64)
+        sizes = np.array([len(n.split) for n in self.networks])
+        some = sizes > 0
+        if some.any():
+            nearest[:, some] = np.minimum.reduceat(distances, (np.cumsum(sizes) - sizes)[some], axis=1)
+        return nearest
+
+
+def _first_layers(parts: Iterable[tuple[Network, Integers]]) -> Weights:
+    """First-layer weights of the given neurons of all networks side by side."""
+    return Weights(np.concatenate([network.weights[0][:, neurons] for network, neurons in parts], axis=1))

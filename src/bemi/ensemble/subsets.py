@@ -1,0 +1,106 @@
+"""Which sets of classes get a network: all of a size, a given list, or as many as asked for, chosen from the data.
+
+A part Q of all sets serves to vote if every class is in some set and the sets hang together: with networks on {a, b}
+and {c, d} alone nothing would ever tell a from c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bemi.products import Integers
+
+
+def given_subsets(sets: Any, classes: Sequence[Any], size: int) -> Integers:
+    """A list of tuples of labels as class indices, in lexicographic order; an error says what is wrong with it."""
+    index_of = {label: index for index, label in enumerate(classes)}
+    found = []
+    for labels in sets:
+        members = list(labels) if isinstance(labels, (tuple, list, set, frozenset, np.ndarray)) else [labels]
+        unknown = [label for label in members if label not in index_of]
+        if unknown:
+            raise ValueError(f"subsets has {unknown[0]!r}, which is none of the classes")
+        if len(set(members)) != size or len(members) != size:
+            raise ValueError(f"subsets must be sets of subset_size={size} different classes, got {labels!r}")
+        found.append(tuple(sorted(index_of[label] for label in members)))
+    if len(set(found)) < len(found):
+        twice = next(s for s in found if found.count(s) > 1)
+        raise ValueError(f"subsets has {tuple(classes[i] for i in twice)} twice")
+    subsets = np.array(sorted(found), dtype=np.int64).reshape(-1, size)
+    parts = components(subsets, len(classes))
+    if parts.max(initial=0):
+        apart = classes[int(np.flatnonzero(parts != parts[0])[0])]
+        raise ValueError(
+            f"subsets cannot tell {classes[0]!r} from {apart!r}: no chain of networks leads from one to the other"
+        )
+    return subsets
+
+
+def chosen_subsets(data: ArrayLike, targets: ArrayLike, n_classes: int, size: int, count: int) -> Integers:
+    """``count`` sets of classes, those that are hardest to tell apart first, such that they hang together.
+
+    How alike two classes are is how near the means of their rows are, each row divided by its norm.  Sets are taken one
+    by one: that with the most likeness in pairs of classes that no earlier set has, of those after which the rest of
+    the sets can still join all classes.
+    """
+    least = fewest(n_classes, size)
+    every = class_subsets(n_classes, size)
+    if isinstance(count, bool) or not least <= count <= len(every):
+        raise ValueError(
+            f"subsets must be in {least}..{len(every)} for {n_classes} classes, {size} per network, got {count!r}"
+        )
+    if count == len(every):
+        return every
+    alike = likeness(data, targets, n_classes)
+    part = np.arange(n_classes)
+    chosen: list[int] = []
+    free = np.ones(len(every), dtype=bool)
+    for left in range(int(count) - 1, -1, -1):
+        gain = sum(alike[every[:, a], every[:, b]] for a, b in combinations(range(size), 2))
+        joined = np.sort(part[every], axis=1)
+        merges = (joined[:, 1:] != joined[:, :-1]).sum(axis=1)
+        parts_after = len(np.unique(part)) - merges
+        allowed = free & (-(-(parts_after - 1) // (size - 1)) <= left)
+        best = int(np.argmax(np.where(allowed, gain, -np.inf)))
+        chosen.append(best)
+        free[best] = False
+        part[np.isin(part, part[every[best]])] = part[every[best]].min()
+        alike[np.ix_(every[best], every[best])] = 0.0
+    return every[np.sort(chosen)]
+
+
+def fewest(n_classes: int, size: int) -> int:
+    """The fewest sets that can join all classes."""
+    return -(-(n_classes - 1) // (size - 1))
+
+
+def likeness(data: ArrayLike, targets: ArrayLike, n_classes: int) -> NDArray[np.float64]:
+    """How near the means of two classes are, 0 for the two that are farthest apart, shape (classes, classes)."""
+    rows = np.asarray(data, dtype=np.float64)
+    rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    means = np.stack([rows[np.asarray(targets) == c].mean(axis=0) for c in range(n_classes)])
+    distances = np.linalg.norm(means[:, None] - means, axis=2)
+    return distances.max() - distances
+
+
+def components(subsets: Integers, n_classes: int) -> Integers:
+    """Number of the part that each class is in, classes of one set being in one part; the first part is 0."""
+    part = np.arange(n_classes)
+    for subset in subsets:
+        part[np.isin(part, part[subset])] = part[subset].min()
+    return np.unique(part, return_inverse=True)[1]
+
+
+def class_subsets(n_classes: int, size: int) -> Integers:
+    """All sets of ``size`` classes in lexicographic order, shape (sets, size)."""
+    return np.array(list(combinations(range(n_classes), size)), dtype=np.int64)
+
+
+def memberships(subsets: Integers, n_classes: int) -> Integers:
+    """How many networks have each class among theirs."""
+    return np.bincount(subsets.reshape(-1), minlength=n_classes)

@@ -1,0 +1,167 @@
+"""From the networks' outputs to a label: codes, votes, dominant labels, ties, statuses.  Pure NumPy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bemi.ensemble.subsets import memberships
+from bemi.problem.codes import ABSTAIN
+from bemi.products import Integers
+
+STATUSES = ("1C", "1I", "mC", "mI'", "mI''", "oI'", "oI''")
+"""Number of dominant labels (one, m, other), then C for correct or I for incorrect; with more than one dominant
+label, ' if the true label is among them and '' if it is not."""
+
+
+def shares(counts: Integers, networks: Integers) -> NDArray[np.float64]:
+    """Votes for each class as shares of its networks, the numbers by which classes are compared.
+
+    With a network for every set of classes all classes are in equally many, and shares are in the order of the counts;
+    with fewer networks they need not be.  Equal shares are equal floats, since a division is rounded to the nearest,
+    and different ones differ by more than a rounding: ``|a/b - c/d| >= 1/(b d)``.
+    """
+    return counts / np.maximum(networks, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """What an ensemble says of each row.
+
+    Attributes
+    ----------
+    counts
+        Votes for each class, shape (rows, classes).
+    dominant
+        Which classes no other class beats: those with the largest share of votes among their own networks, same shape.
+    label
+        The label by the tie rule in force: class indices here, classes where a classifier hands it out.
+    unclassified
+        Rows that the paper's rule leaves without a label, whatever tie rule is in force.
+    status
+        Label status by the paper's rule, only where the true labels were given.
+    """
+
+    counts: Integers
+    dominant: NDArray[np.bool_]
+    label: NDArray
+    unclassified: NDArray[np.bool_]
+    status: NDArray[np.str_] | None = None
+
+
+def count_votes(votes: Integers, n_classes: int) -> Integers:
+    """Votes for each class, from one vote per row and network (shape (rows, networks), :data:`ABSTAIN` for none)."""
+    # Every row has a bin for each class, after one for ABSTAIN.
+    bins = n_classes + 1
+    counts = np.bincount((votes + (np.arange(len(votes))[:, None] * bins + 1)).ravel(), minlength=len(votes) * bins)
+    return counts.reshape(len(votes), bins)[:, 1:]
+
+
+def paper_labels(votes: Integers, dominant: NDArray[np.bool_], subsets: Integers) -> Integers:
+    """The paper's rule (section 3.2, appendix A).
+
+    One dominant label: that one.  Exactly m: the vote of the network trained on exactly these.  Otherwise, or if that
+    network abstains or there is none: :data:`ABSTAIN`.
+    """
+    number = dominant.sum(axis=1)
+    label = np.where(number == 1, dominant.argmax(axis=1), ABSTAIN)
+    several = np.flatnonzero((number == subsets.shape[1]) & (number > 1))
+    # There are as many of them as a network has classes, so the network is theirs if all of its classes are dominant.
+    theirs = np.ones((len(several), len(subsets)), dtype=bool)
+    for members in subsets.T:
+        theirs &= dominant[several][:, members]
+    found, network = theirs.any(axis=1), theirs.argmax(axis=1)
+    label[several[found]] = votes[several, network][found]
+    return label
+
+
+def break_ties(
+    label: Integers,
+    votes: Integers,
+    dominant: NDArray[np.bool_],
+    evidence: Callable[[Integers], Integers],
+    networks: Integers,
+) -> Integers:
+    """Give every row that the paper leaves unclassified a label.
+
+    Each dominant class collects the evidence of the networks that voted for it, divided by the number of its networks;
+    the largest sum wins, then the lowest class.
+    """
+    label = label.copy()
+    left = np.flatnonzero(label == ABSTAIN)
+    if len(left):
+        worth = evidence(left)
+        # Sums over a common denominator stay integers, of any size.
+        common = math.lcm(*(int(n) for n in networks if n))
+        weights = np.array([common // max(int(n), 1) for n in networks], dtype=object)
+        if int(worth.max()) * votes.shape[1] * max(weights) <= np.iinfo(np.int64).max:
+            weights = weights.astype(np.int64)
+        sums = np.zeros((len(left), len(networks) + 1), dtype=weights.dtype)
+        np.add.at(sums, (np.arange(len(left))[:, None], votes[left]), worth.astype(weights.dtype))
+        # ABSTAIN added to the last column.
+        label[left] = np.where(dominant[left], sums[:, :-1] * weights, -1).argmax(axis=1)
+    return label
+
+
+def label_statuses(label: Integers, dominant: NDArray[np.bool_], truth: Integers, subset_size: int) -> NDArray[np.str_]:
+    """Label status of each row from the paper's label (not a tie-broken one) and the true class index.
+
+    A true label that is none of the classes is given as :data:`ABSTAIN`.
+    """
+    number = dominant.sum(axis=1)
+    known = truth >= 0
+    among = np.zeros(len(truth), dtype=bool)
+    among[known] = dominant[np.flatnonzero(known), truth[known]]
+    correct = (label == truth) & known
+    conditions: Sequence[NDArray[np.bool_]] = (
+        (number == 1) & correct,
+        number == 1,
+        (number == subset_size) & correct,
+        (number == subset_size) & among,
+        number == subset_size,
+        among,
+    )
+    return np.select(list(conditions), STATUSES[:-1], default=STATUSES[-1])
+
+
+def vote(
+    votes: Integers,
+    subsets: Integers,
+    n_classes: int,
+    *,
+    evidence: Callable[[Integers], Integers] | None = None,
+    truth: Integers | None = None,
+) -> Votes:
+    """Count votes, find the dominant labels and decide.
+
+    Classes are compared by the share of votes among the networks that they take part in, see :func:`shares`; where
+    there is a network for every set of m classes this is the paper's rule.
+
+    Parameters
+    ----------
+    votes
+        Class index that each network gives each row, shape (rows, networks).
+    subsets
+        Class indices that each network was trained on, shape (networks, m).
+    n_classes
+        Number of classes.
+    evidence
+        From row indices to the evidence of every network for these rows; given, ties that the paper leaves
+        unclassified are broken by it.
+    truth
+        True class indices; given, label statuses are worked out.
+    """
+    counts = count_votes(votes, n_classes)
+    networks = memberships(subsets, n_classes)
+    standing = shares(counts, networks)
+    dominant = standing == standing.max(axis=1, keepdims=True)
+    label = paper_labels(votes, dominant, subsets)
+    status = None if truth is None else label_statuses(label, dominant, truth, subsets.shape[1])
+    unclassified = label == ABSTAIN
+    if evidence is not None:
+        label = break_ties(label, votes, dominant, evidence, networks)
+    return Votes(counts, dominant, label, unclassified, status)

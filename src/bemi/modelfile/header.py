@@ -1,0 +1,330 @@
+"""What the header of a model file may say: every member is checked before anything is built of it.
+
+A digest tells that a file is as it was written, not who wrote it.  So a header is taken for what it is, text from
+elsewhere: :func:`checked` raises ValueError unless the header describes a model that training could have left, of a
+size that fits into memory.  docs/model-file.md lists the members.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import reprlib
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from bemi.classifier import UNCLASSIFIED
+from bemi.engines import ENGINES
+from bemi.inputs.scaling import INPUT_SCALINGS
+from bemi.problem.codes import ABSTAIN
+from bemi.products import PRE_ACTIVATION_LIMIT
+from bemi.solvers import SOLVERS
+from bemi.training.parameters import TIES
+from bemi.training.pipeline import check_stages, share_time
+
+MOST_CLASSES = 2**12
+MOST_INPUTS = 2**20
+MOST_LAYERS = 32
+MOST_WEIGHTS = 2**24
+LONGEST_LABEL = 2**10
+LONGEST_TEXT = 2**14
+LONGEST_RATIONAL = 2**17
+LARGEST_RATIONAL = 2**1000
+"""What a double can still hold, with room for a sum."""
+LARGEST_INTEGER = 2**63 - 1
+LARGEST_SEED = 2**256
+LARGEST_NUMBER = 1e300
+LEVELS = 4
+"""Lists within lists in the parameters of a transform or of scenarios."""
+
+SETTINGS = (
+    *("hidden_layers", "weight_bound", "stages", "engine", "solver", "time_limit", "node_limit", "gap"),
+    *("subset_size", "ties", "input_scaling", "C", "mw_loss", "random_state"),
+)
+"""Parameters that a model keeps; how many jobs trained it and how loudly are not part of it."""
+
+_MEMBERS = {
+    *("bemi", "settings", "classes", "classes_dtype", "features", "feature_names", "inputs", "transform"),
+    *("input_scaling", "training_digest", "networks", "solver"),
+}
+_ADDED_IN_2 = {"C": 10.0, "mw_loss": 0.01}
+"""Settings that format 1 did not have, with the values that they had in effect."""
+PARTS = {"subsets", "given_rows", "selection"}
+"""Members of the header since format 3, each only where it says something."""
+
+_LABELS = {
+    "|b1": bool,
+    **dict.fromkeys(("|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8"), int),
+    **dict.fromkeys(("<f2", "<f4", "<f8"), float),
+    "|O": str,
+}
+"""Types of the labels by NumPy's name of the array that holds them; there is also ``<U`` and a length."""
+_FIXED_LENGTH = re.compile("<U([1-9][0-9]{0,3})")
+_DIGEST = re.compile("[0-9a-f]{64}")
+_RATIONAL = re.compile("(?:0|-?[1-9a-f][0-9a-f]*)/[1-9a-f][0-9a-f]*")
+
+
+def checked(header: Any, schema: int) -> dict[str, Any]:
+    """The header of a file of that format, as the current format has it; an error says what is wrong with it."""
+    header = _upgraded(header, schema)
+    _text(header["bemi"], "bemi")
+    if header["solver"] is not None:
+        _text(header["solver"], "solver")
+    if type(header["training_digest"]) is not str or not _DIGEST.fullmatch(header["training_digest"]):
+        raise ValueError("training_digest must be 64 hexadecimal digits")
+    settings = header["settings"]
+    _check_settings(settings)
+    _check_classes(header["classes"], header["classes_dtype"], settings["ties"])
+    _check_inputs(header)
+    outputs = (_whole(settings["subset_size"], "subset_size", 2, len(header["classes"])) - 1).bit_length()
+    layers = [header["inputs"], *settings["hidden_layers"], outputs]
+    networks = _listed(header["networks"], "networks")
+    _check_subsets(header, len(networks))
+    if len(networks) * sum(a * b for a, b in pairwise(layers)) > MOST_WEIGHTS:
+        raise ValueError(f"there are more than {MOST_WEIGHTS} weights")
+    given = header.get("given_rows")
+    if given is not None:
+        _whole(given, "given_rows", 1, LARGEST_INTEGER)
+    for entry in networks:
+        _check_network(entry, layers, settings["stages"], given)
+    if "selection" in header:
+        _check_selection(header["selection"])
+    return header
+
+
+def _upgraded(header: Any, schema: int) -> dict[str, Any]:
+    """The header with what later formats added; its members are those of its format."""
+    known = set(_MEMBERS)
+    known -= {"solver"} if schema < 4 else set()
+    known -= {"inputs", "transform"} if schema < 2 else set()
+    _members(header, "the header", known, PARTS if schema >= 3 else ())
+    if any(header[part] is None for part in PARTS & header.keys()):
+        raise ValueError("a part that says nothing must be left out")
+    settings = _members(header["settings"], "settings", set(SETTINGS) - (set(_ADDED_IN_2) if schema < 2 else set()))
+    later = {"solver": None, "inputs": header["features"], "transform": None, **header}
+    return later | {"settings": _ADDED_IN_2 | settings}
+
+
+def _check_settings(settings: Mapping[str, Any]) -> None:
+    bound = _whole(settings["weight_bound"], "weight_bound", 1, PRE_ACTIVATION_LIMIT - 1)
+    for size in _listed(settings["hidden_layers"], "hidden_layers", MOST_LAYERS):
+        # A sum over a layer must stay within the exact range whatever the signs in it.
+        _whole(size, "a hidden layer", 1, (PRE_ACTIVATION_LIMIT - 1) // bound)
+    for stage in _listed(settings["stages"], "stages", 3):
+        _text(stage, "a stage")
+    stages = check_stages(settings["stages"])
+    if "ml2" in stages and settings["hidden_layers"]:
+        raise ValueError("stage ml2 is for networks without a hidden layer")
+    seconds = settings["time_limit"]
+    for number in seconds if isinstance(seconds, list) else [] if seconds is None else [seconds]:
+        _number(number, "time_limit")
+    share_time(seconds, stages)
+    if settings["node_limit"] is not None:
+        _whole(settings["node_limit"], "node_limit", 1, LARGEST_INTEGER)
+    if settings["random_state"] is not None:
+        _whole(settings["random_state"], "random_state", -LARGEST_SEED, LARGEST_SEED)
+    for name in ("gap", "C", "mw_loss"):
+        _number(settings[name], name)
+    if not settings["C"]:
+        raise ValueError("C must be positive")
+    for name, known in (("engine", ENGINES), ("solver", SOLVERS), ("ties", TIES), ("input_scaling", INPUT_SCALINGS)):
+        if settings[name] not in tuple(known):
+            raise ValueError(f"{name} must be one of {', '.join(map(str, known))}, got {_shown(settings[name])}")
+
+
+def _check_classes(classes: Any, dtype: Any, ties: str) -> None:
+    """Labels are of one type, fit into the array that will hold them, and are in order, each once."""
+    labels = _listed(classes, "classes", MOST_CLASSES)
+    if len(labels) < 2:
+        raise ValueError("there must be at least two classes")
+    _text(dtype, "classes_dtype")
+    fixed = _FIXED_LENGTH.fullmatch(dtype)
+    kind = str if fixed else _LABELS.get(dtype)
+    if kind is None or any(type(label) is not kind for label in labels):
+        raise ValueError(f"labels must be numbers or text of the type that classes_dtype names, {_shown(dtype)}")
+    if kind is str:
+        longest = min(LONGEST_LABEL, int(fixed[1])) if fixed else LONGEST_LABEL
+        for label in labels:
+            _text(label, "a label", longest)
+    elif kind is int:
+        limits = np.iinfo(dtype)
+        for label in labels:
+            _whole(label, "a label", int(limits.min), int(limits.max))
+    elif kind is float and max(map(abs, labels)) > float(np.finfo(dtype).max):
+        raise ValueError(f"a label is beyond the range of {dtype}")
+    if any(a >= b for a, b in pairwise(labels)):
+        raise ValueError("labels must be in order, each once")
+    if ties == "abstain" and (UNCLASSIFIED if kind is str else ABSTAIN) in labels:
+        raise ValueError("a class has the label of unclassified rows")
+
+
+def _check_inputs(header: Mapping[str, Any]) -> None:
+    features = _whole(header["features"], "features", 1, MOST_INPUTS)
+    inputs = _whole(header["inputs"], "inputs", 1, MOST_INPUTS)
+    if header["transform"] is None and inputs != features:
+        raise ValueError("without a transform the networks must have an input per feature")
+    if header["transform"] is not None:
+        _check_parameters(header["transform"], "transform")
+    if header["feature_names"] is not None:
+        for name in _listed(header["feature_names"], "feature_names", features, features):
+            _text(name, "a feature's name")
+        # A data frame with a name twice would be refused by scikit-learn.
+        if len(set(header["feature_names"])) < features:
+            raise ValueError("feature_names must be different")
+    scaling = _members(header["input_scaling"], "input_scaling", {"factors", "low", "high"})
+    # A network has no bias, so zero always counts as seen.
+    _whole(scaling["low"], "low", 1 - PRE_ACTIVATION_LIMIT, 0)
+    _whole(scaling["high"], "high", 0, PRE_ACTIVATION_LIMIT - 1)
+    if scaling["factors"] is not None:
+        for factor in _listed(scaling["factors"], "factors", features, features):
+            if type(factor) is not float or factor < 0:
+                raise ValueError(f"a factor must be a number of at least 0, got {_shown(factor)}")
+
+
+def _check_subsets(header: Mapping[str, Any], networks: int) -> None:
+    """There are as many networks as sets of classes, which are in order."""
+    classes, size = len(header["classes"]), header["settings"]["subset_size"]
+    every = math.comb(classes, size)
+    if "subsets" not in header:
+        if networks != every:
+            raise ValueError(f"there must be a network for each of {_shown(every)} sets of classes, got {networks}")
+        return
+    subsets = _listed(header["subsets"], "subsets", networks, networks)
+    for subset in subsets:
+        for index in _listed(subset, "a set of classes", size, size):
+            _whole(index, "a class in subsets", 0, classes - 1)
+        _increasing(subset, "the classes of a set")
+    _increasing(subsets, "subsets")
+    if networks == every:
+        raise ValueError("subsets must be left out where there are all")
+
+
+def _check_network(entry: Any, layers: list[int], stages: list[str], given: int | None) -> None:
+    _members(entry, "a network", {"splitting", "reports"} | ({"added"} if given is not None else set()))
+    for mark in _listed(entry["splitting"], "splitting", layers[1], layers[1]):
+        _whole(mark, "a mark of a splitting neuron", 0, 1)
+    if given is not None:
+        for row in _listed(entry["added"], "added"):
+            _whole(row, "an added row", given, LARGEST_INTEGER)
+        _increasing(entry["added"], "added rows")
+    links = sum(a * b for a, b in pairwise(layers))
+    for report, stage in zip(_listed(entry["reports"], "reports", len(stages), len(stages)), stages, strict=True):
+        _check_report(report, stage, links, layers[-1])
+
+
+def _check_report(report: Any, stage: str, links: int, outputs: int) -> None:
+    _members(report, "a report", {"stage", "objective", "bound", "proof", "links", "rows", "message"}, {"soft"})
+    if report["stage"] != stage:
+        raise ValueError(f"the report of stage {stage} is missing")
+    ran = report["objective"] is not None
+    if report["proof"] not in (("certified", "solver") if ran else ("none",)) or (report["bound"] is not None) != ran:
+        raise ValueError(f"stage {stage} must have an objective, a bound and a proof, or none of them")
+    if ("soft" in report) != (stage == "ml2" and ran):
+        raise ValueError("soft must be with the stage ml2")
+    for name in ("objective", "bound") if ran else ():
+        if stage == "ml2":
+            _rational(report[name], name)
+        else:
+            _whole(report[name], name, -LARGEST_INTEGER, LARGEST_INTEGER)
+    if "soft" in report:
+        soft = _members(report["soft"], "soft", {"price", "resolutions"})
+        for number in (soft["price"], *_listed(soft["resolutions"], "resolutions", outputs, outputs)):
+            if _rational(number, "a price or resolution") <= 0:
+                raise ValueError("a price or resolution must be positive")
+    _whole(report["links"], "links", 0, links)
+    # Sat-Margin may leave later stages without a row, and then they do not run.
+    _whole(report["rows"], "rows", 1 if ran or stage in ("sm", "ml2") else 0, LARGEST_INTEGER)
+    _text(report["message"], "message")
+
+
+def _check_selection(selection: Any) -> None:
+    _members(selection, "selection", {"subsets", "max_per_class", "scenarios"})
+    if all(value is None for value in selection.values()):
+        raise ValueError("a selection that says nothing must be left out")
+    sets = selection["subsets"]
+    if isinstance(sets, list):
+        for labels in sets:
+            for label in _listed(labels, "a set of labels", MOST_CLASSES):
+                _check_parameter(label, "a label in subsets", levels=0)
+    elif sets is not None:
+        _whole(sets, "subsets", 1, LARGEST_INTEGER)
+    if selection["max_per_class"] is not None:
+        _whole(selection["max_per_class"], "max_per_class", 1, LARGEST_INTEGER)
+    if selection["scenarios"] is not None:
+        _check_parameters(selection["scenarios"], "scenarios")
+
+
+def _check_parameters(value: Any, what: str) -> None:
+    """What pins a transform or scenarios down; they check for themselves what the parameters say."""
+    if not isinstance(value, dict) or type(value.get("name")) is not str:
+        raise ValueError(f"{what} must have a name")
+    for name, parameter in value.items():
+        _check_parameter(parameter, f"{what}: {_shown(name)}", LEVELS)
+
+
+def _check_parameter(value: Any, what: str, levels: int) -> None:
+    if isinstance(value, list) and levels:
+        for item in value:
+            _check_parameter(item, what, levels - 1)
+    elif type(value) is int:
+        _whole(value, what, -LARGEST_SEED, LARGEST_SEED)
+    elif type(value) is str:
+        _text(value, what)
+    elif value is not None and not isinstance(value, (bool, float)):
+        raise ValueError(f"{what} is too deep")
+
+
+def _members(value: Any, what: str, required: set[str], optional: Iterable[str] = ()) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{what} must be an object, got {_shown(value)}")
+    wrong = [*sorted(required - value.keys()), *sorted(value.keys() - required - set(optional))]
+    if wrong:
+        raise ValueError(f"{what} has {'an unknown' if wrong[0] in value else 'no'} member {_shown(wrong[0])}")
+    return value
+
+
+def _listed(value: Any, what: str, most: int = LARGEST_INTEGER, fewest: int = 0) -> list[Any]:
+    if not isinstance(value, list) or not fewest <= len(value) <= most:
+        size = f"{most}" if fewest == most else f"{fewest} to {most}"
+        raise ValueError(f"{what} must be a list of {size} values, got {_shown(value)}")
+    return value
+
+
+def _whole(value: Any, what: str, low: int, high: int) -> int:
+    if type(value) is not int or not low <= value <= high:
+        raise ValueError(f"{what} must be an integer in {low}..{high}, got {_shown(value)}")
+    return value
+
+
+def _number(value: Any, what: str) -> None:
+    if type(value) not in (int, float) or not 0 <= value <= LARGEST_NUMBER:
+        raise ValueError(f"{what} must be a number of at least 0, got {_shown(value)}")
+
+
+def _text(value: Any, what: str, longest: int = LONGEST_TEXT) -> None:
+    if type(value) is not str or len(value) > longest:
+        raise ValueError(f"{what} must be text of at most {longest} characters, got {_shown(value)}")
+    value.encode()  # Half a surrogate pair can stand in JSON, but in no output.
+
+
+def _rational(value: Any, what: str) -> int:
+    """The numerator of text such as ``-1f/a``: a quotient in hexadecimal, in lowest terms, that a double can hold."""
+    if type(value) is not str or len(value) > LONGEST_RATIONAL or not _RATIONAL.fullmatch(value):
+        raise ValueError(f"{what} must be a quotient in hexadecimal, got {_shown(value)}")
+    numerator, denominator = (int(part, 16) for part in value.split("/"))
+    if math.gcd(numerator, denominator) != 1 or abs(numerator) > LARGEST_RATIONAL * denominator:
+        raise ValueError(f"{what} must be in lowest terms and not too large, got {_shown(value)}")
+    return numerator
+
+
+def _increasing(values: list[Any], what: str) -> None:
+    if any(a >= b for a, b in pairwise(values)):
+        raise ValueError(f"{what} must be in order, each once")
+
+
+def _shown(value: Any) -> str:
+    """A value in an error: short, however large or deep it is."""
+    return reprlib.repr(value)

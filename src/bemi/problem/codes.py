@@ -1,0 +1,29 @@
+"""Output codes: how the outputs of a network stand for classes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bemi.products import Integers
+
+ABSTAIN = -1
+"""Vote of a network that gives a code beyond its last class, and label of a row that is not classified."""
+
+
+def class_codes(n_classes: int) -> Integers:
+    """Output codes, shape (classes, outputs): binary digits of 0, 1, ..., most significant first, 0 -> +1, 1 -> -1."""
+    outputs = max(1, int(np.ceil(np.log2(n_classes))))
+    digits = (np.arange(n_classes)[:, None] >> np.arange(outputs)[::-1]) & 1
+    return 1 - 2 * digits
+
+
+def decode_outputs(outputs: Integers, n_classes: int) -> Integers:
+    """Class that each row of ±1 outputs stands for, or :data:`ABSTAIN` for a code beyond the last class."""
+    powers = 1 << np.arange(outputs.shape[1])[::-1]
+    number = ((1 - outputs) // 2) @ powers
+    return np.where(number < n_classes, number, ABSTAIN)
+
+
+def one_hot(targets: Integers, classes: int) -> Integers:
+    """Codes with one output per class: +1 for a row's own class, -1 for all others."""
+    return np.where(targets[:, None] == np.arange(classes), 1, -1)

@@ -1,0 +1,52 @@
+"""The soft-margin objective: squared weights, and a price for rows whose margin is too small.
+
+For one output with signs s_k, ``nu_k = isqrt(sum_i (x^k_i)^2)``, a price C and a resolution t,
+
+    f(w) = 1/2 sum_i w_i^2 + C t sum_k max(0, t - s_k w.x^k / nu_k),   w integer in {-P..P},
+
+is the linear support vector machine on the normalised rows ``x^k / nu_k``, stretched so that its weights fill the range
+of few-bit integers: with ``w = t v`` it is ``t^2`` times ``1/2 |v|^2 + C sum_k max(0, 1 - s_k v.x^k / nu_k)``.  All
+values are exact rationals.  Rows of zeros say nothing and drop out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bemi.products import Integers
+
+
+@dataclass(frozen=True)
+class SoftMargin:
+    """Price C of a missing margin, and the resolution t of every output."""
+
+    price: Fraction
+    resolutions: tuple[Fraction, ...]
+
+
+def row_norms(data: NDArray[np.integer]) -> list[int]:
+    """``isqrt(sum_i x_i^2)`` of every row."""
+    return [math.isqrt(int(square)) for square in (data.astype(object) ** 2).sum(axis=1)] if data.size else []
+
+
+def normalised_rows(data: Integers, signs: Integers) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """``s_k x^k / nu_k`` in floating point, and which rows these are: those that are not zero."""
+    norms = np.array(row_norms(data), dtype=np.float64)
+    kept = np.flatnonzero(norms)
+    return np.ascontiguousarray(signs[kept, None] * data[kept] / norms[kept, None]), kept
+
+
+def soft_value(data: Integers, codes: Integers, weights: Integers, soft: SoftMargin) -> Fraction:
+    """The objective summed over the outputs, for weights of shape (inputs, outputs)."""
+    sums = (data @ weights) * codes
+    norms = row_norms(data)
+    total = Fraction(int((weights**2).sum()), 2)
+    for output, t in enumerate(soft.resolutions):
+        missing = [t - Fraction(int(y), n) for y, n in zip(sums[:, output], norms, strict=True) if n and y < t * n]
+        total += soft.price * t * sum(missing, Fraction(0))
+    return total

@@ -1,0 +1,44 @@
+"""A display of how far a training is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from bemi.training.pipeline import Training
+
+
+class Progression(Protocol):
+    """Tell the display that one more network is there, or whatever is counted."""
+
+    def __call__(self, training: Training | None, text: str = "") -> None: ...
+
+
+@contextmanager
+def progress(total: int, *, show: bool, what: str = "training") -> Iterator[Progression]:
+    """A bar on standard error with networks done, time left and the mean Max-Margin gap so far."""
+    columns: tuple[Any, ...] = (
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
+    gaps: list[float] = []
+    with Progress(*columns, console=Console(stderr=True), disable=not show) as display:
+        bar = display.add_task("", total=total)
+
+        def advance(training: Training | None, text: str = "") -> None:
+            report = None if training is None else training.reports.get("mm")
+            if report is not None and report.ran:
+                gaps.append(report.gap)
+            parts = [text] if text else []
+            parts += [f"mean margin gap {np.mean(gaps):.2%}"] if gaps else []
+            display.update(bar, advance=1, description=", ".join(parts))
+
+        yield advance

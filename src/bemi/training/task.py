@@ -1,0 +1,98 @@
+"""One network to train: everything that decides the result, picklable, with a key."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bemi import solvers
+from bemi.problem.problem import Problem
+from bemi.programs.limits import Limits
+from bemi.training.pipeline import Training, train, untrained
+from bemi.training.variants import Variants, shortfall, train_lazily
+
+LEAST_SECONDS = 0.01
+"""Training that has less than this is not begun."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One network to train: all arguments of :func:`bemi.training.pipeline.train`, and variants of the rows, if any."""
+
+    problem: Problem
+    stages: tuple[str, ...]
+    engine: str
+    solver: str
+    time_limit: float | tuple[float, ...] | None
+    limits: Limits
+    C: float = 10.0
+    mw_loss: float = 0.01
+    variants: Variants | None = None
+    total_time_limit: float | None = None
+
+    def run(self, seconds: float | None = None) -> Training:
+        """Train; ``seconds`` may make the time limit shorter.
+
+        Stages have things to do that take longer than ``LEAST_SECONDS`` however short their limit, so where less is
+        left there is only the network to start from.  Soft margins cost little more than that.
+        """
+        if seconds is not None and seconds < LEAST_SECONDS and "ml2" not in self.stages:
+            training = untrained(self.problem, self.stages, max(0.0, seconds))
+            violated = 0 if self.variants is None else int((shortfall(training, self.variants) > 0).sum())
+            return replace(training, violated=violated)
+        settings: dict[str, Any] = {
+            "engine": self.engine,
+            "solver": self.solver,
+            "time_limit": _shortened(self.time_limit, None if seconds is None else max(LEAST_SECONDS, seconds)),
+            "limits": self.limits,
+            "C": self.C,
+            "mw_loss": self.mw_loss,
+        }
+        if self.variants is None:
+            return train(self.problem, self.stages, **settings)
+        return train_lazily(self.problem, self.variants, self.stages, **settings)
+
+    def key(self) -> str:
+        """A digest of all that decides the result: data, parameters, and the versions of bemi and the solver."""
+        settings = {
+            "versions": _versions(self.solver),
+            "solver": self.solver,
+            "engine": self.engine,
+            "stages": self.stages,
+            "time_limit": self.time_limit,
+            "limits": asdict(self.limits),
+            # Only where it is given, so that files of runs without it keep their names.
+            **({} if self.total_time_limit is None else {"total_time_limit": self.total_time_limit}),
+            "soft": [self.C, self.mw_loss] if "ml2" in self.stages else None,
+            "layers": self.problem.layers,
+            "weight_bound": self.problem.weight_bound,
+        }
+        digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+        arrays: list[NDArray[Any]] = [self.problem.data, self.problem.codes]
+        if self.variants is not None:
+            arrays += [self.variants.data, self.variants.codes]
+        for array in arrays:
+            digest.update(np.array(array.shape, dtype="<i8").tobytes())
+            digest.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
+        return digest.hexdigest()[:40]
+
+
+@cache
+def _versions(solver: str) -> tuple[str, str]:
+    return version("bemi"), solvers.get(solver).version()
+
+
+def _shortened(time_limit: float | tuple[float, ...] | None, seconds: float | None) -> float | tuple[float, ...] | None:
+    """A time limit that is no longer than so many seconds in all, the shares of the stages being kept."""
+    if seconds is None or time_limit is None:
+        return seconds if time_limit is None else time_limit
+    whole = sum(time_limit) if isinstance(time_limit, tuple) else time_limit
+    share = min(1.0, seconds / whole)
+    return tuple(share * s for s in time_limit) if isinstance(time_limit, tuple) else share * time_limit

@@ -1,0 +1,216 @@
+"""Certificates that claim too much, each refused for the reason that makes it false."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bemi import BeMiClassifier, Network, save, verify
+from bemi.certificate import CertificateError, _added
+from bemi.certificate.arithmetic import Rows
+from bemi.certificate.links import links_bound
+from bemi.certificate.margins import MarginProof
+from bemi.stages.result import StageResult
+
+# What stages say of their networks.
+
+ROWS, LABELS = np.array([[5, 1], [4, 2], [1, 5], [2, 4]]), np.array([0, 0, 1, 1])
+GOOD = Network((np.array([[1, 1], [-1, -1]]), np.array([[1], [1]])))
+TURNED = Network((-GOOD.weights[0], -GOOD.weights[1]))
+CONSTANT = Network((np.array([[1, 1], [0, 0]]), np.array([[1], [1]])))
+WITHOUT_LINKS = Network((np.array([[1, 0], [-1, 0]]), np.array([[1], [1]])))
+WEAKER = Network((np.array([[1, 1], [-1, 0]]), np.array([[1], [1]])))
+
+
+def stage(name, network, objective, bound, proof="solver", rows=4):
+    return StageResult(name, network, objective, bound, 0.0, proof, network.links, rows)
+
+
+def honest(*names):
+    every = {"sm": stage("sm", GOOD, 4, 4, "certified"), "mm": stage("mm", GOOD, 6, 9), "mw": stage("mw", GOOD, 6, 1)}
+    return {name: every[name] for name in names}
+
+
+def refusal(folder, reports, final=None):
+    """Why a model with these reports is refused, or None."""
+    classifier = BeMiClassifier((2,), stages=tuple(reports), node_limit=1).fit(ROWS, LABELS)
+    network = final or list(reports.values())[-1].network
+    classifier.networks_, classifier.reports_ = {(0, 1): network}, {(0, 1): reports}
+    classifier.splitting_ = {(0, 1): network.splitting_neurons(ROWS)}
+    save(classifier, folder / "m")
+    try:
+        verify(folder / "m")
+    except CertificateError as error:
+        return str(error)
+    return None
+
+
+def test_honest_reports_are_accepted(tmp_path):
+    assert refusal(tmp_path, honest("sm", "mm", "mw")) is None
+    assert refusal(tmp_path, honest("sm", "mw")) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"sm": stage("sm", CONSTANT, 2, 2, "certified")}, "claims the bound 2, but only 4 is proved"),
+        ({"mm": stage("mm", WITHOUT_LINKS, 3, 9)}, "a margin is below 1"),
+        ({"mm": stage("mm", TURNED, None, None, "none")}, "could not run, but changed the network"),
+        ({"mw": stage("mw", WEAKER, 5, 1)}, "a margin is smaller than Max-Margin's"),
+        ({"mw": stage("mw", GOOD, 5, 1)}, "claims 5, but its weights give 6"),
+        ({"mm": stage("mm", GOOD, 6, 9, rows=3)}, "claims 3 rows, but 4 are right"),
+    ],
+)
+def test_false_reports_are_refused(tmp_path, change, reason):
+    assert reason in refusal(tmp_path, honest("sm", "mm", "mw") | change)
+
+
+def test_without_margins_labels_must_be_right(tmp_path):
+    reports = honest("sm", "mw") | {"mw": stage("mw", CONSTANT, 4, 1)}
+    assert "a row is classified wrong" in refusal(tmp_path, reports)
+
+
+def test_the_model_must_have_the_weights_of_the_last_stage(tmp_path):
+    assert "weights are not those of the last stage" in refusal(tmp_path, honest("sm", "mm", "mw"), final=TURNED)
+
+
+def test_added_rows_are_of_the_classes_of_their_network():
+    labels = [0, 1, 2, 0, 2]
+    assert _added([3], 3, labels, (0, 1)) == [3]
+    with pytest.raises(CertificateError, match="of another class"):
+        _added([3, 4], 3, labels, (0, 1))
+
+
+# Proofs of margins: four rows, two outputs, two neurons; the best network has the margins 10 and 3, and 1 twice.
+
+POINTS = [[-10, -3], [-10, 3], [10, -3], [10, 3]]
+CODES = [[-1, -1], [-1, 1], [1, -1], [1, 1]]
+BEST = 15
+
+
+def margin_bound(*tree, value=8, tiers=(0, 0), codes=CODES):
+    proof = {"value": value, "tiers": list(tiers), "cap": [13, 0, ["L", [[0, 1]]]], "tree": list(tree)}
+    return MarginProof(Rows(POINTS, codes, [2, 2, 2], 1), proof).bound()
+
+
+def test_an_open_node_proves_nothing():
+    assert margin_bound(["O"]) >= BEST
+    assert margin_bound(["O"], value=0) == margin_bound(["O"])
+
+
+LEVEL = 3
+ALONE = [[["O"]], [["O"]]]
+
+
+@pytest.mark.parametrize(
+    ("tree", "more", "reason"),
+    [
+        ([["C"]], {}, "called closed, but its bound is above the value"),
+        ([["B", 0, [[1, 1]]], ["O"]], {}, "stands on a row without a sign"),
+        ([["B", 0, [[0, -1]]], ["O"]], {}, "negative or no integer"),
+        ([["X", 0, 1, 1, [[1, 1]]], ["O"]], {}, "in a neuron that may be flipped"),
+        ([["T", 0, 0, [[["X", 0, 1, 1, [[1, 1]]], ["O"]]]]], {}, "an excluded sign is possible"),
+        ([["M", 0, 0, 1, ["L", [[0, 1]]]], ["O"]], {}, "a merge does not follow"),
+        ([["D", 0, 1], ["O"]], {"tiers": (0, 1)}, "a separation is not forced"),
+        ([["S", 0, 1, [[["O"]]]]], {"tiers": (0, 1)}, "a branch is missing"),
+        ([["G", 0, 1], ["O"]], {"codes": [[1, 1], [1, 1], [-1, 1], [-1, -1]]}, "a pair of rows has equal codes"),
+        ([["A", 0, 1], ["O"]], {}, "opposed rows have different codes"),
+        ([["F", 0, 0], ["O"]], {}, "a list that is not there"),
+        ([["N", 0, 3, ["L", [[0, 1]]]], ["O"]], {}, "a list is not complete"),
+        ([["V", 0, LEVEL, ALONE]], {}, "may change places with another"),
+        # A floor for the second neuron is none for the first, which may have a margin of 3 here.
+        (
+            [["V", 1, 12, [[["M", 0, 0, 1, ["L", [[0, 1], [1, 1]]]], ["O"]], ALONE[0]]]],
+            {"tiers": (0, 1)},
+            "merge does not",
+        ),
+    ],
+)
+def test_false_steps_are_refused(tree, more, reason):
+    with pytest.raises(CertificateError, match=reason):
+        margin_bound(*tree, **more)
+
+
+def test_what_is_just_possible_is_not_excluded():
+    """A value for which a neuron needs a margin of 13, and may have it."""
+    value = margin_bound(["O"]) - 1
+    with pytest.raises(CertificateError, match="an excluded sign is possible"):
+        margin_bound(["T", 0, 0, [[["X", 0, 1, 1, [[1, 1]]], ["O"]]]], value=value)
+    with pytest.raises(CertificateError, match="a merge does not follow"):
+        margin_bound(["M", 0, 0, 1, ["L", [[0, 1]]]], ["O"], value=value)
+    # With a value one higher nothing is possible any more.
+    assert margin_bound(["C"], value=value + 1) == value + 1
+
+
+def test_a_level_is_a_floor_for_its_neuron_and_higher_tiers_alone():
+    rows = Rows(POINTS, CODES, [2, 2, 2], 1)
+    proof = MarginProof(rows, {"value": 8, "tiers": [0, 1], "cap": [13, 0, ["L", [[0, 1]]]], "tree": []})
+    strong, weak = proof._margins(proof._begin(), 1, LEVEL)
+    assert strong.floors == [0, LEVEL + 1]
+    assert [neuron.bound for neuron in weak.neurons] == [13, LEVEL]
+    strong, weak = proof._margins(proof._begin(), 0, LEVEL)
+    assert strong.floors == [LEVEL + 1, LEVEL + 1]
+    assert [neuron.bound for neuron in weak.neurons] == [LEVEL, 13]
+
+
+def test_a_pair_that_is_separated_may_be_separated_by_that_neuron_alone():
+    rows = Rows(POINTS, CODES, [2, 2, 2], 1)
+    proof = MarginProof(rows, {"value": 8, "tiers": [0, 0], "cap": [13, 0, ["L", [[0, 1]]]], "tree": []})
+    state = proof._begin()
+    assert state.neurons[0].assign(0, 1)
+    assert state.neurons[0].assign(1, -1)
+    children = proof._separations(state, 0, 1)
+    assert sorted(child.neurons[1].separates(0, 1) for child in children) == [False, True]
+
+
+# Proofs of links: two rows, one output, two neurons, one of which must separate the rows.
+
+
+def link_bound(*steps, main=(0,), target=9, margins=((10, 10), (1,))):
+    proof = {"target": target, "main": list(main), "steps": list(steps)}
+    return links_bound(Rows([[10, 3], [-10, 3]], [[1], [-1]], [2, 2, 1], 1), margins, proof)
+
+
+def test_links_above_the_first_layer_need_no_step():
+    assert link_bound() == 1
+    assert link_bound(target=0) == 0
+
+
+OPEN = ["K", [], 1]
+
+
+@pytest.mark.parametrize(
+    ("steps", "more", "reason"),
+    [
+        ([], {"main": ()}, "number of main neurons is wrong"),
+        ([], {"main": (0, 1)}, "number of main neurons is wrong"),
+        ([], {"main": (0, 0)}, "number of main neurons is wrong"),
+        ([["B", [0, 1], OPEN]], {}, "main and light neurons share a tree"),
+        ([["B", [1], ["T", 0, ["L", [[0, 1]]], None]]], {"margins": ((10, 13), (1,))}, "closed without reason"),
+        ([["B", [1], ["T", 0, ["T", 1, OPEN, None], None]]], {}, "a branch is missing"),
+        ([["M", 0, 1, OPEN]], {}, "a merge does not follow"),
+        ([["M", 0, 1, ["L", [[0, 1]]]]], {}, "closed without reason"),
+        # One link at least, and two are left.
+        ([["M", 0, 1, ["K", [[0, 1]], 20]]], {"target": 3}, "a merge does not follow"),
+        # Of two neurons with one tree, the smaller margin counts.
+        (
+            [["B", [0, 1], ["T", 0, ["L", [[0, 1], [1, 1]]], None]]],
+            {"main": (0, 1), "margins": ((11, 3), (2,))},
+            "closed without reason",
+        ),
+    ],
+)
+def test_false_steps_about_links_are_refused(steps, more, reason):
+    with pytest.raises(CertificateError, match=reason):
+        link_bound(*steps, **more)
+
+
+def test_a_light_neuron_that_costs_too_much_separates_nothing():
+    assert link_bound(["M", 0, 1, ["K", [[0, 1]], 20]], target=2) == 1
+
+
+def test_one_neuron_does_not_separate_three_codes():
+    rows = Rows([[1, 0], [0, 1], [1, 1]], [[1, 1], [1, -1], [-1, 1]], [2, 1, 2], 1)
+    proof = {"target": 9, "main": [0], "steps": [["B", [0], ["T", 0, OPEN, None]]]}
+    with pytest.raises(CertificateError, match="separate three codes"):
+        links_bound(rows, ((1,), (1, 1)), proof)

@@ -1,0 +1,634 @@
+"""Models come back from files exactly as they were, and nothing else is taken for a model."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import struct
+import tracemalloc
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mutations import joined, split, with_digest, written
+from sklearn.datasets import load_digits, load_iris
+from sklearn.exceptions import NotFittedError
+
+from bemi import BeMiClassifier, IntegerHog, load, recommended, save, verify
+from bemi.certificate import CertificateError
+from bemi.ensemble.summary import training_summary
+from bemi.inputs.transforms import TRANSFORMS, ConstantInput
+from bemi.modelfile.saving import ModelFileError
+from bemi.network import Network
+from bemi.rows.scenarios import ImageScenarios, NoiseScenarios
+
+MODELS = Path(__file__).parent / "models"
+FAST = {"hidden_layers": (2,), "node_limit": 1, "time_limit": 5}
+SOFT = {"hidden_layers": (), "stages": ("ml2",), "weight_bound": 7}
+DATA = np.array([[5, 1, 0], [0, 5, 1], [1, 0, 5], [6, 1, 0], [0, 7, 1], [2, 0, 5]])
+
+
+def fitted(labels=(0, 1, 2, 0, 1, 2), **parameters) -> BeMiClassifier:
+    return BeMiClassifier(**(FAST | parameters)).fit(DATA, np.array(labels))
+
+
+@pytest.fixture(scope="module")
+def model_bytes(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "m.bemi"
+    save(fitted(), path)
+    return path.read_bytes()
+
+
+def contents(path):
+    schema, header, _ = split(path.read_bytes())
+    return schema, json.loads(header)
+
+
+@pytest.mark.parametrize(
+    ("labels", "parameters"),
+    [
+        ((0, 1, 2, 0, 1, 2), {}),
+        (("b", "a", "ü", "b", "a", "ü"), {"ties": "abstain"}),
+        ((0.0, 1.0, 2.0, 0.0, 1.0, 2.0), {"weight_bound": 3, "hidden_layers": ()}),
+        ((True, False, True, True, False, True), {"stages": ("sm", "mw"), "time_limit": (3, 2)}),
+        (
+            (0, 1, 2, 0, 1, 2),
+            {"stages": ("ml2", "mw"), "hidden_layers": (), "weight_bound": 7, "C": 2.5, "mw_loss": 0.1},
+        ),
+        ((0, 1, 2, 0, 1, 2), {"subset_size": 3, "weight_bound": 200, "stages": ("sm",), "random_state": 7}),
+    ],
+)
+def test_round_trip(tmp_path, labels, parameters):
+    model = fitted(labels, **parameters)
+    save(model, tmp_path / "m.bemi")
+    copy = load(tmp_path / "m.bemi")
+    assert copy.get_params() == model.get_params()
+    assert copy.networks_ == model.networks_
+    assert list(copy.reports_) == list(model.reports_)
+    grid = np.random.default_rng(0).integers(-5, 9, (200, 3))
+    before, after = model.vote(grid), copy.vote(grid)
+    assert np.array_equal(before.label, after.label)
+    assert before.label.dtype == after.label.dtype
+    for key, reports in model.reports_.items():
+        for stage, report in reports.items():
+            again = copy.reports_[key][stage]
+            assert (again.objective, again.bound, again.gap, again.links) == (
+                report.objective,
+                report.bound,
+                report.gap,
+                report.links,
+            )
+
+
+def test_scaling_and_names_come_back(tmp_path):
+    iris = load_iris(as_frame=True)
+    names = pd.Series(iris.target_names[iris.target], dtype=object)
+    model = BeMiClassifier(hidden_layers=(), node_limit=5).fit(iris.data, names)
+    save(model, tmp_path / "iris.bemi")
+    copy = load(tmp_path / "iris.bemi")
+    assert np.array_equal(copy.predict(iris.data), model.predict(iris.data))
+    assert copy.feature_names_in_.tolist() == list(iris.data.columns)
+
+
+def test_same_networks_same_bytes(tmp_path):
+    save(fitted(n_jobs=1), tmp_path / "one")
+    save(fitted(n_jobs=2, verbose=1), tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_any_changed_byte_is_refused(tmp_path, model_bytes):
+    path = tmp_path / "m.bemi"
+    rng = np.random.default_rng(0)
+    for position in rng.choice(len(model_bytes), 300, replace=False):
+        damaged = bytearray(model_bytes)
+        damaged[position] ^= 1 << int(rng.integers(8))
+        path.write_bytes(damaged)
+        with pytest.raises(ModelFileError):
+            load(path)
+
+
+@settings(max_examples=200)
+@given(content=st.binary(max_size=200))
+def test_other_files_are_refused(tmp_path_factory, content):
+    path = tmp_path_factory.getbasetemp() / "other"
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match="is not a bemi model"):
+        load(path)
+    path.write_bytes(b"BEMI" + content)
+    with pytest.raises(ModelFileError):
+        load(path)
+
+
+def test_cut_off_files_are_refused(tmp_path, model_bytes):
+    path = tmp_path / "m.bemi"
+    for length in range(0, len(model_bytes), 7):
+        path.write_bytes(model_bytes[:length])
+        with pytest.raises(ModelFileError):
+            load(path)
+
+
+def test_another_format_version_is_refused_by_name(tmp_path, model_bytes):
+    path = tmp_path / "m.bemi"
+    path.write_bytes(model_bytes[:4] + b"\x09\x00" + model_bytes[6:])
+    with pytest.raises(ModelFileError, match="has model format 9; this release of bemi reads formats 1 to 4"):
+        load(path)
+
+
+ROWS = np.array([[5, 1, 0], [0, 5, 1], [1, 0, 5], [-5, -1, 0], [0, -5, -1], [-1, 0, -5]])
+
+
+@pytest.mark.parametrize(
+    ("schema", "labels"),
+    [
+        (1, ["b", "a", "ü", "a", "ü", "b"]),
+        (2, [0, 1, 2, 1, 0, 1]),
+        (3, [0.0, 1.0, 2.0, 2.0, 0.0, 1.0]),
+    ],
+)
+def test_older_formats_are_still_read(tmp_path, schema, labels):
+    """Each file was written by the last release that wrote its format, and the labels are what that release gave."""
+    path = MODELS / f"format{schema}.bemi"
+    assert struct.unpack_from("<4sH", path.read_bytes())[1] == schema
+    model = load(path)
+    assert model.predict(ROWS / 10 if schema == 2 else ROWS).tolist() == labels
+    assert model.solver_ is None
+    assert verify(path).networks == len(model.networks_)
+    save(model, tmp_path / "now.bemi")
+    assert contents(tmp_path / "now.bemi")[0] == 4
+    again = load(tmp_path / "now.bemi")
+    assert again.networks_ == model.networks_
+    assert again.get_params().keys() == model.get_params().keys()
+
+
+def test_a_transform_comes_back(tmp_path):
+    digits = load_digits()
+    X, y = digits.data[:60].astype(int), digits.target[:60]
+    settings = {"hidden_layers": (), "weight_bound": 3, "stages": ("ml2",), "node_limit": 1, "time_limit": None}
+    model = BeMiClassifier(transform=IntegerHog(orientations=8), **settings).fit(X, y)
+    save(model, tmp_path / "m.bemi")
+    copy = load(tmp_path / "m.bemi")
+    assert copy.get_params()["transform__orientations"] == 8
+    assert copy.n_features_in_ == 64
+    assert copy.networks_ == model.networks_
+    assert np.array_equal(copy.predict(digits.data), model.predict(digits.data))
+    assert verify(tmp_path / "m.bemi").certified["ml2"] == 45
+
+
+def test_a_part_of_the_sets_comes_back(tmp_path):
+    for subsets in (2, [(0, 2), (1, 2)]):
+        model = fitted(subsets=subsets)
+        save(model, tmp_path / "m.bemi")
+        assert contents(tmp_path / "m.bemi")[0] == 4
+        copy = load(tmp_path / "m.bemi")
+        assert copy.networks_ == model.networks_
+        assert list(copy.networks_) == list(model.networks_)
+        assert copy.subsets == (2 if subsets == 2 else ((0, 2), (1, 2)))
+        grid = np.random.default_rng(0).integers(-5, 9, (100, 3))
+        assert np.array_equal(copy.predict(grid), model.predict(grid))
+        assert verify(tmp_path / "m.bemi").networks == 2
+
+
+@pytest.mark.parametrize("stages", [("ml2", "mw"), ("sm", "mm")])
+def test_added_rows_are_in_the_certificate(tmp_path, stages):
+    made = {"scenarios": NoiseScenarios(0.8, 4), "stages": stages, "hidden_layers": ()}
+    model = fitted(max_per_class=2, **made)
+    added = sum(len(rows) for rows in model.added_rows_.values())
+    assert added
+    path = tmp_path / "m.bemi"
+    save(model, path)
+    schema, header = contents(path)
+    assert (schema, header["given_rows"]) == (4, 6)
+    assert sum(len(entry["added"]) for entry in header["networks"]) == added
+    copy = load(path)
+    assert copy.networks_ == model.networks_
+    assert copy.max_per_class == 2
+    assert copy.scenarios.get_params() == model.scenarios.get_params()
+    checked = verify(path)
+    assert checked.networks == 3
+    assert checked.certified[stages[0]] >= 1
+    # Written again, a model that was read is the same file, without a certificate.
+    save(copy, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == path.read_bytes()
+    # A network that leaves out one of its rows, or takes another's, is found out.
+    weights = split(path.read_bytes())[2]
+    key = next(index for index, entry in enumerate(header["networks"]) if entry["added"])
+    for change in (header["networks"][key]["added"][1:], [header["given_rows"] - 1], [10**6]):
+        changed = json.loads(json.dumps(header))
+        changed["networks"][key]["added"] = change
+        path.write_bytes(with_digest(joined(4, written(changed), weights)))
+        with pytest.raises(CertificateError):
+            verify(path)
+
+
+def test_a_model_without_parts_says_nothing_of_them(model_bytes):
+    header = json.loads(split(model_bytes)[1])
+    assert not {"subsets", "given_rows", "selection"} & header.keys()
+    assert {"splitting", "reports"} == header["networks"][0].keys()
+
+
+def test_subsets_that_do_not_fit_are_refused(tmp_path):
+    path = tmp_path / "m.bemi"
+    save(fitted(subsets=[(0, 1), (1, 2)]), path)
+    _, text, weights = split(path.read_bytes())
+    header = json.loads(text)
+    for subsets in ([[1, 2], [0, 1]], [[0, 1], [1, 3]], [[0, 1]], [[0, 1], [0, 1]], [[0, 1], [1, 1]]):
+        path.write_bytes(with_digest(joined(4, written(header | {"subsets": subsets}), weights)))
+        with pytest.raises(ModelFileError):
+            load(path)
+        with pytest.raises(CertificateError):
+            verify(path)
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "m.bemi"
+    model = fitted()
+    save(model, path)
+    before = path.read_bytes()
+
+    def full(*_):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="no space"):
+        save(model, path)
+    assert path.read_bytes() == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["m.bemi", "m.bemi.cert"]
+
+
+def test_weights_are_packed_into_the_fewest_bits(tmp_path):
+    for bound, bits in ((1, 2), (3, 3), (4, 4), (127, 8), (200, 9)):
+        model = fitted(weight_bound=bound)
+        save(model, tmp_path / "m.bemi")
+        weights = split((tmp_path / "m.bemi").read_bytes())[2]
+        size = -(-(3 * 2 + 2) * bits // 8)
+        assert len(weights) == 3 * size
+        for start, network in zip(range(0, len(weights), size), model.networks_.values(), strict=True):
+            digits = "".join(f"{byte:08b}" for byte in weights[start : start + size])
+            numbers = [int(digits[k * bits : (k + 1) * bits], 2) - bound for k in range(8)]
+            assert numbers == [w for layer in network.weights for row in layer.tolist() for w in row]
+            assert set(digits[8 * bits :]) <= {"0"}
+        assert load(tmp_path / "m.bemi").networks_ == model.networks_
+        assert verify(tmp_path / "m.bemi").networks == 3
+
+
+def test_a_large_network_is_packed_and_unpacked(tmp_path):
+    """More weights than are unpacked at once, and not a whole number of bytes."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 9, (4, 33_001))
+    model = BeMiClassifier(hidden_layers=(2,), weight_bound=2, stages=("sm",), node_limit=1, time_limit=5)
+    model.fit(X, [0, 1, 0, 1])
+    save(model, tmp_path / "m.bemi")
+    assert load(tmp_path / "m.bemi").networks_ == model.networks_
+
+
+def test_the_solver_and_its_version_are_in_the_file(tmp_path):
+    save(fitted(), tmp_path / "m.bemi")
+    assert contents(tmp_path / "m.bemi")[1]["solver"] == f"highs {version('highspy')}"
+    assert load(tmp_path / "m.bemi").solver_ == f"highs {version('highspy')}"
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"subsets": [{0, 1}, frozenset((1, 2))]},
+        {"subsets": np.array([[0, 1], [1, 2]]), "max_per_class": np.int64(2)},
+        {"scenarios": NoiseScenarios(copies=np.int64(2)), "time_limit": np.array([3.0, 2.0]), "stages": ["sm", "mm"]},
+        {"scenarios": ImageScenarios(np.array([5.0]), shape=np.array([1, 3]), random_state=np.int64(1))},
+    ],
+)
+def test_parameters_of_other_types_are_saved(tmp_path, parameters):
+    model = fitted(**parameters)
+    save(model, tmp_path / "m.bemi")
+    copied = load(tmp_path / "m.bemi")
+    assert copied.networks_ == model.networks_
+    save(copied, tmp_path / "again.bemi")
+    assert (tmp_path / "again.bemi").read_bytes() == (tmp_path / "m.bemi").read_bytes()
+
+
+def test_what_could_not_be_read_is_not_written(tmp_path):
+    class Doubled(ConstantInput):
+        NAME = "doubled"
+
+    path = tmp_path / "m.bemi"
+    model = fitted(transform=Doubled())
+    with pytest.raises(ValueError, match="cannot be saved: transform must be one of"):
+        save(model, path)
+    with pytest.raises(ValueError, match="cannot be saved: ties must be one of"):
+        save(fitted().set_params(ties="loudest"), path)
+    assert not list(tmp_path.iterdir())
+    TRANSFORMS["doubled"] = Doubled
+    try:
+        save(model, path)
+        assert load(path).networks_ == model.networks_
+    finally:
+        del TRANSFORMS["doubled"]
+
+
+def changed(content: bytes, path: tuple, value) -> bytes:
+    """A model file with another value at some place of its header, and its digest repaired."""
+    schema, text, weights = split(content)
+    header = json.loads(text)
+    place = header
+    for key in path[:-1]:
+        place = place[key]
+    if value is ...:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+    return with_digest(joined(schema, written(header), weights))
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("bemi",), None, "bemi must be text"),
+        (("more",), 1, "the header has an unknown member 'more'"),
+        (("inputs",), ..., "the header has no member 'inputs'"),
+        (("solver",), 3, "solver must be text"),
+        (("training_digest",), "ab", "64 hexadecimal digits"),
+        (("settings", "weight_bound"), True, "weight_bound must be an integer"),
+        (("settings", "weight_bound"), 1.0, "weight_bound must be an integer"),
+        (("settings", "weight_bound"), 2**31, "weight_bound must be an integer in"),
+        (("settings", "hidden_layers"), [0], "a hidden layer must be an integer in 1"),
+        (("settings", "hidden_layers"), [2**31], "a hidden layer must be an integer in 1"),
+        (("settings", "hidden_layers"), [1] * 33, "hidden_layers must be a list of 0 to 32"),
+        (("settings", "stages"), [["sm"]], "a stage must be text"),
+        (("settings", "stages"), [], "stages must be some of"),
+        (("settings", "stages"), ["ml2"], "ml2 is for networks without a hidden layer"),
+        (("settings", "time_limit"), 0, "time_limit must be positive"),
+        (("settings", "time_limit"), [1.0], "time_limit has 1 numbers for 3 stages"),
+        (("settings", "time_limit"), {}, "time_limit must be a number"),
+        (("settings", "node_limit"), 0, "node_limit must be an integer"),
+        (("settings", "random_state"), "0", "random_state must be an integer"),
+        (("settings", "C"), 0, "C must be positive"),
+        (("settings", "gap"), -0.1, "gap must be a number of at least 0"),
+        (("settings", "engine"), ["monolithic"], "engine must be one of decomposition, monolithic"),
+        (("settings", "ties"), None, "ties must be one of margin, abstain"),
+        (("settings", "subset_size"), 4, "subset_size must be an integer in 2..3"),
+        (("settings", "subset_size"), 3, "a network for each of 1 sets of classes, got 3"),
+        (("classes",), [0, 2, 1], "labels must be in order"),
+        (("classes",), [0, 1, 1], "labels must be in order"),
+        (("classes",), [0, 1, 2.0], "labels must be numbers or text of the type"),
+        (("classes",), [0, 1, 2**63], "a label must be an integer in"),
+        (("classes",), [0], "at least two classes"),
+        (("classes_dtype",), "<U1", "labels must be numbers or text of the type"),
+        (("classes_dtype",), "<M8[s]", "labels must be numbers or text of the type"),
+        (("features",), 4, "an input per feature"),
+        (("features",), 2**21, "features must be an integer in 1"),
+        (("feature_names",), ["a"], "feature_names must be a list of 3 values"),
+        (("feature_names",), ["a", "b", "\ud800"], "surrogates not allowed"),
+        (("feature_names",), ["a", "b", "a"], "feature_names must be different"),
+        (("input_scaling", "low"), 1, "low must be an integer in"),
+        (("input_scaling", "high"), 2**31, "high must be an integer in"),
+        (("input_scaling", "factors"), [1.0, 1.0], "factors must be a list of 3 values"),
+        (("input_scaling", "factors"), [1.0, 1.0, -1.0], "a factor must be a number of at least 0"),
+        (("input_scaling", "factors"), [1.0, 1.0, 1], "a factor must be a number of at least 0"),
+        (("networks", 0), ..., "a network for each of 3 sets of classes, got 2"),
+        (("networks", 0, "splitting"), [1], "splitting must be a list of 2 values"),
+        (("networks", 0, "splitting"), [1, True], "a mark of a splitting neuron must be an integer"),
+        (("networks", 0, "added"), [6], "a network has an unknown member 'added'"),
+        (("networks", 0, "reports", 0), ..., "reports must be a list of 3 values"),
+        (("networks", 0, "reports", 0, "stage"), "mm", "the report of stage sm is missing"),
+        (("networks", 0, "reports", 0, "bound"), None, "an objective, a bound and a proof, or none"),
+        (("networks", 0, "reports", 0, "proof"), "none", "an objective, a bound and a proof, or none"),
+        (("networks", 0, "reports", 0, "rows"), 0, "rows must be an integer in 1"),
+        (("networks", 0, "reports", 0, "objective"), "1/2", "objective must be an integer"),
+        (("networks", 0, "reports", 0, "soft"), {}, "soft must be with the stage ml2"),
+        (("networks", 0, "reports", 2, "links"), 8, "not as many links as the last stage left"),
+        (("networks", 0, "reports", 0, "message"), "m" * 20_000, "message must be text of at most"),
+        (("given_rows",), 6, "a network has no member 'added'"),
+        (("given_rows",), None, "a part that says nothing must be left out"),
+        (("subsets",), [[0, 1], [0, 2], [1, 2]], "subsets must be left out where there are all"),
+        (("selection",), {"subsets": None, "max_per_class": None, "scenarios": None}, "says nothing must be left out"),
+        (("selection",), {"subsets": 0, "max_per_class": None, "scenarios": None}, "subsets must be an integer in 1"),
+        (("transform",), {}, "transform must have a name"),
+        (("transform",), {"name": "x", "a": [[[[[1]]]]]}, "transform: 'a' is too deep"),
+        (("transform",), {"name": "x"}, "transform must be one of integer-hog, constant-input"),
+        (
+            ("transform",),
+            {"name": "constant-input", "version": 1, "inputs": 3, "level": 7},
+            "does not lead from the features to the inputs",
+        ),
+    ],
+)
+def test_headers_that_describe_no_model(tmp_path, model_bytes, path, value, message):
+    (tmp_path / "m.bemi").write_bytes(changed(model_bytes, path, value))
+    with pytest.raises(ModelFileError, match=re.escape(message)) as caught:
+        load(tmp_path / "m.bemi")
+    assert "m.bemi is damaged: " in str(caught.value)
+    assert len(str(caught.value)) < 500 + len(str(tmp_path))
+
+
+def saved(tmp_path, **parameters) -> bytes:
+    path = tmp_path / "m.bemi"
+    save(fitted(**parameters), path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "path", "value", "message"),
+    [
+        (SOFT, ("networks", 0, "reports", 0, "objective"), "1/0", "quotient in hexadecimal"),
+        (SOFT, ("networks", 0, "reports", 0, "objective"), 3, "quotient in hexadecimal"),
+        (SOFT, ("networks", 0, "reports", 0, "objective"), "2/4", "lowest terms"),
+        (SOFT, ("networks", 0, "reports", 0, "bound"), "f" * 300 + "/1", "not too large"),
+        (SOFT, ("networks", 0, "reports", 0, "soft", "price"), "0/1", "must be positive"),
+        (SOFT, ("networks", 0, "reports", 0, "soft", "resolutions"), [], "resolutions must be a list of 1 values"),
+        (SOFT, ("networks", 0, "reports", 0, "soft"), ..., "soft must be with the stage ml2"),
+        ({"transform": ConstantInput()}, ("transform", "level"), None, "level must be an integer"),
+        ({"transform": ConstantInput()}, ("transform", "version"), True, "this is version 1"),
+        ({"transform": ConstantInput()}, ("transform", "inputs"), 2, "from the features to the inputs"),
+        ({"transform": ConstantInput()}, ("inputs",), 3, "from the features to the inputs"),
+        ({"scenarios": NoiseScenarios()}, ("selection", "scenarios", "copies"), 0, "copies must be an integer"),
+        ({"scenarios": NoiseScenarios()}, ("selection", "scenarios", "more"), 0, "have other parameters"),
+        ({"scenarios": NoiseScenarios()}, ("selection", "scenarios", "name"), "x", "one of images, noise"),
+        ({"scenarios": NoiseScenarios()}, ("networks", 0, "added"), [5], "an added row must be an integer in 6"),
+        ({"scenarios": NoiseScenarios()}, ("networks", 0, "added"), [9, 8], "added rows must be in order"),
+        ({"ties": "abstain"}, ("classes",), [-1, 0, 1], "the label of unclassified rows"),
+    ],
+)
+def test_headers_of_other_models_that_describe_none(tmp_path, parameters, path, value, message):
+    (tmp_path / "m.bemi").write_bytes(changed(saved(tmp_path, **parameters), path, value))
+    with pytest.raises(ModelFileError, match=re.escape(message)):
+        load(tmp_path / "m.bemi")
+
+
+def test_a_transform_must_take_what_was_seen_in_training(tmp_path):
+    model = BeMiClassifier(**FAST, transform=IntegerHog(maximum=15)).fit(load_digits().data[:9] // 2, [0, 1, 2] * 3)
+    save(model, tmp_path / "m.bemi")
+    for path, value in (("low", -1), ("high", 16)):
+        (tmp_path / "x.bemi").write_bytes(changed((tmp_path / "m.bemi").read_bytes(), ("input_scaling", path), value))
+        with pytest.raises(ModelFileError, match="does not take the integers seen in training"):
+            load(tmp_path / "x.bemi")
+
+
+def test_weights_that_no_network_has(tmp_path):
+    content = saved(tmp_path)
+    schema, header, weights = split(content)
+    path = tmp_path / "m.bemi"
+    for wrong, message in (
+        (weights[:-1], "the weights do not fit the layers"),
+        (weights + b"\0", "the weights do not fit the layers"),
+        (b"\xff" + weights[1:], "a weight lies outside -1..1"),
+        (bytes([0b01010101]) * len(weights), "not as many links"),
+    ):
+        path.write_bytes(with_digest(joined(schema, header, wrong)))
+        with pytest.raises(ModelFileError, match=message):
+            load(path)
+    # With P = 3 a network of three weights leaves seven bits of its last byte, which must be zeros.
+    schema, header, weights = split(saved(tmp_path, hidden_layers=(), weight_bound=3))
+    path.write_bytes(with_digest(joined(schema, header, weights[:-1] + bytes([weights[-1] | 1]))))
+    with pytest.raises(ModelFileError, match="followed by something else"):
+        load(path)
+
+
+def test_a_neuron_without_links_splits_nothing(tmp_path):
+    model = fitted(stages=("sm",))
+    network = next(iter(model.networks_))
+    weights = [w.copy() for w in model.networks_[network].weights]
+    weights[0][:, 0] = 0
+    model.networks_[network] = Network(tuple(weights), 1)
+    model.splitting_[network][:] = True
+    model.reports_[network]["sm"] = replace(model.reports_[network]["sm"], links=model.networks_[network].links)
+    with pytest.raises(ValueError, match="a neuron without links splits nothing"):
+        save(model, tmp_path / "m.bemi")
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        lambda text: text.replace(b'"bemi":', b'"bemi": '),
+        lambda text: text.replace(b'"features":3', b'"features":3,"features":3'),
+        lambda text: text.replace(b'"gap":0.01', b'"gap":1e-2'),
+        lambda text: text.replace(b'"gap":0.01', b'"gap":NaN'),
+        lambda text: text.replace(b'"gap":0.01', b'"gap":1e999'),
+        lambda text: text.replace(b'"gap":0.01', b'"gap":' + b"[" * 100_000),
+        lambda text: text.replace(b'"gap":0.01', b'"gap":' + b"1" * 5000),
+        lambda text: text.decode().encode("utf-16"),
+        lambda text: b"[" + text + b"]",
+        lambda text: b"\xff" + text,
+        lambda text: b"",
+    ],
+)
+def test_a_header_is_written_in_one_way(tmp_path, model_bytes, odd):
+    schema, header, weights = split(model_bytes)
+    assert odd(header) != header
+    (tmp_path / "m.bemi").write_bytes(with_digest(joined(schema, odd(header), weights)))
+    with pytest.raises(ModelFileError, match="its header is not"):
+        load(tmp_path / "m.bemi")
+
+
+MEGABYTE = 2**20
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({("classes",): list(range(4000)), ("settings", "subset_size"): 12}, "a network for each of"),
+        ({("settings", "hidden_layers"): [2**30]}, "splitting must be a list|more than 16777216 weights"),
+        ({("inputs",): 2**20, ("features",): 2**20}, "weights do not fit"),
+        (
+            {("inputs",): 2**20, ("transform",): {"name": "constant-input", "version": 1, "inputs": 2**40, "level": 1}},
+            "does not lead",
+        ),
+        (
+            {
+                ("inputs",): 2**20,
+                ("transform",): {
+                    **{"name": "integer-hog", "version": 1, "shape": [2**30, 2**30, 2**30], "maximum": 65535},
+                    **{"orientations": 16, "straighten": False},
+                },
+            },
+            "does not lead",
+        ),
+        ({("classes",): ["a", "b", "c"], ("classes_dtype",): "<U999999999"}, "of the type that classes_dtype names"),
+    ],
+)
+def test_claims_of_size_allocate_nothing(tmp_path, model_bytes, changes, message):
+    for path, value in changes.items():
+        model_bytes = changed(model_bytes, path, value)
+    (tmp_path / "m.bemi").write_bytes(model_bytes)
+    with pytest.raises(ModelFileError, match=message):
+        load(tmp_path / "m.bemi")
+    assert peak_of_refusing(tmp_path / "m.bemi") < MEGABYTE
+
+
+def peak_of_refusing(path) -> int:
+    """Bytes that it takes to refuse a file."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelFileError):
+            load(path)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_large_files_are_refused_before_they_are_read(tmp_path):
+    path = tmp_path / "m.bemi"
+    with open(path, "wb") as file:
+        file.truncate(65 * MEGABYTE)
+    with pytest.raises(ModelFileError, match="too large"):
+        load(path)
+    assert peak_of_refusing(path) < MEGABYTE
+    # A file that never ends is not read either.
+    with pytest.raises(ModelFileError, match="is not a bemi model"):
+        load("/dev/zero")
+
+
+def test_headers_of_many_values_are_refused_before_they_are_parsed(tmp_path, model_bytes):
+    schema, _, weights = split(model_bytes)
+    path = tmp_path / "m.bemi"
+    for header, message in (
+        (b"[" + b"[]," * (4 * MEGABYTE) + b"[]]", "too many values"),
+        (b'"' + b"x" * (17 * MEGABYTE) + b'"', "its header is too long"),
+    ):
+        path.write_bytes(with_digest(joined(schema, header, weights)))
+        with pytest.raises(ModelFileError, match=message):
+            load(path)
+        assert peak_of_refusing(path) < 3 * path.stat().st_size
+
+
+def test_an_overflowing_factor_is_too_large(tmp_path):
+    """An ordinary refusal, not a warning of NumPy's."""
+    model = BeMiClassifier(**FAST).fit(DATA * 1e-305, [0, 1, 2] * 2)
+    save(model, tmp_path / "m.bemi")
+    with pytest.raises(ValueError, match="values are too large"):
+        load(tmp_path / "m.bemi").predict(DATA * 1e3)
+
+
+def test_parameters_set_after_the_fit_do_not_describe_the_networks(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    soft = recommended(X[::5], stages=("ml2", "mw"), time_limit=1).fit(X[::5], y[::5])
+    price, loss = soft.C, soft.mw_loss
+    soft.set_params(C=price / 2, mw_loss=0.0, stages=("sm",), weight_bound=1)
+    save(soft, tmp_path / "m")
+    verify(tmp_path / "m")
+    loaded = load(tmp_path / "m")
+    assert (loaded.C, loaded.mw_loss, loaded.stages, loaded.weight_bound) == (price, loss, ("ml2", "mw"), 7)
+    assert list(training_summary(soft)["stages"]) == ["ml2", "mw"]
+
+
+def test_an_older_certificate_does_not_stay(tmp_path):
+    model = fitted()
+    save(model, tmp_path / "m")
+    assert (tmp_path / "m.cert").exists()
+    save(load(tmp_path / "m"), tmp_path / "m")
+    assert not (tmp_path / "m.cert").exists()
+
+
+def test_what_is_not_fitted_is_not_saved(tmp_path):
+    with pytest.raises(NotFittedError):
+        save(BeMiClassifier(), tmp_path / "m")
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        save(fitted(), tmp_path / "none" / "m")
+    assert caught.value.filename == str(tmp_path / "none" / "m")

@@ -1,0 +1,207 @@
+"""A budget for all networks, parts of an ensemble on machines that share a folder, and classes that come later."""
+
+import time
+
+import numpy as np
+import pytest
+from test_workers import SETTINGS, rows
+
+from bemi import BeMiClassifier, ConstantInput, NoiseScenarios, load, save, verify
+from bemi.ensemble.subsets import class_subsets
+from bemi.running.schedule import _shortened
+from bemi.training.pipeline import NO_TIME
+from bemi.training.task import Task
+
+# A budget for all networks.
+
+
+def test_a_budget_is_shared_out_over_the_networks_that_are_left(monkeypatch):
+    given = []
+    original = Task.run
+    monkeypatch.setattr(Task, "run", lambda task, seconds: given.append(seconds) or original(task, seconds))
+    BeMiClassifier(**SETTINGS, total_time_limit=200.0, n_jobs=1).fit(*rows(5))
+    assert len(given) == 10
+    assert given[0] == pytest.approx(20.0, rel=0.1)
+    # What a network leaves is for those after it.
+    assert sorted(given) == given
+    assert given[-1] > 5 * given[0]
+
+
+def test_a_budget_only_makes_time_limits_shorter():
+    assert _shortened(10.0, None) == 10.0
+    assert _shortened(10.0, 4.0) == 4.0
+    assert _shortened(3.0, 4.0) == 3.0
+    assert _shortened(None, 4.0) == 4.0
+    assert _shortened((2.0, 6.0), 4.0) == (1.0, 3.0)
+    assert _shortened(None, None) is None
+
+
+def test_a_budget_holds():
+    """Networks that would take all the time they get."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 256, (60, 40)), np.repeat(np.arange(6), 10)
+    began = time.perf_counter()
+    classifier = BeMiClassifier((5,), total_time_limit=3.0, gap=0.0, n_jobs=1, weight_bound=3).fit(X, y)
+    assert time.perf_counter() - began < 3.0 + 5.0
+    assert len(classifier.networks_) == 15
+
+
+def test_a_budget_holds_for_more_networks_than_it_can_train(tmp_path):
+    """Trained for however short a time, these 435 networks would take many times the budget."""
+    X, y = rows(30)
+    began = time.perf_counter()
+    classifier = BeMiClassifier(total_time_limit=1.0, n_jobs=1).fit(X, y)
+    assert time.perf_counter() - began < 1.0 + 5.0
+    messages = [[report.message for report in reports.values()] for reports in classifier.reports_.values()]
+    assert len(messages) == 435
+    late = [text for text in messages if NO_TIME in text]
+    assert late
+    assert all(text == [NO_TIME] * 3 for text in late)
+    assert classifier.score(X, y) > 0.2, "by chance it would be 1 in 30"
+    save(classifier, tmp_path / "m")
+    assert np.array_equal(load(tmp_path / "m").predict(X), classifier.predict(X))
+    assert verify(tmp_path / "m").networks == 435
+
+
+def test_without_time_the_variants_are_counted_that_the_network_violates():
+    task = BeMiClassifier((3,), scenarios=NoiseScenarios(scale=2.0))._prepare(*rows(3))[0]
+    training = task.run(0.0)
+    outputs = training.network.pre_activations(task.variants.data)[-1] * task.variants.codes
+    assert training.violated == (outputs < 1).sum() > 0  # P = 1, three hidden neurons: confident from (3 + 1) / 4 on
+
+
+@pytest.mark.parametrize("limit", [0, -1, "soon", np.inf, True])
+def test_a_budget_must_be_positive_seconds(limit):
+    with pytest.raises(ValueError, match="total_time_limit must be None or positive seconds"):
+        BeMiClassifier(total_time_limit=limit).fit(*rows(5))
+
+
+# Parts.
+
+
+def test_parts_together_are_the_whole(tmp_path):
+    classifier = BeMiClassifier(**SETTINGS, run_dir=tmp_path)
+    trained = [classifier.fit_shard(*rows(5), shard, 3) for shard in (1, 2, 3)]
+    assert trained == [4, 3, 3]
+    assert not hasattr(classifier, "networks_")
+    assert classifier.fit_shard(*rows(5), 2, 3) == 0, "nothing is left to do"
+    classifier.fit(*rows(5))
+    assert classifier.reused_networks_ == 10
+    assert classifier.networks_ == BeMiClassifier(**SETTINGS).fit(*rows(5)).networks_
+
+
+def test_a_part_needs_a_folder_and_must_be_one_of_them(tmp_path):
+    with pytest.raises(ValueError, match="a shard needs run_dir"):
+        BeMiClassifier(**SETTINGS).fit_shard(*rows(5), 1, 2)
+    for shard, shards in ((0, 2), (3, 2), (1, 0)):
+        with pytest.raises(ValueError, match="shard must be in"):
+            BeMiClassifier(**SETTINGS, run_dir=tmp_path).fit_shard(*rows(5), shard, shards)
+
+
+# Classes that come later.
+
+
+@pytest.mark.parametrize(
+    ("new", "more"),
+    [
+        ((4,), {}),
+        ((0, 3), {}),
+        ((2,), {"subset_size": 3}),
+        ((1,), {"hidden_layers": (), "stages": ("ml2",), "transform": ConstantInput(60)}),
+    ],
+)
+def test_only_networks_of_the_new_classes_are_trained(new, more, monkeypatch, tmp_path):
+    X, y = rows(5)
+    later = np.isin(y, new)
+    settings = SETTINGS | {"stages": ("sm", "mm", "mw")} | more
+    classifier = BeMiClassifier(**settings).fit(X[~later], y[~later])
+    before = dict(classifier.networks_)
+    trained = []
+    original = Task.run
+    monkeypatch.setattr(Task, "run", lambda task, seconds: trained.append(task) or original(task, seconds))
+    assert classifier.add_classes(X[later], y[later]) is classifier
+    subsets = class_subsets(5, classifier.subset_size)
+    assert list(classifier.networks_) == [tuple(subset) for subset in subsets.tolist()]
+    assert len(trained) == len(subsets) - len(before)
+    for key, network in before.items():
+        assert classifier.networks_[key] is network, "bit for bit the same"
+    # Nothing differs from a fit on all rows at once but the order of the rows.
+    order = np.concatenate([np.flatnonzero(~later), np.flatnonzero(later)])
+    whole = BeMiClassifier(**settings).fit(X[order], y[order])
+    assert classifier.networks_ == whole.networks_
+    assert all(np.array_equal(classifier.splitting_[key], whole.splitting_[key]) for key in whole.networks_)
+    assert np.array_equal(classifier.predict(X), whole.predict(X))
+    assert classifier.training_digest_ == whole.training_digest_
+    save(classifier, tmp_path / "m.bemi")
+    assert verify(tmp_path / "m.bemi").networks == len(subsets)
+
+
+def test_strings_may_come_later_too():
+    X, y = rows(5)
+    names = np.array(["delta", "alpha", "echo", "bravo", "charlie"])[y]
+    classifier = BeMiClassifier(**SETTINGS).fit(X[y < 4], names[y < 4])
+    classifier.add_classes(X[y == 4], names[y == 4])
+    assert classifier.classes_.tolist() == ["alpha", "bravo", "charlie", "delta", "echo"]
+    assert (classifier.predict(X) == names).mean() == 1.0
+
+
+def test_a_loaded_model_needs_all_rows(tmp_path):
+    X, y = rows(5)
+    old = y < 4
+    classifier = BeMiClassifier(**SETTINGS).fit(X[old], y[old])
+    save(classifier, tmp_path / "m.bemi")
+    loaded = load(tmp_path / "m.bemi")
+    with pytest.raises(ValueError, match="give rows of all classes; there are none of 0"):
+        loaded.add_classes(X[~old], y[~old])
+    loaded.add_classes(X, y)
+    assert loaded.networks_ == classifier.add_classes(X[~old], y[~old]).networks_
+    save(loaded, tmp_path / "n.bemi")
+    assert load(tmp_path / "n.bemi").networks_ == loaded.networks_
+
+
+def test_what_cannot_be_added_is_refused_and_changes_nothing():
+    X, y = rows(5)
+    classifier = BeMiClassifier(**SETTINGS).fit(X[y < 4], y[y < 4])
+    networks = dict(classifier.networks_)
+    with pytest.raises(ValueError, match="no class that is new"):
+        classifier.add_classes(X[y < 2], y[y < 2])
+    with pytest.raises(ValueError, match="3 is a class already"):
+        classifier.add_classes(X[y > 2], y[y > 2])
+    with pytest.raises(ValueError, match="of the kind of the known ones"):
+        classifier.add_classes(X[y == 4], np.array(["e"] * 4))
+    with pytest.raises(ValueError, match="features"):
+        classifier.add_classes(X[y == 4][:, :3], y[y == 4])
+    some = BeMiClassifier(**SETTINGS, scenarios=NoiseScenarios(0.1, 1)).fit(X[y < 4], y[y < 4])
+    with pytest.raises(ValueError, match="where subsets and scenarios are None"):
+        some.add_classes(X[y == 4], y[y == 4])
+    assert classifier.networks_ == networks
+    assert classifier.classes_.tolist() == [0, 1, 2, 3]
+
+
+def test_reports_are_small_and_say_everything():
+    classifier = BeMiClassifier(**SETTINGS).fit(*rows(2))
+    reports = classifier.reports_[0, 1]
+    assert reports["mw"].network == classifier.networks_[0, 1]
+    assert reports["mm"].gap >= 0
+    assert {"network", "certificate"}.isdisjoint(vars(reports["mm"]))
+    assert reports["mm"].certificate is None or reports["mm"].proof == "certified"
+
+
+def test_networks_of_another_kind_are_not_added():
+    X, y = rows(4)
+    classifier = BeMiClassifier(**SETTINGS).fit(X[y < 3], y[y < 3])
+    for other in ({"weight_bound": 7}, {"hidden_layers": (3, 3)}, {"stages": ("sm",)}, {"subset_size": 3}, {"C": 2.0}):
+        before = {name: getattr(classifier, name) for name in other}
+        with pytest.raises(ValueError, match=f"were trained with {next(iter(other))}=.*fit again instead"):
+            classifier.set_params(**other).add_classes(X[y == 3], y[y == 3])
+        classifier.set_params(**before)
+    assert len(classifier.add_classes(X[y == 3], y[y == 3]).networks_) == 6
+
+
+def test_rows_of_new_classes_count_as_seen():
+    X, y = rows(3)
+    classifier = BeMiClassifier(**SETTINGS).fit(X[y < 2], y[y < 2])
+    new = X[y == 2] - 500
+    classifier.add_classes(new, y[y == 2])
+    assert classifier.input_scaling_.low == new.min()
+    assert classifier.input_scaling_.high == X[y < 2].max()
