@@ -8,7 +8,7 @@ from test_workers import SETTINGS, rows
 
 from bemi import BeMiClassifier, ConstantInput, NoiseScenarios, load, save, verify
 from bemi.ensemble.subsets import class_subsets
-from bemi.running.schedule import _shortened
+from bemi.training.task import shortened
 from bemi.training.pipeline import NO_TIME
 from bemi.training.task import Task
 
@@ -28,12 +28,12 @@ def test_a_budget_is_shared_out_over_the_networks_that_are_left(monkeypatch):
 
 
 def test_a_budget_only_makes_time_limits_shorter():
-    assert _shortened(10.0, None) == 10.0
-    assert _shortened(10.0, 4.0) == 4.0
-    assert _shortened(3.0, 4.0) == 3.0
-    assert _shortened(None, 4.0) == 4.0
-    assert _shortened((2.0, 6.0), 4.0) == (1.0, 3.0)
-    assert _shortened(None, None) is None
+    assert shortened(10.0, None) == 10.0
+    assert shortened(10.0, 4.0) == 4.0
+    assert shortened(3.0, 4.0) == 3.0
+    assert shortened(None, 4.0) == 4.0
+    assert shortened((2.0, 6.0), 4.0) == (1.0, 3.0)
+    assert shortened(None, None) is None
 
 
 def test_a_budget_holds():

@@ -50,7 +50,7 @@ class Task:
         settings: dict[str, Any] = {
             "engine": self.engine,
             "solver": self.solver,
-            "time_limit": _shortened(self.time_limit, None if seconds is None else max(LEAST_SECONDS, seconds)),
+            "time_limit": shortened(self.time_limit, None if seconds is None else max(LEAST_SECONDS, seconds)),
             "limits": self.limits,
             "C": self.C,
             "mw_loss": self.mw_loss,
@@ -89,7 +89,7 @@ def _versions(solver: str) -> tuple[str, str]:
     return version("bemi"), solvers.get(solver).version()
 
 
-def _shortened(time_limit: float | tuple[float, ...] | None, seconds: float | None) -> float | tuple[float, ...] | None:
+def shortened(time_limit: float | tuple[float, ...] | None, seconds: float | None) -> float | tuple[float, ...] | None:
     """A time limit that is no longer than so many seconds in all, the shares of the stages being kept."""
     if seconds is None or time_limit is None:
         return seconds if time_limit is None else time_limit

@@ -1,0 +1,67 @@
+"""What counts as an integer or a number, and the errors for values that do not: one definition for every parameter.
+
+Booleans are neither, although Python derives them from integers: ``weight_bound=True`` is a mistake.  NumPy's scalars are
+accepted wherever Python's are.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+
+def is_integer(value: Any, low: float = -math.inf, high: float = math.inf) -> bool:
+    """Whether a value is an integer in ``low..high``."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(low <= value <= high)
+
+
+def is_number(value: Any, low: float = -math.inf, high: float = math.inf) -> bool:
+    """Whether a value is a finite number in ``low..high``."""
+    known = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return known and abs(value) < math.inf and bool(low <= value <= high)
+
+
+def check_integer(
+    name: str, value: Any, low: int | None = None, high: int | None = None, *, optional: bool = False
+) -> None:
+    """Raise ValueError unless ``value`` is an integer in ``low..high``, or None where that is allowed."""
+    if value is None and optional:
+        return
+    if not is_integer(value, -math.inf if low is None else low, math.inf if high is None else high):
+        raise ValueError(f"{name} must be {_or_none(optional)}{_integers(low, high)}, got {value!r}")
+
+
+def check_number(
+    name: str, value: Any, *, positive: bool = False, optional: bool = False, what: str = "number"
+) -> None:
+    """Raise ValueError unless ``value`` is a finite number that is positive or at least 0, or an allowed None."""
+    if value is None and optional:
+        return
+    if not is_number(value, 0) or (positive and value == 0):
+        wanted = f"a positive {what}" if positive else f"a {what} of at least 0"
+        raise ValueError(f"{name} must be {_or_none(optional)}{wanted}, got {value!r}")
+
+
+def check_seconds(name: str, value: Any) -> None:
+    """Raise ValueError unless ``value`` is None or positive seconds."""
+    if value is not None and not (is_number(value, 0) and value > 0):
+        raise ValueError(f"{name} must be None or positive seconds, got {value!r}")
+
+
+def check_choice(name: str, value: Any, known: Any) -> None:
+    """Raise ValueError unless ``value`` is one of the known ones."""
+    # An array, or anything else that cannot be hashed, is no choice either.
+    if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in known):
+        raise ValueError(f"{name} must be one of {', '.join(map(str, known))}, got {value!r}")
+
+
+def _or_none(optional: bool) -> str:
+    return "None or " if optional else ""
+
+
+def _integers(low: int | None, high: int | None) -> str:
+    if low is None:
+        return "an integer"
+    return f"an integer of at least {low}" if high is None else f"an integer in {low}..{high}"
