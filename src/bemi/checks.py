@@ -1,7 +1,7 @@
 """What counts as an integer or a number, and the errors for values that do not: one definition for every parameter.
 
-Booleans are neither, although Python derives them from integers: ``weight_bound=True`` is a mistake.  NumPy's scalars are
-accepted wherever Python's are.
+Booleans are neither, although Python derives them from integers: ``weight_bound=True`` is a mistake.  NumPy scalars are
+accepted wherever those of Python are.
 """
 
 from __future__ import annotations

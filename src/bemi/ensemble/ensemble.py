@@ -1,0 +1,271 @@
+"""A fitted model: networks, how their inputs are made, what was proved, and how they vote.
+
+An :class:`Ensemble` is what training leaves.  It votes; files, certificates, exports, the page and reports read it and
+never solve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from bemi.ensemble.folding import FoldedEnsemble, FoldedNetwork
+from bemi.ensemble.radius import Radii, certified_radii
+from bemi.ensemble.ties import TIES, TieRule
+from bemi.ensemble.voting import Votes, vote
+from bemi.inputs.inputs import Inputs
+from bemi.network import Network
+from bemi.problem.codes import ABSTAIN
+from bemi.products import PRE_ACTIVATION_LIMIT, Integers, Rows
+from bemi.stages.result import StageResult
+
+UNCLASSIFIED = "unclassified"
+"""Label of a row that the paper's rule leaves open, where classes are strings; -1 where they are numbers."""
+
+ROWS_AT_A_TIME = 512
+"""Rows that are predicted together: few enough that all steps find them in the processor's cache."""
+
+Reports = Mapping[str, StageResult]
+"""What each stage says of one network, by stage name."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """The integers and class indices that networks were trained on: the given rows first, then variants of them."""
+
+    rows: Integers
+    targets: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRecord:
+    """How an ensemble was trained.
+
+    Attributes
+    ----------
+    settings
+        Parameters of the training by name, as they were then.
+    digest
+        Digest over the training rows and their class indices.
+    solver
+        The solver and its version.
+    rows
+        The training rows, None where the ensemble was read from a file.
+    given_rows
+        How many of the rows were given, the others being variants; None without scenarios.
+    added_rows
+        For every network, which of the training rows it was trained on beside the given ones of its classes.
+    """
+
+    settings: Mapping[str, Any]
+    digest: str
+    solver: str
+    rows: TrainingRows | None = None
+    given_rows: int | None = None
+    added_rows: tuple[Integers, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Networks that vote, each trained on some of the classes.
+
+    Attributes
+    ----------
+    classes
+        The labels, in order.
+    subsets
+        Indices of the classes that each network was trained on, shape (networks, m).
+    networks
+        The networks.
+    reports
+        For each network, what its stages reached.
+    splitting
+        For each network, which first-layer neurons give both signs on its training rows.
+    inputs
+        How features become the inputs of the networks.
+    training
+        How the networks were trained.
+    ties
+        What to do with rows that have no clear winner.
+    """
+
+    classes: NDArray
+    subsets: Integers
+    networks: tuple[Network, ...]
+    reports: tuple[Reports, ...]
+    splitting: tuple[NDArray[np.bool_], ...]
+    inputs: Inputs
+    training: TrainingRecord
+    ties: TieRule = TIES["margin"]
+    _folded: dict[bool, FoldedEnsemble] = field(default_factory=dict, repr=False)
+    """Folded ensembles for prediction, by whether all inputs are at least 0; made when they are first needed."""
+
+    @cached_property
+    def keys(self) -> tuple[tuple, ...]:
+        """Labels of the classes of each network."""
+        return tuple(keys_of(self.classes, self.subsets))
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """Layer sizes of the networks, inputs first."""
+        return self.networks[0].layers
+
+    @property
+    def weight_bound(self) -> int:
+        """The paper's P."""
+        return self.networks[0].weight_bound
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """Names of the stages that the networks went through."""
+        return tuple(self.reports[0])
+
+    def with_networks(
+        self,
+        subsets: Integers,
+        networks: Sequence[Network],
+        reports: Sequence[Reports],
+        splitting: Sequence[NDArray[np.bool_]],
+        **changes: Any,
+    ) -> Ensemble:
+        """An ensemble of other networks; ``changes`` are other fields that change with them."""
+        return replace(
+            self,
+            subsets=subsets,
+            networks=tuple(networks),
+            reports=tuple(reports),
+            splitting=tuple(splitting),
+            _folded={},
+            **changes,
+        )
+
+    def with_ties(self, name: str) -> Ensemble:
+        """The same ensemble under another tie rule."""
+        return self if self.ties.name == name else replace(self, ties=TIES[name])
+
+    def folded(self, low: ArrayLike = -PRE_ACTIVATION_LIMIT, high: ArrayLike = PRE_ACTIVATION_LIMIT) -> FoldedEnsemble:
+        """The ensemble as it is for network inputs between ``low`` and ``high``, for all inputs or one by one."""
+        parts = zip(self.networks, self.subsets, self.splitting, strict=True)
+        return FoldedEnsemble(FoldedNetwork.of(*part, low, high) for part in parts)
+
+    def votes(self, X: ArrayLike, truth: Integers | None = None) -> Votes:
+        """What the ensemble says of each row, as class indices.
+
+        Parameters
+        ----------
+        X
+            Features, shape (rows, features).
+        truth
+            True class indices, :data:`ABSTAIN` for a label that is no class; given, label statuses are worked out.
+        """
+        rows = np.asarray(X)
+        return Votes.joined(
+            [self._decided(self.inputs(rows[part]), None if truth is None else truth[part]) for part in _pieces(len(rows))]
+        )
+
+    def _decided(self, inputs: Integers, truth: Integers | None) -> Votes:
+        rows = Rows(inputs)
+
+        def evidence(chosen: Integers) -> Integers:
+            return self._prediction(not_negative=False).evidence(Rows(inputs[chosen]))
+
+        return vote(
+            self._prediction(not_negative=rows.low >= 0).votes(rows),
+            self.subsets,
+            len(self.classes),
+            evidence=evidence if self.ties.by_evidence else None,
+            truth=truth,
+        )
+
+    def network_votes(self, inputs: Integers) -> Integers:
+        """Class index that each network gives each row of network inputs, shape (rows, networks)."""
+        parts = [Rows(inputs[part]) for part in _pieces(len(inputs))]
+        return np.concatenate([self._prediction(not_negative=rows.low >= 0).votes(rows) for rows in parts])
+
+    def evidence(self, X: ArrayLike) -> Integers:
+        """How far every network's input is from its nearest decision, shape (rows, networks)."""
+        return self._prediction(not_negative=False).evidence(Rows(self.inputs(X)))
+
+    def radius(
+        self, X: ArrayLike, *, exact: bool = False, time_limit: float | None = 60.0, solver: str = "highs"
+    ) -> Radii:
+        """How far the input of the networks may move, per row, with the label provably unchanged."""
+        inputs = self.inputs(X)
+        votes = self.network_votes(inputs)
+        outcome = vote(votes, self.subsets, len(self.classes))
+        return certified_radii(
+            self.networks,
+            self.subsets,
+            inputs,
+            votes,
+            outcome,
+            by_evidence=self.ties.by_evidence,
+            exact=exact,
+            time_limit=time_limit,
+            solver=solver,
+        )
+
+    def _prediction(self, *, not_negative: bool) -> FoldedEnsemble:
+        if not_negative not in self._folded:
+            self._folded[not_negative] = self.folded(low=0 if not_negative else -PRE_ACTIVATION_LIMIT)
+        return self._folded[not_negative]
+
+    @property
+    def unclassified_label(self) -> int | str:
+        """Label of rows that are left open."""
+        return unclassified_label(self.classes)
+
+    def labels(self, indices: Integers) -> NDArray:
+        """Labels of class indices, :data:`ABSTAIN` standing for none."""
+        classes = self.classes
+        if (indices != ABSTAIN).all():
+            return classes[indices]
+        if classes.dtype.kind in "OUS":
+            table = np.append(classes.astype(object), UNCLASSIFIED)
+            return table[indices].astype(object if classes.dtype.kind == "O" else str)
+        signed = np.result_type(classes.dtype, np.int8)
+        if signed.kind == "f" and classes.dtype.kind == "u":
+            signed = np.dtype(object)  # no integer type holds both -1 and all of these
+        return np.append(classes.astype(signed), ABSTAIN)[indices]
+
+    def class_indices(self, y: ArrayLike) -> Integers:
+        """Class indices of labels, :data:`ABSTAIN` for a label that is no class."""
+        index_of = {label: index for index, label in enumerate(self.classes.tolist())}
+        return np.array([index_of.get(label, ABSTAIN) for label in np.asarray(y).tolist()], dtype=np.int64)
+
+    def rows_of(self, network: int) -> Integers:
+        """The rows that a network was trained on, as positions in the training rows."""
+        rows = self.training.rows
+        assert rows is not None
+        given = rows.targets[: self.training.given_rows]
+        own = np.flatnonzero(np.isin(given, self.subsets[network]))
+        added = self.training.added_rows
+        return np.concatenate([own, added[network]]) if added else own
+
+
+def ensemble_of(model: Any) -> Ensemble:
+    """The ensemble of a fitted classifier; an ensemble is its own."""
+    if isinstance(model, Ensemble):
+        return model
+    check_is_fitted(model)
+    return model.ensemble_
+
+
+def unclassified_label(classes: NDArray) -> int | str:
+    """Label of rows that are left open, for classes of this kind."""
+    return UNCLASSIFIED if classes.dtype.kind in "OUS" else ABSTAIN
+
+
+def keys_of(classes: NDArray, subsets: Integers) -> list[tuple]:
+    """Labels of the classes of each subset."""
+    return [tuple(classes[subset].tolist()) for subset in subsets]
+
+
+def _pieces(rows: int) -> Iterable[slice]:
+    return [slice(start, start + ROWS_AT_A_TIME) for start in range(0, max(1, rows), ROWS_AT_A_TIME)]
