@@ -9,6 +9,7 @@ import pytest
 
 from bemi.datasets import DatasetError, heart_disease
 from bemi.datasets.description import StoredFile
+from bemi.datasets.sets import SETS
 
 LINE = "63,1,4,140,260,0,1,112,1,-.5,2,?,3.0,2"
 
@@ -25,9 +26,9 @@ def test_read():
 
 def test_zeros_that_no_patient_can_have_are_missing(monkeypatch):
     cells = {"processed.va.data": (LINE, 2), "processed.cleveland.data": ("50,0,1,0,0,0,0,99,0,0,1,0,3,0", 1)}
-    monkeypatch.setattr(heart_disease, "ROWS", {name: rows for name, (_, rows) in cells.items()})
+    monkeypatch.setattr(heart_disease, "HEART_DISEASE_ROWS", {name: rows for name, (_, rows) in cells.items()})
     files = {name: StoredFile(Path(name), f"{line}\n".encode() * rows) for name, (line, rows) in cells.items()}
-    data = heart_disease.build(heart_disease.HEART_DISEASE, files)
+    data = heart_disease.build(SETS["heart-disease"], files)
     assert data.train_y.tolist() == [1, 1, 0]
     zeros = [50, 0, 1, np.nan, np.nan, 0, 0, 99, 0, 0, 1, 0, 3]
     assert np.array_equal(data.train_X[2], zeros, equal_nan=True)

@@ -31,7 +31,7 @@ def test_draw_is_uniform():
     assert np.abs(counts - 300).max() < 75
 
 
-@pytest.mark.parametrize(("per_class", "words"), [(21, "class 3 has only 20 rows, 21 were asked"), (0, "at least 1")])
+@pytest.mark.parametrize(("per_class", "words"), [(21, "class 3 has only 20 rows, 21 requested"), (0, "at least 1")])
 def test_draw_refuses(per_class, words):
     with pytest.raises(ValueError, match=words):
         draw(LABELS, per_class, seed=0)
@@ -164,9 +164,9 @@ def test_the_first_800_test_rows_of_each_class():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"per_class": 0, "index": 0}, "per_class must be at least 1, got 0"),
-        ({"per_class": 1, "index": -1}, "index must be at least 0, got -1"),
-        ({"per_class": 4, "index": 0}, "class 0 has only 3 rows, 4 were asked for"),
+        ({"per_class": 0, "index": 0}, "per_class must be an integer of at least 1, got 0"),
+        ({"per_class": 1, "index": -1}, "index must be an integer of at least 0, got -1"),
+        ({"per_class": 4, "index": 0}, "class 0 has only 3 rows, 4 requested"),
         ({"per_class": 1, "index": 0, "classes": ()}, r"classes must be some of 0, 1, got \(\)"),
         ({"per_class": 1, "index": 0, "classes": (1, 2)}, r"classes must be some of 0, 1, got \(1, 2\)"),
     ],
@@ -204,8 +204,8 @@ def test_split_is_uniform_and_follows_seed_and_index():
     [
         ({"rows": 4, "test": 4}, "rows must be more than the 4 test rows and at most the 6 rows of numbered, got 4"),
         ({"rows": 7, "test": 2}, "at most the 6 rows of numbered, got 7"),
-        ({"rows": 4, "test": 0}, "test must be at least 1, got 0"),
-        ({"index": -1, "rows": 4, "test": 2}, "index must be at least 0, got -1"),
+        ({"rows": 4, "test": 0}, "test must be an integer of at least 1, got 0"),
+        ({"index": -1, "rows": 4, "test": 2}, "index must be an integer of at least 0, got -1"),
     ],
 )
 def test_split_refuses(arguments, words):

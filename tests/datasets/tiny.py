@@ -5,7 +5,6 @@ import hashlib
 
 import numpy as np
 
-from bemi.datasets import idx
 from bemi.datasets.description import DataFile, Description
 
 TRAIN, TEST, SHAPE, CLASSES = 6, 3, (2, 3), 3
@@ -44,7 +43,7 @@ def describe(*mirrors: str) -> Description:
         classes=CLASSES,
         source="made up",
         licence="none",
-        build=idx.build,
+        reader="idx",
         files=tuple(data_file(name, content) for name, content in FILES.items()),
         mirrors=mirrors,
         shape=SHAPE,

@@ -1,25 +1,25 @@
-"""All sets by name: what there is, getting it here, loading it."""
+"""Data sets by name: list them, download them, load them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bemi.datasets import storage
-from bemi.datasets.bundled import BREAST_CANCER, DIGITS, IRIS, WINE
-from bemi.datasets.dataset import Dataset, DatasetError
-from bemi.datasets.description import Description
-from bemi.datasets.heart_disease import HEART_DISEASE
-from bemi.datasets.images import FASHION_MNIST, MNIST
+from bemi.datasets.description import DatasetError, Description
+from bemi.datasets.sets import SETS
 
-SETS = {known.name: known for known in (MNIST, FASHION_MNIST, HEART_DISEASE, DIGITS, BREAST_CANCER, WINE, IRIS)}
+if TYPE_CHECKING:
+    from bemi.datasets.dataset import Dataset
 
 _NOT_HERE = "not here yet"
 
 
 @dataclass(frozen=True)
 class Listing:
-    """One line of a list of sets; ``rows`` counts both parts, and ``place`` says where its files are now."""
+    """A data set as lists show it; ``rows`` counts both parts, and ``place`` says where the files are now."""
 
     name: str
     rows: int
@@ -32,31 +32,32 @@ class Listing:
 
     @property
     def here(self) -> bool:
-        """Whether the set can be loaded without a download."""
+        """Whether the data set can be loaded without a download."""
         return self.place != _NOT_HERE
 
 
 def load(name: str) -> Dataset:
-    """Load a set by name.
+    """Load a data set by name.
 
-    Its files are looked for in ``$BEMI_DATA/<name>/`` and in the cache, then downloaded into the cache; wherever they
-    are from, they must be exactly those that were published.  Sets that are part of scikit-learn have no files.
+    Files are taken from ``$BEMI_DATA/<name>/`` or the cache, and otherwise downloaded into the cache.  Wherever they
+    come from, they must be exactly the published ones.  Data sets that are part of scikit-learn have no files.
 
     Missing values, which only ``heart-disease`` has, are NaN: cells marked ``?``, and zeros in ``trestbps`` and
-    ``chol``, which no patient can have.  Impute them from training rows alone, or test rows leak into the training.
+    ``chol``, which no patient can have.  Impute them from training rows alone; otherwise test rows leak into training.
     """
     known = _described(name)
-    return known.build(known, storage.stored(known))
+    reader = import_module(f"bemi.datasets.{known.reader}")
+    return reader.build(known, storage.stored(known))
 
 
 def fetch(name: str) -> tuple[Path, ...]:
-    """Make sure that all files of a set are here, and return the folders that they are in."""
+    """Download what is missing of a data set, and return the folders that hold its files."""
     files = storage.stored(_described(name))
     return tuple(dict.fromkeys(file.path.parent for file in files.values()))
 
 
 def available() -> tuple[Listing, ...]:
-    """What is known of every set, and where its files are; nothing is read or downloaded for it."""
+    """List all data sets and where their files are, without reading or downloading any."""
     return tuple(
         Listing(
             name=name,

@@ -1,4 +1,4 @@
-"""A loaded dataset."""
+"""A loaded data set."""
 
 from __future__ import annotations
 
@@ -11,16 +11,12 @@ Rows = NDArray[np.int64] | NDArray[np.float64]
 Labels = NDArray[np.int64]
 
 
-class DatasetError(ValueError):
-    """A set that cannot be loaded; the message says what was wrong and which file belongs where."""
-
-
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """Rows and labels of a training and a test part.
 
     Images are rows of integers, which ``shape`` turns back into images; other rows are floats, NaN where a value is
-    missing.  A set that its makers did not divide is all training part.
+    missing.  Where the publishers did not set test rows apart, all rows are in the training part.
     """
 
     name: str

@@ -1,13 +1,14 @@
-"""What is known of a set before it is loaded: its size, its files, where they come from."""
+"""What is known about a data set before it is loaded: its size, its files, where they come from."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bemi.datasets.dataset import Dataset, DatasetError
+
+class DatasetError(ValueError):
+    """A data set cannot be loaded; the message says what is wrong and which file belongs where."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class DataFile:
     sha256: str
 
     def flaw(self, content: bytes) -> str | None:
-        """What tells ``content`` from the file, if anything does; it may be cut off after one byte too many."""
+        """How ``content`` differs from the published file, or None; reading one byte too many is enough to tell."""
         if len(content) > self.size:
             return f"it has more than {self.size} bytes"
         if len(content) < self.size:
@@ -41,9 +42,10 @@ class StoredFile:
 
 @dataclass(frozen=True)
 class Description:
-    """A set: rows in its two parts, features, classes, origin, and the function that builds it from its files.
+    """A data set: rows of its two parts, features, classes, origin.
 
-    ``mirrors`` are addresses that a file's name is appended to, in the order in which they are tried.
+    ``reader`` is the module of this package whose ``build(description, files)`` makes the :class:`Dataset`.  ``mirrors``
+    are tried in this order; a file's name is appended to each.
     """
 
     name: str
@@ -53,7 +55,7 @@ class Description:
     classes: int
     source: str
     licence: str
-    build: Callable[[Description, Mapping[str, StoredFile]], Dataset]
+    reader: str
     files: tuple[DataFile, ...] = ()
     mirrors: tuple[str, ...] = ()
     shape: tuple[int, int] | None = None

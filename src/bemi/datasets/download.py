@@ -1,4 +1,8 @@
-"""Files from their public homes: not a byte more than they should have, and none that is not theirs."""
+"""Download a file from the first working mirror, never reading more than its size, and check its SHA-256.
+
+Unlike a general downloader this one limits bytes, silence and total time, follows no redirection out of http and https,
+and reports in one line what was wrong with every mirror.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +18,22 @@ LONGEST_SILENCE = 30.0
 """Seconds to wait for a server's next byte."""
 
 LONGEST_TRANSFER = 900.0
-"""Seconds that a file may take in all, so that a byte now and then does not hold us forever."""
+"""Seconds that a file may take altogether, so that a dripping server cannot hold us forever."""
 
 _CHUNK = 2**16
 
 
 class DownloadError(Exception):
-    """No mirror had the file; the message says for each what was wrong."""
+    """No mirror delivered the file; the message says what was wrong with each."""
 
 
 def download(file: DataFile, mirrors: Sequence[str]) -> bytes:
-    """Content of the file from the first mirror that has it."""
+    """Content of the file from the first mirror that delivers it intact."""
     failures = []
     for mirror in mirrors:
         url = mirror + file.name
         try:
-            # One byte more than the file has tells a longer one, and an endless one costs no more than that.
+            # One extra byte reveals a file that is too long, however long it is.
             content = _read(url, limit=file.size + 1)
             flaw = file.flaw(content)
         except (OSError, HTTPException) as error:
@@ -52,7 +56,7 @@ def _read(url: str, limit: int) -> bytes:
 
 
 def _opener() -> request.OpenerDirector:
-    """An opener of http and https addresses; without handlers for others, no redirection leads to them either."""
+    """An opener without handlers for anything but http and https, so that no redirection can lead elsewhere."""
     opener = request.OpenerDirector()
     opener.addheaders = [("User-Agent", "bemi")]
     for handler in (

@@ -1,4 +1,4 @@
-"""UCI Heart Disease: 920 patients of four clinics, 13 features, diseased or not (doi:10.24432/C52P4X)."""
+"""Reader of UCI Heart Disease: patients of four clinics, diseased or not (doi:10.24432/C52P4X)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.datasets.dataset import Dataset
-from bemi.datasets.description import DataFile, Description, StoredFile
-
-ROWS = {
-    "processed.cleveland.data": 303,
-    "processed.hungarian.data": 294,
-    "processed.switzerland.data": 123,
-    "processed.va.data": 200,
-}
-"""Rows of each file, in the order in which the set has them."""
+from bemi.datasets.description import Description, StoredFile
+from bemi.datasets.sets import HEART_DISEASE_ROWS
 
 FEATURES = (
     *("age", "sex", "cp", "trestbps", "chol", "fbs", "restecg"),
@@ -32,12 +25,12 @@ NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)", re.ASCII)
 
 
 def build(known: Description, files: Mapping[str, StoredFile]) -> Dataset:
-    """All clinics below one another, NaN for missing values, class 1 for every diagnosis but 0.
+    """Stack the clinics' tables: NaN for missing values, class 1 for every diagnosis but 0.
 
-    Missing are the cells marked ``?`` and the zeros in ``trestbps`` and ``chol``.  They stay missing here: what is put
-    in their place must be computed from training rows alone, and only the caller knows which these are.
+    Cells marked ``?`` and zeros in ``trestbps`` and ``chol`` are missing.  They stay NaN here: imputed values must be
+    computed from training rows alone, and only the caller knows which rows these are.
     """
-    table = np.concatenate([read(files[name], rows) for name, rows in ROWS.items()])
+    table = np.concatenate([read(files[name], rows) for name, rows in HEART_DISEASE_ROWS.items()])
     X, y = table[:, :-1], (table[:, -1] > 0).astype(np.int64)
     for name in NEVER_ZERO:
         column = X[:, FEATURES.index(name)]
@@ -46,7 +39,7 @@ def build(known: Description, files: Mapping[str, StoredFile]) -> Dataset:
 
 
 def read(file: StoredFile, rows: int) -> NDArray[np.float64]:
-    """Features and diagnosis in one clinic's file; the first line that is not as it should be is refused."""
+    """Features and diagnosis in one clinic's file; raises DatasetError at the first malformed line."""
     lines = file.content.decode("ascii", errors="replace").removesuffix("\n").split("\n")
     table = [_row(file, number, line) for number, line in enumerate(lines, start=1)]
     if len(table) != rows:
@@ -64,42 +57,3 @@ def _row(file: StoredFile, number: int, line: str) -> list[float]:
     if diagnosis not in DIAGNOSES:
         raise file.unusable(f"the diagnosis in line {number} is {diagnosis!r}, should be 0 to 4")
     return [np.nan if cell == MISSING else float(cell) for cell in (*cells, diagnosis)]
-
-
-HEART_DISEASE = Description(
-    name="heart-disease",
-    train=sum(ROWS.values()),
-    test=0,
-    features=len(FEATURES),
-    classes=2,
-    source=(
-        "A. Janosi, W. Steinbrunn, M. Pfisterer, R. Detrano: Heart Disease (1988), UCI Machine Learning Repository, "
-        "doi:10.24432/C52P4X"
-    ),
-    licence="CC BY 4.0; publications are asked to name the four investigators",
-    build=build,
-    files=(
-        DataFile(
-            "processed.cleveland.data",
-            18_461,
-            "a74b7efa387bc9d108d7d0115d831fe9b414b29ae7124f331b622b4efa0427c8",
-        ),
-        DataFile(
-            "processed.hungarian.data",
-            10_263,
-            "d1ad108f785768cd3d7e82dc522e6f5a61eea93cccfb3a46ee8076f73fc3d796",
-        ),
-        DataFile(
-            "processed.switzerland.data",
-            4_109,
-            "834a405ccf5b66ab4056bb77794adc8df0b7125186454c0a1d002d33c6c3b314",
-        ),
-        DataFile(
-            "processed.va.data",
-            6_737,
-            "e7c93d8d0d2acdadfa4c5e8de768e2191e7f618b952e29623f1f0d5949ff6b8f",
-        ),
-    ),
-    mirrors=("https://archive.ics.uci.edu/ml/machine-learning-databases/heart-disease/",),
-    class_names=("absence", "presence"),
-)

@@ -1,4 +1,4 @@
-"""Images and labels in idx files, as MNIST and its successors have them."""
+"""Reader of idx files, the format of MNIST and its successors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IMAGES_MAGIC, LABELS_MAGIC = 0x0803, 0x0801
 
 
 def build(known: Description, files: Mapping[str, StoredFile]) -> Dataset:
-    """The set in its four files, whose headers must be exactly those that the description implies."""
+    """Read the four files; their headers must be exactly those that the description implies."""
     assert known.shape is not None
     arrays: list[NDArray[np.int64]] = []
     for part, count in (("train", known.train), ("t10k", known.test)):

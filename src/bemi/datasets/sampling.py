@@ -1,4 +1,4 @@
-"""Few-shot samples of a set, each settled by a seed and its index."""
+"""Few-shot samples of a data set, each determined by a seed and its index."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bemi.checks import check_integer
 from bemi.datasets.dataset import Dataset, Labels, Rows
 
 TEST_ROWS = 800
-"""Rows of each class that a sample takes from a set's test part."""
+"""Rows per class that a sample takes from a data set's test part."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Rows to train on and rows to test on; ``disjoint``: samples of different indices share no training row."""
+    """Training and test rows; ``disjoint`` says that samples of different indices share no training row."""
 
     train_X: Rows
     train_y: Labels
@@ -28,13 +29,13 @@ class Sample:
 def draw(labels: ArrayLike, per_class: int, seed: int) -> NDArray[np.intp]:
     """Indices of a few-shot sample: ``per_class`` rows of every class, uniformly at random, classes in order."""
     labels = np.asarray(labels)
-    _check_at_least(1, per_class=per_class)
+    check_integer("per_class", per_class, 1)
     rng = np.random.default_rng(seed)
     chosen = []
     for label in np.unique(labels):
         rows = np.flatnonzero(labels == label)
         if len(rows) < per_class:
-            raise ValueError(f"class {label} has only {len(rows)} rows, {per_class} were asked for")
+            raise ValueError(f"class {label} has only {len(rows)} rows, {per_class} requested")
         chosen.append(rng.choice(rows, per_class, replace=False))
     return np.concatenate(chosen) if chosen else np.empty(0, dtype=np.intp)
 
@@ -42,24 +43,24 @@ def draw(labels: ArrayLike, per_class: int, seed: int) -> NDArray[np.intp]:
 def sample(dataset: Dataset, per_class: int, index: int, seed: int = 0, classes: Sequence[int] | None = None) -> Sample:
     """The sample of the given index: ``per_class`` training rows of each class, uniformly at random.
 
-    If the set has a test part, samples of different indices share no training row, and each is tested on the first 800
-    test rows of each class.  If it has none, samples are drawn independently, and each is tested on all other rows.
+    If the data set has a test part, samples of different indices share no training row, and each is tested on the first
+    800 test rows of each class.  If it has none, samples are drawn independently and tested on all other rows.
 
     Parameters
     ----------
     dataset
-        The set.
+        The data set.
     per_class
         Training rows of each class.
     index
-        Which sample, from 0; a sample does not depend on how many others there are.
+        Number of the sample, from 0; a sample does not depend on how many others are drawn.
     seed
         Seed of all samples.
     classes
         Labels to keep, None for all; the rows of a class do not depend on which others are kept.
     """
-    _check_at_least(1, per_class=per_class)
-    _check_at_least(0, index=index)
+    check_integer("per_class", per_class, 1)
+    check_integer("index", index, 0)
     labels = dataset.train_y
     positions = _positions(dataset, classes)
     chosen = []
@@ -85,12 +86,12 @@ def sample(dataset: Dataset, per_class: int, index: int, seed: int = 0, classes:
 
 
 def split(dataset: Dataset, index: int, seed: int = 0, *, rows: int = 200, test: int = 40) -> Sample:
-    """The division of the given index: ``rows`` random rows of the training part, ``test`` of them to test on.
+    """The random split of the given index: ``rows`` rows of the training part, ``test`` of them held out for testing.
 
-    Classes come as they fall: neither part is stratified.  Divisions of different indices are independent.
+    Splits are not stratified, and splits of different indices are independent.
     """
-    _check_at_least(0, index=index)
-    _check_at_least(1, test=test)
+    check_integer("index", index, 0)
+    check_integer("test", test, 1)
     if not test < rows <= len(dataset.train_y):
         raise ValueError(
             f"rows must be more than the {test} test rows and at most the {len(dataset.train_y)} rows of "
@@ -103,12 +104,12 @@ def split(dataset: Dataset, index: int, seed: int = 0, *, rows: int = 200, test:
 
 
 def _generator(seed: int, *key: int) -> np.random.Generator:
-    # A key beside the seed, not a longer seed: [1] and [1, 0] are the same seed.
+    # A spawn key, not a longer seed: SeedSequence treats [1] and [1, 0] as the same seed.
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
 def _positions(dataset: Dataset, classes: Sequence[int] | None) -> dict[int, int]:
-    """Position of each chosen class among all classes of the set, in order."""
+    """Position of each chosen class among all classes of the data set, in order."""
     known = {label: position for position, label in enumerate(np.unique(dataset.train_y).tolist())}
     if classes is None:
         return known
@@ -120,15 +121,9 @@ def _positions(dataset: Dataset, classes: Sequence[int] | None) -> dict[int, int
 
 def _too_few(label: int, rows: int, per_class: int, index: int, disjoint: bool) -> str:
     if rows < per_class or not disjoint:
-        return f"class {label} has only {rows} rows, {per_class} were asked for"
+        return f"class {label} has only {rows} rows, {per_class} requested"
     samples = rows // per_class
     return (
         f"class {label} has {rows} rows, enough for {samples} samples of {per_class}: the last index is {samples - 1}, "
         f"got {index}"
     )
-
-
-def _check_at_least(least: int, **numbers: int) -> None:
-    for name, number in numbers.items():
-        if number < least:
-            raise ValueError(f"{name} must be at least {least}, got {number}")

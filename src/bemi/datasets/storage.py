@@ -1,4 +1,4 @@
-"""Where files are: in the user's folder, in the cache, or fetched into the cache."""
+"""Find a data set's files in the user's folder or the cache, or download them into the cache."""
 
 from __future__ import annotations
 
@@ -8,38 +8,37 @@ from pathlib import Path
 
 import platformdirs
 
-from bemi.datasets.dataset import DatasetError
-from bemi.datasets.description import DataFile, Description, StoredFile, unusable
+from bemi.datasets.description import DataFile, DatasetError, Description, StoredFile, unusable
 from bemi.datasets.download import DownloadError, download
 from bemi.files import write_atomically
 
 FOLDER_VARIABLE = "BEMI_DATA"
-"""Environment variable that names the folder of all sets; each set has a folder of its own name in it."""
+"""Environment variable that names the user's folder; a data set's files are in the subfolder of its name."""
 
 _one_download = threading.Lock()
-"""Threads that need the same file wait for one download of it."""
+"""Threads that need the same file wait for one download."""
 
 
 def cache_folder() -> Path:
-    """The system's folder for files that can be downloaded again; a set has a folder of its own name in it."""
+    """The system's folder for files that can be downloaded again; every data set has a subfolder."""
     return platformdirs.user_cache_path("bemi", appauthor=False, opinion=False)
 
 
 def folders(name: str) -> dict[str, Path]:
-    """Folders that may hold a set's files, by what people call them; the first that has a file is asked for it."""
+    """Folders that may hold a data set's files, by the words for them; the first that has a file is used."""
     root = os.environ.get(FOLDER_VARIABLE)
     users = {f"{FOLDER_VARIABLE} folder": Path(root) / name} if root else {}
     return users | {"cache": cache_folder() / name}
 
 
 def place(known: Description, file: DataFile) -> str | None:
-    """What people call the folder that has a file, if one has."""
+    """In words, the folder that has a file, or None."""
     present = (label for label, folder in folders(known.name).items() if os.path.exists(folder / file.name))
     return next(present, None)
 
 
 def stored(known: Description) -> dict[str, StoredFile]:
-    """All files of a set by name, each exactly as published; what is not here is downloaded into the cache."""
+    """All files of a data set by name, exactly as published; missing ones are downloaded into the cache."""
     return {file.name: _find(known, file) or _fetch(known, file) for file in known.files}
 
 
@@ -61,7 +60,7 @@ def _find(known: Description, file: DataFile) -> StoredFile | None:
 
 def _fetch(known: Description, file: DataFile) -> StoredFile:
     with _one_download:
-        # Another thread may have brought it meanwhile.
+        # Another thread may have downloaded it meanwhile.
         if (found := _find(known, file)) is not None:
             return found
         try:
@@ -75,7 +74,7 @@ def _fetch(known: Description, file: DataFile) -> StoredFile:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically({path: content})
         except OSError as error:
-            # Windows does not replace a file that someone reads; if it is there, another process was faster.
+            # Windows refuses to replace a file that is being read; if it exists, another process was faster.
             if not os.path.exists(path):
                 reason = error.strerror or error
                 raise DatasetError(f"{path} cannot be written: {reason}; {_by_hand(known)}") from None
