@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pickle
 import re
+from copy import copy
 
 import numpy as np
 import pandas as pd
 import pytest
+from given_networks import give_networks
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
 from sklearn.model_selection import GridSearchCV
@@ -65,8 +67,7 @@ def test_vote(digits_model):
 
 def test_abstaining_rule_labels_with_minus_one(digits_model):
     _, _, X, _ = few_digits()
-    paper = clone(digits_model).set_params(ties="abstain")
-    paper.__dict__.update({k: v for k, v in vars(digits_model).items() if k.endswith("_")})
+    paper = copy(digits_model).set_params(ties="abstain")
     votes = paper.vote(X)
     assert np.array_equal(votes.label == -1, votes.unclassified)
     clear = ~votes.unclassified
@@ -84,8 +85,8 @@ def test_unclassified_label_fits_the_kind_of_classes(labels, open_label):
     assert classifier.unclassified_label_ == open_label
     # For x1 > 0 the first class beats the second, the second the third, the third the first.
     first_input = np.array([[1], [0], [0]])
-    for key, weights in zip(classifier.networks_, (first_input, -first_input, first_input), strict=True):
-        classifier.networks_[key] = Network((weights,))
+    weights = zip(classifier.networks_, (first_input, -first_input, first_input), strict=True)
+    give_networks(classifier, {key: Network((w,)) for key, w in weights})
     predicted = classifier.predict([[1, 0, 0], [0, 0, 0]]).tolist()
     assert predicted == [open_label, labels[0]]
     assert classifier.set_params(ties="margin").predict([[1, 0, 0]]).tolist() == [labels[0]]
@@ -410,7 +411,7 @@ def test_no_variants_at_all_is_no_harm():
 def test_labels_of_64_bits_without_sign_come_back_as_they_are():
     labels = np.array([2**60 + 1, 2**60 + 3, 2**60 + 5], dtype=np.uint64)
     classifier = BeMiClassifier(ties="abstain", **FAST).fit(THREE_POINTS, labels)
-    found = classifier._labels(np.array([0, -1, 2]))
+    found = classifier.ensemble_.labels(np.array([0, -1, 2]))
     assert found.tolist() == [2**60 + 1, -1, 2**60 + 5]
 
 

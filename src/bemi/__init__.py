@@ -1,10 +1,7 @@
 """Few-bit neural networks, trained exactly from few examples by mixed-integer programming."""
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import Any
-
-__version__ = version("bemi")
 
 _HOMES = {
     "BeMiClassifier": "bemi.classifier",
@@ -13,9 +10,9 @@ _HOMES = {
     "IntegerHog": "bemi.inputs.transforms",
     "Network": "bemi.network",
     "NoiseScenarios": "bemi.rows.scenarios",
-    "load": "bemi.modelfile.saving",
+    "load": "bemi.classifier",
     "recommended": "bemi.presets",
-    "save": "bemi.modelfile.saving",
+    "save": "bemi.classifier",
     "verify": "bemi.certificate",
 }
 __all__ = [
@@ -33,11 +30,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Names are fetched when they are used, so that the certificate checker runs on the standard library alone.
+    # Names are imported on first use, so that the certificate checker needs the standard library alone and the command
+    # line answers at once.
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
+    if name == "__version__":
+        return import_module("importlib.metadata").version("bemi")
     raise AttributeError(f"module 'bemi' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+    return [*globals(), *__all__, "__version__"]

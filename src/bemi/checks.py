@@ -7,6 +7,7 @@ accepted wherever those of Python are.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,22 @@ def check_choice(name: str, value: Any, known: Any) -> None:
     # An array, or anything else that cannot be hashed, is no choice either.
     if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in known):
         raise ValueError(f"{name} must be one of {', '.join(map(str, known))}, got {value!r}")
+
+
+def check_finite(X: Any, names: Iterable[str] | None = None) -> None:
+    """Raise ValueError for NaN and infinity, naming the first cell that holds one."""
+    # A number that is not finite makes the sum so.  Finite ones may too, by their size: the second look tells.
+    if X.dtype.kind in "iub" or np.isfinite(X.sum(dtype=np.float64)):
+        return
+    bad = ~np.isfinite(X)
+    if not bad.any():
+        return
+    row, column = np.argwhere(bad)[0]
+    name = column if names is None else repr(list(names)[column])
+    kind = "NaN" if np.isnan(X[row, column]) else "infinity (inf)"
+    raise ValueError(
+        f"X contains {kind} at row {row}, column {name} ({bad.sum()} such cells in all); remove or impute them"
+    )
 
 
 def _or_none(optional: bool) -> str:

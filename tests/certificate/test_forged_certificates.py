@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from given_networks import give_networks
 
 from bemi import BeMiClassifier, Network, save, verify
 from bemi.certificate import CertificateError, _added
@@ -35,8 +36,8 @@ def refusal(folder, reports, final=None):
     """Why a model with these reports is refused, or None."""
     classifier = BeMiClassifier((2,), stages=tuple(reports), node_limit=1).fit(ROWS, LABELS)
     network = final or list(reports.values())[-1].network
-    classifier.networks_, classifier.reports_ = {(0, 1): network}, {(0, 1): reports}
-    classifier.splitting_ = {(0, 1): network.splitting_neurons(ROWS)}
+    splitting = {(0, 1): network.splitting_neurons(ROWS)}
+    give_networks(classifier, {(0, 1): network}, splitting=splitting, reports={(0, 1): reports})
     save(classifier, folder / "m")
     try:
         verify(folder / "m")

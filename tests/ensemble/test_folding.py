@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from given_networks import give_networks
+
 from bemi import BeMiClassifier
 from bemi.ensemble.folding import WIDEST_TABLE, FoldedEnsemble, FoldedNetwork
 from bemi.ensemble.subsets import class_subsets
@@ -117,7 +119,7 @@ def test_networks_that_are_exchanged_after_a_prediction_are_used():
     classifier = BeMiClassifier(hidden_layers=(), stages=("sm",)).fit(X, y)
     before = classifier.predict(X)
     (key,) = classifier.networks_
-    classifier.networks_[key] = Network(tuple(-w for w in classifier.networks_[key].weights), 1)
+    give_networks(classifier, {key: Network(tuple(-w for w in classifier.networks_[key].weights), 1)})
     assert (classifier.predict(X) != before).all()
 
 

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from given_networks import give_networks
+
 from bemi import BeMiClassifier
 from bemi.ensemble.radius import UNLIMITED, exact_radius, network_radius
 from bemi.network import Network
@@ -20,10 +22,11 @@ def classifier(seed, hidden, ties, classes=3, subsets=None):
     X, y = rng.integers(-4, 5, (3 * classes, 2)), np.repeat(np.arange(classes), 3)
     settings_ = {"hidden_layers": hidden, "weight_bound": 2, "stages": ("sm",), "node_limit": 1, "time_limit": None}
     model = BeMiClassifier(ties=ties, subsets=subsets, **settings_).fit(X, y)
-    for key, network in model.networks_.items():
-        weights = tuple(rng.integers(-2, 3, w.shape) for w in network.weights)
-        model.networks_[key] = Network(weights, 2)
-        model.splitting_[key] = model.networks_[key].splitting_neurons(X)
+    networks = {
+        key: Network(tuple(rng.integers(-2, 3, w.shape) for w in network.weights), 2)
+        for key, network in model.networks_.items()
+    }
+    give_networks(model, networks, splitting={key: n.splitting_neurons(X) for key, n in networks.items()})
     return model, rng.integers(-6, 7, (4, 2))
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from given_networks import give_networks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutations import joined, split, with_digest, written
@@ -24,11 +25,10 @@ from bemi import BeMiClassifier, IntegerHog, load, recommended, save, verify
 from bemi.certificate import CertificateError
 from bemi.ensemble.summary import training_summary
 from bemi.inputs.transforms import TRANSFORMS, ConstantInput
-from bemi.modelfile.saving import ModelFileError
+from bemi.modelfile.container import ModelFileError
 from bemi.network import Network
 from bemi.rows.scenarios import ImageScenarios, NoiseScenarios
 
-MODELS = Path(__file__).parent / "models"
 FAST = {"hidden_layers": (2,), "node_limit": 1, "time_limit": 5}
 SOFT = {"hidden_layers": (), "stages": ("ml2",), "weight_bound": 7}
 DATA = np.array([[5, 1, 0], [0, 5, 1], [1, 0, 5], [6, 1, 0], [0, 7, 1], [2, 0, 5]])
@@ -136,34 +136,16 @@ def test_cut_off_files_are_refused(tmp_path, model_bytes):
 def test_another_format_version_is_refused_by_name(tmp_path, model_bytes):
     path = tmp_path / "m.bemi"
     path.write_bytes(model_bytes[:4] + b"\x09\x00" + model_bytes[6:])
-    with pytest.raises(ModelFileError, match="has model format 9; this release of bemi reads formats 1 to 4"):
+    with pytest.raises(ModelFileError, match="has model format 9, this release of bemi reads format 5"):
         load(path)
 
 
-ROWS = np.array([[5, 1, 0], [0, 5, 1], [1, 0, 5], [-5, -1, 0], [0, -5, -1], [-1, 0, -5]])
-
-
-@pytest.mark.parametrize(
-    ("schema", "labels"),
-    [
-        (1, ["b", "a", "ü", "a", "ü", "b"]),
-        (2, [0, 1, 2, 1, 0, 1]),
-        (3, [0.0, 1.0, 2.0, 2.0, 0.0, 1.0]),
-    ],
-)
-def test_older_formats_are_still_read(tmp_path, schema, labels):
-    """Each file was written by the last release that wrote its format, and the labels are what that release gave."""
-    path = MODELS / f"format{schema}.bemi"
-    assert struct.unpack_from("<4sH", path.read_bytes())[1] == schema
-    model = load(path)
-    assert model.predict(ROWS / 10 if schema == 2 else ROWS).tolist() == labels
-    assert model.solver_ is None
-    assert verify(path).networks == len(model.networks_)
-    save(model, tmp_path / "now.bemi")
-    assert contents(tmp_path / "now.bemi")[0] == 4
-    again = load(tmp_path / "now.bemi")
-    assert again.networks_ == model.networks_
-    assert again.get_params().keys() == model.get_params().keys()
+@pytest.mark.parametrize(("schema", "advice"), [(4, "train the model again"), (6, "use a newer release of bemi")])
+def test_other_formats_are_refused_with_advice(tmp_path, model_bytes, schema, advice):
+    path = tmp_path / "m.bemi"
+    path.write_bytes(with_digest(joined(schema, *split(model_bytes)[1:])))
+    with pytest.raises(ModelFileError, match=f"has model format {schema}, .* reads format 5; {advice}"):
+        load(path)
 
 
 def test_a_transform_comes_back(tmp_path):
@@ -184,7 +166,7 @@ def test_a_part_of_the_sets_comes_back(tmp_path):
     for subsets in (2, [(0, 2), (1, 2)]):
         model = fitted(subsets=subsets)
         save(model, tmp_path / "m.bemi")
-        assert contents(tmp_path / "m.bemi")[0] == 4
+        assert contents(tmp_path / "m.bemi")[0] == 5
         copy = load(tmp_path / "m.bemi")
         assert copy.networks_ == model.networks_
         assert list(copy.networks_) == list(model.networks_)
@@ -203,7 +185,7 @@ def test_added_rows_are_in_the_certificate(tmp_path, stages):
     path = tmp_path / "m.bemi"
     save(model, path)
     schema, header = contents(path)
-    assert (schema, header["given_rows"]) == (4, 6)
+    assert (schema, header["given_rows"]) == (5, 6)
     assert sum(len(entry["added"]) for entry in header["networks"]) == added
     copy = load(path)
     assert copy.networks_ == model.networks_
@@ -493,9 +475,11 @@ def test_a_neuron_without_links_splits_nothing(tmp_path):
     network = next(iter(model.networks_))
     weights = [w.copy() for w in model.networks_[network].weights]
     weights[0][:, 0] = 0
-    model.networks_[network] = Network(tuple(weights), 1)
-    model.splitting_[network][:] = True
-    model.reports_[network]["sm"] = replace(model.reports_[network]["sm"], links=model.networks_[network].links)
+    changed = Network(tuple(weights), 1)
+    report = replace(model.reports_[network]["sm"], links=changed.links)
+    networks = {**model.networks_, network: changed}
+    marks = np.ones_like(model.splitting_[network])
+    give_networks(model, networks, splitting={network: marks}, reports={network: {"sm": report}})
     with pytest.raises(ValueError, match="a neuron without links splits nothing"):
         save(model, tmp_path / "m.bemi")
 

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from test_workers import SETTINGS, rows
+from test_calls import SETTINGS, rows
 
 from bemi import BeMiClassifier, ConstantInput, NoiseScenarios, load, save, verify
 from bemi.ensemble.subsets import class_subsets

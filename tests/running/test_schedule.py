@@ -8,7 +8,8 @@ import pytest
 from bemi import BeMiClassifier
 from bemi.problem.problem import Problem
 from bemi.programs.limits import Limits
-from bemi.running import schedule as parallel
+from bemi.running import schedule
+from bemi.training import task as task_module
 from bemi.running.journal import Journal
 from bemi.running.schedule import run
 from bemi.training.task import Task
@@ -58,14 +59,14 @@ def test_a_key_depends_on_everything_that_decides_the_result():
 def test_a_key_names_the_solver_and_its_version(monkeypatch):
     (task,) = tasks(1)
     before = task.key()
-    monkeypatch.setattr(parallel, "_versions", lambda solver: ("0", "another"))
+    monkeypatch.setattr(task_module, "_versions", lambda solver: ("0", "another"))
     assert len({before, task.key(), replace(task, solver="scip").key()}) == 3
 
 
 def test_a_budget_is_shared_out_over_those_to_come_and_those_at_once(monkeypatch):
     handed = {}
     monkeypatch.setattr(
-        parallel.workers, "results", lambda call, arguments, order, n_jobs: handed.update(a=arguments) or ()
+        schedule, "results", lambda call, arguments, order, n_jobs: handed.update(a=arguments) or ()
     )
     list(run([replace(tasks(1)[0], total_time_limit=1000.0)]))
     shares = {(to_come, at_once): handed["a"](0, to_come, at_once)[1] for to_come in (10, 9, 1) for at_once in (1, 2)}

@@ -39,7 +39,6 @@ _LARGEST_FILE = 1 << 27
 _LARGEST = 1 << 28
 _MOST_VALUES = 1 << 25
 """Bytes of a certificate as it is on disk and unpacked, and values in it: nothing larger is read."""
-_WEIGHT_BYTES = (1, 2, 4)
 _STAGES = (("sm", "mm", "mw"), ("ml2", "mw"))
 
 
@@ -82,13 +81,13 @@ def verify(model: str | os.PathLike, certificate: str | os.PathLike | None = Non
     packed = read_at_most(path, _LARGEST_FILE, CertificateError)
     result = Verification(bytes=len(packed))
     try:
-        schema, header, final = container.read(model)
+        header, final = container.read(model)
     except ModelFileError as error:
         raise CertificateError(str(error)) from error
     claims = _read(packed, path)
     try:
         require(claims["format"] == FORMAT, f"{path} has certificate format {claims['format']!r}, not {FORMAT}")
-        _check(schema, header, final, claims, result)
+        _check(header, final, claims, result)
     except CertificateError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, struct.error) as error:
@@ -136,7 +135,7 @@ def training_record(model: str | os.PathLike) -> TrainingRecord:
     """Read the certificate beside a model for its training rows; none of its proofs is looked at."""
     path = certificate_path(model)
     claims = _read(read_at_most(path, _LARGEST_FILE, CertificateError), path)
-    header = container.read(model)[1]
+    header, _ = container.read(model)
     try:
         rows, labels, seconds = claims["rows"], claims["labels"], claims.get("seconds")
         digest = training_digest(rows, labels)
@@ -160,7 +159,7 @@ def training_digest(rows: Sequence[Sequence[int]], labels: Sequence[int]) -> str
     return digest.hexdigest()
 
 
-def _check(schema: int, header: dict[str, Any], packed: bytes, claims: dict[str, Any], result: Verification) -> None:
+def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result: Verification) -> None:
     settings = header["settings"]
     features = header.get("inputs", header["features"])  # format 1 has no transforms
     bound = whole(settings["weight_bound"], 1, 1 << 31, "weight bound")
@@ -179,7 +178,7 @@ def _check(schema: int, header: dict[str, Any], packed: bytes, claims: dict[str,
     require(len(claims["networks"]) == len(header["networks"]), "there is not one entry per network")
     subsets = _subsets(header, classes, size)
     given = whole(header.get("given_rows", len(rows)), 0, len(rows) + 1, "number of given rows")
-    final = _final_weights(schema, packed, layers, bound, len(subsets))
+    final = _final_weights(packed, layers, bound, len(subsets))
     for subset, entry, model_entry, weights in zip(subsets, claims["networks"], header["networks"], final, strict=True):
         chosen = [k for k, label in enumerate(labels[:given]) if label in subset]
         chosen += _added(model_entry.get("added", []), given, labels, subset)
@@ -221,20 +220,16 @@ def _code(index: int, outputs: int) -> Row:
     return tuple(1 - 2 * ((index >> bit) & 1) for bit in reversed(range(outputs)))
 
 
-def _final_weights(schema: int, packed: bytes, layers: Sequence[int], bound: int, networks: int) -> list[list[Matrix]]:
-    width = next(n for n in _WEIGHT_BYTES if bound < 1 << (8 * n - 1))
-    bits = 8 * width if schema < 4 else (2 * bound).bit_length()
+def _final_weights(packed: bytes, layers: Sequence[int], bound: int, networks: int) -> list[list[Matrix]]:
+    """Weights of all networks: each is the number w + P of a few bits, the highest first."""
+    bits = (2 * bound).bit_length()
     count = sum(a * b for a, b in pairwise(layers))
     size = (count * bits + 7) // 8
     require(len(packed) == networks * size, "the model's weights do not fit its layers")
     result = []
     for start in range(0, len(packed), size):
-        part = packed[start : start + size]
-        if schema < 4:
-            values = [v[0] for v in struct.iter_unpack("<" + {1: "b", 2: "h", 4: "i"}[width], part)]
-        else:
-            digits = f"{int.from_bytes(part, 'big'):0{8 * size}b}"
-            values = [int(digits[k * bits : (k + 1) * bits], 2) - bound for k in range(count)]
+        digits = f"{int.from_bytes(packed[start : start + size], 'big'):0{8 * size}b}"
+        values = [int(digits[k * bits : (k + 1) * bits], 2) - bound for k in range(count)]
         result.append(_matrices(values, layers))
     return result
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from bemi.checks import check_finite
 from bemi.ensemble.folding import FoldedEnsemble, FoldedNetwork
 from bemi.ensemble.radius import Radii, certified_radii
 from bemi.ensemble.ties import TIES, TieRule
@@ -41,6 +42,10 @@ class TrainingRows:
 
     rows: Integers
     targets: Integers
+
+    def of(self, subset: Integers, given: int, added: Integers) -> Integers:
+        """Positions of the rows that a network was trained on: the given ones of its classes, and added variants."""
+        return np.concatenate([np.flatnonzero(np.isin(self.targets[:given], subset)), added])
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,10 +169,18 @@ class Ensemble:
         truth
             True class indices, :data:`ABSTAIN` for a label that is no class; given, label statuses are worked out.
         """
-        rows = np.asarray(X)
+        rows = self._checked(X)
         return Votes.joined(
             [self._decided(self.inputs(rows[part]), None if truth is None else truth[part]) for part in _pieces(len(rows))]
         )
+
+    def _checked(self, X: ArrayLike) -> NDArray:
+        rows = np.asarray(X)
+        if rows.ndim != 2 or rows.shape[1] != self.inputs.features:
+            raise ValueError(f"rows must have {self.inputs.features} features, got an array of shape {rows.shape}")
+        if rows.dtype.kind == "f":
+            check_finite(rows, self.inputs.names)
+        return rows
 
     def _decided(self, inputs: Integers, truth: Integers | None) -> Votes:
         rows = Rows(inputs)
@@ -190,13 +203,13 @@ class Ensemble:
 
     def evidence(self, X: ArrayLike) -> Integers:
         """How far every network's input is from its nearest decision, shape (rows, networks)."""
-        return self._prediction(not_negative=False).evidence(Rows(self.inputs(X)))
+        return self._prediction(not_negative=False).evidence(Rows(self.inputs(self._checked(X))))
 
     def radius(
         self, X: ArrayLike, *, exact: bool = False, time_limit: float | None = 60.0, solver: str = "highs"
     ) -> Radii:
         """How far the input of the networks may move, per row, with the label provably unchanged."""
-        inputs = self.inputs(X)
+        inputs = self.inputs(self._checked(X))
         votes = self.network_votes(inputs)
         outcome = vote(votes, self.subsets, len(self.classes))
         return certified_radii(
@@ -210,6 +223,10 @@ class Ensemble:
             time_limit=time_limit,
             solver=solver,
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Folded ensembles are made again where they are needed.
+        return {**vars(self), "_folded": {}}
 
     def _prediction(self, *, not_negative: bool) -> FoldedEnsemble:
         if not_negative not in self._folded:
@@ -238,15 +255,6 @@ class Ensemble:
         """Class indices of labels, :data:`ABSTAIN` for a label that is no class."""
         index_of = {label: index for index, label in enumerate(self.classes.tolist())}
         return np.array([index_of.get(label, ABSTAIN) for label in np.asarray(y).tolist()], dtype=np.int64)
-
-    def rows_of(self, network: int) -> Integers:
-        """The rows that a network was trained on, as positions in the training rows."""
-        rows = self.training.rows
-        assert rows is not None
-        given = rows.targets[: self.training.given_rows]
-        own = np.flatnonzero(np.isin(given, self.subsets[network]))
-        added = self.training.added_rows
-        return np.concatenate([own, added[network]]) if added else own
 
 
 def ensemble_of(model: Any) -> Ensemble:

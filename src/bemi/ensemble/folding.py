@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +20,7 @@ from bemi.problem.codes import ABSTAIN, decode_outputs
 from bemi.products import PRE_ACTIVATION_LIMIT, Integers, Rows, Weights
 
 WIDEST_TABLE = 8
-"""So many neurons of a network may index a table; where more are left, its upper layers are computed."""
+"""At most this many neurons of a network index a table; where more are left, its upper layers are computed."""
 
 EVIDENCE_SCALE = 2**24
 
@@ -133,10 +132,6 @@ class FoldedEnsemble:
             (slice(None) if (bits > i).all() else np.flatnonzero(bits > i), self._starts[:-1][bits > i] + i)
             for i in range(bits.max())
         ]
-
-    def is_of(self, networks: Iterable[Network]) -> bool:
-        """Whether it is made of just these networks."""
-        return all(n is not None and n.network is other for n, other in zip_longest(self.networks, networks))
 
     def votes(self, rows: Rows) -> Integers:
         """Vote of every network for every row, shape (rows, networks)."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bemi import solvers
 from bemi.ensemble.subsets import memberships
 from bemi.ensemble.voting import Votes, shares
-from bemi.network import Network
+from bemi.network import Network, first_pre_activations
 from bemi.problem.codes import ABSTAIN
 from bemi.products import Integers
 from bemi.programs.limits import Limits
@@ -40,6 +40,52 @@ class Radii:
 
     linf: Integers
     l1: Integers
+
+
+def certified_radii(
+    networks: Sequence[Network],
+    subsets: Integers,
+    inputs: Integers,
+    votes: Integers,
+    outcome: Votes,
+    *,
+    by_evidence: bool,
+    exact: bool = False,
+    time_limit: float | None = None,
+    solver: str = "highs",
+) -> Radii:
+    """Radii of an ensemble's labels.
+
+    Parameters
+    ----------
+    networks, subsets
+        The networks, and the class indices that each was trained on.
+    inputs, votes, outcome
+        Inputs of the networks, what each network makes of them, and what all of them together do.
+    by_evidence
+        Whether ties are broken by evidence.
+    exact
+        Solve a mixed-integer program per norm for each row with a single dominant label, instead of taking a bound
+        from the pre-activations.
+    time_limit, solver
+        Seconds per program, and the backend that solves it.
+    """
+    if exact and subsets.shape[1] != 2:
+        raise ValueError("exact radii are for networks of two classes (subset_size=2)")
+    firsts = first_pre_activations(networks, inputs)
+    found = {}
+    for norm in NORMS:
+        radii = [network_radius(network, first, norm) for network, first in zip(networks, firsts, strict=True)]
+        found[norm] = ensemble_radius(np.stack(radii, axis=1), votes, subsets, outcome, by_evidence=by_evidence)
+    single = np.flatnonzero(outcome.dominant.sum(axis=1) == 1) if exact else ()
+    limits = Limits(seconds=time_limit)
+    for row in single:
+        label = int(outcome.dominant[row].argmax())
+        for norm in NORMS:
+            found[norm][row] = exact_radius(
+                networks, subsets, outcome.counts.shape[1], inputs[row], label, norm, limits=limits, solver=solver
+            )
+    return Radii(**found)
 
 
 def network_radius(network: Network, first: Integers, norm: str) -> Integers:

@@ -12,8 +12,32 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
+from bemi.checks import is_integer
 from bemi.products import Integers
+
+
+def subsets_to_train(
+    wanted: Any, data: ArrayLike, targets: ArrayLike, classes: Sequence[Any], size: int
+) -> Integers:
+    """The sets of classes that get a network, as class indices, shape (networks, size).
+
+    Parameters
+    ----------
+    wanted
+        None for all sets, how many to choose, or a list of tuples of labels.
+    data, targets, classes
+        Training rows, their class indices, and the labels.
+    size
+        Classes per set.
+    """
+    if wanted is None:
+        return class_subsets(len(classes), size)
+    if is_integer(wanted):
+        return chosen_subsets(data, targets, len(classes), size, int(wanted))
+    return given_subsets(wanted, classes, size)
 
 
 def given_subsets(sets: Any, classes: Sequence[Any], size: int) -> Integers:
@@ -89,11 +113,10 @@ def likeness(data: ArrayLike, targets: ArrayLike, n_classes: int) -> NDArray[np.
 
 
 def components(subsets: Integers, n_classes: int) -> Integers:
-    """Number of the part that each class is in, classes of one set being in one part; the first part is 0."""
-    part = np.arange(n_classes)
-    for subset in subsets:
-        part[np.isin(part, part[subset])] = part[subset].min()
-    return np.unique(part, return_inverse=True)[1]
+    """Number of the component that each class is in, classes of one set being in the same; the first one is 0."""
+    firsts = np.repeat(subsets[:, 0], subsets.shape[1])
+    graph = csr_array((np.ones(subsets.size), (firsts, subsets.reshape(-1))), shape=(n_classes, n_classes))
+    return connected_components(graph, directed=False)[1]
 
 
 def class_subsets(n_classes: int, size: int) -> Integers:

@@ -1,4 +1,4 @@
-"""Results as numbers and tables.  Reads fitted classifiers; never solves."""
+"""What training reached and how an ensemble does on labelled rows, as plain numbers.  Reads ensembles; never solves."""
 
 from __future__ import annotations
 
@@ -8,45 +8,49 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bemi.classifier import BeMiClassifier
+from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.voting import STATUSES
+from bemi.stages import get
 from bemi.stages.result import StageResult
 
 
-def training_summary(classifier: BeMiClassifier) -> dict[str, Any]:
-    """What training reached, over all networks: per stage how many ran, gaps, links, proofs and seconds."""
-    networks = list(classifier.networks_.values())
-    total_links = sum(w.size for w in networks[0].weights)
-    stages = {}
-    for stage in next(iter(classifier.reports_.values())):
-        reports = [r[stage] for r in classifier.reports_.values()]
-        ran = [r for r in reports if r.ran]
-        gaps = np.array([r.gap for r in ran])
-        stages[stage] = {
-            "ran": len(ran),
-            "optimal": sum(r.objective == r.bound for r in ran),
-            "certified": sum(r.proof == "certified" for r in ran),
-            "mean_gap": float(gaps.mean()) if len(ran) else None,
-            "max_gap": float(gaps.max()) if len(ran) else None,
-            "mean_links": float(np.mean([r.links for r in reports])),
-            "seconds": _sum_known([r.seconds for r in reports]),
-            "messages": _counted([r.message for r in reports if r.message]),
-        }
-    if "sm" in stages:
-        reports = [r["sm"] for r in classifier.reports_.values()]
-        outputs = sum(r.rows * networks[0].layers[-1] for r in reports)
-        stages["sm"]["confident"] = float(sum(r.objective or 0 for r in reports)) / outputs
+def training_summary(ensemble: Ensemble) -> dict[str, Any]:
+    """What training reached over all networks: for each stage how many ran, gaps, links, proofs and seconds."""
+    networks = ensemble.networks
+    stages = {
+        stage: _stage_summary([reports[stage] for reports in ensemble.reports], ensemble.layers[-1])
+        for stage in ensemble.stages
+    }
     return {
         "networks": len(networks),
-        "layers": list(networks[0].layers),
-        "weight_bound": networks[0].weight_bound,
-        "total_links": total_links,
+        "layers": list(ensemble.layers),
+        "weight_bound": ensemble.weight_bound,
+        "total_links": sum(w.size for w in networks[0].weights),
         "mean_links": float(np.mean([n.links for n in networks])),
         "stages": stages,
     }
 
 
-def stage_record(report: StageResult) -> dict[str, Any]:
+def _stage_summary(reports: list[StageResult], outputs: int) -> dict[str, Any]:
+    ran = [r for r in reports if r.ran]
+    gaps = np.array([r.gap for r in ran])
+    found = {
+        "ran": len(ran),
+        "optimal": sum(r.objective == r.bound for r in ran),
+        "certified": sum(r.proof == "certified" for r in ran),
+        "mean_gap": float(gaps.mean()) if len(ran) else None,
+        "max_gap": float(gaps.max()) if len(ran) else None,
+        "mean_links": float(np.mean([r.links for r in reports])),
+        "seconds": _sum_known([r.seconds for r in reports]),
+        "messages": _counted([r.message for r in reports if r.message]),
+    }
+    if get(reports[0].stage).counts_outputs:
+        total = sum(r.rows * outputs for r in reports)
+        found["confident"] = float(sum(r.objective or 0 for r in reports)) / total
+    return found
+
+
+def stage_numbers(report: StageResult) -> dict[str, Any]:
     """What a stage reached, as plain numbers and words."""
     numbers = {name: getattr(report, name) for name in ("objective", "bound", "proof", "links", "rows", "message")}
     shown = {name: float(v) if isinstance(v, Fraction) else v for name, v in numbers.items()}
@@ -62,20 +66,21 @@ def _counted(messages: list[str]) -> dict[str, int]:
     return {text: messages.count(text) for text in dict.fromkeys(messages)}
 
 
-def evaluation(classifier: BeMiClassifier, X: ArrayLike, y: ArrayLike) -> dict[str, Any]:
-    """Accuracy, unclassified share and label statuses on labelled data.
+def evaluation(ensemble: Ensemble, X: ArrayLike, y: ArrayLike) -> dict[str, Any]:
+    """Accuracy, unclassified share and label statuses on labelled rows.
 
-    ``accuracy`` follows the classifier's own tie rule; ``paper_accuracy`` and ``unclassified`` the paper's, under which
-    a row without a clear winner has no label.
+    ``accuracy`` follows the tie rule of the ensemble; ``paper_accuracy`` and ``unclassified`` follow the paper's, under
+    which a row without a clear winner has no label.
     """
-    votes = classifier.vote(X, y)
+    truth = ensemble.class_indices(y)
+    votes = ensemble.votes(X, truth)
     assert votes.status is not None
     share = {status: float(np.mean(votes.status == status)) for status in STATUSES}
     return {
-        "rows": len(votes.status),
-        "accuracy": float(np.mean(votes.label == np.asarray(y))),
+        "rows": len(truth),
+        "accuracy": float(np.mean(ensemble.labels(votes.label) == np.asarray(y))),
         "paper_accuracy": share["1C"] + share["mC"],
         "unclassified": float(np.mean(votes.unclassified)),
-        "ties": classifier.ties,
+        "ties": ensemble.ties.name,
         "statuses": share,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,12 @@ class Votes:
     label: NDArray
     unclassified: NDArray[np.bool_]
     status: NDArray[np.str_] | None = None
+
+    @classmethod
+    def joined(cls, parts: Sequence[Votes]) -> Votes:
+        """What was said of several lots of rows, one after the other."""
+        columns = [[getattr(part, column.name) for part in parts] for column in fields(cls)]
+        return cls(*(None if lots[0] is None else np.concatenate(lots) for lots in columns))
 
 
 def count_votes(votes: Integers, n_classes: int) -> Integers:

@@ -16,8 +16,8 @@ from typing import Any
 from bemi.files import read_at_most
 
 MAGIC = b"BEMI"
-SCHEMA = 4
-"""The format that is written; this one and all before it are read."""
+SCHEMA = 5
+"""The format that is written and read; those before it were never released."""
 
 LARGEST_FILE = 64 * 2**20
 LARGEST_HEADER = 16 * 2**20
@@ -39,26 +39,27 @@ def pack(header: dict[str, Any], weights: bytes) -> bytes:
     return body + hashlib.sha256(body).digest()
 
 
-def read(path: str | os.PathLike) -> tuple[int, dict[str, Any], bytes]:
-    """Format, header and packed weights of a model file; ModelFileError says why it is none."""
+def read(path: str | os.PathLike) -> tuple[dict[str, Any], bytes]:
+    """Header and packed weights of a model file; ModelFileError says why it is none."""
     path = os.fspath(path)
     return unpack(read_at_most(path, LARGEST_FILE, ModelFileError), path)
 
 
-def unpack(content: bytes, name: str) -> tuple[int, dict[str, Any], bytes]:
-    """Format, header and packed weights in the content of a model file, called ``name`` in errors."""
+def unpack(content: bytes, name: str) -> tuple[dict[str, Any], bytes]:
+    """Header and packed weights in the content of a model file, called ``name`` in errors."""
     if len(content) < _PREFIX.size + _DIGEST_BYTES or not content.startswith(MAGIC):
         raise ModelFileError(f"{name} is not a bemi model")
     _, schema, header_length = _PREFIX.unpack_from(content)
-    if not 1 <= schema <= SCHEMA:
-        raise ModelFileError(f"{name} has model format {schema}; this release of bemi reads formats 1 to {SCHEMA}")
+    if schema != SCHEMA:
+        older = "train the model again" if schema < SCHEMA else "use a newer release of bemi"
+        raise ModelFileError(f"{name} has model format {schema}, this release of bemi reads format {SCHEMA}; {older}")
     body = memoryview(content)[:-_DIGEST_BYTES]
     if hashlib.sha256(body).digest() != content[-_DIGEST_BYTES:]:
         raise ModelFileError(f"{name} is damaged: its digest does not match")
     end = _PREFIX.size + header_length
     if end > len(body) or header_length > LARGEST_HEADER:
         raise ModelFileError(f"{name} is damaged: its header is too long")
-    return schema, _parsed(bytes(body[_PREFIX.size : end]), name), bytes(body[end:])
+    return _parsed(bytes(body[_PREFIX.size : end]), name), bytes(body[end:])
 
 
 def canonical(header: Any) -> bytes:

@@ -1,8 +1,8 @@
 """What the header of a model file may say: every member is checked before anything is built of it.
 
-A digest tells that a file is as it was written, not who wrote it.  So a header is taken for what it is, text from
-elsewhere: :func:`checked` raises ValueError unless the header describes a model that training could have left, of a
-size that fits into memory.  docs/model-file.md lists the members.
+A digest tells that a file is as it was written, not who wrote it, so a header is text from a stranger.
+:func:`checked` raises ValueError unless it describes a model that training could have left, of a size that fits into
+memory.  docs/model-file.md lists the members.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from bemi.classifier import UNCLASSIFIED
-from bemi.engines import ENGINES
+from bemi import stages
+from bemi.ensemble.ensemble import UNCLASSIFIED
+from bemi.ensemble.ties import TIES
 from bemi.inputs.scaling import INPUT_SCALINGS
-from bemi.problem.codes import ABSTAIN
+from bemi.problem.codes import ABSTAIN, outputs_for
 from bemi.products import PRE_ACTIVATION_LIMIT
 from bemi.solvers import SOLVERS
-from bemi.training.parameters import TIES
-from bemi.training.pipeline import check_stages, share_time
+
 
 MOST_CLASSES = 2**12
 MOST_INPUTS = 2**20
@@ -44,16 +44,17 @@ SETTINGS = (
     *("hidden_layers", "weight_bound", "stages", "engine", "solver", "time_limit", "node_limit", "gap"),
     *("subset_size", "ties", "input_scaling", "C", "mw_loss", "random_state"),
 )
-"""Parameters that a model keeps; how many jobs trained it and how loudly are not part of it."""
+"""Parameters that a model file has."""
+
+SELECTION = ("subsets", "max_per_class", "scenarios")
+"""Further parameters, which stand in a part of their own where one of them is not None."""
 
 _MEMBERS = {
     *("bemi", "settings", "classes", "classes_dtype", "features", "feature_names", "inputs", "transform"),
     *("input_scaling", "training_digest", "networks", "solver"),
 }
-_ADDED_IN_2 = {"C": 10.0, "mw_loss": 0.01}
-"""Settings that format 1 did not have, with the values that they had in effect."""
-PARTS = {"subsets", "given_rows", "selection"}
-"""Members of the header since format 3, each only where it says something."""
+_PARTS = {"subsets", "given_rows", "selection"}
+"""Members that are there only where they say something."""
 
 _LABELS = {
     "|b1": bool,
@@ -67,19 +68,21 @@ _DIGEST = re.compile("[0-9a-f]{64}")
 _RATIONAL = re.compile("(?:0|-?[1-9a-f][0-9a-f]*)/[1-9a-f][0-9a-f]*")
 
 
-def checked(header: Any, schema: int) -> dict[str, Any]:
-    """The header of a file of that format, as the current format has it; an error says what is wrong with it."""
-    header = _upgraded(header, schema)
+def checked(header: Any) -> dict[str, Any]:
+    """The header, if it describes a model; an error says what is wrong with it."""
+    _members(header, "the header", _MEMBERS, _PARTS)
+    if any(header[part] is None for part in _PARTS & header.keys()):
+        raise ValueError("a part that says nothing must be left out")
+    _members(header["settings"], "settings", set(SETTINGS))
     _text(header["bemi"], "bemi")
-    if header["solver"] is not None:
-        _text(header["solver"], "solver")
+    _text(header["solver"], "solver")
     if type(header["training_digest"]) is not str or not _DIGEST.fullmatch(header["training_digest"]):
         raise ValueError("training_digest must be 64 hexadecimal digits")
     settings = header["settings"]
     _check_settings(settings)
     _check_classes(header["classes"], header["classes_dtype"], settings["ties"])
     _check_inputs(header)
-    outputs = (_whole(settings["subset_size"], "subset_size", 2, len(header["classes"])) - 1).bit_length()
+    outputs = outputs_for(_whole(settings["subset_size"], "subset_size", 2, len(header["classes"])))
     layers = [header["inputs"], *settings["hidden_layers"], outputs]
     networks = _listed(header["networks"], "networks")
     _check_subsets(header, len(networks))
@@ -95,33 +98,21 @@ def checked(header: Any, schema: int) -> dict[str, Any]:
     return header
 
 
-def _upgraded(header: Any, schema: int) -> dict[str, Any]:
-    """The header with what later formats added; its members are those of its format."""
-    known = set(_MEMBERS)
-    known -= {"solver"} if schema < 4 else set()
-    known -= {"inputs", "transform"} if schema < 2 else set()
-    _members(header, "the header", known, PARTS if schema >= 3 else ())
-    if any(header[part] is None for part in PARTS & header.keys()):
-        raise ValueError("a part that says nothing must be left out")
-    settings = _members(header["settings"], "settings", set(SETTINGS) - (set(_ADDED_IN_2) if schema < 2 else set()))
-    later = {"solver": None, "inputs": header["features"], "transform": None, **header}
-    return later | {"settings": _ADDED_IN_2 | settings}
-
-
 def _check_settings(settings: Mapping[str, Any]) -> None:
     bound = _whole(settings["weight_bound"], "weight_bound", 1, PRE_ACTIVATION_LIMIT - 1)
     for size in _listed(settings["hidden_layers"], "hidden_layers", MOST_LAYERS):
         # A sum over a layer must stay within the exact range whatever the signs in it.
         _whole(size, "a hidden layer", 1, (PRE_ACTIVATION_LIMIT - 1) // bound)
-    for stage in _listed(settings["stages"], "stages", 3):
+    for stage in _listed(settings["stages"], "stages", len(stages.STAGES)):
         _text(stage, "a stage")
-    stages = check_stages(settings["stages"])
-    if "ml2" in stages and settings["hidden_layers"]:
-        raise ValueError("stage ml2 is for networks without a hidden layer")
+    stages.check_stages(settings["stages"], hidden_layers=settings["hidden_layers"])
     seconds = settings["time_limit"]
+    if isinstance(seconds, list):
+        _listed(seconds, "time_limit", len(settings["stages"]), len(settings["stages"]))
     for number in seconds if isinstance(seconds, list) else [] if seconds is None else [seconds]:
         _number(number, "time_limit")
-    share_time(seconds, stages)
+        if not number:
+            raise ValueError("time_limit must be positive")
     if settings["node_limit"] is not None:
         _whole(settings["node_limit"], "node_limit", 1, LARGEST_INTEGER)
     if settings["random_state"] is not None:
@@ -130,7 +121,9 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
         _number(settings[name], name)
     if not settings["C"]:
         raise ValueError("C must be positive")
-    for name, known in (("engine", ENGINES), ("solver", SOLVERS), ("ties", TIES), ("input_scaling", INPUT_SCALINGS)):
+    # Which engines there are, the classifier knows.
+    _text(settings["engine"], "engine")
+    for name, known in (("solver", SOLVERS), ("ties", TIES), ("input_scaling", INPUT_SCALINGS)):
         if settings[name] not in tuple(known):
             raise ValueError(f"{name} must be one of {', '.join(map(str, known))}, got {_shown(settings[name])}")
 
@@ -157,7 +150,7 @@ def _check_classes(classes: Any, dtype: Any, ties: str) -> None:
         raise ValueError(f"a label is beyond the range of {dtype}")
     if any(a >= b for a, b in pairwise(labels)):
         raise ValueError("labels must be in order, each once")
-    if ties == "abstain" and (UNCLASSIFIED if kind is str else ABSTAIN) in labels:
+    if not TIES[ties].by_evidence and (UNCLASSIFIED if kind is str else ABSTAIN) in labels:
         raise ValueError("a class has the label of unclassified rows")
 
 
@@ -202,7 +195,7 @@ def _check_subsets(header: Mapping[str, Any], networks: int) -> None:
         raise ValueError("subsets must be left out where there are all")
 
 
-def _check_network(entry: Any, layers: list[int], stages: list[str], given: int | None) -> None:
+def _check_network(entry: Any, layers: list[int], names: list[str], given: int | None) -> None:
     _members(entry, "a network", {"splitting", "reports"} | ({"added"} if given is not None else set()))
     for mark in _listed(entry["splitting"], "splitting", layers[1], layers[1]):
         _whole(mark, "a mark of a splitting neuron", 0, 1)
@@ -211,37 +204,42 @@ def _check_network(entry: Any, layers: list[int], stages: list[str], given: int 
             _whole(row, "an added row", given, LARGEST_INTEGER)
         _increasing(entry["added"], "added rows")
     links = sum(a * b for a, b in pairwise(layers))
-    for report, stage in zip(_listed(entry["reports"], "reports", len(stages), len(stages)), stages, strict=True):
-        _check_report(report, stage, links, layers[-1])
+    reports = _listed(entry["reports"], "reports", len(names), len(names))
+    for position, (report, name) in enumerate(zip(reports, names, strict=True)):
+        _check_report(report, name, links, layers[-1], first=position == 0)
 
 
-def _check_report(report: Any, stage: str, links: int, outputs: int) -> None:
-    _members(report, "a report", {"stage", "objective", "bound", "proof", "links", "rows", "message"}, {"soft"})
-    if report["stage"] != stage:
-        raise ValueError(f"the report of stage {stage} is missing")
+_REPORT = {"stage", "objective", "bound", "proof", "links", "rows", "message"}
+
+
+def _check_report(report: Any, name: str, links: int, outputs: int, *, first: bool) -> None:
+    _members(report, "a report", _REPORT, {"soft"})
+    if report["stage"] != name:
+        raise ValueError(f"the report of stage {name} is missing")
+    stage = stages.get(name)
     ran = report["objective"] is not None
     if report["proof"] not in (("certified", "solver") if ran else ("none",)) or (report["bound"] is not None) != ran:
-        raise ValueError(f"stage {stage} must have an objective, a bound and a proof, or none of them")
-    if ("soft" in report) != (stage == "ml2" and ran):
-        raise ValueError("soft must be with the stage ml2")
-    for name in ("objective", "bound") if ran else ():
-        if stage == "ml2":
-            _rational(report[name], name)
+        raise ValueError(f"stage {name} must have an objective, a bound and a proof, or none of them")
+    if ("soft" in report) != (not stage.whole_numbers and ran):
+        raise ValueError("soft must be with a stage of soft margins")
+    for number in ("objective", "bound") if ran else ():
+        if not stage.whole_numbers:
+            _rational(report[number], number)
         else:
-            _whole(report[name], name, -LARGEST_INTEGER, LARGEST_INTEGER)
+            _whole(report[number], number, -LARGEST_INTEGER, LARGEST_INTEGER)
     if "soft" in report:
         soft = _members(report["soft"], "soft", {"price", "resolutions"})
-        for number in (soft["price"], *_listed(soft["resolutions"], "resolutions", outputs, outputs)):
-            if _rational(number, "a price or resolution") <= 0:
+        for quotient in (soft["price"], *_listed(soft["resolutions"], "resolutions", outputs, outputs)):
+            if _rational(quotient, "a price or resolution") <= 0:
                 raise ValueError("a price or resolution must be positive")
     _whole(report["links"], "links", 0, links)
-    # Sat-Margin may leave later stages without a row, and then they do not run.
-    _whole(report["rows"], "rows", 1 if ran or stage in ("sm", "ml2") else 0, LARGEST_INTEGER)
+    # The first stage sees all rows; it may leave none for later ones, which then do not run.
+    _whole(report["rows"], "rows", 1 if ran or first else 0, LARGEST_INTEGER)
     _text(report["message"], "message")
 
 
 def _check_selection(selection: Any) -> None:
-    _members(selection, "selection", {"subsets", "max_per_class", "scenarios"})
+    _members(selection, "selection", set(SELECTION))
     if all(value is None for value in selection.values()):
         raise ValueError("a selection that says nothing must be left out")
     sets = selection["subsets"]

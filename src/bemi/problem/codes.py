@@ -10,10 +10,14 @@ ABSTAIN = -1
 """Vote of a network that gives a code beyond its last class, and label of a row that is not classified."""
 
 
+def outputs_for(n_classes: int) -> int:
+    """How many outputs tell that many classes apart."""
+    return max(1, (n_classes - 1).bit_length())
+
+
 def class_codes(n_classes: int) -> Integers:
     """Output codes, shape (classes, outputs): binary digits of 0, 1, ..., most significant first, 0 -> +1, 1 -> -1."""
-    outputs = max(1, int(np.ceil(np.log2(n_classes))))
-    digits = (np.arange(n_classes)[:, None] >> np.arange(outputs)[::-1]) & 1
+    digits = (np.arange(n_classes)[:, None] >> np.arange(outputs_for(n_classes))[::-1]) & 1
     return 1 - 2 * digits
 
 

@@ -1,4 +1,4 @@
-"""Many networks: what there is to train, who trains it, and what is finished already."""
+"""Train the networks of a plan: those that are finished already are read, the others are trained and written."""
 
 from __future__ import annotations
 
@@ -6,36 +6,41 @@ import math
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-from bemi.running import workers
+from bemi.checks import is_integer
+from bemi.running.calls import results
 from bemi.running.journal import Journal
+from bemi.running.pool import ATTEMPTS, ClusterLost, Lost
 from bemi.training.pipeline import Training
+from bemi.training.records import compact
 from bemi.training.task import Task
 
 
-@dataclass(frozen=True)
-class Failure:
-    """In place of a training: all workers that had the network died."""
+class Tasks(Protocol):
+    """A list of tasks, which may make each one when it is asked for."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int, /) -> Task: ...
 
 
 def run(
-    tasks: Sequence[Task], *, n_jobs: int | None = None, journal: Journal | None = None
-) -> Iterator[tuple[int, Training | Failure, bool]]:
-    """Train all networks and hand out ``(position in tasks, training, was in the journal)`` as they finish.
+    tasks: Tasks, *, n_jobs: int | None = None, journal: Journal | None = None
+) -> Iterator[tuple[int, Training | Lost, bool]]:
+    """Train all networks and yield ``(position in tasks, training, was in the journal)`` as they finish.
 
     With a ``total_time_limit`` in the tasks, every network gets its part of what is left of it when it starts.
 
     Parameters
     ----------
     tasks
-        What to train; a task is made when it is asked for, if the sequence does so.
+        What to train.
     n_jobs
         Networks trained at the same time, as in scikit-learn.
     journal
-        Where finished networks are kept.  Those that it holds already come first and are not trained again; every new
-        one is written before it is handed out.
+        Where finished networks are stored.  Those that it holds already come first and are not trained again; every new
+        one is written before it is yielded.
     """
     began = time.perf_counter()
     keys: dict[int, str] = {}
@@ -57,11 +62,8 @@ def run(
         left = task.total_time_limit - (time.perf_counter() - began)
         return task, left / math.ceil(to_come / at_once)
 
-    for index, training in workers.results(_trained, arguments, missing, n_jobs):
-        if isinstance(training, workers.Lost):
-            yield index, Failure(), False
-            continue
-        if journal:
+    for index, training in results(_trained, arguments, missing, n_jobs):
+        if journal and not isinstance(training, Lost):
             journal.write(keys[index], training)
         yield index, training, False
 
@@ -70,29 +72,79 @@ def _trained(task: Task, seconds: float | None) -> Training:
     return task.run(seconds)
 
 
-def check_shard(shard: int, shards: int) -> None:
-    """Refuse a part that there is not."""
-    if not (isinstance(shard, int) and isinstance(shards, int)) or not 1 <= shard <= shards:
-        raise ValueError(f"shard must be in 1..{max(shards, 1)}, got {shard} of {shards}")
+def train_all(
+    tasks: Tasks,
+    *,
+    names: Sequence[tuple],
+    n_jobs: int | None = None,
+    run_dir: str | Path | None = None,
+    show: bool = False,
+) -> tuple[list[Training], int]:
+    """All networks in the order of their tasks, and how many of them were finished already.
+
+    Whatever ends it early, no finished network is lost: an error names a folder that holds all of them.
+
+    Parameters
+    ----------
+    tasks, names
+        What to train, and what errors call each network.
+    n_jobs
+        Networks trained at the same time, as in scikit-learn.
+    run_dir
+        Folder of the journal, or None.
+    show
+        Whether to show a progress bar.
+    """
+    # Here, since processes that train load this module and show nothing.
+    from bemi.running.progress import progress
+
+    journal = None if run_dir is None else Journal(run_dir)
+    trainings: dict[int, Training] = {}
+    lost = []
+    reused = 0
+    try:
+        with progress(len(tasks), show=show) as advance:
+            for index, training, known in run(tasks, n_jobs=n_jobs, journal=journal):
+                if isinstance(training, Lost):
+                    lost.append(names[index])
+                    continue
+                trainings[index] = compact(training)
+                reused += known
+                advance(training, f"{reused} were there" if reused else "")
+    except ClusterLost as error:
+        folder = save_finished(tasks, trainings, journal)
+        raise ClusterLost(
+            f"{error}; {len(trainings)} of {len(tasks)} networks are finished and kept: fitting again with "
+            f"run_dir={str(folder)!r} trains only what is missing"
+        ) from error
+    if lost:
+        raise NetworksFailed(lost, save_finished(tasks, trainings, journal))
+    return [trainings[index] for index in range(len(tasks))], reused
 
 
-class NetworksFailed(RuntimeError):
-    """Some networks could not be trained: all workers that had them died, for want of memory perhaps."""
-
-    def __init__(self, failed: Sequence[tuple], folder: Path) -> None:
-        names = ", ".join("/".join(map(str, key)) for key in failed)
-        super().__init__(
-            f"the workers that trained {names} died {workers.ATTEMPTS} times; all other networks are kept: fitting "
-            f"again with run_dir={str(folder)!r} trains only what is missing (fewer jobs need less memory)"
-        )
-        self.failed = list(failed)
-        self.folder = folder
-
-
-def kept(tasks: Sequence[Task], trainings: Mapping[int, Training], journal: Journal | None) -> Path:
+def save_finished(tasks: Tasks, trainings: Mapping[int, Training], journal: Journal | None) -> Path:
     """The folder that holds all finished networks; without a journal they are written to a new one."""
     if journal is None:
         journal = Journal(tempfile.mkdtemp(prefix="bemi-"))
         for index, training in trainings.items():
             journal.write(tasks[index].key(), training)
     return journal.folder
+
+
+class NetworksFailed(RuntimeError):
+    """Some networks could not be trained: all workers that had them died, possibly out of memory."""
+
+    def __init__(self, failed: Sequence[tuple], folder: Path) -> None:
+        names = ", ".join("/".join(map(str, key)) for key in failed)
+        super().__init__(
+            f"the workers that trained {names} died {ATTEMPTS} times; all other networks are kept: fitting "
+            f"again with run_dir={str(folder)!r} trains only what is missing (fewer jobs need less memory)"
+        )
+        self.failed = list(failed)
+        self.folder = folder
+
+
+def check_shard(shard: int, shards: int) -> None:
+    """Raise unless ``1 <= shard <= shards``."""
+    if not is_integer(shards) or not is_integer(shard, 1, shards):
+        raise ValueError(f"shard must be in 1..{max(shards, 1) if is_integer(shards) else 'shards'}, got {shard} of {shards}")

@@ -1,82 +1,135 @@
-"""Which networks an ensemble needs, each made into a task only when it is asked for."""
+"""Which networks an ensemble needs, each made into a task only when it is asked for, and the ensemble that they make."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bemi.certificate import training_digest
+from bemi.ensemble.ensemble import Ensemble, TrainingRecord, keys_of
+from bemi.ensemble.ties import TieRule
 from bemi.problem.codes import class_codes
 from bemi.problem.problem import Problem
 from bemi.products import Integers
+from bemi.training.pipeline import Training
 from bemi.training.task import Task
+from bemi.training.training_set import TrainingSet
 from bemi.training.variants import Variants
 
 
 @dataclass(frozen=True, eq=False)
-class Plan(Sequence[Task]):
-    """The networks to train.
+class Plan:
+    """The networks to train: a list of tasks that are made when they are asked for.
 
-    All tasks share these rows; thousands of networks with copies of their own would not fit into memory.
+    All tasks share the rows of the training set; thousands of networks with copies of their own would not fit into
+    memory.
 
     Attributes
     ----------
-    keys, subsets
-        Labels, and class indices, of every network's classes.
-    data, targets
-        Training rows and their class indices.
+    training_set
+        Rows, classes and variants.
+    subsets
+        Class indices of every network's classes, shape (networks, m).
     hidden_layers, weight_bound
         Of every network.
     settings
         What else a :class:`Task` takes.
-    variants, variant_targets
-        All variants of the rows and their class indices, None without scenarios.
     """
 
-    keys: list[tuple]
+    training_set: TrainingSet
     subsets: Integers
-    data: Integers
-    targets: Integers
     hidden_layers: tuple[int, ...]
     weight_bound: int
-    settings: dict[str, Any]
-    variants: NDArray[np.integer] | None = None
-    variant_targets: Integers | None = None
+    settings: Mapping[str, Any]
 
-    def __len__(self) -> int:
-        return len(self.keys)
+    @property
+    def keys(self) -> list[tuple]:
+        """Labels of the classes of each network."""
+        return keys_of(self.training_set.classes, self.subsets)
 
     def part(self, positions: Iterable[int]) -> Plan:
         """Some of the networks."""
-        chosen = list(positions)
-        return replace(self, keys=[self.keys[i] for i in chosen], subsets=self.subsets[chosen])
+        return replace(self, subsets=self.subsets[list(positions)])
 
-    @overload
-    def __getitem__(self, index: int) -> Task: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Task]: ...
-    def __getitem__(self, index: int | slice) -> Task | Sequence[Task]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        subset = self.subsets[index]
-        own = np.isin(self.targets, subset)
-        codes = codes_of(self.targets[own], subset)
+    def shard(self, shard: int, shards: int) -> Plan:
+        """One of several equal parts, counted from 1."""
+        return self.part(range(shard - 1, len(self), shards))
+
+    def __len__(self) -> int:
+        return len(self.subsets)
+
+    def __getitem__(self, index: int) -> Task:
+        rows, subset = self.training_set, self.subsets[index]
+        own = np.isin(rows.targets, subset)
         variants = None
-        if self.variants is not None and self.variant_targets is not None:
-            chosen = np.isin(self.variant_targets, subset)
-            variants = Variants(self.variants[chosen], codes_of(self.variant_targets[chosen], subset))
-        problem = Problem(self.data[own], codes, self.hidden_layers, self.weight_bound)
+        if rows.variants is not None and rows.variant_targets is not None:
+            chosen = np.isin(rows.variant_targets, subset)
+            variants = Variants(rows.variants[chosen], _codes(rows.variant_targets[chosen], subset))
+        codes = _codes(rows.targets[own], subset)
+        problem = Problem(rows.data[own], codes, self.hidden_layers, self.weight_bound)
         return Task(problem=problem, variants=variants, **self.settings)
 
+    def assembled(
+        self, trainings: Mapping[tuple, Training], *, ties: TieRule, solver: str, settings: Mapping[str, Any]
+    ) -> Ensemble:
+        """The ensemble of the trained networks.
 
-def codes_of(targets: Integers, subset: Integers) -> Integers:
+        Parameters
+        ----------
+        trainings
+            A training for the key of each network.
+        ties
+            What to do with rows that have no clear winner.
+        solver, settings
+            What the ensemble is to say of its training.
+        """
+        ordered = [trainings[key] for key in self.keys]
+        taken = self._taken_variants(ordered)
+        every = None if taken is None else np.unique(np.concatenate(taken))
+        given = len(self.training_set.data)
+        rows = self.training_set.rows(every)
+        added = (
+            (np.empty(0, dtype=np.int64),) * len(self)
+            if taken is None or every is None
+            else tuple(given + np.searchsorted(every, own) for own in taken)
+        )
+        record = TrainingRecord(
+            settings=settings,
+            digest=training_digest(rows.rows.tolist(), rows.targets.tolist()),
+            solver=solver,
+            rows=rows,
+            given_rows=None if taken is None else given,
+            added_rows=added,
+        )
+        networks = tuple(training.network for training in ordered)
+        splitting = tuple(
+            network.splitting_neurons(rows.rows[rows.of(subset, given, own)])
+            for network, subset, own in zip(networks, self.subsets, added, strict=True)
+        )
+        return Ensemble(
+            classes=self.training_set.classes,
+            subsets=self.subsets,
+            networks=networks,
+            reports=tuple(dict(training.reports) for training in ordered),
+            splitting=splitting,
+            inputs=self.training_set.inputs,
+            training=record,
+            ties=ties,
+        )
+
+    def _taken_variants(self, trainings: Iterable[Training]) -> list[NDArray[np.integer]] | None:
+        """For each network, the positions of the variants that it was trained on; None without scenarios."""
+        targets = self.training_set.variant_targets
+        if targets is None:
+            return None
+        pairs = zip(self.subsets, trainings, strict=True)
+        return [np.flatnonzero(np.isin(targets, subset))[list(training.added)] for subset, training in pairs]
+
+
+def _codes(targets: Integers, subset: Integers) -> Integers:
     """Output codes of class indices in the network of a subset."""
     return class_codes(len(subset))[np.searchsorted(subset, targets)]
-
-
-def keys_of(classes: NDArray, subsets: Integers) -> list[tuple]:
-    """Labels of the classes of each subset."""
-    return [tuple(classes[subset].tolist()) for subset in subsets]

@@ -18,9 +18,12 @@ import pytest
 from joblib.externals.loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
 
 from bemi import BeMiClassifier
-from bemi.running import workers
+from bemi.running import dask
+from bemi.running.calls import results
+from bemi.running.dask import Cluster
+from bemi.running.pool import ATTEMPTS, ClusterLost, Lost
+from bemi.running.processes import Processes
 from bemi.running.schedule import NetworksFailed
-from bemi.running.workers import ATTEMPTS, Cluster, ClusterLost, Lost, Processes, results
 from bemi.training.plan import Plan
 from bemi.training.task import Task
 
@@ -214,7 +217,7 @@ class DeadlyPlan(Plan):
 SCRIPT = """
 import sys
 sys.path.insert(0, {tests!r})
-from test_workers import SETTINGS, rows
+from test_calls import SETTINGS, rows
 from bemi import BeMiClassifier
 if __name__ == "__main__":
     BeMiClassifier(**SETTINGS, n_jobs=2, run_dir=sys.argv[1]).fit(*rows({classes}))
@@ -222,7 +225,7 @@ if __name__ == "__main__":
 
 
 def killed_parent(folder, script, wait_for):
-    """Start a fit, wait until so many networks are there, and kill the parent."""
+    """Start a fit, wait until that many networks are there, and kill the parent."""
     process = subprocess.Popen([sys.executable, script, folder], stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
     while process.poll() is None and time.monotonic() < deadline:
@@ -305,14 +308,14 @@ def dask_workers(cluster):
 
 def test_a_cluster_without_workers_counts_as_lost(monkeypatch):
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
-    monkeypatch.setattr(workers, "NO_WORKERS_SECONDS", 2)
+    monkeypatch.setattr(dask, "NO_WORKERS_SECONDS", 2)
     with (
         distributed.LocalCluster(
             n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs="CRITICAL"
         ) as empty,
         empty.get_client() as client,
     ):
-        pool = workers.Cluster(client)
+        pool = Cluster(client)
         pool.check()
         time.sleep(2.1)
         with pytest.raises(ClusterLost, match="has had no worker for 2 seconds"):

@@ -1,0 +1,121 @@
+"""Many calls, run by whatever joblib's settings name: processes of this machine, a Dask cluster, or another backend.
+
+Every pool takes calls one by one and hands back results as they come.  A worker that dies costs the call that it was at
+and no other: every process of this machine has an executor of its own, and Dask reschedules by itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from typing import Any
+
+from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
+
+from bemi.running.dask import CONNECTION_LOST, Cluster
+from bemi.running.pool import CHECK_SECONDS, Lost, Pool, ClusterLost
+from bemi.running.processes import Processes
+
+POOLS: tuple[Callable[[Any, int], Pool | None], ...] = (Cluster.of, Processes.of)
+"""From joblib's backend and a number of jobs to a pool, or None; the first pool counts."""
+
+
+def results(
+    call: Callable[..., Any],
+    arguments: Callable[[int, int, int], tuple[Any, ...]],
+    order: Sequence[int],
+    n_jobs: int | None,
+) -> Iterator[tuple[int, Any]]:
+    """Results of many calls as they come, each with its number; a :class:`Lost` where its worker died every time.
+
+    Parameters
+    ----------
+    call
+        What to run.
+    arguments
+        Its arguments, made when they are needed, from the number of the call, how many are still to come with it, and
+        how many run at the same time.
+    order
+        Numbers of the calls.
+    n_jobs
+        How many to run at the same time, as in scikit-learn; ``joblib.parallel_config`` is respected.
+    """
+    pool = _pool(n_jobs)
+    if pool is None:
+        yield from _by_joblib(call, arguments, order, n_jobs)
+        return
+    waiting, running = deque(order), dict[Future[Any], int]()
+    losses: Counter[int] = Counter()
+    finished: list[tuple[int, Any]] = []
+    failure: BaseException | None = None
+    try:
+        while waiting or running:
+            try:
+                size = pool.size if failure is None else 0
+                while waiting and len(running) < size * (1 + pool.queued):
+                    suspect = pool.loss_counts_against_queued and losses[waiting[0]] > 0
+                    if suspect and running:
+                        break
+                    number = waiting.popleft()
+                    running[pool.submit(call, *arguments(number, len(waiting) + 1, size))] = number
+            except ClusterLost as error:
+                failure = error
+            # Handed out only now, so that no worker waits while the caller is busy with a result.
+            yield from finished
+            if failure is not None:
+                raise failure
+            done, _ = wait(running, timeout=CHECK_SECONDS, return_when=FIRST_COMPLETED)
+            if not done:
+                pool.check()
+            finished = []
+            for future in done:
+                number = running.pop(future)
+                try:
+                    finished.append((number, future.result()))
+                except CancelledError:
+                    failure = ClusterLost(CONNECTION_LOST)
+                except Exception as error:
+                    losses[number] += 1
+                    if not pool.is_loss(error):
+                        failure = error
+                    elif losses[number] < pool.attempts:
+                        # Suspects wait until all others are done.
+                        (waiting.append if pool.loss_counts_against_queued else waiting.appendleft)(number)
+                    else:
+                        finished.append((number, Lost()))
+        yield from finished
+        if failure is not None:
+            raise failure
+    finally:
+        if running:
+            pool.abandon()
+
+
+def _pool(n_jobs: int | None) -> Pool | None:
+    """The pool for joblib's active backend; None where joblib itself runs the calls."""
+    backend, _ = get_active_backend()
+    pools = (made(backend, effective_n_jobs(n_jobs)) for made in POOLS)
+    return next((pool for pool in pools if pool is not None), None)
+
+
+def _by_joblib(
+    call: Callable[..., Any],
+    arguments: Callable[[int, int, int], tuple[Any, ...]],
+    order: Sequence[int],
+    n_jobs: int | None,
+) -> Iterator[tuple[int, Any]]:
+    # Here, since a worker needs none of what comes with it and would take a second longer to start.
+    from sklearn.utils.parallel import Parallel, delayed
+
+    size = effective_n_jobs(n_jobs)
+    parts = (
+        delayed(_numbered)(number, call, arguments(number, len(order) - position, size))
+        for position, number in enumerate(order)
+    )
+    yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch=size, batch_size=1)(parts)
+
+
+def _numbered(number: int, call: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[int, Any]:
+    return number, call(*arguments)

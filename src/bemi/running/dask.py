@@ -1,0 +1,104 @@
+"""A Dask cluster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from bemi.running.pool import ClusterLost
+
+NO_WORKERS_SECONDS = 120
+"""A cluster without a worker for this long counts as lost."""
+
+CONNECTION_LOST = "the connection to the cluster was lost"
+
+
+class Cluster:
+    """A Dask cluster.
+
+    Its scheduler moves a task whose worker died to another worker, and gives up after as many deaths as its
+    ``allowed-failures`` says (three, unless it was set).  It counts a death against all tasks that were at the worker,
+    so whatever it gives up is tried once more, with nothing else on the cluster.
+    """
+
+    attempts = 2
+    queued = 1
+    loss_counts_against_queued = True
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._remote: set[Any] = set()
+        self._had_workers = time.monotonic()
+
+    @classmethod
+    def of(cls, backend: Any, n_jobs: int) -> Cluster | None:
+        """The cluster of joblib's backend for Dask; it knows itself how many calls can run at the same time."""
+        return cls(backend.client) if type(backend).__name__ == "DaskDistributedBackend" else None
+
+    @property
+    def size(self) -> int:
+        return max(1, self._threads())  # workers come and go
+
+    def _threads(self) -> int:
+        with self._connected():
+            return sum(self._client.nthreads().values())
+
+    @contextmanager
+    def _connected(self) -> Iterator[None]:
+        """Talk to the scheduler, which may be gone at any time."""
+        from distributed.client import ClosedClientError
+
+        if self._client.status != "running":
+            # Dask would try to connect again for half a minute.
+            raise ClusterLost(CONNECTION_LOST)
+        try:
+            yield
+        except (OSError, ClosedClientError) as error:
+            raise ClusterLost(CONNECTION_LOST) from error
+
+    def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Start a call.
+
+        Dask's own executor loses a call whose worker dies after it finished and before its result was fetched, if all
+        further tries fail: its future then never ends.
+        """
+        future: Future[Any] = Future()
+
+        def fetch(remote: Any) -> None:
+            try:
+                result = remote.result()
+            except BaseException as error:
+                future.set_exception(ClusterLost(CONNECTION_LOST) if self._is_disconnection(error) else error)
+            else:
+                future.set_result(result)
+            self._remote.discard(remote)
+
+        with self._connected():
+            remote = self._client.submit(call, *arguments, pure=False)
+            self._remote.add(remote)
+            remote.add_done_callback(fetch)
+        return future
+
+    def _is_disconnection(self, error: BaseException) -> bool:
+        """Whether a result could not be fetched, as opposed to an error of the call itself."""
+        from distributed.comm.core import CommClosedError
+
+        return isinstance(error, CommClosedError) or (isinstance(error, OSError) and self._client.status != "running")
+
+    def is_loss(self, error: BaseException) -> bool:
+        return type(error).__name__ == "KilledWorker"
+
+    def check(self) -> None:
+        now = time.monotonic()
+        if self._threads():
+            self._had_workers = now
+        elif now - self._had_workers > NO_WORKERS_SECONDS:
+            # Dask would wait for a new one for ever.
+            raise ClusterLost(f"the cluster has had no worker for {NO_WORKERS_SECONDS} seconds")
+
+    def abandon(self) -> None:
+        with suppress(ClusterLost), self._connected():
+            self._client.cancel(list(self._remote))

@@ -1,0 +1,166 @@
+"""Processes of this machine."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, ClassVar
+
+from joblib._parallel_backends import LokyBackend, MultiprocessingBackend
+from joblib.externals.loky.backend.utils import kill_process_tree
+from joblib.externals.loky.process_executor import BrokenProcessPool, ProcessPoolExecutor, ShutdownExecutorError
+
+from bemi.running.pool import ATTEMPTS, CHECK_SECONDS
+
+MOST_STARTS = 20
+"""A process that dies while it starts is replaced at most this many times."""
+
+IDLE_SECONDS = 300
+"""A process ends after this much time without work."""
+
+GARBAGE_THRESHOLD = 100_000
+"""New objects after which a process collects garbage."""
+
+# A process that has grown ends after its call, and the executor starts another: nothing that a user could act on.
+warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given to the executor")
+
+_ONE_THREAD = {
+    f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMBA", "NUMEXPR")
+}
+
+
+class Processes:
+    """Processes of this machine, each with an executor of its own, so that the death of one concerns no other.
+
+    A call is handed to a process that has said that it is ready: one that dies while it starts costs no call.
+    """
+
+    attempts = ATTEMPTS
+    queued = 0
+    loss_counts_against_queued = False
+    #: Shared by all: starting a process takes a second or two.
+    _idle: ClassVar[list[ProcessPoolExecutor]] = []
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._busy: set[ProcessPoolExecutor] = set()
+        self._abandoned = False
+
+    @classmethod
+    def of(cls, backend: Any, n_jobs: int) -> Processes | None:
+        """Processes where joblib would use its own."""
+        usable = isinstance(backend, LokyBackend | MultiprocessingBackend) and n_jobs > 1
+        return cls(n_jobs) if usable else None
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self._begin(future, call, arguments, starts=0)
+        return future
+
+    def _begin(self, future: Future[Any], call: Callable[..., Any], arguments: tuple[Any, ...], starts: int) -> None:
+        """Get a process, wait until it is ready, and hand over the call; a process that dies before is replaced."""
+        try:
+            executor = self._idle.pop()
+        except IndexError:
+            executor = ProcessPoolExecutor(max_workers=1, timeout=IDLE_SECONDS, env=_ONE_THREAD)
+        self._busy.add(executor)
+
+        def go_on(ready: Future[Any]) -> None:
+            error = ready.exception()
+            if error is None and not self._abandoned:
+                try:
+                    executor.submit(call, *arguments).add_done_callback(finish)
+                    return
+                except (BrokenProcessPool, ShutdownExecutorError) as died:
+                    error = died
+            self._drop(executor)
+            if self._abandoned:
+                future.cancel()
+            elif isinstance(error, BrokenProcessPool | ShutdownExecutorError) and starts < MOST_STARTS:
+                self._begin(future, call, arguments, starts + 1)
+            else:
+                future.set_exception(RuntimeError(f"no worker process could be started in {MOST_STARTS} tries"))
+
+        def finish(done: Future[Any]) -> None:
+            error = done.exception()
+            if isinstance(error, BrokenProcessPool):
+                self._drop(executor)
+            elif self._is_released(executor):
+                self._idle.append(executor)
+            if error is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(done.result())
+
+        try:
+            executor.submit(_ready).add_done_callback(go_on)
+        except (BrokenProcessPool, ShutdownExecutorError):
+            # It died while it was idle.
+            self._drop(executor)
+            self._begin(future, call, arguments, starts)
+
+    def _is_released(self, executor: ProcessPoolExecutor) -> bool:
+        """Take an executor from the busy ones; False if it was abandoned, which another thread may do at any time."""
+        try:
+            self._busy.remove(executor)
+        except KeyError:
+            return False
+        return True
+
+    def _drop(self, executor: ProcessPoolExecutor) -> None:
+        self._busy.discard(executor)
+        executor.shutdown(wait=False, kill_workers=True)
+
+    def is_loss(self, error: BaseException) -> bool:
+        return isinstance(error, BrokenProcessPool)
+
+    def check(self) -> None:
+        pass
+
+    def abandon(self) -> None:
+        self._abandoned = True
+        for executor in list(self._busy):
+            if self._is_released(executor):
+                # Asked to kill its workers, an executor stumbles over a call that it has not handed to them yet.
+                for process in list(executor._processes.values()):
+                    kill_process_tree(process)
+                executor.shutdown(wait=False)
+
+    @classmethod
+    def close(cls) -> None:
+        """End the processes that wait for work."""
+        while cls._idle:
+            cls._idle.pop().shutdown(wait=False, kill_workers=True)
+
+
+def _ready() -> None:
+    """A process that has run this takes calls; from now on it ends when its parent does."""
+    # What the first call loads stays for good; to look through it for garbage again and again makes the start longer.
+    gc.set_threshold(GARBAGE_THRESHOLD)
+    if not any(thread.name == _end_with_parent.__name__ for thread in threading.enumerate()):
+        threading.Thread(
+            target=_end_with_parent, args=(os.getppid(),), name=_end_with_parent.__name__, daemon=True
+        ).start()
+
+
+def _end_with_parent(parent: int) -> None:
+    # A parent that is killed cannot tell its children; where there is no such thing as another parent, none is seen.
+    while os.getppid() == parent:
+        time.sleep(CHECK_SECONDS)
+    os._exit(1)
+
+
+atexit.register(Processes.close)
+if hasattr(os, "register_at_fork"):
+    # The processes are the parent's, and so are the threads that talk to them.
+    os.register_at_fork(after_in_child=Processes._idle.clear)

@@ -1,0 +1,123 @@
+"""What an ensemble is trained on: classes, the integers that the networks see, and variants of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+
+from bemi.ensemble.ensemble import TrainingRows
+from bemi.inputs.inputs import Inputs
+from bemi.products import Integers
+from bemi.rows.medoids import select_rows
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """Rows to train on.
+
+    Attributes
+    ----------
+    classes
+        The labels, in order.
+    inputs
+        How features become the integers that the networks see.
+    data, targets
+        These integers, and class indices.
+    selected
+        Positions of these rows among those that were given.
+    variants, variant_targets
+        What else the rows could have looked like, and the class indices of that; None without scenarios.
+    """
+
+    classes: NDArray
+    inputs: Inputs
+    data: Integers
+    targets: Integers
+    selected: NDArray[np.integer]
+    variants: NDArray[np.integer] | None = None
+    variant_targets: Integers | None = None
+
+    @classmethod
+    def of(
+        cls,
+        X: NDArray,
+        y: ArrayLike,
+        *,
+        input_scaling: str | None = "auto",
+        transform: Any = None,
+        names: Sequence[str] | None = None,
+        max_per_class: int | None = None,
+        scenarios: Any = None,
+    ) -> TrainingSet:
+        """The training set that features and labels make.
+
+        Parameters
+        ----------
+        X, y
+            Features, shape (rows, features), and labels.
+        input_scaling, transform, max_per_class, scenarios
+            As in :class:`bemi.BeMiClassifier`.
+        names
+            Names of the features.
+        """
+        classes, targets = np.unique(y, return_inverse=True)
+        # Scaling and transform depend on the training rows alone, so they are part of the model.
+        inputs = Inputs.fit(X, input_scaling, transform, names)
+        made = cls._selected(classes, inputs, inputs(X), targets, max_per_class)
+        return made if scenarios is None else made._with_variants(X, scenarios)
+
+    @classmethod
+    def _selected(
+        cls, classes: NDArray, inputs: Inputs, data: Integers, targets: Integers, max_per_class: int | None
+    ) -> TrainingSet:
+        chosen = np.arange(len(data)) if max_per_class is None else select_rows(data, targets, max_per_class)
+        return cls(classes, inputs, data[chosen], targets[chosen], chosen)
+
+    def extended(self, X: NDArray, y: ArrayLike, *, max_per_class: int | None = None) -> TrainingSet:
+        """This set and rows of further classes, made into integers in the same way.
+
+        Parameters
+        ----------
+        X, y
+            The further rows.
+        max_per_class
+            Rows of each further class to use at most.
+        """
+        given, targets = np.unique(y, return_inverse=True)
+        new = self._selected(given, self.inputs, self.inputs(X), targets, max_per_class)
+        labels = np.concatenate([self.classes[self.targets], given[new.targets]])
+        classes: NDArray = np.unique(np.concatenate([self.classes, labels]))
+        data = np.concatenate([self.data, new.data])
+        return TrainingSet(
+            classes, self.inputs.widened(X), data, np.searchsorted(classes, labels), np.arange(len(data))
+        )
+
+    def _with_variants(self, X: NDArray, scenarios: Any) -> TrainingSet:
+        """The same set, and what scenarios make of its rows."""
+        rows = self.inputs.integers(X[self.selected])
+        made = np.asarray(clone(scenarios).variants(rows))
+        if made.ndim != 3 or made.shape[::2] != rows.shape or not np.array_equal(made, np.rint(made)):
+            raise ValueError("scenarios must give integers of shape (rows, variants, features)")
+        scaling = self.inputs.scaling
+        if made.size and not scaling.low <= made.min() <= made.max() <= scaling.high:
+            raise ValueError("scenarios must stay within the range of the data")
+        flat = self.inputs.transformed(made.reshape(-1, rows.shape[1]).astype(np.int64))
+        # Every network holds the variants of its classes, so they are stored in the smallest type.
+        extremes = (flat.min(initial=0), flat.max(initial=0))
+        kind = np.result_type(*(np.min_scalar_type(v) for v in extremes))
+        targets = np.repeat(self.targets, made.shape[1])
+        return replace(self, variants=flat.astype(kind), variant_targets=targets)
+
+    def rows(self, taken: NDArray[np.integer] | None = None) -> TrainingRows:
+        """The rows, followed by the variants at the given positions."""
+        if taken is None or self.variants is None or self.variant_targets is None:
+            return TrainingRows(self.data, self.targets)
+        return TrainingRows(
+            np.concatenate([self.data, self.variants[taken].astype(np.int64)]),
+            np.concatenate([self.targets, self.variant_targets[taken]]),
+        )
