@@ -126,7 +126,7 @@ def _on_board(system: System, board: Board, test_X: Integers) -> Record:
         size = linked_size(board, system.folder, OPTIMIZE, **options)
         runs = {"early_out": _run_in_parts(system, board, given, (), size)}
         if system.has_early_out:
-            runs["all_networks"] = _run_in_parts(system, board, given, ("BEMI_NO_EARLY_OUT",), size)
+            runs["all_networks"] = _run_in_parts(system, board, given, (NO_EARLY_OUT,), size)
     except DoesNotFit as error:
         return {"missing": str(error), "tools": _tools(board)}
     found = {

@@ -5,9 +5,9 @@ from typing import Any
 
 _HOMES = {
     "BeMiClassifier": "bemi.classifier",
-    "ConstantInput": "bemi.inputs.transforms",
+    "ConstantInput": "bemi.inputs.constant.transform",
     "ImageScenarios": "bemi.rows.scenarios",
-    "IntegerHog": "bemi.inputs.transforms",
+    "IntegerHog": "bemi.inputs.hog.transform",
     "Network": "bemi.network",
     "NoiseScenarios": "bemi.rows.scenarios",
     "load": "bemi.classifier",

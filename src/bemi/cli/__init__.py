@@ -1,28 +1,26 @@
-"""The ``bemi`` command."""
+"""The ``bemi`` command.
+
+Every command is a module with ``add_command``, which adds its options, and ``run``.  Modules of commands import nothing
+slow before they run, so that help and usage errors appear at once; a test holds them to it.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import bemi
-from bemi.cli import experiments, export, models
-from bemi.running.schedule import NetworksFailed
-from bemi.running.workers import ClusterLost
+from bemi.cli import data, evaluate, export, predict, report, reproduce, solvers, train, verify
 
-
-class _Parser(argparse.ArgumentParser):
-    """Errors are one line, and the exit code is 2."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}\n")
+COMMANDS = (train, predict, evaluate, solvers, verify, export, reproduce, report, data)
+"""In the order in which help lists them."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; bad input is one line on standard error and exit code 2."""
-    options = _parser().parse_args(arguments)
+    options = build_parser().parse_args(arguments)
     try:
         return options.run(options)
     except BrokenPipeError:
@@ -33,20 +31,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         return _fail(f"{name}{error.strerror or error}")
-    except (ValueError, NetworksFailed, ClusterLost) as error:
+    except _expected_errors() as error:
         return _fail(str(error))
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    parser = _Parser(prog="bemi", description="Few-bit neural networks, trained exactly from few examples.")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    for command in COMMANDS:
+        command.add_command(commands)
+    return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """Usage errors are one line, and the exit code is 2."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}\n")
+
+
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        print(f"bemi {bemi.__version__}")
+        parser.exit()
+
+
+def _expected_errors() -> tuple[type[Exception], ...]:
+    """Errors whose message is all that the user needs; evaluated only once something went wrong."""
+    from bemi.running.pool import ClusterLost
+    from bemi.running.schedule import NetworksFailed
+
+    return (ValueError, NetworksFailed, ClusterLost)
 
 
 def _fail(message: str) -> int:
     print(f"bemi: {' '.join(message.split())}", file=sys.stderr)
     return 2
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="bemi", description="Few-bit neural networks, trained exactly from few examples.")
-    parser.add_argument("--version", action="version", version=f"bemi {bemi.__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    models.add_commands(commands)
-    export.add_commands(commands)
-    experiments.add_commands(commands)
-    return parser

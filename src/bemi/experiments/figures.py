@@ -13,14 +13,15 @@ import numpy as np
 from bemi.baselines.alternatives import REFERENCE
 from bemi.experiments.noise import LEVELS
 from bemi.experiments.results import CellResult, Run, Spread
+from bemi.experiments.spec import paper_stages
 from bemi.experiments.tables import (
     AXIS_HEADINGS,
     FLOAT_BITS,
-    INPUT_WORDS,
     WEIGHT_SHARES,
     axis_value,
     by_size,
     confusion_percent,
+    input_title,
     most_rows,
     noise_curves,
     system,
@@ -29,7 +30,7 @@ from bemi.network import Network
 from bemi.running.journal import Journal
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Okabe and Ito's colours, which colour-blind readers can tell apart."""
+"""Okabe and Ito's colours, distinguishable for colour-blind readers."""
 MARKERS = "osD^v*"
 GREY = "#777777"
 
@@ -175,7 +176,7 @@ def frontier(run: Run) -> Any:
         for style, (transform, result) in zip((":", "-."), machines.items(), strict=False):
             accuracy = result.alternative(REFERENCE).mean
             for axis in row:
-                axis.axhline(accuracy, color=GREY, ls=style, lw=1, label=f"linear SVM, {INPUT_WORDS[transform]}")
+                axis.axhline(accuracy, color=GREY, ls=style, lw=1, label=f"linear SVM, {input_title(transform)}")
             row[0].plot(FLOAT_BITS * result.inputs, accuracy, "x", color=GREY)
         row[0].set_ylabel(f"accuracy in %, {size} per class")
     axes[-1][0].set_xlabel("bits of all weights (cross: 32 for each of the SVM's)")
@@ -188,12 +189,12 @@ def frontier(run: Run) -> Any:
 
 
 def _line(result: CellResult) -> str:
-    """What cells that differ in the weight bound alone have in common."""
+    """The system without its weight bound: cells with the same text form a line."""
     return system(result.cell).rsplit(", P", 1)[0]
 
 
 def _against(axis: Any, results: list[CellResult], cost: Callable[[CellResult], float], order: Sequence[str]) -> None:
-    """Accuracy of cells against what they cost, in lines along the weight bound; the order settles the colours."""
+    """Accuracy of cells against their cost, in lines along the weight bound; ``order`` determines the colours."""
     lines: dict[str, list[CellResult]] = {}
     for result in results:
         lines.setdefault(_line(result), []).append(result)
@@ -347,9 +348,11 @@ def _one_network(run: Run) -> tuple[str, dict[str, Network]] | None:
     training = Journal(journal).read(entry["file"])
     if training is None or math.isqrt(training.network.layers[0]) ** 2 != training.network.layers[0]:
         return None
-    snapshots = {s: r.network for s, r in training.reports.items() if s != "sm" and r.network is not None}
+    # The first stage leaves arbitrary weights on inputs that do not matter; later ones show what the network looks at.
+    first = paper_stages()[0]
+    snapshots = {s: r.network for s, r in training.reports.items() if s != first and r.network is not None}
     title = f"First layer, classes {axis_value('classes', tuple(entry['classes']))}, {result.cell.per_class} per class"
-    return title, snapshots or {"sm": training.network}
+    return title, snapshots or {first: training.network}
 
 
 FIGURES: dict[str, Callable[[Run], Any]] = {

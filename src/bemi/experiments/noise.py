@@ -1,7 +1,7 @@
-"""Test images as a worse camera would have taken them.
+"""Test images as a worse camera would take them.
 
-Every kind takes images as rows of integers in 0..``maximum``, a level, and where to draw from; it gives integers in the
-same range.  The same sample, kind and level always give the same images, so all systems are tested on the same ones.
+Every kind of noise maps images of integers in 0..``maximum`` to such images, given a level and a random generator.  The
+same sample, kind and level always give the same images, so all systems are tested on the same ones.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def salt_and_pepper(images: Images, level: float, maximum: int, rng: np.random.G
 
 
 def dimming(images: Images, level: float, maximum: int, rng: np.random.Generator) -> Images:
-    """Every pixel darker by a share ``level``; nothing is random here."""
+    """Every pixel darker by a share ``level``; not random."""
     return np.rint(images * (1 - level)).astype(np.int64)
 
 
 def shift(images: Images, level: float, maximum: int, rng: np.random.Generator) -> Images:
-    """Every image ``level`` pixels up, down, to the left or to the right; what comes in is black."""
+    """Every image shifted by ``level`` pixels up, down, left or right; black moves in."""
     step = int(level)
     moved = np.zeros_like(images)
     height, width = images.shape[1:]
@@ -59,13 +59,13 @@ LEVELS = {
     "dimming": "share of brightness lost",
     "shift": "pixels",
 }
-"""What the level of each kind counts."""
+"""What the level of each kind measures."""
 
 
 def noisy_rows(
     rows: NDArray, shape: tuple[int, int], kind: str, level: float, *, maximum: int, key: tuple[int, ...]
 ) -> NDArray[np.int64]:
-    """Test rows under noise; ``key`` says which sample they belong to."""
+    """Test rows under noise; ``key`` identifies the sample they belong to."""
     seeds = np.random.SeedSequence([*key, list(KINDS).index(kind), round(1000 * level)])
     images = rows.reshape(len(rows), *shape).astype(np.int64)
     return KINDS[kind](images, level, maximum, np.random.default_rng(seeds)).reshape(len(rows), -1)

@@ -1,4 +1,4 @@
-"""From run folders to a page: reads results, never solves."""
+"""Make a page of run folders: reads results, never solves."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 from bemi.experiments import figures
 from bemi.experiments.results import Run, read
-from bemi.experiments.spec import Experiment
+from bemi.experiments.spec import Experiment, Settings
 from bemi.experiments.tables import TABLES
 
 
 def write(folders: Sequence[Path], page: Path) -> list[Path]:
     """Write a Markdown page on runs, and beside it a folder of the same name with a CSV per table and all figures.
 
-    A run's own ``notes.md``, if there is one, is taken over as it is.  Returns the files written.
+    A run's own ``notes.md``, if there is one, is included unchanged.  Returns the files written.
     """
     runs = [read(folder) for folder in folders]
     beside = page.with_suffix("")
@@ -53,9 +53,9 @@ def _introduction() -> str:
 
 
 def _title(run: Run) -> str:
-    """The experiment's title, and the engine where it is not the one that stands for the product."""
+    """The experiment's title, and the engine where it is not the default."""
     engine = run.settings["engine"]
-    return run.experiment.title if engine == "decomposition" else f"{run.experiment.title} ({engine} engine)"
+    return run.experiment.title if engine == Settings.engine else f"{run.experiment.title} ({engine} engine)"
 
 
 def _conditions(run: Run) -> str:
@@ -72,7 +72,7 @@ def _conditions(run: Run) -> str:
         f"{'disjoint' if disjoint else 'independent'} samples.",
     ]
     if run.visits:
-        # A run that was interrupted did not write down how long it had worked.
+        # An interrupted visit did not record its seconds.
         timed = sum(visit["networks"] for visit in run.visits)
         which = f"{networks} networks" if timed >= networks else f"{networks} networks, of which the last {timed}"
         which += f" and {len(run.systems)} runs of other systems" if run.systems else ""

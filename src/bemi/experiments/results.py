@@ -1,4 +1,4 @@
-"""Results of a run, read from its folder and summed up by cell."""
+"""Results of a run, read from its folder and summarised by cell."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from bemi.experiments.spec import AXES, Cell, Experiment
 Record = dict[str, Any]
 
 OURS = "bemi"
-"""Name of the networks beside the alternatives in a record."""
+"""Name of our ensembles among the alternatives in a record."""
 
 
 class NoResults(ValueError):
-    """A folder that is not a run, or one without a finished ensemble."""
+    """A folder is not a run, or has no finished ensemble."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Spread:
 
 @dataclass(frozen=True, eq=False)
 class CellResult:
-    """All samples of one cell, and what the paper says of it.  Measures are in % unless said otherwise."""
+    """All samples of one cell, and what the paper reports for it.  Measures are in % unless stated otherwise."""
 
     cell: Cell
     records: list[Record]
@@ -115,7 +115,7 @@ def gap(stage: Record) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run as it lies on disk."""
+    """A run as stored on disk."""
 
     folder: Path
     experiment: Experiment
@@ -138,7 +138,7 @@ class Run:
 
 
 def read(folder: str | Path) -> Run:
-    """Read a run's folder; what is unfinished is left out."""
+    """Read a run's folder; unfinished cells and samples are left out."""
     folder = Path(folder)
     try:
         run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
@@ -151,7 +151,7 @@ def read(folder: str | Path) -> Run:
     except ValueError as error:
         raise NoResults(f"{folder} has a damaged file: {error}") from None
     if not records:
-        raise NoResults(f"{folder} has no finished result yet; run bemi reproduce again to go on")
+        raise NoResults(f"{folder} has no finished result yet; run bemi reproduce again to continue")
     experiment = spec.load(run["experiment"])
     paper = experiment.paper if run["settings"]["dataset"] == experiment.dataset else {}
     grouped: dict[Cell, list[Record]] = {}

@@ -2,7 +2,7 @@
 
 A run folder holds ``run.json`` (what was asked for, on which machine, how long it took), ``networks/`` (one file per
 trained network), ``results/`` (one file per ensemble) and ``systems/`` (one file per other system and sample).
-Whatever is finished is not done again.
+Finished work is never repeated.
 """
 
 from __future__ import annotations
@@ -15,58 +15,48 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.impute import SimpleImputer
+from sklearn.metrics import confusion_matrix
 
+import bemi
 from bemi import solvers
 from bemi.baselines.alternatives import REFERENCE, Predict, fitted, fitted_reference
 from bemi.classifier import BeMiClassifier
 from bemi.datasets import Dataset, Sample, sample, split
 from bemi.datasets import load as load_dataset
-from bemi.ensemble.summary import evaluation, stage_record, training_summary
+from bemi.ensemble.summary import evaluation, stage_numbers, training_summary
 from bemi.ensemble.voting import Votes
 from bemi.experiments.noise import noisy_rows
 from bemi.experiments.results import OURS
-from bemi.experiments.spec import TRANSFORMS, Cell, Experiment, Systems
+from bemi.experiments.spec import Cell, Experiment, Settings, Systems
 from bemi.experiments.systems import contests, title
 from bemi.experiments.systems import run as run_contests
 from bemi.files import write_atomically
-from bemi.inputs.scaling import InputScaling
+from bemi.inputs import registry
+from bemi.inputs.inputs import Inputs
 from bemi.network import Network
-from bemi.running import schedule as parallel
+from bemi.running import schedule
 from bemi.running.journal import Journal
+from bemi.running.pool import Lost
 from bemi.running.progress import progress
+from bemi.training.task import Task
 
 BATCH = 64
-"""Networks that are planned together; enough to keep every core busy, few enough to hold their rows in memory."""
+"""Networks that are planned together: enough to keep every core busy, few enough to hold their rows in memory."""
 
 
 class OtherRun(ValueError):
-    """A run folder that holds results of other settings."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the user may choose; everything else stands in the experiment's file."""
-
-    dataset: str
-    engine: str = "decomposition"
-    solver: str = "highs"
-    time_limit: float = 10.0
-    node_limit: int | None = None
-    gap: float = 0.01
-    seed: int = 0
-    system_seconds: float | None = None
+    """The run folder holds results of other settings."""
 
 
 @dataclass(frozen=True, eq=False)
-class Ensemble:
-    """One cell on one sample."""
+class Trial:
+    """One cell on one sample: an ensemble to train and to test."""
 
     experiment: Experiment
     settings: Settings
@@ -84,7 +74,7 @@ class Ensemble:
         return math.comb(len(classes), 2)
 
     def rows(self) -> Sample:
-        """Training and test rows; drawn when they are needed, since many samples would not fit in memory."""
+        """Training and test rows, drawn on demand since all samples would not fit in memory."""
         seed = self.settings.seed
         if self.experiment.split is not None:
             rows, test = self.experiment.split
@@ -92,7 +82,7 @@ class Ensemble:
         assert self.cell.per_class is not None
         return _imputed(sample(self.dataset, self.cell.per_class, self.index, seed=seed, classes=self.cell.classes))
 
-    def tasks(self) -> list[parallel.Task]:
+    def tasks(self) -> list[Task]:
         rows = self.rows()
         return list(self.classifier().training_tasks(rows.train_X, rows.train_y).values())
 
@@ -110,7 +100,7 @@ class Ensemble:
             time_limit=seconds,
             node_limit=settings.node_limit,
             gap=settings.gap,
-            transform=TRANSFORMS[cell.transform](),
+            transform=registry.make(cell.transform),
         )
         return classifier if cell.mw_loss is None else classifier.set_params(mw_loss=cell.mw_loss)
 
@@ -140,50 +130,45 @@ def reproduce(
     show: bool = False,
     shard: tuple[int, int] = (1, 1),
 ) -> dict[str, Any]:
-    """Run what is missing of an experiment and return the content of ``run.json``.
+    """Run whatever an experiment still lacks and return the content of ``run.json``.
 
-    With a ``shard``, part i of n, only these networks are trained, and no ensemble is tested.
+    With a ``shard``, part i of n, train only these networks and test no ensemble.
     """
-    parallel.check_shard(*shard)
+    schedule.check_shard(*shard)
     began, started = time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
     dataset = load_dataset(settings.dataset)
-    ensembles = [
-        Ensemble(experiment, settings, dataset, cell, index)
+    trials = [
+        Trial(experiment, settings, dataset, cell, index)
         for cell in experiment.cells
         for index in range(experiment.samples if samples is None else samples)
     ]
-    # Settings that cannot work are refused before they are written down.
+    # Invalid settings must fail before anything is written.
     if experiment.noise and dataset.shape is None:
         raise ValueError(f"{experiment.name} is about noise in images, and {dataset.name} has no images")
-    ensembles[0].tasks()
+    trials[0].tasks()
     if experiment.systems is not None and settings.system_seconds is None:
         settings = replace(settings, system_seconds=experiment.systems.seconds)
     run = _open(folder, experiment, settings)
     journal = Journal(folder / "networks")
     (folder / "results").mkdir(exist_ok=True)
-    todo = [ensemble for ensemble in ensembles if not _result_path(folder, ensemble).exists()]
-    others = _Alternatives()
-    with progress(sum(e.networks for e in todo), show=show) as advance:
+    todo = [trial for trial in trials if not _result_path(folder, trial).exists()]
+    alternatives = _Alternatives()
+    with progress(sum(trial.networks for trial in todo), show=show) as advance:
         for batch in _batches(todo):
-            tasks = [task for ensemble in batch for task in ensemble.tasks()]
+            tasks = [task for trial in batch for task in trial.tasks()]
             part = tasks[shard[0] - 1 :: shard[1]]
-            for index, training, _ in parallel.run(part, n_jobs=n_jobs, journal=journal):
-                if isinstance(training, parallel.Failure):
-                    raise parallel.NetworksFailed([(f"network {index}",)], journal.folder)
+            for index, training, _ in schedule.run(part, n_jobs=n_jobs, journal=journal):
+                if isinstance(training, Lost):
+                    raise schedule.NetworksFailed([(f"network {index}",)], journal.folder)
                 advance(training, experiment.name)
-            for ensemble in batch if shard[1] == 1 else []:
-                rows = ensemble.rows()
-                record = _measure(ensemble, rows, journal)
-                record["alternatives"], noise = others.on(ensemble, rows)
-                for kind, ours in record["noise"].items():
-                    ours.update(noise[kind])
-                _write_json(_result_path(folder, ensemble), record)
+            for trial in batch if shard[1] == 1 else []:
+                _write_json(_result_path(folder, trial), _measure(trial, journal, alternatives))
     if experiment.systems is not None and shard[1] == 1:
         _run_systems(experiment.systems, settings, dataset, folder, samples=samples, n_jobs=n_jobs, show=show)
     visit = {
         "started": started,
         "seconds": round(time.perf_counter() - began, 1),
-        "networks": sum(e.networks for e in todo),
+        "networks": sum(trial.networks for trial in todo),
         "jobs": n_jobs,
     }
     run["visits"].append(visit | _machine(settings.solver))
@@ -201,7 +186,7 @@ def _run_systems(
     n_jobs: int | None,
     show: bool,
 ) -> None:
-    """Train and measure the other systems on every sample where they are missing."""
+    """Train and measure the other systems on every sample that has no result yet."""
     assert settings.system_seconds is not None
     every = contests(
         systems.names,
@@ -226,7 +211,7 @@ def _run_systems(
 
 
 def _open(folder: Path, experiment: Experiment, settings: Settings) -> dict[str, Any]:
-    """The run's description, new or as it was left; its settings must be the same."""
+    """The content of ``run.json``, new or as an earlier visit left it; raises OtherRun if its settings differ."""
     folder.mkdir(parents=True, exist_ok=True)
     asked: dict[str, Any] = {"experiment": experiment.name, "settings": asdict(settings), "visits": []}
     path = folder / "run.json"
@@ -245,11 +230,11 @@ def _open(folder: Path, experiment: Experiment, settings: Settings) -> dict[str,
     return run
 
 
-def _batches(todo: list[Ensemble]) -> Iterator[list[Ensemble]]:
-    batch: list[Ensemble] = []
-    for ensemble in todo:
-        batch.append(ensemble)
-        if sum(e.networks for e in batch) >= BATCH:
+def _batches(todo: list[Trial]) -> Iterator[list[Trial]]:
+    batch: list[Trial] = []
+    for trial in todo:
+        batch.append(trial)
+        if sum(waiting.networks for waiting in batch) >= BATCH:
             yield batch
             batch = []
     if batch:
@@ -264,33 +249,37 @@ def _imputed(rows: Sample) -> Sample:
     return replace(rows, train_X=imputer.transform(rows.train_X), test_X=imputer.transform(rows.test_X))
 
 
-def _measure(ensemble: Ensemble, rows: Sample, journal: Journal) -> dict[str, Any]:
-    """Fit from the journal, where every network is already, and test."""
-    classifier = ensemble.classifier().set_params(run_dir=journal.folder).fit(rows.train_X, rows.train_y)
+def _measure(trial: Trial, journal: Journal, alternatives: _Alternatives) -> dict[str, Any]:
+    """Fit from the journal, which holds every network already, and test beside the alternatives."""
+    rows = trial.rows()
+    classifier = trial.classifier().set_params(run_dir=journal.folder).fit(rows.train_X, rows.train_y)
     votes = classifier.vote(rows.test_X, rows.test_y)
-    keys = [task.key() for task in ensemble.tasks()]
+    keys = [task.key() for task in trial.tasks()]
+    noise = trial.under_noise(rows, {OURS: classifier.predict})
+    theirs, their_noise = alternatives.on(trial, rows)
     return {
-        "experiment": ensemble.experiment.name,
-        "cell": asdict(ensemble.cell),
-        "sample": ensemble.index,
+        "experiment": trial.experiment.name,
+        "cell": asdict(trial.cell),
+        "sample": trial.index,
         "disjoint_samples": rows.disjoint,
         "classes": classifier.classes_.tolist(),
         "train_rows": len(rows.train_X),
-        **evaluation(classifier, rows.test_X, rows.test_y),
+        **evaluation(classifier.ensemble_, rows.test_X, rows.test_y),
         "confusion": _confusion(classifier, votes, rows.test_y),
-        "training": training_summary(classifier),
+        "training": training_summary(classifier.ensemble_),
         "weights": _weight_shares(list(classifier.networks_.values())),
-        "noise": ensemble.under_noise(rows, {OURS: classifier.predict}),
-        "radii": _radii(classifier, rows, ensemble.experiment.radii),
+        "noise": {kind: ours | their_noise[kind] for kind, ours in noise.items()},
+        "radii": _radii(classifier, rows, trial.experiment.radii),
         "networks": [
-            {"classes": list(key), "file": file, "stages": {stage: stage_record(r) for stage, r in reports.items()}}
+            {"classes": list(key), "file": file, "stages": {stage: stage_numbers(r) for stage, r in reports.items()}}
             for (key, reports), file in zip(classifier.reports_.items(), keys, strict=True)
         ],
+        "alternatives": theirs,
     }
 
 
 def _radii(classifier: BeMiClassifier, rows: Sample, steps: tuple[int, ...]) -> dict[str, dict[str, float]]:
-    """By norm, the median certified radius of the test rows, and the share of them that reach each step."""
+    """By norm, the median certified radius of the test rows, and the share of rows that reach each step."""
     if not steps:
         return {}
     radii = classifier.certified_radius(rows.test_X)
@@ -301,12 +290,11 @@ def _radii(classifier: BeMiClassifier, rows: Sample, steps: tuple[int, ...]) -> 
 
 
 def _confusion(classifier: BeMiClassifier, votes: Votes, truth: NDArray) -> list[list[int]]:
-    """Rows by actual class; columns by predicted class, and in the last those that the paper's rule leaves open."""
-    size = len(classifier.classes_)
-    predicted = np.where(votes.unclassified, size, np.searchsorted(classifier.classes_, votes.label))
-    counts = np.zeros((size, size + 1), dtype=int)
-    np.add.at(counts, (np.searchsorted(classifier.classes_, truth), predicted), 1)
-    return counts.tolist()
+    """Counts by actual class (rows) and predicted class (columns); the last column counts unclassified rows."""
+    classes, left_open = classifier.classes_, len(classifier.classes_)
+    predicted = np.where(votes.unclassified, left_open, np.searchsorted(classes, votes.label))
+    counts = confusion_matrix(np.searchsorted(classes, truth), predicted, labels=range(left_open + 1))
+    return counts[:left_open].tolist()
 
 
 def _weight_shares(networks: list[Network]) -> dict[str, float]:
@@ -318,35 +306,29 @@ def _weight_shares(networks: list[Network]) -> dict[str, float]:
 
 
 class _Alternatives:
-    """Accuracies of the alternatives, worked out once for all cells that share a sample and a transform."""
+    """Accuracies of the alternatives, measured once for all cells that share a sample and a transform."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], tuple[dict[str, float], dict[str, dict[str, list[float]]]]] = {}
 
-    def on(self, ensemble: Ensemble, rows: Sample) -> tuple[dict[str, float], dict[str, dict[str, list[float]]]]:
+    def on(self, trial: Trial, rows: Sample) -> tuple[dict[str, float], dict[str, dict[str, list[float]]]]:
         """Accuracy by name, and under noise by kind and name."""
-        cell = ensemble.cell
-        key = (cell.transform, cell.classes, cell.per_class, ensemble.index)
+        cell = trial.cell
+        key = (cell.transform, cell.classes, cell.per_class, trial.index)
         if key not in self._known:
-            systems = fitted(rows.train_X, rows.train_y, images=ensemble.dataset.shape is not None)
+            systems = fitted(rows.train_X, rows.train_y, images=trial.dataset.shape is not None)
             systems[REFERENCE] = _reference(cell, rows)
             accuracies = {
                 name: float(np.mean(predict(rows.test_X) == rows.test_y)) for name, predict in systems.items()
             }
-            self._known[key] = accuracies, ensemble.under_noise(rows, systems)
+            self._known[key] = accuracies, trial.under_noise(rows, systems)
         return self._known[key]
 
 
 def _reference(cell: Cell, rows: Sample) -> Predict:
     """The linear machine on the inputs that the networks of a cell see."""
-    scaling = InputScaling.fit(rows.train_X)
-    transform = TRANSFORMS[cell.transform]()
-    if transform is not None:
-        transform.fit(scaling(rows.train_X))
-
-    def inputs(X: NDArray) -> NDArray:
-        return scaling(X) if transform is None else transform.transform(scaling(X))
-
+    transform = registry.make(cell.transform)
+    inputs = Inputs.fit(rows.train_X, "auto", transform)
     machine = fitted_reference(inputs(rows.train_X), rows.train_y, transformed=transform is not None)
     return lambda X: machine(inputs(X))
 
@@ -356,13 +338,13 @@ def _machine(solver: str) -> dict[str, Any]:
         "cores": os.cpu_count(),
         "processor": platform.processor() or platform.machine(),
         "python": platform.python_version(),
-        "bemi": version("bemi"),
+        "bemi": bemi.__version__,
         "solver": f"{solver} {solvers.get(solver).version()}",
     }
 
 
-def _result_path(folder: Path, ensemble: Ensemble) -> Path:
-    return folder / "results" / f"{ensemble.name}.json"
+def _result_path(folder: Path, trial: Trial) -> Path:
+    return folder / "results" / f"{trial.name}.json"
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:

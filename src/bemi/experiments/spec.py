@@ -1,16 +1,23 @@
-"""What an experiment is: a data set, a grid of cells, and what the paper reports for each of them."""
+"""What an experiment is: a data set, a grid of cells, and what the paper reports for each of them.
+
+The command line lists experiments in its help, so this module imports nothing slow.
+"""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from importlib.resources import files
 from itertools import product
 from typing import Any
 
-from bemi.inputs.transforms import ConstantInput, IntegerHog
-from bemi.problem.problem import STAGES
+
+def paper_stages() -> tuple[str, ...]:
+    """The stages of the paper's networks."""
+    from bemi.problem.problem import STAGES
+
+    return STAGES
 
 
 @dataclass(frozen=True)
@@ -18,21 +25,21 @@ class Cell:
     """One setting of an experiment; every sample of a cell is one ensemble.
 
     ``classes`` is None for all classes, ``per_class`` is None where the sample is not drawn class by class,
-    ``transform`` is a name in :data:`TRANSFORMS`, and ``mw_loss`` is None for the classifier's default.
+    ``transform`` is a short name in :mod:`bemi.inputs.registry`, and ``mw_loss`` is None for the classifier's default.
     """
 
     transform: str = "none"
     classes: tuple[Any, ...] | None = None
     hidden_layers: tuple[int, ...] = (4, 4)
     weight_bound: int = 1
-    stages: tuple[str, ...] = STAGES
+    stages: tuple[str, ...] = field(default_factory=paper_stages)
     mw_loss: float | None = None
     per_class: int | None = None
 
     @property
     def name(self) -> str:
-        """A name for files; it tells every cell of an experiment from the others."""
-        parts = [self.transform] if self.transform != "none" else []
+        """A name for files, different for every cell of an experiment."""
+        parts = [self.transform] if self.transform != Cell.transform else []
         parts += [f"classes-{'-'.join(map(str, self.classes))}"] if self.classes else []
         parts += [f"layers-{'-'.join(map(str, self.hidden_layers))}"] if self.hidden_layers else []
         parts += [f"P{self.weight_bound}", "-".join(self.stages)]
@@ -41,10 +48,7 @@ class Cell:
         return "_".join(parts)
 
 
-TRANSFORMS: Mapping[str, Any] = {"none": lambda: None, "hog": IntegerHog, "constant": ConstantInput}
-"""What makes the transform of a cell, by name."""
-
-AXES = tuple(field.name for field in fields(Cell))
+AXES = tuple(axis.name for axis in fields(Cell))
 
 
 def cell(settings: Mapping[str, Any]) -> Cell:
@@ -54,12 +58,12 @@ def cell(settings: Mapping[str, Any]) -> Cell:
 
 @dataclass(frozen=True)
 class Systems:
-    """Other systems that an experiment runs beside ours.
+    """Other systems that an experiment compares with ours.
 
     Attributes
     ----------
     names
-        Which, see :data:`bemi.experiments.systems.NAMES`.
+        Names in :data:`bemi.experiments.systems.NAMES`.
     per_class
         Training rows of each class.
     samples
@@ -82,7 +86,7 @@ class Experiment:
     Attributes
     ----------
     name, title, question, source
-        What it is called, what it asks, and where the paper shows it.
+        Name, heading, the question it answers, and where the paper shows it.
     dataset
         Name of the data set.
     cells
@@ -94,11 +98,11 @@ class Experiment:
     equal_shares
         Whether every stage gets the same share of the time, as in the paper's Experiments 1 and 6.
     split
-        Rows to draw and how many of them are for testing, where samples are not drawn class by class.
+        Rows to draw and how many of them to hold out for testing, where samples are not drawn class by class.
     noise
-        Levels of each kind of noise (:mod:`bemi.experiments.noise`) under which the ensembles are tested as well.
+        Levels of each kind of noise (:mod:`bemi.experiments.noise`) under which ensembles are also tested.
     radii
-        For which radii the share of test rows that are certified at least that far is counted; empty for no radii.
+        Radii for which to count the share of test rows that are certified at least that far; empty for none.
     tables, figures
         What the report shows.
     paper_seconds
@@ -134,19 +138,33 @@ class Experiment:
     systems: Systems | None = None
 
 
+@dataclass(frozen=True)
+class Settings:
+    """What the user chooses; everything else is in the experiment's file."""
+
+    dataset: str
+    engine: str = "decomposition"
+    solver: str = "highs"
+    time_limit: float = 10.0
+    node_limit: int | None = None
+    gap: float = 0.01
+    seed: int = 0
+    system_seconds: float | None = None
+
+
 PAPER_SAMPLES = 5
 
 BUNDLED = {"mnist": "digits", "fashion-mnist": "digits", "heart-disease": "breast-cancer"}
-"""Stand-ins that come with scikit-learn, for a quick run where a set's files are not at hand."""
+"""Stand-ins that are part of scikit-learn, for quick runs where a data set's files are missing."""
 
 
 def names() -> list[str]:
-    """All experiments, in the paper's order."""
+    """Names of all experiments, the paper's in its order."""
     return sorted(path.name.removesuffix(".toml") for path in _folder().iterdir() if path.name.endswith(".toml"))
 
 
 def load(name: str, *, quick: bool = False) -> Experiment:
-    """Read an experiment's file; ``quick`` takes its small version."""
+    """Read an experiment's file; ``quick`` reads its small version."""
     if name not in names():
         raise ValueError(f"unknown experiment {name!r}; known: {', '.join(names())}")
     content = tomllib.loads((_folder() / f"{name}.toml").read_text(encoding="utf-8"))
@@ -188,12 +206,12 @@ def _folder() -> Any:
 
 
 def _grid(axes: Mapping[str, list[Any]]) -> tuple[Cell, ...]:
-    """Every combination of the values on the axes, the last axis running fastest."""
+    """Every combination of the values on the axes; the last axis varies fastest."""
     return tuple(cell(dict(zip(axes, values, strict=True))) for values in product(*axes.values()))
 
 
 def _paper_values(entries: list[dict[str, Any]], axes: Mapping[str, list[Any]]) -> dict[Cell, dict[str, float]]:
-    """An entry gives, ``where`` some axes have a value, measures along the one axis that it lists."""
+    """The paper's measures by cell: an entry lists them along one axis, ``where`` other axes have fixed values."""
     # An axis with a single value need not be repeated by every entry.
     fixed = {axis: values[0] for axis, values in axes.items() if len(values) == 1}
     found = {}

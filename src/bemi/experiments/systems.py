@@ -1,4 +1,4 @@
-"""Other systems beside ours: each trained on the same rows in the same time, and measured in every way."""
+"""Other systems beside ours: each trained on the same rows in the same time, and measured in three ways."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from bemi.baselines import SYSTEMS, BaselineClassifier, NoNetwork
 from bemi.baselines.hybrids import CP
 from bemi.classifier import BeMiClassifier
 from bemi.datasets import Sample
-from bemi.ensemble.summary import stage_record
+from bemi.ensemble.summary import stage_numbers
 from bemi.network import Network
 from bemi.problem.codes import one_hot
-from bemi.running import workers
+from bemi.running.calls import results
+from bemi.running.pool import Lost
 
 OUR_SYSTEMS = {"bemi": "BeMi, m = 2", "bemi-3": "BeMi, m = 3", "bemi-all": "BeMi, m = n"}
-"""Ours, by the number m of classes that a network tells apart; n is all of them."""
+"""Ours, by the number m of classes per network; n is all of them."""
 
 PAPER = "the paper's system, our engine"
 
@@ -51,7 +52,7 @@ class Contest:
     seconds
         Time for everything, on one core.
     solver, seed
-        Who solves mixed-integer programs; seed of the system.
+        The MILP solver; seed of the system.
     """
 
     system: str
@@ -71,7 +72,7 @@ class Contest:
         return self.system in OUR_SYSTEMS or not SYSTEMS[self.system].needs_cp or CP in solvers.installed()
 
     def classifier(self, classes: int) -> BeMiClassifier | BaselineClassifier:
-        """The system, ready to be trained on so many classes."""
+        """The system, not trained yet, for this many classes."""
         if self.system not in OUR_SYSTEMS:
             return BaselineClassifier(self.system, time_limit=self.seconds, solver=self.solver, random_state=self.seed)
         size = {"bemi": 2, "bemi-3": 3, "bemi-all": classes}[self.system]
@@ -102,9 +103,9 @@ def run(todo: list[Contest], rows: dict[tuple[int, int], Sample], n_jobs: int | 
         contest = todo[number]
         return contest, rows[contest.per_class, contest.index]
 
-    for number, record in workers.results(measured, arguments, range(len(todo)), n_jobs):
-        if isinstance(record, workers.Lost):
-            record = _header(todo[number]) | {"failure": "its process died each time, for want of memory perhaps"}
+    for number, record in results(measured, arguments, range(len(todo)), n_jobs):
+        if isinstance(record, Lost):
+            record = _header(todo[number]) | {"failure": "its process died at every attempt, possibly out of memory"}
         yield todo[number], record
 
 
@@ -113,7 +114,7 @@ def _header(contest: Contest) -> dict[str, Any]:
 
 
 def measured(contest: Contest, rows: Sample) -> dict[str, Any]:
-    """Train a system and measure it; where it finds no network, the record says so."""
+    """Train a system and measure it; the record says so where it finds no network."""
     record = _header(contest)
     classifier = contest.classifier(len(np.unique(rows.train_y)))
     began = time.perf_counter()
@@ -129,7 +130,7 @@ def measured(contest: Contest, rows: Sample) -> dict[str, Any]:
         "largest": largest,
         "voting": voting,
         "fit": float(np.mean(fitted == rows.train_y)),
-        # What is left where a system finds nothing better than the network that it begins with.
+        # True where a system found nothing better than the network that it started from.
         "one_answer": bool((fitted == fitted[0]).all()),
         "links": sum(network.links for network in networks),
         "weights": sum(w.size for network in networks for w in network.weights),
@@ -140,8 +141,8 @@ def measured(contest: Contest, rows: Sample) -> dict[str, Any]:
 def accuracies(classifier: ClassifierMixin, rows: Sample) -> tuple[float, float, float]:
     """Accuracy on the test rows in three ways.
 
-    *All good*: all outputs that concern the row's class are as they should be; in an ensemble, all networks that know
-    the class vote for it.  *Largest*: the label of the largest output, or of the most votes with ties broken by margin.
+    *All good*: all outputs that concern the row's class are right; in an ensemble, all networks that know the class
+    vote for it.  *Largest*: the label of the largest output, or of the most votes with ties broken by margin.
     *Voting*: the paper's rule; a network with one output per class votes for those whose output is +1, so that it
     leaves open what is not good.
     """
@@ -165,6 +166,6 @@ def _networks(classifier: BeMiClassifier | BaselineClassifier) -> list[Network]:
 
 
 def _steps(classifier: BeMiClassifier | BaselineClassifier) -> list[dict[str, Any]]:
-    """What every step of every network reached."""
+    """What each step of each network reached."""
     reports = [classifier.reports_] if isinstance(classifier, BaselineClassifier) else classifier.reports_.values()
-    return [{"stage": name} | stage_record(report) for steps in reports for name, report in steps.items()]
+    return [{"stage": name} | stage_numbers(report) for steps in reports for name, report in steps.items()]

@@ -16,8 +16,8 @@ from bemi.ensemble.voting import STATUSES
 from bemi.experiments import markdown, systems
 from bemi.experiments.noise import LEVELS
 from bemi.experiments.results import OURS, CellResult, Run, Spread, gap
-from bemi.experiments.spec import Cell
-from bemi.problem.problem import STAGES
+from bemi.experiments.spec import Cell, paper_stages
+from bemi.inputs import registry
 
 WEIGHT_SHARES = ("w=-P", "w=0", "w=P", "others")
 
@@ -32,7 +32,7 @@ class Table:
     rows: Sequence[Sequence[Any]]
 
     def markdown(self) -> str:
-        rows = [[shown(value) for value in row] for row in self.rows]
+        rows = [[in_text(value) for value in row] for row in self.rows]
         return f"{self.caption}\n\n{markdown.table(self.headings, rows)}\n"
 
     def csv(self) -> str:
@@ -54,8 +54,8 @@ class Table:
         return text.getvalue()
 
 
-def shown(value: Any) -> str:
-    """A value as people read it."""
+def in_text(value: Any) -> str:
+    """A value as text for people."""
     if value is None:
         return "-"
     if isinstance(value, Spread) and value.low < value.high:
@@ -66,7 +66,7 @@ def shown(value: Any) -> str:
 
 
 def axis_value(axis: str, value: Any) -> str:
-    """A cell's setting as people write it."""
+    """A cell's setting as text for people."""
     if value is None:
         return "-"
     if axis == "stages":
@@ -173,16 +173,20 @@ def reference(run: Run) -> Table:
     return Table("reference", caption, headings, rows)
 
 
-INPUT_WORDS = {"none": "raw pixels", "hog": "HOG", "constant": "constant input"}
+def input_title(transform: str) -> str:
+    """What networks with this transform see, for headings and legends."""
+    kind = registry.by_short_name(transform)
+    return "raw pixels" if kind is None else kind.TITLE
 
 
 def system(cell: Cell) -> str:
     """What a cell trains, for a reader who does not know its settings; sizes of samples aside."""
+    paper, named = paper_stages(), "+".join(cell.stages).upper()
     if cell.hidden_layers:
-        return f"{'+'.join(cell.stages).upper()} ({'the paper' if cell.stages == STAGES else 'an ablation'})"
-    soft = "soft margins" if cell.stages[0] == "ml2" else "+".join(cell.stages).upper()
+        return f"{named} ({'the paper' if cell.stages == paper else 'an ablation'})"
+    soft = named if cell.stages[0] in paper else "soft margins"
     fewer = "" if cell.mw_loss is None else f", fewer links for {cell.mw_loss:.0%}"
-    return f"{soft}, {INPUT_WORDS[cell.transform]}{fewer}, P = {cell.weight_bound}"
+    return f"{soft}, {input_title(cell.transform)}{fewer}, P = {cell.weight_bound}"
 
 
 def by_size(run: Run) -> dict[int | None, list[CellResult]]:
@@ -204,7 +208,7 @@ def frontier(run: Run) -> Table:
             row = [size, system(result.cell), result.accuracy_with_ties, round(result.links_in_all)]
             rows.append([*row, result.weights, (2 * result.cell.weight_bound).bit_length(), result.bits])
         for transform, result in {r.cell.transform: r for r in results if not r.cell.hidden_layers}.items():
-            row = [size, f"linear SVM in floating point, {INPUT_WORDS[transform]}", result.alternative(REFERENCE)]
+            row = [size, f"linear SVM in floating point, {input_title(transform)}", result.alternative(REFERENCE)]
             rows.append([*row, None, result.inputs, FLOAT_BITS, FLOAT_BITS * result.inputs])
     headings = ["per class", "system", "accuracy", "links", "weights", "bits per weight", "bits"]
     caption = (
@@ -225,11 +229,13 @@ def noise_curves(results: Sequence[CellResult], kind: str) -> dict[str, list[flo
     for result in results:
         curves[system(result.cell)] = [result.accuracy_with_ties.mean, *result.under_noise(kind, OURS)]
     for transform, result in {r.cell.transform: r for r in results}.items():
-        name = f"linear SVM, {INPUT_WORDS[transform]}"
+        name = f"linear SVM, {input_title(transform)}"
         curves[name] = [result.alternative(REFERENCE).mean, *result.under_noise(kind, REFERENCE)]
     for name in NOISE_ALTERNATIVES:
-        shown_name = f"{name}, {INPUT_WORDS['none']}"
-        curves[shown_name] = [results[0].alternative(name).mean, *results[0].under_noise(kind, name)]
+        curves[f"{name}, {input_title(Cell.transform)}"] = [
+            results[0].alternative(name).mean,
+            *results[0].under_noise(kind, name),
+        ]
     return curves
 
 
@@ -271,7 +277,7 @@ def radii(run: Run) -> Table:
     caption = (
         "Certified radii: how far the integers that the networks see (pixels of 0..255, or histograms of 0..215) may "
         "move with the label provably unchanged: medians over the test rows, and the share of rows in % where every "
-        "input may move by at least so much; means over the samples. A radius is a lower bound, and the label that "
+        "input may move by at least that much; means over the samples. A radius is a lower bound, and the label that "
         "stays need not be the right one."
     )
     return Table("radii", caption, headings, rows)
@@ -297,21 +303,25 @@ def statuses(run: Run) -> Table:
 
 
 def stages(run: Run) -> Table:
+    """Seconds, gaps, links and proofs of the paper's three stages."""
+    counting, margin, weight = paper_stages()
+    after = [f"links after {stage.upper()}" for stage in (margin, weight)]
     headings = [
         *_axis_headings(run),
-        *("whose", "SM s", "MM s", "MW s", "MM gap mean", "max", "links after MM", "links after MW", "active links"),
-        *("proved at least", "bounds certified"),
+        *("whose", *(f"{stage.upper()} s" for stage in (counting, margin, weight))),
+        *(f"{margin.upper()} gap mean", "max", *after, "active links", "proved at least", "bounds certified"),
     ]
     rows = []
     for result in run.cells:
-        gaps = result.stage_values("mm", gap)
-        seconds = [float(np.mean(result.stage_values(s, lambda r: r["seconds"]))) for s in ("sm", "mm", "mw")]
+        gaps = result.stage_values(margin, gap)
+        by_stage = [result.stage_values(stage, lambda r: r["seconds"]) for stage in (counting, margin, weight)]
         total = result.records[0]["training"]["total_links"]
-        proved = 100 * float(np.mean(result.stage_values("mw", lambda r: r["bound"]))) / total
+        proved = 100 * float(np.mean(result.stage_values(weight, lambda r: r["bound"]))) / total
         proofs = [stage["proof"] for r in result.records for n in r["networks"] for stage in n["stages"].values()]
-        row = [*_labels(run, result), "ours", *seconds, float(np.mean(gaps)), float(np.max(gaps))]
-        row += [result.links("mm").mean, result.links("mw").mean, result.links("mw").mean * total / 100]
-        rows.append([*row, proved, f"{proofs.count('certified')} of {len(proofs)}"])
+        row = [*_labels(run, result), "ours", *(float(np.mean(seconds)) for seconds in by_stage)]
+        row += [float(np.mean(gaps)), float(np.max(gaps)), result.links(margin).mean, result.links(weight).mean]
+        row += [result.links(weight).mean * total / 100, proved]
+        rows.append([*row, f"{proofs.count('certified')} of {len(proofs)}"])
         if "mean_gap" in result.paper:
             p = result.paper
             row = [*_labels(run, result), "paper", p["sm_seconds"], None, None, p["mean_gap"], p["max_gap"]]

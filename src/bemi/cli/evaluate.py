@@ -1,0 +1,32 @@
+"""``bemi evaluate``: accuracy and label statuses on labelled data."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from bemi.cli.options import add_json
+from bemi.cli.output import feature_names, show
+
+
+def add_command(commands: Any) -> None:
+    command = commands.add_parser("evaluate", help="accuracy and label statuses on labelled data")
+    command.set_defaults(run=run)
+    command.add_argument("model", type=Path)
+    command.add_argument("data", type=Path, help="CSV or NPZ with features and labels")
+    command.add_argument("--target", help="column or array with the labels")
+    add_json(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    from bemi import load
+    from bemi.cli.tables import evaluation_table
+    from bemi.ensemble.summary import evaluation
+    from bemi.rows.files import read_test
+
+    classifier = load(options.model)
+    X, y = read_test(options.data, options.target, feature_names(classifier), classifier.classes_)
+    result = evaluation(classifier.ensemble_, X, y)
+    show(options, result, evaluation_table(result))
+    return 0

@@ -1,0 +1,53 @@
+"""``bemi export c``: C99 for small devices."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from bemi.cli import choices
+from bemi.cli.options import add_json
+from bemi.cli.output import show
+from bemi.export.registry import TARGETS
+
+COSTS = {
+    "flash": "flash, bytes",
+    "tables": "of these, tables",
+    "stack": "stack, bytes",
+    "additions": "additions of inputs",
+    "instructions": "instructions",
+    "without_tie": "instructions without a tie",
+}
+"""Rows of the table of costs."""
+
+
+def add_command(commands: Any) -> None:
+    command = commands.add_parser("c", help=TARGETS["c"].words)
+    command.set_defaults(run=run)
+    add = command.add_argument
+    add("model", type=Path)
+    add("-o", "--output", type=Path, required=True, metavar="DIR", help="folder to write to")
+    add("--optimize", choices=choices.C_GOALS, default="speed", help="what to save (default: %(default)s)")
+    smallest = "type of an input (default: the smallest for the training rows)"
+    add("--input-type", choices=choices.C_INPUT_TYPES, help=smallest)
+    add_json(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    from rich.table import Table
+
+    from bemi import load
+    from bemi.export import c
+
+    if options.output.exists() and not options.output.is_dir():
+        raise ValueError(f"{options.output} is a file; give the name of a folder")
+    made = c.write(load(options.model), options.output, optimize=options.optimize, input_type=options.input_type)
+    costs = asdict(made.costs)
+    table = Table(title=f"{options.output}: bemi_model.h, bemi_model.c, main.c", show_header=False)
+    for name, text in COSTS.items():
+        table.add_row(text, str(costs[name]))
+    table.caption = "at most, on a Cortex-M3 and compiled with gcc -Os"
+    show(options, {"folder": str(options.output), **costs}, table)
+    return 0

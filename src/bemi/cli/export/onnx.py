@@ -1,0 +1,38 @@
+"""``bemi export onnx``: an ONNX file of integer operators."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from bemi.cli.options import add_json
+from bemi.cli.output import check_writable, show
+from bemi.export.registry import TARGETS
+
+
+def add_command(commands: Any) -> None:
+    command = commands.add_parser("onnx", help=TARGETS["onnx"].words)
+    command.set_defaults(run=run)
+    command.add_argument("model", type=Path)
+    command.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="ONNX file to write")
+    add_json(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    from rich.table import Table
+
+    from bemi import load
+    from bemi.export import onnx
+
+    check_writable(options.output)
+    classifier = load(options.model)
+    onnx.write(classifier, options.output)
+    low, high = onnx.input_range(classifier)
+    result = {"file": str(options.output), "bytes": options.output.stat().st_size, "input_range": (low, high)}
+    table = Table(title=f"{result['file']}: {result['bytes']} bytes", show_header=False)
+    table.add_row("x", f"{classifier.n_features_in_} integers in {low}..{high}")
+    table.add_row("label", "class index, -1 for unclassified")
+    table.add_row("counts", f"votes for each of {len(classifier.classes_)} classes")
+    show(options, result, table)
+    return 0

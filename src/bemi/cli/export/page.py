@@ -1,0 +1,169 @@
+"""``bemi export page``: an HTML file in which people can try a model and look into it."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bemi.cli import choices
+from bemi.cli.options import IMAGE, add_json, image_shape_or_none
+from bemi.cli.output import check_writable, feature_names, show
+from bemi.datasets.sets import SETS
+from bemi.export.registry import TARGETS
+
+if TYPE_CHECKING:
+    from bemi.classifier import BeMiClassifier
+    from bemi.datasets.dataset import Dataset
+    from bemi.ensemble.ensemble import Ensemble
+    from bemi.export.page import TestData, TrainingData
+
+
+def add_command(commands: Any) -> None:
+    command = commands.add_parser("page", help=TARGETS["page"].words)
+    command.set_defaults(run=run)
+    add = command.add_argument
+    add("model", type=Path)
+    add("-o", "--output", type=Path, required=True, metavar="FILE", help="HTML file to write")
+    data = f"test rows to click through: a CSV or NPZ file, or one of {', '.join(SETS)} (default: none)"
+    add("--data", metavar="DATA", help=data)
+    add("--target", help="column (CSV, default: label) or array (NPZ, default: y) with the labels")
+    samples = "test rows in the page (default: %(default)s)"
+    add("--samples", type=int, default=choices.PAGE_SAMPLES, metavar="N", help=samples)
+    add(
+        "--image",
+        type=image_shape_or_none,
+        metavar=IMAGE,
+        help="rows are images of this size, or 'none' (default: what the model's transform or the data say; models of "
+        "784 or 64 features are treated as images of 28x28 or 8x8)",
+    )
+    add("--title", help="heading of the page (default: name of the model file)")
+    add_json(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    from rich.table import Table
+
+    from bemi import load
+    from bemi.export import page
+
+    check_writable(options.output)
+    classifier = load(options.model)
+    ensemble, training = _with_record(classifier.ensemble_, options.model)
+    test, shape = _test(classifier, options, training)
+    page.write(
+        ensemble,
+        options.output,
+        title=options.title or options.model.stem,
+        test=test,
+        training=training,
+        others=_others(ensemble, training, test),
+        image=(shape or True) if options.image is None else options.image,
+        samples=options.samples,
+    )
+    result: dict[str, Any] = {"file": str(options.output), "bytes": options.output.stat().st_size}
+    table = Table(title=f"{result['file']}: {result['bytes']} bytes", show_header=False)
+    table.add_row("networks", str(len(classifier.networks_)))
+    if test is not None:
+        result |= {"test_rows": len(test.y), "samples": min(options.samples, len(test.y))}
+        table.add_row(test.about, f"{result['test_rows']}, of which {result['samples']} are in the page")
+    show(options, result, table)
+    return 0
+
+
+def _with_record(ensemble: Ensemble, model: Path) -> tuple[Ensemble, TrainingData | None]:
+    """What the certificate knows, if there is one: seconds in the reports, which model files do not keep, and rows."""
+    import numpy as np
+
+    from bemi.certificate import certificate_path, training_record
+    from bemi.export.page import TrainingData
+
+    if not Path(certificate_path(model)).exists():
+        return ensemble, None
+    record = training_record(model)
+    if record.seconds is not None:
+        timed = (
+            {stage: replace(report, seconds=s) for (stage, report), s in zip(reports.items(), seconds, strict=True)}
+            for reports, seconds in zip(ensemble.reports, record.seconds, strict=True)
+        )
+        ensemble = replace(ensemble, reports=tuple(timed))
+    return ensemble, TrainingData(np.array(record.rows, dtype=np.int64), np.array(record.labels, dtype=np.int64))
+
+
+def _others(ensemble: Ensemble, training: TrainingData | None, test: TestData | None) -> dict[str, float]:
+    """Accuracy of other classifiers, untuned, on the same inputs of the networks and the same training rows."""
+    import numpy as np
+
+    from bemi.baselines.alternatives import fitted
+
+    if training is None or test is None:
+        return {}
+    given = ensemble.training.given_rows
+    others = fitted(
+        training.rows[:given],
+        training.targets[:given],
+        images=ensemble.inputs.one_unit,
+        names=("linear SVM", "1-NN"),
+    )
+    inputs, truth = ensemble.inputs(np.asarray(test.X)), ensemble.class_indices(test.y)
+    return {name: float(np.mean(predict(inputs) == truth)) for name, predict in others.items()}
+
+
+def _test(
+    classifier: BeMiClassifier, options: argparse.Namespace, training: TrainingData | None
+) -> tuple[TestData | None, tuple[int, ...] | None]:
+    """Test rows, and their shape where they are images."""
+    from bemi import datasets
+    from bemi.export.page import TestData
+    from bemi.rows.files import read_test, row_shape
+
+    if options.data is None:
+        return None, None
+    if options.data in SETS:
+        known = datasets.load(options.data)
+        return _of_set(classifier, known, training), known.shape
+    path = Path(options.data)
+    if not path.exists():
+        raise ValueError(f"{path} is neither a file nor one of the sets {', '.join(SETS)}")
+    X, y = read_test(path, options.target, feature_names(classifier), classifier.classes_)
+    return TestData(X, y, f"rows of {path.name}"), row_shape(path)
+
+
+def _of_set(classifier: BeMiClassifier, known: Dataset, training: TrainingData | None) -> TestData:
+    """The test part of a data set; where it has none, all complete rows that the model was not trained on."""
+    import numpy as np
+
+    if known.train_X.shape[1] != classifier.n_features_in_:
+        raise ValueError(
+            f"{known.name} has {known.train_X.shape[1]} features, but the model has {classifier.n_features_in_}"
+        )
+    if known.has_test:
+        return _as_model_knows(classifier, known.test_X, known.test_y, f"test rows of {known.name}", known)
+    complete = np.isfinite(known.train_X).all(axis=1)
+    X, y, about = known.train_X[complete], known.train_y[complete], f"rows of {known.name}"
+    if not complete.all():
+        about += " without missing values"
+    if training is None:
+        about += ", some of which it may have been trained on"
+    else:
+        seen = {row.tobytes() for row in training.rows}
+        new = np.array([row.tobytes() not in seen for row in classifier.ensemble_.inputs(X)], dtype=bool)
+        X, y, about = X[new], y[new], f"{about} that it was not trained on"
+    return _as_model_knows(classifier, X, y, about, known)
+
+
+def _as_model_knows(classifier: BeMiClassifier, X: Any, y: Any, about: str, known: Dataset) -> TestData:
+    """Rows of a data set with the model's column names and kind of labels."""
+    import numpy as np
+    import pandas as pd
+
+    from bemi.export.page import TestData
+    from bemi.rows.files import known_labels
+
+    names = feature_names(classifier)
+    if names is not None:
+        X = pd.DataFrame(X, columns=names)
+    if known.class_names is not None and set(classifier.classes_.tolist()) <= set(known.class_names):
+        y = np.array(known.class_names, dtype=object)[y]
+    return TestData(X, known_labels(y, classifier.classes_), about, known.class_names)

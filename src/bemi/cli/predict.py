@@ -1,0 +1,39 @@
+"""``bemi predict``: label the rows of a file."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from bemi.cli.options import add_json
+from bemi.cli.output import feature_names
+
+
+def add_command(commands: Any) -> None:
+    command = commands.add_parser("predict", help="label the rows of a file")
+    command.set_defaults(run=run)
+    command.add_argument("model", type=Path)
+    command.add_argument("data", type=Path, help="CSV or NPZ with the model's features")
+    command.add_argument("-o", "--output", type=Path, help="CSV file to write (default: standard output)")
+    add_json(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    from bemi import load
+    from bemi.rows.files import read_features
+
+    classifier = load(options.model)
+    labels = classifier.predict(read_features(options.data, feature_names(classifier))).tolist()
+    if options.json:
+        print(json.dumps({"labels": labels}))
+        return 0
+    with open(options.output, "w", newline="") if options.output else nullcontext(sys.stdout) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["prediction"])
+        writer.writerows([label] for label in labels)
+    return 0

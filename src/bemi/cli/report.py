@@ -1,0 +1,38 @@
+"""``bemi report``: tables and figures of finished runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from bemi.cli.options import add_json
+from bemi.cli.output import show
+
+
+def add_command(commands: Any) -> None:
+    command = commands.add_parser("report", help="tables and figures of finished runs")
+    command.set_defaults(run=run)
+    command.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="run folders, as bemi reproduce makes them")
+    command.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE.md",
+        help="page to write (default: report.md in the first run's folder)",
+    )
+    add_json(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    from bemi.experiments import figures, report
+
+    page = options.output or options.runs[0] / "report.md"
+    written = report.write(options.runs, page)
+    if not figures.available():
+        print("bemi: figures need matplotlib: pip install 'bemi[figures]'", file=sys.stderr)
+    show(options, {"page": str(page), "files": [str(path) for path in written]})
+    if not options.json:
+        print(f"{page} and {len(written) - 1} tables and figures written")
+    return 0

@@ -1,0 +1,182 @@
+"""``bemi train``: train an ensemble and write it to a model file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bemi.cli import choices
+from bemi.cli.options import IMAGE, add_json, add_many_machines, image_shape, integers, names, seconds
+from bemi.cli.output import check_writable, on_cluster, progress_wanted, show
+from bemi.engines import ENGINES
+from bemi.ensemble.ties import TIES
+from bemi.solvers import SOLVERS
+
+if TYPE_CHECKING:
+    from bemi.classifier import BeMiClassifier
+    from bemi.presets import Preset
+
+
+def add_command(commands: Any) -> None:
+    command = commands.add_parser("train", help="train an ensemble and write it to a model file")
+    command.set_defaults(run=run)
+    add = command.add_argument
+    add("data", type=Path, help="CSV with a header row, or NPZ with arrays X and y")
+    add("--target", help="column (CSV, default: label) or array (NPZ, default: y) with the labels")
+    add("-o", "--output", type=Path, required=True, help="model file to write")
+    _add_model_options(command)
+    _add_running_options(command)
+    add_json(command)
+
+
+def _add_model_options(command: argparse.ArgumentParser) -> None:
+    """What to train.  An option without a default leaves the choice to the preset for the data, or the classifier."""
+    add = command.add_argument
+    paper = f"the paper's settings: hidden layers 4,4, weights -1..1, stages {choices.PAPER_STAGES}"
+    add("--paper", action="store_true", help=paper)
+    add(
+        "--image-shape",
+        type=image_shape,
+        metavar=IMAGE,
+        help="rows are images of this size (default: look at the data)",
+    )
+    add("--transform", choices=choices.TRANSFORMS, help="gradient histograms, one constant input more, or neither")
+    add("--hidden-layers", type=integers, metavar="N,N", help="hidden layer sizes, '' for none")
+    add("--weight-bound", type=int, metavar="P", help="weights are integers in -P..P")
+    add("--stages", type=names, metavar="LIST", help=choices.STAGES)
+    add("--C", type=float, help="price of a missing margin in ml2 (default: 10)")
+    add("--mw-loss", type=float, metavar="SHARE", help="share by which mw may raise ml2's objective (default: 0.01)")
+    add("--subset-size", type=int, metavar="M", help="classes per network (default: 2)")
+    add("--subsets", type=int, metavar="N", help="train only N networks, chosen from the data (default: all)")
+    add("--max-per-class", type=int, metavar="N", help="train on at most N rows of each class, its medoids")
+    add(
+        "--scenarios", action="store_true", help="also train on rotated and resized images, or on noisy rows of a table"
+    )
+    add("--ties", help=f"one of {', '.join(TIES)} (default: margin)")
+    add("--input-scaling", help=f"one of {', '.join(choices.INPUT_SCALINGS)}")
+
+
+def _add_running_options(command: argparse.ArgumentParser) -> None:
+    """How to train: engine, limits, processes, machines."""
+    add = command.add_argument
+    add("--engine", help=f"one of {', '.join(ENGINES)}")
+    add("--solver", help=f"one of {', '.join(SOLVERS)}")
+    limit = "seconds per network, or one number per stage: 5,5,1, or none (default: 10)"
+    add("--time-limit", type=seconds, metavar="S", help=limit)
+    add("--total-time-limit", type=float, metavar="S", help="seconds for all networks together")
+    add("--node-limit", type=int, metavar="N", help="branch-and-bound nodes per stage")
+    add("--gap", type=float, help="stop once proven within this gap (default: 0.01)")
+    add("--jobs", type=int, default=-1, metavar="N", help="networks trained at the same time (default: one per core)")
+    add("--seed", type=int, default=0, help="seed of the solver's random choices (default: 0)")
+    add(
+        "--run",
+        type=Path,
+        dest="run_dir",
+        metavar="DIR",
+        help="keep every finished network in this folder; the same command again trains only what is missing",
+    )
+    add_many_machines(command)
+
+
+PARAMETERS = (
+    *("hidden_layers", "weight_bound", "stages", "C", "mw_loss", "engine", "solver", "time_limit", "node_limit", "gap"),
+    *("subset_size", "subsets", "max_per_class", "ties", "total_time_limit", "input_scaling"),
+)
+"""Options that are passed on as the classifier's parameter of the same name; the word none becomes None."""
+
+
+def run(options: argparse.Namespace) -> int:
+    from bemi import presets, save
+    from bemi.classifier import BeMiClassifier
+    from bemi.rows.files import read_labelled, row_shape
+
+    check_writable(options.output)
+    X, y = read_labelled(options.data, options.target)
+    shape = options.image_shape or row_shape(options.data)
+    preset = _preset(options, X, shape)
+    settings = preset.settings | _asked_for(options, preset, shape)
+    classifier = BeMiClassifier(
+        **settings,
+        n_jobs=options.jobs,
+        random_state=options.seed,
+        verbose=int(progress_wanted(options)),
+        run_dir=options.run_dir,
+    )
+    announcement = f"settings of {preset.name} ({preset.why}): {presets.in_words(settings)}\n"
+    announcement += "to choose otherwise: --paper, --image-shape, --transform, --weight-bound, --stages, ..."
+    if progress_wanted(options):
+        # Before training, so that whoever watches can still stop it and choose otherwise.
+        print(announcement, file=sys.stderr)
+    with on_cluster(options.cluster):
+        if options.shard is not None:
+            return _train_shard(options, classifier, X, y)
+        classifier.fit(X, y)
+    save(classifier, options.output)
+    _report(options, classifier, preset, X, y, announcement)
+    return 0
+
+
+def _preset(options: argparse.Namespace, X: Any, shape: tuple[int, ...] | None) -> Preset:
+    """Settings to start from: the paper's for whoever asks for hidden layers, which soft margins do not have."""
+    from bemi import presets
+    from bemi.inputs.scaling import are_integers
+    from bemi.problem.problem import SOFT_STAGES
+
+    if options.paper:
+        return presets.paper("--paper")
+    if options.hidden_layers:
+        return presets.paper("--hidden-layers, which soft margins do not have")
+    if options.stages is not None and SOFT_STAGES[0] not in options.stages:
+        return presets.paper(f"--stages {','.join(options.stages)}")
+    if options.transform == "hog":
+        return presets.images(shape, integers=are_integers(X), why="--transform hog")
+    return presets.choose(X, shape)
+
+
+def _asked_for(options: argparse.Namespace, preset: Preset, shape: tuple[int, ...] | None) -> dict[str, Any]:
+    """Parameters of the classifier that the user chose."""
+    from bemi.inputs import registry
+    from bemi.rows.scenarios import ImageScenarios, NoiseScenarios
+
+    given = {name: getattr(options, name) for name in PARAMETERS if getattr(options, name) is not None}
+    asked = {name: None if value == "none" else value for name, value in given.items()}
+    if options.transform is not None:
+        asked["transform"] = registry.make(options.transform, shape)
+    if options.scenarios:
+        transform = asked.get("transform", preset.settings["transform"])
+        are_images = shape is not None or registry.takes_images(transform)
+        asked["scenarios"] = ImageScenarios(shape=shape) if are_images else NoiseScenarios()
+    return asked
+
+
+def _train_shard(options: argparse.Namespace, classifier: BeMiClassifier, X: Any, y: Any) -> int:
+    shard, shards = options.shard
+    trained = classifier.fit_shard(X, y, shard, shards)
+    show(options, {"shard": [shard, shards], "trained": trained, "run": str(options.run_dir)})
+    if not options.json:
+        print(f"part {shard} of {shards}: {trained} networks trained into {options.run_dir}")
+        print("when all parts are done, the same command without --shard writes the model")
+    return 0
+
+
+def _report(
+    options: argparse.Namespace, classifier: BeMiClassifier, preset: Preset, X: Any, y: Any, announcement: str
+) -> None:
+    from bemi.cli.tables import evaluation_table, training_table
+    from bemi.ensemble.summary import evaluation, training_summary
+
+    summary = training_summary(classifier.ensemble_)
+    summary |= {"settings": {"chosen": preset.name, "why": preset.why}}
+    summary |= {"reused_networks": classifier.reused_networks_}
+    summary |= {"model": str(options.output), "training": evaluation(classifier.ensemble_, X, y)}
+    show(options, summary, training_table(summary), evaluation_table(summary["training"]))
+    if options.json:
+        return
+    if not progress_wanted(options):
+        print(announcement)
+    if classifier.reused_networks_:
+        count = f"{classifier.reused_networks_} of {summary['networks']} networks"
+        print(f"{count} were in {options.run_dir} and not trained again")
+    print(f"model written to {options.output}")

@@ -1,0 +1,93 @@
+"""Help and usage errors answer at once: they import nothing slow."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from bemi.cli import build_parser, choices, main, options
+
+SLOW = (
+    "numpy",
+    "scipy",
+    "sklearn",
+    "numba",
+    "pandas",
+    "rich",
+    "joblib",
+    "highspy",
+    "matplotlib",
+    "distributed",
+    "onnx",
+)
+
+
+def slow_imports(code: str) -> set[str]:
+    """Slow packages that are loaded once this code has run in a new process."""
+    report = f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, check=True)
+    return {name.split(".")[0] for name in done.stdout.split()} & set(SLOW)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["--version"],
+        ["train", "--help"],
+        ["export", "page", "--help"],
+        ["reproduce", "--help"],
+        ["nonsense"],
+        ["train"],
+        ["train", "data.csv", "-o", "model", "--unknown"],
+        ["train", "data.csv", "-o", "model", "--time-limit", "long"],
+    ],
+)
+def test_help_and_usage_errors_import_nothing_slow(arguments):
+    assert slow_imports(f"from bemi.cli import main; main({arguments!r})") == set()
+
+
+def test_the_package_and_the_list_of_data_sets_import_nothing_slow():
+    assert slow_imports("import bemi; bemi.__version__") == set()
+    assert slow_imports("from bemi import datasets; datasets.available()") == set()
+
+
+def test_the_measure_itself_can_fail():
+    assert slow_imports("import numpy") == {"numpy"}
+
+
+def test_choices_are_those_of_their_homes():
+    from bemi.experiments.spec import Cell, Settings, paper_stages
+    from bemi.export import c, page
+    from bemi.inputs import registry
+    from bemi.inputs.scaling import INPUT_SCALINGS
+
+    assert sorted(choices.TRANSFORMS) == sorted(registry.short_names())
+    assert Cell.transform == registry.NO_TRANSFORM
+    assert choices.INPUT_SCALINGS == tuple(str(scaling).lower() for scaling in INPUT_SCALINGS)
+    assert choices.C_GOALS == tuple(c.OPTIMIZE)
+    assert choices.C_INPUT_TYPES == tuple(c.TYPES)
+    assert choices.PAGE_SAMPLES == page.SAMPLES
+    assert choices.PAPER_STAGES == ",".join(paper_stages())
+    parsed = build_parser().parse_args(["reproduce", "exp1"])
+    assert (parsed.engine, parsed.solver, parsed.gap) == (Settings.engine, Settings.solver, Settings.gap)
+
+
+def test_image_sizes_have_one_syntax():
+    parse = build_parser().parse_args
+    for text in ("32x24x3", "32,24,3"):
+        assert parse(["train", "d", "-o", "m", "--image-shape", text]).image_shape == (32, 24, 3)
+        assert parse(["export", "page", "m", "-o", "p", "--image", text]).image == (32, 24, 3)
+    assert parse(["export", "page", "m", "-o", "p", "--image", "none"]).image is False
+    assert options.image_shape("28x28") == (28, 28)
+
+
+def test_the_version(capsys):
+    import bemi
+
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"bemi {bemi.__version__}\n"
