@@ -1,5 +1,7 @@
 """Small trained ensembles of every kind that an export must repeat, and rows to try them on."""
 
+import copy
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
@@ -26,26 +28,40 @@ def _fitted(X, y, **settings):
 def _replaced(classifier, seed, *, bound=None, hidden=None):
     """The same ensemble with random networks: more ties, more live neurons, wider layers than training gives."""
     rng = np.random.default_rng(seed)
-    for key, network in classifier.networks_.items():
+    networks, splitting = [], []
+    for network in classifier.ensemble_.networks:
         layers = network.layers if hidden is None else (network.layers[0], *hidden, network.layers[-1])
         limit = bound or network.weight_bound
         weights = [rng.integers(-limit, limit + 1, shape) for shape in pairwise(layers)]
-        classifier.networks_[key] = Network(tuple(weights), limit)
-        classifier.splitting_[key] = rng.random(layers[1]) < 0.7
+        networks.append(Network(tuple(weights), limit))
+        splitting.append(rng.random(layers[1]) < 0.7)
     if bound is not None:
         classifier.weight_bound = bound
     if hidden is not None:
         classifier.hidden_layers = hidden
-    return classifier
+    return with_networks(classifier, networks, splitting)
 
 
 def _constant(classifier):
     """The same ensemble without any link: every network always gives the same vote."""
-    for key, network in classifier.networks_.items():
-        weights = tuple(np.zeros_like(w) for w in network.weights)
-        classifier.networks_[key] = Network(weights, network.weight_bound)
-        classifier.splitting_[key] = np.zeros(network.layers[1], dtype=bool)
+    old = classifier.ensemble_.networks
+    networks = [Network(tuple(np.zeros_like(w) for w in n.weights), n.weight_bound) for n in old]
+    return with_networks(classifier, networks, [np.zeros(n.layers[1], dtype=bool) for n in old])
+
+
+def with_networks(classifier, networks, splitting):
+    """The classifier with these networks in place of its own."""
+    ensemble = classifier.ensemble_
+    classifier.ensemble_ = ensemble.with_networks(ensemble.subsets, networks, ensemble.reports, splitting)
     return classifier
+
+
+def with_transform(classifier, transform):
+    """A copy of the classifier with a fitted transform in place of its own."""
+    copied = copy.copy(classifier)
+    ensemble = classifier.ensemble_
+    copied.ensemble_ = replace(ensemble, inputs=replace(ensemble.inputs, transform=transform))
+    return copied
 
 
 def _digits(classes=10, per_class=4):
@@ -127,8 +143,8 @@ def probes(name, count, low, high, seed=0):
 
 def voted(classifier, integers):
     """Votes of Python's networks, from integers that are already scaled."""
-    data = integers if classifier.transform_ is None else classifier.transform_.transform(integers)
-    ensemble = classifier.folded()
+    data = classifier.ensemble_.inputs.transformed(integers)
+    ensemble = classifier.ensemble_.folded()
     return vote(
         ensemble.votes(Rows(data)),
         np.array([n.subset for n in ensemble.networks]),

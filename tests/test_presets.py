@@ -61,27 +61,10 @@ def test_a_constant_input_shifts_a_neuron(tmp_path):
     assert bemi.verify(tmp_path / "m").networks == 1
 
 
-def test_inputs_saturate_at_the_constant():
-    transform = ConstantInput(level=10).fit([[3, 4]])
-    assert transform.transform([[3, -40], [11, 0]]).tolist() == [[3, -10, 10], [10, 0, 10]]
-    assert transform.output_range == (-10, 10)
-    assert transform.n_outputs == 3
-    again = ConstantInput.from_parameters(transform.parameters())
-    assert again.transform([[3, -40]]).tolist() == [[3, -10, 10]]
-    assert ConstantInput().fit([[-7, 4]]).level_ == 7
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"name": "constant-input", "version": 2, "inputs": 2, "level": 5},
-        {"name": "constant-input", "version": 1, "inputs": 0, "level": 5},
-        {"name": "constant-input", "version": 1, "inputs": 2, "level": 0},
-        {"name": "constant-input", "version": 1, "inputs": 2},
-        {"name": "constant-input", "version": 1, "inputs": 2, "level": None},
-        {"name": "constant-input", "version": True, "inputs": 2, "level": 5},
-    ],
-)
-def test_damaged_parameters_are_refused(parameters):
-    with pytest.raises(ValueError, match=r"version|inputs|level"):
-        ConstantInput.from_parameters(parameters)
+def test_settings_in_words():
+    words = [presets.in_words(preset.settings) for preset in (presets.paper(), presets.images(), presets.tables())]
+    assert words == [
+        "features as they are; hidden layers 4, 4, weights in -1..1, stages sm, mm, mw",
+        "gradient histograms; no hidden layer, weights in -7..7, stages ml2",
+        "features and a constant input, each scaled to -127..127; no hidden layer, weights in -7..7, stages ml2",
+    ]

@@ -14,8 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bemi.classifier import BeMiClassifier
+from bemi.inputs.constant.transform import ConstantInput
+from bemi.inputs.hog.constants import LARGEST_MAXIMUM
+from bemi.inputs.hog.transform import IntegerHog
+from bemi.inputs.registry import describe
 from bemi.inputs.scaling import are_integers
-from bemi.inputs.transforms import LARGEST_MAXIMUM, ConstantInput, IntegerHog
 
 
 @dataclass(frozen=True)
@@ -80,8 +83,7 @@ def choose(X: ArrayLike, image_shape: Sequence[int] | None = None) -> Preset:
 
 def in_words(settings: Mapping[str, Any]) -> str:
     """What networks a classifier with these settings trains."""
-    inputs = {IntegerHog: "gradient histograms", ConstantInput: "features and a constant input"}
-    seen = inputs.get(type(settings["transform"]), "features as they are")
+    seen = describe(settings["transform"])
     if settings["input_scaling"] == "per-feature":
         seen += ", each scaled to -127..127"
     sizes = ", ".join(map(str, settings["hidden_layers"]))

@@ -31,7 +31,7 @@ import pandas as pd
 
 import bemi
 from bemi.ensemble.summary import training_summary
-from bemi.inputs.transforms import IntegerHog
+from bemi.inputs.hog.transform import IntegerHog
 from bemi.modelfile.container import ModelFileError
 
 PREFIX = struct.Struct("<4sHI")

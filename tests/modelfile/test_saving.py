@@ -24,7 +24,8 @@ from sklearn.exceptions import NotFittedError
 from bemi import BeMiClassifier, IntegerHog, load, recommended, save, verify
 from bemi.certificate import CertificateError
 from bemi.ensemble.summary import training_summary
-from bemi.inputs.transforms import TRANSFORMS, ConstantInput
+from bemi.inputs.constant.transform import ConstantInput
+from bemi.inputs.registry import TRANSFORMS
 from bemi.modelfile.container import ModelFileError
 from bemi.network import Network
 from bemi.rows.scenarios import ImageScenarios, NoiseScenarios
@@ -596,7 +597,7 @@ def test_parameters_set_after_the_fit_do_not_describe_the_networks(tmp_path):
     verify(tmp_path / "m")
     loaded = load(tmp_path / "m")
     assert (loaded.C, loaded.mw_loss, loaded.stages, loaded.weight_bound) == (price, loss, ("ml2", "mw"), 7)
-    assert list(training_summary(soft)["stages"]) == ["ml2", "mw"]
+    assert list(training_summary(soft.ensemble_)["stages"]) == ["ml2", "mw"]
 
 
 def test_an_older_certificate_does_not_stay(tmp_path):

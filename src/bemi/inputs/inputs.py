@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from bemi.inputs.scaling import InputScaling
 from bemi.inputs.transform import Takes, Transform
-from bemi.products import Integers
+from bemi.products import PRE_ACTIVATION_LIMIT, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Inputs:
     names
         Names of the features, None where the rows had none.
     scaling
-        From features to integers.
+        From features to integers; leaves features alone where the transform takes them as they are.
     transform
         From these integers, or from the raw features where it takes those, to the inputs of the networks; None where
         the integers are the inputs.
@@ -40,14 +40,25 @@ class Inputs:
     @classmethod
     def fit(cls, X: Any, scaling: str | None, transform: Any, names: Sequence[str] | None = None) -> Inputs:
         """Choose factors and fit the transform on training rows ``X``, shape (rows, features)."""
-        fitted = cls(X.shape[1], None if names is None else tuple(names), InputScaling.fit(X, scaling))
+        features, names = X.shape[1], None if names is None else tuple(names)
         if transform is None:
-            return fitted
-        return replace(fitted, transform=clone(transform).fit(fitted._before_transform(transform, X)))
+            return cls(features, names, InputScaling.fit(X, scaling))
+        if transform.takes is not Takes.SCALED_INTEGERS:
+            if scaling not in ("auto", None):
+                name = type(transform).__name__
+                raise ValueError(f"{name} takes {transform.takes.value}; leave out input_scaling={scaling!r}")
+            return cls(features, names, InputScaling(None), clone(transform).fit(X))
+        fitted = InputScaling.fit(X, scaling)
+        return cls(features, names, fitted, clone(transform).fit(fitted(X)))
 
     def __call__(self, X: ArrayLike) -> Integers:
         """The integers that the networks see."""
-        return self.transformed(self.integers(X)) if self._takes_integers else self.transformed(np.asarray(X))
+        return self.transformed(self.integers(X) if self.takes_integers else np.asarray(X))
+
+    @property
+    def takes_integers(self) -> bool:
+        """Whether features become integers before anything else, rather than reach the transform as they are."""
+        return self.transform is None or self.transform.takes is Takes.SCALED_INTEGERS
 
     def integers(self, X: ArrayLike) -> Integers:
         """Features on their integer grid, as the transform takes them."""
@@ -74,13 +85,31 @@ class Inputs:
             return np.full(self.features, low), np.full(self.features, high)
         return self.transform.output_bounds(low, high)
 
-    def widened(self, X: ArrayLike) -> Inputs:
-        """The same, with these rows seen in training as well."""
-        return replace(self, scaling=self.scaling.widened(self.integers(X)))
+    @property
+    def closed_range(self) -> tuple[int, int] | None:
+        """The only integers that the transform accepts; None where it accepts all of 32 bits, or no integers."""
+        if self.transform is None or not self.takes_integers:
+            return None
+        largest = PRE_ACTIVATION_LIMIT - 1
+        accepted = self.transform.input_range
+        return None if accepted == (-largest, largest) else accepted
 
     @property
-    def _takes_integers(self) -> bool:
-        return self.transform is None or self.transform.takes is Takes.SCALED_INTEGERS
+    def image_shape(self) -> tuple[int, int, int] | None:
+        """Height, width and channels where the transform knows that rows are images; None where nobody says so."""
+        return getattr(self.transform, "image_shape", None)
 
-    def _before_transform(self, transform: Any, X: Any) -> Any:
-        return self.scaling(X) if transform.takes is Takes.SCALED_INTEGERS else X
+    @property
+    def one_unit(self) -> bool:
+        """Whether all inputs of the networks are measured in one unit, or have no transform to ask."""
+        return self.transform is None or getattr(self.transform, "one_unit", False)
+
+    def features_of(self, inputs: Integers) -> NDArray[np.float64] | None:
+        """The features behind inputs of the networks, up to rounding; None where the transform does not keep them."""
+        if self.transform is not None and not getattr(self.transform, "keeps_features", False):
+            return None
+        return inputs[:, : self.features] / self.scaling.divisors(self.features)
+
+    def widened(self, X: ArrayLike) -> Inputs:
+        """The same, with these rows seen in training as well."""
+        return replace(self, scaling=self.scaling.widened(self.integers(X))) if self.takes_integers else self

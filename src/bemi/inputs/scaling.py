@@ -58,6 +58,12 @@ class InputScaling:
         low, high = int(integers.min(initial=self.low)), int(integers.max(initial=self.high))
         return replace(self, low=low, high=high)
 
+    def divisors(self, features: int) -> NDArray[np.float64]:
+        """What integers are divided by to give features again; 1 for a feature that is zero throughout."""
+        if self.factors is None:
+            return np.ones(features)
+        return np.where(self.factors > 0, self.factors, 1.0)
+
     def __call__(self, X: ArrayLike) -> Integers:
         """Integers for raw features ``X``."""
         X = _numbers(X)

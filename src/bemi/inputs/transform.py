@@ -1,4 +1,8 @@
-"""What a transform is.  Each one lives in a folder of its own, with everything that is known about it."""
+"""What a transform is.  Each one lives in a folder of its own, with everything that is known about it.
+
+To add one, write a class that offers what :class:`Transform` lists and enter it in :mod:`bemi.inputs.registry`.  It can
+be trained with and saved then.  With the methods of :mod:`bemi.inputs.pieces` it can be exported as well.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from typing import Any, ClassVar, Protocol
 
 from numpy.typing import ArrayLike
 
+from bemi.checks import is_integer
 from bemi.products import Integers
 
 
@@ -20,12 +25,30 @@ class Takes(Enum):
 
 
 class Transform(Protocol):
-    """What a transform must offer: scikit-learn's ``fit`` and ``transform``, and the rest of this class."""
+    """What a transform must offer: scikit-learn's ``fit`` and ``transform``, and the rest of this class.
+
+    Its outputs are integers whose bounds are known without looking at data, since networks are folded and exported for
+    these bounds, and a small dictionary describes the fitted transform completely.
+
+    A class may also have, where they are true:
+
+    ``takes_images``
+        Rows are images.  The class then has a parameter ``shape`` (None for square grey images) and, once fitted, the
+        attribute ``image_shape``, (height, width, channels).
+    ``one_unit``
+        All outputs are measured in one unit, as pixels are, so that one factor scales them all.
+    ``keeps_features``
+        The first outputs are the inputs, one by one.
+    """
 
     NAME: ClassVar[str]
-    """Name in model files."""
+    """Name in model files and pages."""
+    VERSION: ClassVar[int]
+    """Version of the algorithm; another one may give other integers."""
     SHORT_NAME: ClassVar[str]
     """Name in experiment files and on the command line."""
+    TITLE: ClassVar[str]
+    """Name in headings and legends."""
     takes: ClassVar[Takes]
     """What rows it takes."""
 
@@ -37,6 +60,9 @@ class Transform(Protocol):
 
     def transform(self, X: ArrayLike) -> Integers:
         """Integers of each row."""
+
+    def describe(self) -> str:
+        """What the networks see, in a few words."""
 
     @property
     def input_range(self) -> tuple[int, int]:
@@ -55,3 +81,16 @@ class Transform(Protocol):
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any]) -> Transform:
         """The fitted transform that gave these parameters."""
+
+
+def own_parameters(kind: type[Transform], parameters: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
+    """The named parameters; ValueError unless name and version are the transform's own and nothing else is there."""
+    own = dict(parameters)
+    name, version = own.pop("name", None), own.pop("version", None)
+    if name != kind.NAME or not is_integer(version, kind.VERSION, kind.VERSION):
+        raise ValueError(
+            f"cannot read version {version!r} of {name!r}; this is version {kind.VERSION} of {kind.NAME!r}"
+        )
+    if own.keys() != names:
+        raise ValueError(f"{kind.NAME} has the parameters {', '.join(sorted(names))}, got {', '.join(map(str, own))}")
+    return own

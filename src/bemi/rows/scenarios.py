@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
-from bemi.inputs.transforms import check_shape, full_shape
+from bemi.inputs.images import check_shape, full_shape
 from bemi.products import Integers
 
 STEPS = 16

@@ -1,4 +1,4 @@
-"""The compiled part of :class:`bemi.inputs.transforms.IntegerHog`: slant, blur, pooled gradients and roots of one image.
+"""The compiled part of :class:`bemi.IntegerHog`: slant, blur, pooled gradients and roots of one image.
 
 docs/transforms.md has the algorithm step by step; everything here is additions, shifts, comparisons and small products.
 """
@@ -145,7 +145,7 @@ def _pool(blurred: NDArray[np.int32], directions: NDArray[np.int32], sums: NDArr
 
 
 @njit(cache=True)
-def describe(
+def histograms(
     images: NDArray[np.int32],
     levels: NDArray[np.int32],
     doubled: bool,

@@ -1,0 +1,152 @@
+"""What exported C takes on a device, known before it is compiled.
+
+Tables are exact.  Code, stack and instructions are those of a Cortex-M3 compiled by gcc with -Os, rounded up; tests
+compile and run exports and compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from bemi.inputs.pieces import CPiece
+
+CODE = {
+    "sum_list.c": 230,
+    "sum_packed.c": 100,
+    "vote_table.c": 90,
+    "vote_layers.c": 330,
+    "pairs.c": 380,
+    "sets.c": 420,
+    "evidence.c": 240,
+}
+"""Bytes of code by file of the runtime."""
+
+FRAMES = 200
+"""Bytes of stack for calls and local variables beside the arrays."""
+
+ADDITION = 4.9
+GROUP = 34
+"""Instructions for adding one input from a list, and for one group of inputs in it."""
+
+UNPACKING, BIT = 13, 0.9
+"""Instructions for adding one input with a packed weight, and for each bit of the weight."""
+
+NETWORK = 120
+NEURON = 30
+"""Instructions for one network, and for every neuron of it after the first, beside their sums."""
+
+COUNT = 8
+CLASS = 30
+"""Instructions for looking at one vote while counting those of one class, and for comparing a class with the best."""
+
+UPPER = 14
+"""Instructions for one weight above the first layer."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one prediction does at most.
+
+    Attributes
+    ----------
+    bits
+        Bits of a packed weight, None for lists.
+    networks, classes
+        How many there are.
+    additions, groups, neurons
+        Additions of inputs, groups of them, and neurons after the first of each network, for all votes.
+    tie_additions, tie_groups, tie_neurons
+        The same for all evidence.
+    upper
+        Weights above the first layer that are multiplied.
+    by_evidence
+        Whether evidence decides ties.
+    """
+
+    bits: int | None
+    networks: int
+    classes: int
+    additions: int
+    groups: int
+    neurons: int
+    tie_additions: int
+    tie_groups: int
+    tie_neurons: int
+    upper: int
+    by_evidence: bool
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What an export takes.
+
+    Attributes
+    ----------
+    flash, tables
+        Bytes of flash, and how many of them are tables.
+    stack
+        Bytes of stack; there is no other RAM beside the input.
+    additions
+        Most additions of inputs in one prediction.
+    instructions, without_tie
+        Most instructions of one prediction, with a tie that needs evidence and without one.
+    """
+
+    flash: int
+    tables: int
+    stack: int
+    additions: int
+    instructions: int
+    without_tie: int
+
+    def in_words(self) -> list[str]:
+        """The costs as lines of text."""
+        return [
+            "At most, on a Cortex-M3 and compiled with gcc -Os:",
+            f"  flash  {self.flash} bytes, of which tables take {self.tables}",
+            f"  RAM    the input and {self.stack} bytes of stack; nothing static, nothing allocated",
+            f"  time   {self.additions} additions of inputs, {self.instructions} instructions "
+            f"({self.without_tie} without a tie)",
+        ]
+
+
+def costs(files: Iterable[str], tables: int, arrays: int, work: Work, transform: CPiece | None) -> Costs:
+    """Costs of an export.
+
+    Parameters
+    ----------
+    files
+        Files of the runtime.
+    tables
+        Bytes of tables.
+    arrays
+        Bytes of arrays on the stack, without those of the transform.
+    work
+        What a prediction does after the transform.
+    transform
+        The piece of the transform, None without one.
+    """
+    plain = (
+        steps(work.additions, work.groups, work.bits)
+        + work.networks * (NETWORK + COUNT * work.classes)
+        + CLASS * work.classes
+        + NEURON * work.neurons
+        + UPPER * work.upper
+        + (0 if transform is None else transform.instructions)
+    )
+    tie = steps(work.tie_additions, work.tie_groups, work.bits) + 2 * work.networks * (NETWORK + COUNT * work.classes)
+    tie += NEURON * work.tie_neurons
+    return Costs(
+        flash=tables + sum(CODE.get(name, 0) for name in files) + (0 if transform is None else transform.code_bytes),
+        tables=tables,
+        stack=arrays + FRAMES + (0 if transform is None else transform.stack_bytes),
+        additions=work.additions + work.tie_additions,
+        instructions=round(plain + tie) if work.by_evidence else round(plain),
+        without_tie=round(plain),
+    )
+
+
+def steps(additions: int, groups: int, bits: int | None) -> float:
+    """Instructions for adding inputs in groups; packed weights have no groups."""
+    return additions * ADDITION + groups * GROUP if bits is None else additions * (UNPACKING + BIT * bits)

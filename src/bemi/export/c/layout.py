@@ -1,0 +1,234 @@
+"""An ensemble as C sees it: types, macros and tables, which are decided here and written out in ``program.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bemi.ensemble.ensemble import Ensemble
+from bemi.ensemble.folding import EVIDENCE_SCALE, FoldedNetwork
+from bemi.ensemble.subsets import class_subsets, memberships
+from bemi.export.c.costs import Costs, Work, costs
+from bemi.export.c.text import BYTES, Tables
+from bemi.export.c.types import TYPES, InputTypes
+from bemi.export.c.weights import encoded
+from bemi.inputs.pieces import CPiece, own_piece
+from bemi.problem.codes import ABSTAIN
+
+NO_EVIDENCE = 2**32 - 1
+LAYERS_INSTEAD = 255
+"""In place of the number of voting neurons: this network has no table."""
+
+MOST = 2**16 - 1
+"""Inputs, networks, neurons and places in tables are counted in 16 bits."""
+
+
+class Layout:
+    """Everything that the source is written from.
+
+    Attributes
+    ----------
+    ensemble, input_types
+        What is exported, and for which inputs.
+    networks
+        The networks, folded for these inputs.
+    transform
+        The piece of the transform, None without one.
+    weights
+        First-layer weights of all networks, as bytes.
+    types, macros
+        Types by name, values of macros by name.
+    tables
+        Constant arrays.
+    costs
+        What it all takes on a device.
+    """
+
+    def __init__(self, ensemble: Ensemble, input_types: InputTypes, optimize: str) -> None:
+        self.ensemble, self.input_types = ensemble, input_types
+        self.transform = _transform_piece(ensemble, input_types)
+        self.networks = ensemble.folded(input_types.value_low, input_types.value_high).networks
+        self.classes = len(ensemble.classes)
+        self.by_evidence = ensemble.ties.by_evidence
+        every = class_subsets(self.classes, 2)
+        self.all_pairs = ensemble.subsets.shape == every.shape and bool((ensemble.subsets == every).all())
+        self.has_layers = any(n.table is None for n in self.networks)
+        # In a tie the sums of many networks are needed once more; of this many they fit on a small device's stack.
+        self.keeps_sums = self.by_evidence and len(self.networks) <= 255
+        # First-layer neurons of each network: those that its vote depends on, then those that are only evidence.
+        self.neurons = [self._neurons(n) for n in self.networks]
+        self._check_sizes()
+        # No sum on the way to a neuron's is larger; with a base weight, the common inputs and the rest add up.
+        largest = 3 * ensemble.weight_bound * len(input_types.value_low) * self._largest_input()
+        self.weights = encoded(self._columns(), ensemble.weight_bound, optimize, with_base=largest < 2**31)
+        self.types = {"bemi_value_t": "bemi_input_t" if self.transform is None else input_types.value_type}
+        self.types["bemi_sum_t"] = "int_fast16_t" if largest < 2**15 else "int_fast32_t"
+        self.macros: dict[str, object] = {}
+        self.tables = Tables()
+        self._lay_out_weights()
+        self._lay_out_votes()
+        self._lay_out_evidence()
+        self._lay_out_transform()
+        self.costs = self._costs()
+
+    def runtime_files(self) -> list[str]:
+        """Names of the files of the runtime that the ensemble needs, in their order."""
+        return [
+            "sum_list.c" if self.weights.bits is None else "sum_packed.c",
+            "vote_layers.c" if self.has_layers else "vote_table.c",
+            "count.c",
+            *(["evidence.c"] if self.by_evidence else []),
+            "pairs.c" if self.all_pairs else "sets.c",
+        ]
+
+    def _neurons(self, network: FoldedNetwork) -> list[int]:
+        own = network.neurons.tolist()
+        return own + [i for i in network.split.tolist() if self.by_evidence and i not in own]
+
+    def _columns(self) -> np.ndarray:
+        """Weights of all first-layer neurons that are computed, shape (inputs, neurons)."""
+        if not any(self.neurons):
+            # All votes are constant.  C has no empty tables, so there is a neuron that nobody asks for.
+            return np.zeros((len(self.input_types.value_low), 1), dtype=np.int64)
+        parts = zip(self.networks, self.neurons, strict=True)
+        return np.concatenate([n.network.weights[0][:, own] for n, own in parts], axis=1)
+
+    def _largest_input(self) -> int:
+        return int(np.abs([self.input_types.value_low, self.input_types.value_high]).max())
+
+    def _check_sizes(self) -> None:
+        counts = {
+            "inputs": len(self.input_types.value_low),
+            "networks": len(self.networks),
+            "neurons": sum(map(len, self.neurons)),
+            "places in tables": sum(len(n.table) for n in self.networks if n.table is not None),
+        }
+        for name, count in counts.items():
+            if count > MOST:
+                raise ValueError(f"the ensemble has {count} {name}, and the C export counts up to {MOST}")
+        # |w x| floor(2^24 / |w|_1) <= 2^24 max |x|, summed over a class's networks; where classes are in different
+        # numbers of networks, sums are multiplied by these to compare shares.
+        members = memberships(self.ensemble.subsets, self.classes)
+        times = 1 if members.min() == members.max() else int(members.max())
+        largest = EVIDENCE_SCALE * self._largest_input() * int(members.max()) * times
+        if self.by_evidence and largest >= 2**64:
+            raise ValueError("evidence for ties may leave 64 bits; scale the data down or use ties='abstain'")
+
+    def _lay_out_weights(self) -> None:
+        places = np.cumsum([0, *map(len, self.weights.neurons)]).tolist()[:-1]
+        self._reader("PLACE", kind := "uint16_t" if places[-1] <= MOST else "uint32_t")
+        self.tables.add("bemi_weights_at", kind, places)
+        self.tables.add("bemi_weights", "uint8_t", b"".join(self.weights.neurons))
+        if self.weights.bits is not None:
+            self.macros |= {"BEMI_BITS": self.weights.bits, "BEMI_WEIGHT_BOUND": self.ensemble.weight_bound}
+            self.types["bemi_bits_t"] = "uint_fast16_t" if self.weights.bits <= 8 else "uint_fast32_t"
+
+    def _lay_out_votes(self) -> None:
+        """Where the neurons of a network are, what their signs mean, and which classes it tells apart."""
+        none = 255 if self.classes < 255 else MOST
+        self._reader("CLASS", kind := "uint8_t" if none == 255 else "uint16_t")
+        self.types["bemi_class_t"] = kind
+        self.macros |= {"BEMI_NETWORKS": len(self.networks), "BEMI_NONE": none, "BEMI_KEEP_SUMS": int(self.keeps_sums)}
+        self.macros["BEMI_SUBSET_SIZE"] = self.ensemble.subsets.shape[1]
+        starts = np.cumsum([0, *map(len, self.neurons)]).tolist()
+        self._reader("NEURON", neuron_kind := "uint8_t" if starts[-1] <= 255 else "uint16_t")
+        self.tables.add("bemi_neurons_at", neuron_kind, starts)
+        voting = [LAYERS_INSTEAD if n.table is None else len(n.neurons) for n in self.networks]
+        self.tables.add("bemi_voting", "uint8_t", voting)
+        places: list[int] = []
+        votes: list[int] = []
+        layered = [n for n in self.networks if n.table is None]
+        for n in self.networks:
+            places.append(layered.index(n) if n.table is None else len(votes))
+            votes += [] if n.table is None else n.table.tolist()
+        self.tables.add("bemi_tables_at", "uint16_t", places)
+        self.tables.add("bemi_tables", kind, [none if vote == ABSTAIN else vote for vote in votes or [ABSTAIN]])
+        if layered:
+            self._lay_out_layers(layered)
+        if layered or not self.all_pairs:
+            self.tables.add("bemi_subsets", kind, self.ensemble.subsets.reshape(-1).tolist())
+        members = memberships(self.ensemble.subsets, self.classes)
+        self.macros["BEMI_NETWORKS_OF(a)"] = 1
+        if members.min() < members.max():
+            self.tables.add("bemi_memberships", "uint16_t", members.tolist())
+            self.macros["BEMI_NETWORKS_OF(a)"] = "BEMI_READ16(bemi_memberships[a])"
+
+    def _lay_out_layers(self, layered: Sequence[FoldedNetwork]) -> None:
+        """Per network: signs of the first layer, 0 where they depend on the input, and the weights above, by neuron."""
+        rows = [np.concatenate([n.fixed, *(w.T.reshape(-1) for w in n.network.weights[1:])]) for n in layered]
+        bound = self.ensemble.weight_bound
+        kind = next(k for k in ("int8_t", "int16_t", "int32_t") if bound < 2 ** (8 * BYTES[k] - 1))
+        self._reader("UPPER", kind)
+        self.types["bemi_upper_t"] = kind
+        self.tables.add("bemi_upper", kind, np.concatenate(rows).tolist())
+        sizes = layered[0].network.layers[1:]
+        self.tables.add("bemi_layers", "uint16_t", sizes)
+        self.macros |= {"BEMI_LAYERS": len(sizes), "BEMI_WIDEST_LAYER": max(sizes), "BEMI_UPPER_SIZE": len(rows[0])}
+        self.macros["BEMI_LAYERS_INSTEAD"] = LAYERS_INSTEAD
+
+    def _lay_out_evidence(self) -> None:
+        if not self.by_evidence:
+            return
+        scales = []
+        for network, own in zip(self.networks, self.neurons, strict=True):
+            known = dict(zip(network.split.tolist(), network.scales.tolist(), strict=True))
+            scales += [known.get(neuron, NO_EVIDENCE) for neuron in own]
+        self.tables.add("bemi_scales", "uint32_t", scales or [NO_EVIDENCE])
+        self.macros["BEMI_NO_EVIDENCE"] = f"{NO_EVIDENCE}UL"
+
+    def _lay_out_transform(self) -> None:
+        if self.transform is None:
+            return
+        self.macros |= self.transform.macros
+        for table in self.transform.tables:
+            self.tables.add(table.name, table.kind, table.values)
+
+    def _reader(self, name: str, kind: str) -> None:
+        """How to read such a table; what AVR reads has no sign until it is cast."""
+        self.macros[f"BEMI_READ_{name}(place)"] = f"(({kind})BEMI_READ{8 * BYTES[kind]}(place))"
+
+    def _costs(self) -> Costs:
+        voting: list[int] = []
+        again: list[int] = []
+        starts = np.cumsum([0, *map(len, self.neurons[:-1])])
+        for n, own, start in zip(self.networks, self.neurons, starts, strict=True):
+            voting += range(start, start + len(n.neurons))
+            kept = n.neurons[:1].tolist() if self.keeps_sums else []
+            again += [start + own.index(i) for i in n.split.tolist() if self.by_evidence and i not in kept]
+        if self.weights.has_common:
+            voting.append(len(self.weights.neurons) - 1)
+        above = self.ensemble.networks[0].weights[1:] if self.has_layers else ()
+        further = [n.network.layers[1] if n.table is None else len(n.neurons) for n in self.networks]
+        work = Work(
+            bits=self.weights.bits,
+            networks=len(self.networks),
+            additions=sum(self.weights.additions[i] for i in voting),
+            groups=sum(self.weights.groups[i] for i in voting),
+            neurons=sum(max(0, count - 1) for count in further) + len(self.networks) * sum(w.shape[1] for w in above),
+            tie_additions=sum(self.weights.additions[i] for i in again),
+            tie_groups=sum(self.weights.groups[i] for i in again),
+            tie_neurons=len(again),
+            classes=self.classes,
+            upper=len(self.networks) * sum(w.size for w in above),
+            by_evidence=self.by_evidence,
+        )
+        return costs(self.runtime_files(), self.tables.bytes, self._stack_arrays(), work, self.transform)
+
+    def _stack_arrays(self) -> int:
+        """Bytes of arrays on the stack, without those of the transform."""
+        arrays = len(self.networks) * BYTES[self.types["bemi_class_t"]]
+        arrays += self.classes * (BYTES[self.types["bemi_class_t"]] if self.all_pairs else 2)
+        arrays += 4 * len(self.networks) * self.keeps_sums
+        if self.transform is not None:
+            arrays += len(self.input_types.value_low) * BYTES[self.input_types.value_type]
+        if self.has_layers:
+            arrays += 2 * max(self.ensemble.layers[1:])
+        return arrays
+
+
+def _transform_piece(ensemble: Ensemble, input_types: InputTypes) -> CPiece | None:
+    transform = ensemble.inputs.transform
+    if transform is None:
+        return None
+    return own_piece(transform, "c_piece", "C")(*TYPES[input_types.type])

@@ -1,0 +1,50 @@
+"""C as text: the files of the runtime, tables, comments and strings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+
+BYTES = {"uint8_t": 1, "int8_t": 1, "uint16_t": 2, "int16_t": 2, "uint32_t": 4, "int32_t": 4}
+"""Sizes of the types that tables have."""
+
+LINE = 120
+"""Most characters of a line."""
+
+
+class Tables:
+    """Constant arrays as C, and how many bytes they take."""
+
+    def __init__(self) -> None:
+        self.text: list[str] = []
+        self.bytes = 0
+
+    def add(self, name: str, kind: str, values: Iterable[int]) -> None:
+        """Append an array of a type."""
+        numbers = [f"{value}," for value in values]
+        lines, line = [], "   "
+        for number in numbers:
+            if len(line) + len(number) >= LINE:
+                lines.append(line)
+                line = "   "
+            line += " " + number
+        self.text.append(f"BEMI_TABLE {kind} {name}[] = {{\n" + "\n".join([*lines, line]) + "\n};\n")
+        self.bytes += len(numbers) * BYTES[kind]
+
+
+def runtime(name: str) -> str:
+    """Text of a file of the runtime."""
+    return (files("bemi.export.c") / "runtime" / name).read_text(encoding="utf-8")
+
+
+def comment(lines: Sequence[str]) -> str:
+    """Lines for the inside of a comment, which nothing in them can end."""
+    plain = ("".join(c if " " <= c <= "~" and c != "\\" else "?" for c in line) for line in lines)
+    return "\n".join("   " + line.replace("*/", "* /").replace("/*", "/ *") for line in plain)
+
+
+def string(text: str) -> str:
+    """A string literal for any text, in UTF-8."""
+    plain = b" !#$%&'()*+,-./:;<=>@[]^_`{|}~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    # An octal escape has at most three digits, so that what follows cannot become part of it.
+    return '"' + "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in text.encode()) + '"'

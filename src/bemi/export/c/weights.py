@@ -1,0 +1,152 @@
+"""First-layer weights as bytes, in the two forms that ``runtime/sum_list.c`` and ``runtime/sum_packed.c`` read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bemi.export.c.costs import steps
+from bemi.modelfile.weights import bits_per_weight
+from bemi.products import Integers
+
+LONGEST_STEP = LARGEST_GROUP = 255
+MOST_GROUPS = 255
+LARGEST_LISTED = 63
+"""Weights of lists, and their differences from a base weight, are signed bytes."""
+
+WIDEST = 24
+"""Most bits of a packed weight."""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Weights of all neurons.
+
+    Attributes
+    ----------
+    bits
+        Bits of a packed weight; None for lists.
+    neurons
+        Bytes of each neuron.  In a list that has common inputs, the last is their sum.
+    has_common
+        Whether neurons refer to a sum of common inputs.
+    additions
+        How many inputs are added for each neuron.
+    groups
+        How many times a sum of inputs is multiplied by a weight, for each neuron.
+    """
+
+    bits: int | None
+    neurons: tuple[bytes, ...]
+    has_common: bool
+    additions: tuple[int, ...]
+    groups: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all neurons."""
+        return sum(map(len, self.neurons))
+
+
+def packed(columns: Integers, weight_bound: int) -> Encoded:
+    """Every neuron as its first input with a weight, the number of inputs from there to the last, and packed weights.
+
+    Parameters
+    ----------
+    columns
+        Shape (inputs, neurons).
+    weight_bound
+        The paper's P: a weight w is stored as w + P.
+    """
+    bits = bits_per_weight(weight_bound)
+    found, additions = [], []
+    for column in columns.T:
+        used = np.flatnonzero(column)
+        start, count = (int(used[0]), int(used[-1] - used[0] + 1)) if len(used) else (0, 0)
+        fields = (column[start : start + count] + weight_bound)[:, None] >> np.arange(bits) & 1
+        body = np.packbits(fields.astype(np.uint8).reshape(-1), bitorder="little").tobytes()
+        found.append(start.to_bytes(2, "little") + count.to_bytes(2, "little") + body)
+        additions.append(count)
+    return Encoded(bits, tuple(found), False, tuple(additions), tuple(additions))
+
+
+def listed(columns: Integers, with_base: bool = True) -> Encoded:
+    """Every neuron as a base weight for the common inputs, and lists of the inputs whose weight is another.
+
+    With A the common inputs and b the base weight, ``w x = b sum(x_i: i in A) + sum((w_i - b [i in A]) x_i)``.  On
+    images most weights in the middle are +1 or -1, so that with one of the two as the base only the others need
+    listing.  Which inputs are common, and the base of each neuron, are chosen for the fewest bytes.
+    """
+    linked = (columns != 0).mean(axis=1)
+    # An input is common if more than this share of the neurons has a link to it; of 1 there is no more.
+    shares = (0.25, 0.5, 0.75, 1.0) if with_base else (1.0,)
+    return min((_listed(columns, (linked > share).astype(np.int64)) for share in shares), key=lambda made: made.size)
+
+
+def _listed(columns: Integers, common: Integers) -> Encoded:
+    found = []
+    for column in columns.T:
+        bases = np.unique(column) if common.any() else np.zeros(1, dtype=np.int64)
+        base = min(bases.tolist(), key=lambda base: (np.count_nonzero(column - base * common), abs(base)))
+        found.append((base, column - base * common))
+    has_common = any(base for base, _ in found)
+    if has_common:
+        found.append((0, common))
+    groups = [_groups(rest) for _, rest in found]
+    return Encoded(
+        bits=None,
+        neurons=tuple(
+            base.to_bytes(1, "little", signed=True) + bytes([len(own)]) + b"".join(own)
+            for (base, _), own in zip(found, groups, strict=True)
+        ),
+        has_common=has_common,
+        additions=tuple(int(np.count_nonzero(rest)) for _, rest in found),
+        groups=tuple(map(len, groups)),
+    )
+
+
+def _groups(column: Integers) -> list[bytes]:
+    """Groups of inputs of one weight: the weight, how many follow the first, the first, and the steps to the others."""
+    groups: list[bytes] = []
+    for weight in np.unique(column[column != 0]).tolist():
+        inputs = np.flatnonzero(column == weight)
+        while len(inputs):
+            steps = np.diff(inputs[: LARGEST_GROUP + 1])
+            far = np.flatnonzero(steps > LONGEST_STEP)
+            count = int(far[0]) if len(far) else len(steps)
+            head = weight.to_bytes(1, "little", signed=True) + bytes([count])
+            groups.append(head + int(inputs[0]).to_bytes(2, "little") + bytes(steps[:count].tolist()))
+            inputs = inputs[count + 1 :]
+    return groups
+
+
+def encoded(columns: Integers, weight_bound: int, optimize: str, with_base: bool = True) -> Encoded:
+    """Weights in the form that takes fewest bytes, or fewest steps.
+
+    Parameters
+    ----------
+    columns
+        Shape (inputs, neurons).
+    weight_bound
+        The paper's P.
+    optimize
+        ``"size"`` or ``"speed"``.
+    with_base
+        Whether lists may have base weights, which make sums on the way larger than the result.
+    """
+    choices = []
+    if bits_per_weight(weight_bound) <= WIDEST:
+        choices.append(packed(columns, weight_bound))
+    if weight_bound <= LARGEST_LISTED and all(map(_can_be_listed, columns.T)):
+        choices.append(listed(columns, with_base))
+    if not choices:
+        raise ValueError(f"weights up to {weight_bound} are too large to export; the most is {2 ** (WIDEST - 1) - 1}")
+    if optimize == "size":
+        return min(choices, key=lambda made: made.size)
+    return min(choices, key=lambda made: steps(sum(made.additions), sum(made.groups), made.bits))
+
+
+def _can_be_listed(column: Integers) -> bool:
+    # A base weight may add the inputs without a link to the groups.
+    return len(_groups(column)) < MOST_GROUPS // 2

@@ -1,0 +1,67 @@
+"""From an ensemble to files of C."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bemi.checks import check_choice
+from bemi.ensemble.ensemble import ensemble_of
+from bemi.export.c import program
+from bemi.export.c.costs import Costs
+from bemi.export.c.layout import Layout
+from bemi.export.c.types import input_types
+from bemi.files import write_atomically
+
+OPTIMIZE = ("speed", "size")
+
+
+@dataclass(frozen=True)
+class CExport:
+    """The files, and what they cost.
+
+    Attributes
+    ----------
+    header, source, example
+        Text of ``bemi_model.h``, ``bemi_model.c`` and ``main.c``.
+    costs
+        Flash, stack and time on a Cortex-M3.
+    """
+
+    header: str
+    source: str
+    example: str
+    costs: Costs
+
+
+def write(model: Any, folder: str | os.PathLike, *, optimize: str = "speed", input_type: str | None = None) -> CExport:
+    """Write ``bemi_model.h``, ``bemi_model.c`` and an example ``main.c`` to a folder, which is created if necessary.
+
+    Parameters
+    ----------
+    model
+        A fitted classifier or an :class:`bemi.ensemble.ensemble.Ensemble`.
+    folder
+        Where to write.
+    optimize
+        ``"speed"`` stores weights such that the fewest steps are needed, ``"size"`` such that they take the least
+        flash.
+    input_type
+        Type of an input, such as ``"int16_t"``; None chooses the smallest that holds the training rows.
+    """
+    made = export(model, optimize=optimize, input_type=input_type)
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {"bemi_model.h": made.header, "bemi_model.c": made.source, "main.c": made.example}
+    write_atomically({folder / name: text.encode() for name, text in texts.items()})
+    return made
+
+
+def export(model: Any, *, optimize: str = "speed", input_type: str | None = None) -> CExport:
+    """What :func:`write` writes."""
+    ensemble = ensemble_of(model)
+    check_choice("optimize", optimize, OPTIMIZE)
+    layout = Layout(ensemble, input_types(ensemble, input_type), optimize)
+    return CExport(program.header(layout), program.source(layout), program.example(), layout.costs)

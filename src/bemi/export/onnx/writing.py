@@ -1,0 +1,120 @@
+"""From an ensemble to an ONNX model and its file."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import bemi
+from bemi.ensemble.ensemble import Ensemble, ensemble_of
+from bemi.ensemble.subsets import memberships
+from bemi.export.onnx.vote import FirstLayer, collected, evidence, largest_shares, paper_label, votes
+from bemi.files import write_atomically
+from bemi.inputs.pieces import own_piece
+from bemi.problem.codes import ABSTAIN
+from bemi.products import PRE_ACTIVATION_LIMIT
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from bemi.export.onnx.graph import Tensor
+
+LARGEST_INPUT = PRE_ACTIVATION_LIMIT - 1
+"""Inputs are signed 32-bit integers, and so is every sum of them that Python would answer for."""
+
+
+class OnnxNotInstalled(ImportError, ValueError):
+    """The Python package onnx is missing."""
+
+
+def write(model: Any, path: str | os.PathLike) -> None:
+    """Write a fitted classifier or an ensemble to an ONNX file; see :func:`model`."""
+    write_atomically({Path(path): _model(ensemble_of(model)).SerializeToString(deterministic=True)})
+
+
+def model(model: Any) -> ModelProto:
+    """The ONNX model of a fitted classifier or an :class:`bemi.ensemble.ensemble.Ensemble`.
+
+    Its input ``x``, int32 of shape (N, features), are the integers that ``classifier.input_scaling_`` makes of the
+    features.  Its outputs are ``label``, the class index or -1, and ``counts``, the votes for each class, both int64.
+    For every input within the declared range that Python answers for, they are those of
+    :meth:`bemi.BeMiClassifier.vote`.
+    """
+    return _model(ensemble_of(model))
+
+
+def _model(ensemble: Ensemble) -> ModelProto:
+    try:
+        from bemi.export.onnx.graph import Graph
+    except ImportError as error:
+        raise OnnxNotInstalled("onnx is not installed; install it with: pip install 'bemi[onnx]'") from error
+    inputs, classes = ensemble.inputs, len(ensemble.classes)
+    graph = Graph()
+    x = graph.input("x", np.int32, ("N", inputs.features))
+    networks = ensemble.folded(*inputs.bounds(*_range(ensemble))).networks
+    layer = FirstLayer(networks, evidence=ensemble.ties.by_evidence)
+    sums = _transformed(x, ensemble) @ layer.weights
+    cast = votes(sums, layer)
+    counts = collected(cast, graph.constant(1, np.int64).expand(cast.sizes(0, 2)), classes)
+    shared_by = memberships(ensemble.subsets, classes)
+    dominant = largest_shares(counts, shared_by)
+    label = paper_label(cast, dominant, ensemble.subsets, classes)
+    if ensemble.ties.by_evidence:
+        support = collected(cast, evidence(sums, layer), classes)
+        nearest = largest_shares(support, shared_by, dominant).first(-1, classes)
+        label = label.equals(ABSTAIN).choose(nearest, label)
+    outputs = {"label": (label.cast(np.int64), ("N",)), "counts": (counts, ("N", classes))}
+    made = graph.model(
+        outputs, producer_name="bemi", producer_version=bemi.__version__, doc_string=_description(ensemble)
+    )
+    for name, value in metadata(ensemble).items():
+        made.metadata_props.add(key=name, value=json.dumps(value))
+    return made
+
+
+def _transformed(x: Tensor, ensemble: Ensemble) -> Tensor:
+    """What the networks see, from the integers after scaling."""
+    transform = ensemble.inputs.transform
+    return x if transform is None else own_piece(transform, "onnx", "ONNX")(x)
+
+
+def metadata(model: Any) -> dict[str, Any]:
+    """What an ONNX model says of itself beside the graph, each value as JSON."""
+    ensemble = ensemble_of(model)
+    inputs = ensemble.inputs
+    factors = inputs.scaling.factors
+    return {
+        "bemi_version": bemi.__version__,
+        "classes": ensemble.classes.tolist(),
+        "ties": ensemble.ties.name,
+        "input_range": _range(ensemble),
+        "input_factors": None if factors is None else factors.tolist(),
+        "transform": None if inputs.transform is None else inputs.transform.parameters(),
+    }
+
+
+def _description(ensemble: Ensemble) -> str:
+    low, high = _range(ensemble)
+    scaled = "the features"
+    if ensemble.inputs.scaling.factors is not None:
+        scaled += " times the input_factors of the metadata, in double precision, rounded half to even"
+    return (
+        f"x: integers in {low}..{high}, {scaled}. label: index into the classes of the metadata, -1 for unclassified. "
+        "counts: votes for each class."
+    )
+
+
+def input_range(model: Any) -> tuple[int, int]:
+    """Smallest and largest value of ``x`` that the ONNX model is made for.
+
+    Where a transform accepts a smaller range than 32 bits, values beyond are treated as the nearest inside.
+    """
+    return _range(ensemble_of(model))
+
+
+def _range(ensemble: Ensemble) -> tuple[int, int]:
+    return ensemble.inputs.closed_range or (-LARGEST_INPUT, LARGEST_INPUT)

@@ -1,0 +1,156 @@
+"""What a page knows of an ensemble: all that a prediction needs, and what training says of every network."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bemi.ensemble.ensemble import Ensemble, TrainingRows
+from bemi.export.page.results import TestData
+from bemi.inputs.images import USUAL_SHAPES, check_shape
+from bemi.inputs.inputs import Inputs
+from bemi.modelfile.weights import packed_weights
+from bemi.stages.result import StageResult
+
+BLOCKS_SIDE = 16
+"""Images with a shorter side are framed as the digits of 8 x 8 were, others as MNIST was."""
+
+MOST_BARS = 31
+"""Weights are counted one by one up to this many different ones, and in ranges beyond."""
+
+
+def model_data(ensemble: Ensemble) -> dict[str, Any]:
+    """All that a prediction needs except the transform, and what training says of every network."""
+    scaling = ensemble.inputs.scaling
+    low, high = ensemble.inputs.bounds(scaling.low, scaling.high)
+    folded = ensemble.folded(low, high).networks
+    parts = zip(folded, ensemble.splitting, ensemble.reports, strict=True)
+    return {
+        "features": ensemble.inputs.features,
+        "layers": ensemble.layers,
+        "weightBound": ensemble.weight_bound,
+        "ties": ensemble.ties.name,
+        "byEvidence": ensemble.ties.by_evidence,
+        "unclassified": str(ensemble.unclassified_label),
+        "factors": None if scaling.factors is None else scaling.factors.tolist(),
+        "inputRange": [int(low.min()), int(high.max())],
+        "solver": ensemble.training.solver,
+        "weights": base64.b64encode(b"".join(map(packed_weights, ensemble.networks))).decode(),
+        "networks": [
+            {
+                "classes": n.subset.tolist(),
+                "splitting": splitting.astype(int).tolist(),
+                "voting": list(range(n.network.layers[1])) if n.table is None else n.neurons.tolist(),
+                "matter": int(np.count_nonzero(n.network.weights[0][:, n.neurons])),
+                "stages": [_stage(report) for report in reports.values()],
+            }
+            for n, splitting, reports in parts
+        ],
+    }
+
+
+def _stage(report: StageResult) -> dict[str, Any]:
+    return {
+        "stage": report.stage,
+        "objective": _number(report.objective),
+        "bound": _number(report.bound),
+        "gap": report.gap if report.ran else None,
+        "proof": report.proof,
+        "links": report.links,
+        "message": report.message,
+        "seconds": None if math.isnan(report.seconds) else round(report.seconds, 3),
+    }
+
+
+def _number(value: Any) -> float | int | None:
+    return value if value is None or isinstance(value, int) else float(value)
+
+
+def label_texts(ensemble: Ensemble, names: Sequence[str] | None) -> list[str]:
+    """The labels as text; ``names`` are those of the classes 0, 1, ..."""
+    labels = ensemble.classes.tolist()
+    if names is None or not all(isinstance(label, int) and 0 <= label < len(names) for label in labels):
+        return [str(label) for label in labels]
+    return [str(names[label]) for label in labels]
+
+
+def image_data(inputs: Inputs, image: Sequence[int] | bool) -> dict[str, Any] | None:
+    """Shape and brightest value of the images, and how a drawing becomes one; None where rows are no images."""
+    shape = _image_shape(inputs, image)
+    if shape is None:
+        return None
+    height, width, channels = shape
+    if height * width * channels != inputs.features:
+        raise ValueError(
+            f"an image of {height} x {width} with {channels} channels has {height * width * channels} values, "
+            f"but the model has {inputs.features} features"
+        )
+    return {
+        "height": height,
+        "width": width,
+        "channels": channels,
+        "maximum": _brightest(inputs),
+        "whole": inputs.scaling.factors is None,
+        "framing": "blocks" if min(height, width) < BLOCKS_SIDE else "mass",
+    }
+
+
+def _image_shape(inputs: Inputs, image: Sequence[int] | bool) -> tuple[int, int, int] | None:
+    if not isinstance(image, bool):
+        return check_shape(image)
+    if not image:
+        return None
+    if inputs.image_shape is not None:
+        return inputs.image_shape
+    return None if inputs.scaling.low < 0 else USUAL_SHAPES.get(inputs.features)
+
+
+def _brightest(inputs: Inputs) -> float:
+    scaling = inputs.scaling
+    if scaling.factors is not None:
+        # The largest training magnitude of a feature becomes the largest integer.
+        used = scaling.factors[scaling.factors > 0]
+        return float(scaling.high / used.min()) if len(used) else 1.0
+    transform_knows = inputs.transform is not None and inputs.image_shape is not None
+    return float(inputs.transform.input_range[1] if transform_knows else scaling.high)  # type: ignore[union-attr]
+
+
+def fields(inputs: Inputs, test: TestData | None, training: TrainingRows | None) -> list[dict[str, Any]]:
+    """Name, range and usual value of every feature."""
+    scaling = inputs.scaling
+    seen = None
+    if test is not None and len(test.y):
+        seen = np.asarray(test.X, dtype=np.float64)
+    elif training is not None:
+        seen = inputs.features_of(training.rows)
+    if seen is None:
+        divisors = scaling.divisors(inputs.features)
+        seen = np.stack([end / divisors for end in (scaling.low, (scaling.low + scaling.high) // 2, scaling.high)])
+    names = inputs.names or [f"feature {i + 1}" for i in range(inputs.features)]
+    found = []
+    for name, column in zip(names, seen.T, strict=True):
+        whole = scaling.factors is None or bool((column == np.rint(column)).all())
+        low, start, high = (_rounded(v, whole) for v in (column.min(), np.median(column), column.max()))
+        found.append({"name": str(name), "low": low, "start": start, "high": high, "whole": whole})
+    return found
+
+
+def _rounded(value: float, whole: bool) -> float | int:
+    return int(value) if whole else float(f"{value:.6g}")
+
+
+def weight_counts(ensemble: Ensemble) -> list[dict[str, int]]:
+    """How many weights of all networks there are of each value, or in each of some ranges."""
+    weights = np.concatenate([w.reshape(-1) for network in ensemble.networks for w in network.weights])
+    bound = ensemble.weight_bound
+    width = -(-(2 * bound + 1) // MOST_BARS) | 1  # odd, so that zero stands in the middle of its range
+    place = (weights + width // 2) // width
+    reach = (bound + width // 2) // width
+    return [
+        {"low": i * width - width // 2, "high": i * width - width // 2 + width - 1, "count": int((place == i).sum())}
+        for i in range(-reach, reach + 1)
+    ]

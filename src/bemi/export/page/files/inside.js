@@ -1,0 +1,260 @@
+// Inside the networks: the weights of every network, and one network in detail.
+
+const GALLERY_PAGE = 60;
+
+class Inside {
+  constructor(ensemble, element) {
+    this.ensemble = ensemble;
+    this.selected = 0;
+    this.outcome = null;
+    this.detail = make("section", { class: "card broad", id: "network", tabindex: -1 });
+    this.gallery = make("div", { class: `gallery ${ensemble.data.layers[1] === 1 ? "single" : ""}` });
+    this.more = make("button", { type: "button", click: () => this.showMore() }, "Show more networks");
+    this.shown = 0;
+    element.append(
+      make("div", { class: "cards" }, trainingCard(ensemble), weightsCard(ensemble)),
+      this.detail,
+      make(
+        "section",
+        { class: "card broad" },
+        make("h3", {}, "Every network"),
+        this.galleryHint(),
+        this.gallery,
+        this.more,
+      ),
+      make(
+        "section",
+        { class: "card broad" },
+        networksTable(ensemble, (n) => this.open(n)),
+      ),
+    );
+    this.buildDetail();
+    this.showMore();
+  }
+
+  galleryHint() {
+    return make(
+      "p",
+      { class: "hint" },
+      `${weightView(this.ensemble.data).words}; `,
+      make("span", { class: "key minus" }, "negative"),
+      ", ",
+      make("span", { class: "key plus" }, "positive"),
+      ". A framed neuron splits the training rows; a faded one gives the same sign on all of them.",
+    );
+  }
+
+  showMore() {
+    const end = Math.min(this.ensemble.networks.length, this.shown + GALLERY_PAGE);
+    for (let n = this.shown; n < end; n++) this.gallery.append(this.card(n));
+    this.shown = end;
+    this.more.hidden = end === this.ensemble.networks.length;
+  }
+
+  card(n) {
+    const network = this.ensemble.networks[n];
+    const name = networkName(this.ensemble, network);
+    const pictures = network.splitting.map((splits, neuron) => {
+      const canvas = make("canvas", { class: splits ? "splits" : "constant" });
+      drawWeights(canvas, this.ensemble, network, neuron);
+      return canvas;
+    });
+    return make(
+      "button",
+      { type: "button", class: "network", "aria-label": `Network ${name}: look inside`, click: () => this.open(n) },
+      make("span", { class: "name" }, name),
+      make("span", { class: "neurons" }, ...pictures),
+    );
+  }
+
+  /** Shows a network and goes there. */
+  open(n) {
+    this.select(n);
+    this.detail.focus({ preventScroll: true });
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    this.detail.scrollIntoView({ block: "start", behavior: calm ? "auto" : "smooth" });
+  }
+
+  buildDetail() {
+    const { networks } = this.ensemble;
+    this.choice = make(
+      "select",
+      { id: "choice", change: () => this.select(Number(this.choice.value)) },
+      ...networks.map((network, n) => make("option", { value: n }, networkName(this.ensemble, network))),
+    );
+    const step = (by) => () => this.select((this.selected + by + networks.length) % networks.length);
+    this.body = make("div", { class: "detail" });
+    this.detail.append(
+      make(
+        "div",
+        { class: "tools head" },
+        make("h3", {}, make("label", { for: "choice" }, "One network")),
+        this.choice,
+        make("button", { type: "button", "aria-label": "Previous network", click: step(-1) }, "←"),
+        make("button", { type: "button", "aria-label": "Next network", click: step(1) }, "→"),
+      ),
+      this.body,
+    );
+    this.select(0);
+  }
+
+  select(n) {
+    this.selected = n;
+    this.choice.value = n;
+    const network = this.ensemble.networks[n];
+    this.live = [];
+    const neurons = network.splitting.map((_, neuron) => this.neuron(network, neuron));
+    this.verdict = make("p", { class: "verdict" });
+    this.body.classList.toggle("single", neurons.length === 1);
+    this.body.replaceChildren(
+      this.verdict,
+      make("div", { class: "neurons" }, ...neurons),
+      make("div", {}, ...this.upperLayers(network), make("h4", {}, "What training reached"), this.reports(network)),
+    );
+    this.showOutcome(this.outcome);
+  }
+
+  neuron(network, neuron) {
+    const { data } = this.ensemble;
+    const splits = network.splitting[neuron];
+    const votes = network.voting.includes(neuron);
+    const links = network.norms[neuron] ? this.links(network, neuron) : 0;
+    const sum = make("p", { class: "sum" });
+    this.live.push(sum);
+    const title = data.layers.length === 2 ? `Output ${neuron + 1}` : `Neuron ${neuron + 1}`;
+    const picture =
+      weightView(data) === BARS
+        ? this.bars(network, neuron)
+        : make("canvas", { role: "img", "aria-label": `Weights of neuron ${neuron + 1}` });
+    if (picture.tagName === "CANVAS") drawWeights(picture, this.ensemble, network, neuron, 448);
+    return make(
+      "figure",
+      { class: splits ? "neuron splits" : "neuron constant" },
+      picture,
+      make(
+        "figcaption",
+        {},
+        make("b", {}, title),
+        make(
+          "span",
+          {
+            class: `tag ${splits ? "splits" : ""}`,
+            title: splits ? "gives both signs on the training rows" : "gives the same sign on all training rows",
+          },
+          splits ? "splitting" : "constant",
+        ),
+        votes ? null : make("span", { class: "tag" }, "cannot change the vote"),
+        make("span", {}, plural(links, "link")),
+        sum,
+      ),
+    );
+  }
+
+  links(network, neuron) {
+    const neurons = this.ensemble.data.layers[1];
+    return network.weights[0].reduce(
+      (sum, weight, place) => sum + (place % neurons === neuron && weight !== 0 ? 1 : 0),
+      0,
+    );
+  }
+
+  bars(network, neuron) {
+    const { data } = this.ensemble;
+    const names = [...data.fields.map(({ name }) => name), ...(transformOf(data)?.furtherInputs ?? [])];
+    const neurons = data.layers[1];
+    return make(
+      "ul",
+      { class: "weights" },
+      ...names.map((name, input) => {
+        const weight = network.weights[0][input * neurons + neuron];
+        const beam = make("span", { class: `beam ${weight < 0 ? "minus" : "plus"}`, "aria-hidden": "true" });
+        beam.style.setProperty("--share", Math.abs(weight) / data.weightBound);
+        return make(
+          "li",
+          {},
+          make("span", { class: "name", title: name }, name),
+          beam,
+          make("span", { class: "count" }, weight === 0 ? "0" : signed(weight)),
+        );
+      }),
+    );
+  }
+
+  upperLayers(network) {
+    const { layers, weightBound } = this.ensemble.data;
+    const parts = network.weights.slice(1).map((weights, above) => {
+      const [from, to] = layers.slice(above + 1);
+      const last = above + 2 === layers.length - 1;
+      const headings = [
+        "from ↓ to →",
+        ...Array.from({ length: to }, (_, i) => (last ? `output${to > 1 ? ` ${i + 1}` : ""}` : `${i + 1}`)),
+      ];
+      const rows = Array.from({ length: from }, (_, i) => [
+        `neuron ${i + 1}`,
+        ...Array.from({ length: to }, (_, j) => {
+          const weight = weights[i * to + j];
+          const cell = make(
+            "span",
+            { class: `weight ${weight < 0 ? "minus" : weight > 0 ? "plus" : ""}` },
+            weight === 0 ? "0" : signed(weight),
+          );
+          cell.style.setProperty("--share", Math.abs(weight) / weightBound);
+          return cell;
+        }),
+      ]);
+      return make(
+        "div",
+        {},
+        make("h4", {}, last ? "Into the output" : `Into layer ${above + 2}`),
+        make("div", { class: "wide" }, table("Weights", headings, rows)),
+      );
+    });
+    return parts.length ? [make("div", { class: "upper" }, ...parts)] : [];
+  }
+
+  reports(network) {
+    const headings = ["stage", "reached", "bound", "gap", "links", "proof", "seconds"];
+    const rows = network.stages.map((report) => [
+      make("span", {}, STAGE_WORDS[report.stage][0], make("small", {}, MEASURES[report.stage])),
+      short(report.objective),
+      short(report.bound),
+      percent(report.gap, 2),
+      count(report.links),
+      make("span", { title: PROOF_WORDS[report.proof] }, report.proof),
+      report.seconds === null ? "–" : report.seconds.toFixed(2),
+    ]);
+    const notes = network.stages
+      .filter(({ message }) => message)
+      .map(({ stage, message }) => `${STAGE_WORDS[stage][0]}: ${message}.`);
+    return make(
+      "div",
+      { class: "wide" },
+      table("Stages of this network", headings, rows),
+      notes.length ? make("p", { class: "hint" }, notes.join(" ")) : null,
+    );
+  }
+
+  /** What the selected network makes of the current row. */
+  showOutcome(outcome) {
+    this.outcome = outcome;
+    const network = this.ensemble.networks[this.selected];
+    const vote = outcome === null ? null : outcome.votes[this.selected];
+    const among = `Tells ${networkName(this.ensemble, network)} apart.`;
+    this.verdict.textContent =
+      vote === null
+        ? among
+        : `${among} For what is shown above it votes ${vote === ABSTAIN ? "for nobody" : `for ${this.ensemble.data.labels[vote]}`}.`;
+    this.live.forEach((element, neuron) => {
+      const sum = outcome === null ? null : outcome.sums[this.selected][0][neuron];
+      element.textContent = sum === null ? "" : `sum now ${signed(sum)}, so ${sum >= 0 ? "+1" : "−1"}`;
+    });
+  }
+
+  /** Draws all weights again, in other colours. */
+  redraw() {
+    this.gallery.replaceChildren();
+    this.shown = 0;
+    this.showMore();
+    this.select(this.selected);
+  }
+}

@@ -1,0 +1,120 @@
+// How well the ensemble does on all test rows: accuracy beside other classifiers, label statuses, confusion matrix.
+
+function showResults(ensemble, element) {
+  const { test, labels } = ensemble.data;
+  element.append(
+    make("p", { class: "lead" }, `Measured on ${count(test.rows)} ${test.about}.`),
+    make(
+      "div",
+      { class: "cards" },
+      make("div", { class: "pile" }, accuracyCard(ensemble), statusCard(test)),
+      confusionCard(test, labels),
+    ),
+  );
+}
+
+function accuracyCard(ensemble) {
+  const { test, training } = ensemble.data;
+  const rows = [["This ensemble", test.accuracy, "own"]];
+  if (ensemble.data.byEvidence) rows.push(["… by the paper's rule", test.paper_accuracy, "own pale"]);
+  for (const [name, share] of Object.entries(test.others)) rows.push([name, share, "other"]);
+  const lines = rows.map(([name, share, kind]) =>
+    make(
+      "div",
+      { class: "measure" },
+      make("span", {}, name),
+      bar(share, kind),
+      make("span", { class: "count" }, percent(share, 2)),
+    ),
+  );
+  const rule =
+    ensemble.data.byEvidence
+      ? "Ties that the paper's rule leaves open are decided by the margins."
+      : "A row without a clear winner stays unclassified, as in the paper.";
+  const others = Object.keys(test.others).length
+    ? ` The others are scikit-learn's, untuned, on the same ${count(training)} training rows and the same inputs.`
+    : "";
+  return make(
+    "section",
+    { class: "card" },
+    make("h3", {}, "Accuracy"),
+    ...lines,
+    make("p", { class: "hint" }, rule + others),
+  );
+}
+
+function statusCard(test) {
+  const lines = Object.entries(test.statuses).map(([status, share]) =>
+    make(
+      "div",
+      { class: "measure status" },
+      make("span", {}, make("b", {}, status), ` ${STATUS_WORDS[status]}`),
+      bar(share, status.endsWith("C") ? "own" : "miss"),
+      make("span", { class: "count" }, percent(share, 1)),
+    ),
+  );
+  const hint = `By the paper's rule, ${percent(test.unclassified, 1)} of the rows get no label.`;
+  return make(
+    "section",
+    { class: "card" },
+    make("h3", {}, "Label statuses"),
+    ...lines,
+    make("p", { class: "hint" }, hint),
+  );
+}
+
+function confusionCard(test, labels) {
+  const holder = make("div", { class: "wide" });
+  const long = needsUpright(labels);
+  const show = (rule) => {
+    const matrix = test.confusion[rule];
+    const largest = Math.max(1, ...matrix.map((row) => Math.max(...row)));
+    const cells = (row, truth) =>
+      row.map((number, given) => {
+        const kind = given === truth ? "hit" : given === labels.length ? "unlabelled" : "miss";
+        const cell = make("td", { class: number ? kind : "empty" }, number ? String(number) : "·");
+        cell.style.setProperty("--share", Math.sqrt(number / largest));
+        return cell;
+      });
+    const heading = (text) =>
+      make("th", { scope: "col", class: long ? "upright" : "", title: text }, make("span", {}, text));
+    holder.replaceChildren(
+      make(
+        "table",
+        { class: "confusion" },
+        make("caption", { class: "unseen" }, "Rows by true label, columns by decision"),
+        make("thead", {}, make("tr", {}, make("td"), ...labels.map(heading), heading("n.l."))),
+        make(
+          "tbody",
+          {},
+          ...matrix.map((row, truth) =>
+            make("tr", {}, make("th", { scope: "row", title: labels[truth] }, labels[truth]), ...cells(row, truth)),
+          ),
+        ),
+      ),
+    );
+  };
+  const rules = { margin: "ties by margin", paper: "the paper's rule" };
+  const known = Object.keys(rules).filter((rule) => rule in test.confusion);
+  const switches = known.map((rule, i) =>
+    make(
+      "label",
+      { class: "check" },
+      make("input", { type: "radio", name: "rule", checked: i === 0, change: () => show(rule) }),
+      rules[rule],
+    ),
+  );
+  show(known[0]);
+  return make(
+    "section",
+    { class: "card" },
+    make("h3", {}, "Confusion matrix"),
+    known.length > 1 ? make("div", { class: "tools" }, ...switches) : null,
+    holder,
+    make(
+      "p",
+      { class: "hint" },
+      "A row is a true label, a column the decision; n.l. is none. Shades are of square roots, so that rare mistakes show.",
+    ),
+  );
+}

@@ -1,0 +1,49 @@
+// What an outcome means, in words.
+
+const STATUS_WORDS = {
+  "1C": "one label leads, and it is right",
+  "1I": "one label leads, and it is wrong",
+  mC: "leaders tie, and their network decides rightly",
+  "mI'": "leaders tie, the right label among them, but their network decides otherwise",
+  "mI''": "leaders tie, and the right label is not among them",
+  "oI'": "too many leaders to decide, the right label among them",
+  "oI''": "too many leaders to decide, and the right label is not among them",
+};
+
+const STAGE_WORDS = {
+  sm: ["Sat-Margin", "most training rows confidently right"],
+  mm: ["Max-Margin", "largest sum of margins"],
+  mw: ["Min-Weight", "fewest links"],
+  ml2: ["Soft margins", "small weights, few missing margins"],
+};
+
+const MEASURES = {
+  sm: "outputs confidently right",
+  mm: "sum of margins",
+  mw: "links",
+  ml2: "soft-margin objective",
+};
+
+const PROOF_WORDS = {
+  certified: "certified: the bound can be checked without a solver",
+  solver: "the bound is a solver's word",
+  none: "no bound",
+};
+
+/** A decision: its label, and one or two sentences on how it came about. */
+function decisionWords(ensemble, outcome) {
+  const { labels, byEvidence } = ensemble.data;
+  const leaders = labels.filter((_, index) => outcome.dominant[index]);
+  const first = outcome.dominant.indexOf(true);
+  const votes = `${outcome.counts[first]} of ${ensemble.memberships[first]} votes`;
+  const equal = outcome.counts.every((number, i) => !outcome.dominant[i] || number === outcome.counts[first]);
+  const label = outcome.decision === ABSTAIN ? "no label" : labels[outcome.decision];
+  if (leaders.length === 1) return { label, reason: `One label leads, with ${votes}.` };
+  const lead = `${listed(leaders)} lead with ${equal ? `${votes} each` : "equal shares of their votes"}.`;
+  if (outcome.paper !== ABSTAIN) return { label, reason: `${lead} The network that tells them apart decides.` };
+  if (byEvidence) return { label, reason: `${lead} The paper's rule would give no label; the margins decide.` };
+  return { label, reason: `${lead} Nothing decides between them, so there is no label.` };
+}
+
+/** Name of a network: the classes that it tells apart. */
+const networkName = (ensemble, network) => listed(network.classes.map((index) => ensemble.data.labels[index]));

@@ -1,0 +1,89 @@
+"""How an ensemble does on test rows, and some of these rows."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import confusion_matrix
+
+from bemi.ensemble.ensemble import Ensemble
+from bemi.ensemble.summary import evaluation
+from bemi.problem.codes import ABSTAIN
+from bemi.products import Integers
+
+
+@dataclass(frozen=True, eq=False)
+class TestData:
+    """Labelled rows that an ensemble was not trained on.
+
+    Attributes
+    ----------
+    X, y
+        Features and labels.
+    about
+        Where they come from, in words.
+    class_names
+        Names of the classes 0, 1, ..., where the labels are these numbers.
+    """
+
+    X: Any
+    y: NDArray
+    about: str = "test rows"
+    class_names: Sequence[str] | None = None
+
+
+def results(ensemble: Ensemble, test: TestData, others: Mapping[str, float], samples: int) -> dict[str, Any]:
+    """Accuracy and confusion on all rows beside the accuracies of other classifiers, and some of the rows."""
+    y = np.asarray(test.y)
+    votes = ensemble.votes(test.X)
+    truth, given = ensemble.class_indices(y), votes.label
+    confusion = {"paper": _confusion(truth, np.where(votes.unclassified, ABSTAIN, given), len(ensemble.classes))}
+    if ensemble.ties.by_evidence:
+        confusion[ensemble.ties.name] = _confusion(truth, given, len(ensemble.classes))
+    right = (given == truth) & (truth != ABSTAIN)
+    return {
+        "about": test.about,
+        **evaluation(ensemble, test.X, y),
+        "confusion": confusion,
+        "others": dict(others),
+        "wrong": int((~right).sum()),
+        **_samples(np.asarray(test.X), truth, given, y, _chosen(right, samples)),
+    }
+
+
+def _confusion(truth: Integers, given: Integers, classes: int) -> list[list[int]]:
+    """Rows by true class, columns by decision, the last one for none."""
+    known = truth != ABSTAIN
+    if not known.any():
+        return np.zeros((classes, classes + 1), dtype=int).tolist()
+    return confusion_matrix(truth[known], given[known], labels=[*range(classes), ABSTAIN])[:-1].tolist()
+
+
+def _chosen(right: NDArray[np.bool_], samples: int) -> Integers:
+    """Rows to show, misclassified ones first, spread over the data; each kind gets what the other does not use."""
+    wrong, fine = np.flatnonzero(~right), np.flatnonzero(right)
+    first = min(len(wrong), max(samples - samples // 2, samples - len(fine)))
+    parts = [
+        rows[np.linspace(0, len(rows) - 1, number).astype(np.int64)] if number else rows[:0]
+        for rows, number in ((wrong, first), (fine, min(len(fine), samples - first)))
+    ]
+    return np.concatenate(parts)
+
+
+def _samples(X: NDArray, truth: Integers, given: Integers, y: NDArray, chosen: Integers) -> dict[str, Any]:
+    rows = X[chosen]
+    small = rows.dtype.kind in "biuf" and bool(((rows == np.rint(rows)) & (rows >= 0) & (rows <= 255)).all())
+    return {
+        # Pixels take a byte each; other numbers stand as they are.
+        "rowBytes": base64.b64encode(rows.astype(np.uint8).tobytes()).decode() if small else None,
+        "rowNumbers": None if small else rows.tolist(),
+        "numbers": chosen.tolist(),
+        "truth": truth[chosen].tolist(),
+        "truthLabels": [str(label) for label in y[chosen].tolist()],
+        "given": given[chosen].tolist(),
+    }

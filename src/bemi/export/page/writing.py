@@ -1,0 +1,130 @@
+"""From an ensemble to the HTML of its page."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import os
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import bemi
+from bemi.checks import check_integer
+from bemi.ensemble.ensemble import Ensemble, TrainingRows, ensemble_of
+from bemi.ensemble.summary import training_summary
+from bemi.export.page.data import fields, image_data, label_texts, model_data, weight_counts
+from bemi.export.page.results import TestData, results
+from bemi.files import write_atomically
+from bemi.inputs.pieces import PagePiece, own_piece
+
+SCRIPTS_BEFORE_TRANSFORM = ("elements.js", "scaling.js")
+SCRIPTS_AFTER_TRANSFORM = (
+    *("network.js", "framing.js", "words.js", "pictures.js"),
+    *("pad.js", "form.js", "votes.js", "samples.js", "results.js", "training.js", "inside.js", "main.js"),
+)
+"""Parts of the page's script, in their order."""
+
+SAMPLES = 200
+
+TrainingData = TrainingRows
+"""The integers that networks were trained on, after scaling and transform, and their class indices."""
+
+
+def write(model: Any, path: str | os.PathLike, **options: Any) -> None:
+    """Write the page of a fitted classifier or an ensemble; see :func:`page` for the options."""
+    write_atomically({Path(path): page(model, **options).encode()})
+
+
+def page(
+    model: Any,
+    *,
+    title: str = "A few-bit ensemble",
+    test: TestData | None = None,
+    training: TrainingData | None = None,
+    others: Mapping[str, float] | None = None,
+    image: Sequence[int] | bool = True,
+    samples: int = SAMPLES,
+) -> str:
+    """The page of a fitted classifier or an ensemble, as HTML.
+
+    Parameters
+    ----------
+    model
+        A fitted classifier or an :class:`bemi.ensemble.ensemble.Ensemble`.
+    title
+        The heading.
+    test
+        Rows to click through and to measure accuracy on; None for neither.
+    training
+        The rows that it was trained on, for the ranges of features; None uses those that the ensemble still has, if
+        any.
+    others
+        Accuracy of other classifiers on the test rows, by name, to show beside the ensemble's.
+    image
+        ``(height, width)`` or ``(height, width, channels)`` of the rows, False if they are no images; True uses the
+        shape that a transform knows, and treats 784 and 64 features as square grey images.
+    samples
+        How many test rows to put into the page at most.
+    """
+    ensemble = ensemble_of(model)
+    check_integer("samples", samples, 0)
+    given = _given_rows(ensemble, training)
+    transform = ensemble.inputs.transform
+    piece: PagePiece | None = None if transform is None else own_piece(transform, "page_piece", "a page")()
+    data = {
+        **model_data(ensemble),
+        "transform": None if transform is None or piece is None else {"name": transform.NAME, **piece.data},
+        "version": bemi.__version__,
+        "title": title,
+        "labels": label_texts(ensemble, None if test is None else test.class_names),
+        "image": image_data(ensemble.inputs, image),
+        "fields": fields(ensemble.inputs, test, given),
+        "training": None if given is None else len(given.targets),
+        "summary": training_summary(ensemble),
+        "weightCounts": weight_counts(ensemble),
+        "test": None if test is None else results(ensemble, test, others or {}, samples),
+    }
+    return _filled(title, data, "" if piece is None else piece.script)
+
+
+def _given_rows(ensemble: Ensemble, training: TrainingData | None) -> TrainingData | None:
+    """The training rows without variants of them, which are no rows of their own."""
+    rows = ensemble.training.rows if training is None else training
+    if rows is None:
+        return None
+    given = ensemble.training.given_rows
+    return TrainingData(rows.rows[:given], rows.targets[:given])
+
+
+def _filled(title: str, data: dict[str, Any], transform_script: str) -> str:
+    """The template with everything in it; only what is in it may run, and it can load nothing."""
+    before, after = ("".join(map(page_file, names)) for names in (SCRIPTS_BEFORE_TRANSFORM, SCRIPTS_AFTER_TRANSFORM))
+    script = f'(() => {{\n"use strict";\n{before}{transform_script}{after}}})();\n'
+    style = page_file("style.css")
+    policy = (
+        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return Template(page_file("page.html")).substitute(
+        policy=policy, title=html.escape(title), style=style, data=_inert(data), script=script
+    )
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _inert(data: dict[str, Any]) -> str:
+    """JSON that nothing in it can end: everything that HTML or JavaScript could read as more than text is escaped."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)  # ASCII alone
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def page_file(name: str) -> str:
+    """Text of a file of the page."""
+    return (files("bemi.export.page") / "files" / name).read_text(encoding="utf-8")

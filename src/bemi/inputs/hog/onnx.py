@@ -1,0 +1,153 @@
+"""Gradient histograms as a part of an ONNX graph; docs/transforms.md has the steps and their numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bemi.inputs.hog.constants import WINDOW
+from bemi.products import Integers
+
+if TYPE_CHECKING:
+    from bemi.export.onnx.graph import Tensor
+    from bemi.inputs.hog.transform import IntegerHog
+
+ROOT_BITS = (128, 64, 32, 16, 8, 4, 2, 1)
+
+
+def histograms(x: Tensor, hog: IntegerHog) -> Tensor:
+    """Every step for all images at once; channels come before lines, orientations after columns."""
+    given_height, given_width, channels = hog.shape_
+    fixed = hog.constants
+    within = x.at_least(0).at_most(hog.maximum_)
+    image = x.graph.constant(fixed.levels, np.int32).gather(within, axis=0)
+    image = image.reshape(-1, given_height, given_width, channels).transpose(0, 3, 1, 2)
+    if fixed.doubled:
+        image = image.gather(np.arange(fixed.height) // 2, axis=2).gather(np.arange(fixed.width) // 2, axis=3)
+    if fixed.mass_shift is not None:
+        image = _straightened(image, fixed.height, fixed.width, fixed.mass_shift)
+    across, down = _gradients(_blurred(image))
+    across, down = _strongest(across, down, channels)
+    shares = _shares(across, down, fixed.directions)
+    # Both products have the constant on the left: region rows first, then region columns.
+    rows, columns = _pooling(fixed.height), _pooling(fixed.width)
+    sums = rows @ shares.reshape(0, fixed.height, -1)
+    sums = columns @ sums.reshape(-1, fixed.width, hog.orientations)
+    return _root(sums.reshape(-1, fixed.rows * fixed.columns * hog.orientations) // (1 << fixed.output_shift))
+
+
+def _straightened(image: Tensor, height: int, width: int, mass_shift: int) -> Tensor:
+    """Lines shifted sideways until the image stands upright.
+
+    With ``P_r`` and ``Q_r`` the sums of mass and of mass times column over line r:
+    ``a = sum_r (2r - C_y) (2 Q_r - C_x P_r)`` and ``b = sum_r (2r - C_y)^2 P_r``.
+    """
+    mass = image.sum(1) // (1 << mass_shift)
+    # Sums over a whole image would fit 32 bits too, but there are few of them.
+    of_line = (mass @ np.stack([np.ones(width), np.arange(width)], axis=1)).cast(np.int64)
+    lines, moments = of_line.gather(0, axis=2), of_line.gather(1, axis=2)
+    total = lines.sum(1, keep=True)
+    divisor = _not_zero(total) * 2
+    centre_x = (moments.sum(1, keep=True) * 4 + total) // divisor
+    centre_y = ((lines * np.arange(height)).sum(1, keep=True) * 4 + total) // divisor
+    distance = 2 * np.arange(height) - centre_y
+    mixed = (distance * (moments * 2 - centre_x * lines)).sum(1, keep=True)
+    vertical = (distance * distance * lines).sum(1, keep=True)
+    size = mixed.magnitude()
+    slant = (size >= vertical - size).choose(32, size * 64 // _not_zero(vertical), np.int64)
+    slant = (mixed >= 0).choose(slant, -slant, np.int64)
+    slant = total.equals(0).choose(0, slant, np.int64)
+    # A line moves by less than ``height`` pixels; adding that many makes numbers whose floor a division gives.
+    sixteenths = ((slant * distance + (4 + 128 * height)) // 8).cast(np.int32).unsqueeze(1, 3)
+    moved = sixteenths // 16
+    part = sixteenths - moved * 16
+    # Between two columns of zeros, which stand for all that is outside, column c of the image is column c + 1.
+    left = moved + (np.arange(width) + 1 - height)
+    framed = image.pad((0, 0, 0, 1), (0, 0, 0, 1))
+    shape = image.sizes(0, 4)
+    first, second = (
+        framed.gather_elements(column.at_least(0).at_most(width + 1).expand(shape), axis=3)
+        for column in (left, left + 1)
+    )
+    # (16 - t) v + t v'
+    return (first * 16 + part * (second - first) + 8) // 16
+
+
+def _not_zero(number: Tensor) -> Tensor:
+    """The number to divide by; 1 in place of 0, where the quotient does not matter."""
+    return number.equals(0).choose(1, number, np.int64)
+
+
+def _blurred(image: Tensor) -> Tensor:
+    """Weights 1, 2, 1 down and across; outside the image is 0."""
+    for axis in (2, 3):
+        before, after = _neighbours(image, axis)
+        image = before + image * 2 + after
+    return image
+
+
+def _gradients(blurred: Tensor) -> tuple[Tensor, Tensor]:
+    """How much brightness rises to the right, and downwards."""
+    left, right = _neighbours(blurred, 3)
+    above, below = _neighbours(blurred, 2)
+    return right - left, below - above
+
+
+def _neighbours(image: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+    """The pixels before and after each one along an axis."""
+    border = [int(axis == a) for a in range(4)]
+    framed = image.pad(border, border)
+    return framed.slice(0, -2, axis), framed.slice(2, np.iinfo(np.int64).max, axis)
+
+
+def _strongest(across: Tensor, down: Tensor, channels: int) -> tuple[Tensor, Tensor]:
+    """Gradients of the first channel with the largest ``2 max(|gx|, |gy|) + min(|gx|, |gy|)``, without its axis."""
+    if channels > 1:
+        x, y = across.magnitude(), down.magnitude()
+        size = x.at_least(y) * 2 + x.at_most(y)
+        strongest = size.equals(size.max(1, keep=True)).first(axis=-3, length=channels).unsqueeze(1)
+        across, down = (g.gather_elements(strongest, axis=1) for g in (across, down))
+    return across.gather(0, axis=1), down.gather(0, axis=1)
+
+
+def _shares(across: Tensor, down: Tensor, quadrant: NDArray[np.integer]) -> Tensor:
+    """What each pixel's gradient g gives to each orientation, with ``cross(d, g) = d_x g_y - d_y g_x``.
+
+    Between ``d_i`` and ``d_{i+1}``, orientation i receives ``cross(g, d_{i+1})`` and i + 1 receives ``cross(d_i, g)``.
+    Seen from orientation i: ``max(0, cross(d_i, g) >= 0 ? cross(g, d_{i+1}) : cross(d_{i-1}, g))``.  Where g
+    does not lie between ``d_{i-1}`` and ``d_{i+1}``, the one that is taken is not positive.
+    """
+    circle = _circle(quadrant)
+    gradient = across.unsqueeze(3).beside(down.unsqueeze(3), axis=3)
+    this, before, after = (
+        # cross(d, g) is a product with (-d_y, d_x).
+        gradient @ np.stack([-directions[:, 1], directions[:, 0]])
+        for directions in (circle, np.roll(circle, 1, axis=0), -np.roll(circle, -1, axis=0))
+    )
+    return (this >= 0).choose(after, before).at_least(0)
+
+
+def _circle(quadrant: NDArray[np.integer]) -> Integers:
+    """All directions, from those between right and down: a turn by 90 degrees is (x, y) -> (-y, x)."""
+    turns = [quadrant[:-1]]
+    for _ in range(3):
+        turns.append(np.stack([-turns[-1][:, 1], turns[-1][:, 0]], axis=1))
+    return np.concatenate(turns)
+
+
+def _pooling(length: int) -> Integers:
+    """Weight of each line in each region, shape (regions, lines)."""
+    # Region i reaches over eight lines from 4i - 2 on.
+    place = np.arange(length) - 4 * np.arange(-(-length // 4))[:, None] + 2
+    return np.where((place >= 0) & (place < len(WINDOW)), np.take(WINDOW, place, mode="clip"), 0)
+
+
+def _root(value: Tensor) -> Tensor:
+    """Largest r with ``r^2 <= value``, for values below 2^16; bit by bit."""
+    root = value * 0
+    for bit in ROOT_BITS:
+        larger = root + bit
+        root = (larger * larger <= value).choose(larger, root)
+    return root

@@ -1,0 +1,278 @@
+import json
+import re
+import shutil
+import subprocess
+from itertools import combinations
+
+import numpy as np
+import pytest
+from exported_models import MODELS, expected, model, probes, voted, with_transform
+
+from bemi import BeMiClassifier, ConstantInput, save
+from bemi.cli import main
+from bemi.export.c import export, write
+from bemi.export.c.types import TYPES, input_types
+from benchmarks.boards import BOARDS, run, size
+
+needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+SANITIZED = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+STRICT = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror")
+SIMPLER_THAN_THEY_LOOK = ("one network for all classes", "no links", "no links, the paper's rule")
+"""Models of which a compiler leaves much out that others need."""
+
+HOST = """
+#include <stdio.h>
+#include "bemi_model.h"
+int main(void)
+{
+    static bemi_input_t x[BEMI_INPUTS];
+    while (fread(x, sizeof x, 1, stdin) == 1)
+        printf("%d\\n", bemi_predict(x));
+    return 0;
+}
+"""
+
+
+def compiled(folder, *flags, main="host.c"):
+    (folder / "host.c").write_text(HOST)
+    command = ["gcc", *STRICT, *flags, "bemi_model.c", main, "-o", "host"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return folder / "host"
+
+
+def answers(program, rows, kind):
+    bytes_in = np.ascontiguousarray(rows).astype(np.dtype(kind.removesuffix("_t"))).tobytes()
+    printed = subprocess.run([program], input=bytes_in, capture_output=True, check=True).stdout
+    return np.array(printed.split(), dtype=np.int64)
+
+
+@needs_gcc
+@pytest.mark.parametrize("optimize", ["speed", "size"])
+@pytest.mark.parametrize("name", MODELS)
+def test_predictions_are_those_of_python(name, optimize, tmp_path):
+    classifier = model(name)
+    write(classifier, tmp_path, optimize=optimize)
+    inputs = input_types(classifier.ensemble_)
+    rows = probes(name, 700, inputs.low, inputs.high)
+    outcome = voted(classifier, rows)
+    labels = outcome.label
+    if "ties" in name:
+        assert outcome.unclassified.any(), "the paper's rule leaves some rows open"
+    for flags in (("-O0",), ("-O3",), SANITIZED) if optimize == "speed" else (("-Os",), SANITIZED):
+        assert np.array_equal(answers(compiled(tmp_path, *flags), rows, inputs.type), labels), flags
+
+
+@needs_gcc
+@pytest.mark.parametrize("name", ["digits", "many ties", "scaled signed features"])
+def test_without_the_early_out_the_answers_are_the_same(name, tmp_path):
+    classifier = model(name)
+    write(classifier, tmp_path)
+    inputs = input_types(classifier.ensemble_)
+    rows = probes(name, 500, inputs.low, inputs.high)
+    program = compiled(tmp_path, "-O2", "-DBEMI_NO_EARLY_OUT")
+    assert np.array_equal(answers(program, rows, inputs.type), expected(classifier, rows))
+
+
+@needs_gcc
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
+def test_a_million_predictions(name, tmp_path):
+    classifier = model(name)
+    write(classifier, tmp_path)
+    inputs = input_types(classifier.ensemble_)
+    program = compiled(tmp_path, "-O2")
+    for seed in range(10):
+        rows = probes(name, 7_000, inputs.low, inputs.high, seed)
+        assert np.array_equal(answers(program, rows, inputs.type), expected(classifier, rows))
+
+
+@needs_gcc
+def test_the_example_reads_numbers_and_prints_labels(tmp_path):
+    classifier = model("strings for classes")
+    write(classifier, tmp_path)
+    program = compiled(tmp_path, "-O2", main="main.c")
+    rows = probes("strings for classes", 30, 0, 500)
+    text = "\n".join(" ".join(map(str, row)) for row in rows)
+    printed = subprocess.run([program], input=text, capture_output=True, text=True, check=True).stdout
+    labels = classifier.classes_[expected(classifier, rows)]
+    assert printed == "".join(f"{label}\n" for label in labels)
+    wrong = subprocess.run([program], input="1 2 -70000", capture_output=True, text=True)
+    assert (wrong.returncode, wrong.stdout) == (1, "")
+    assert "-70000" in wrong.stderr
+    assert subprocess.run([program], input="1 2", capture_output=True, text=True).returncode == 1
+
+
+def test_what_labels_and_names_say_cannot_leave_their_place():
+    made = export(model("strings for classes"))
+    assert r'"a\042*/"' in made.header
+    assert r'"b\134n\012"' in made.header
+    assert r'"\303\251\077\077/"' in made.header
+    assert made.header.count("*/") == 4 + made.header.count(r'"a\042*/"')
+
+
+def test_the_range_of_the_input_type_is_stated():
+    for name, kind in (("digits", "uint8_t"), ("scaled signed features", "int16_t"), ("constant input", "uint16_t")):
+        made = export(model(name))
+        assert f"typedef {kind} bemi_input_t;" in made.header
+    wider = export(model("digits"), input_type="int16_t")
+    assert "typedef int16_t bemi_input_t;" in wider.header
+    with pytest.raises(ValueError, match="input_type must be one of uint8_t"):
+        export(model("digits"), input_type="float")
+    with pytest.raises(ValueError, match="optimize must be one of speed, size"):
+        export(model("digits"), optimize="fast")
+
+
+@needs_gcc
+def test_negative_inputs_are_answered_too_if_the_type_has_them(tmp_path):
+    classifier = model("digits")
+    write(classifier, tmp_path, input_type="int8_t")
+    rows = probes("digits", 500, *TYPES["int8_t"])
+    assert (rows < 0).any()
+    assert np.array_equal(answers(compiled(tmp_path, *SANITIZED), rows, "int8_t"), expected(classifier, rows))
+
+
+@needs_gcc
+def test_a_pixel_beyond_the_maximum_counts_as_the_maximum(tmp_path):
+    name = "histograms of doubled images"
+    classifier = model(name)
+    write(classifier, tmp_path)
+    rows = probes(name, 50, 0, classifier.transform_.maximum_)
+    beyond = np.where(rows == classifier.transform_.maximum_, 255, rows)
+    assert (beyond > rows).any()
+    assert np.array_equal(answers(compiled(tmp_path, *SANITIZED), beyond, "uint8_t"), expected(classifier, rows))
+
+
+@needs_gcc
+@pytest.mark.parametrize("kind", ["int8_t", "int16_t", "int32_t"])
+def test_negative_pixels_count_as_zero(kind, tmp_path):
+    name = "histograms of a narrow image"
+    classifier = model(name)
+    write(classifier, tmp_path, input_type=kind)
+    inputs = input_types(classifier.ensemble_, kind)
+    assert (inputs.low, inputs.high) == (0, min(1000, TYPES[kind][1]))
+    rows = probes(name, 50, inputs.low, inputs.high)
+    negative = np.where(rows == 0, TYPES[kind][0], rows)
+    assert np.array_equal(answers(compiled(tmp_path, *SANITIZED), negative, kind), expected(classifier, rows))
+
+
+def test_a_hundred_classes_can_have_16_bit_inputs():
+    X = np.array([[0, 2**16 - 1], [1, 2], [2**16 - 1, 0], [3, 1]])
+    one = BeMiClassifier(hidden_layers=(), stages=("sm",)).fit(X, [0, 0, 1, 1]).ensemble_
+    pairs = np.array(list(combinations(range(100), 2)))
+    of_each = (one.networks, one.reports, one.splitting)
+    many = one.with_networks(pairs, *(part * len(pairs) for part in of_each), classes=np.arange(100))
+    assert "typedef uint16_t bemi_input_t;" in export(many).header
+
+
+@needs_gcc
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("level", ["-Os", "-O3"])
+def test_no_library_is_called_and_no_memory_is_static(name, level, tmp_path):
+    write(model(name), tmp_path)
+    subprocess.run(["gcc", *STRICT, level, "-c", "bemi_model.c"], cwd=tmp_path, check=True)
+    undefined = subprocess.run(["nm", "-u", "bemi_model.o"], cwd=tmp_path, capture_output=True, text=True).stdout
+    assert undefined.split() in ([], ["U", "_GLOBAL_OFFSET_TABLE_"])
+    sections = subprocess.run(["size", "bemi_model.o"], cwd=tmp_path, capture_output=True, text=True).stdout
+    assert sections.splitlines()[1].split()[1:3] == ["0", "0"], "no data, no bss"
+
+
+def board(name):
+    return pytest.param(
+        BOARDS[name],
+        marks=pytest.mark.skipif(not BOARDS[name].installed, reason=f"no toolchain or emulator for {name}"),
+        id=name,
+    )
+
+
+@pytest.mark.parametrize("device", [board("cortex_m3"), board("riscv32")])
+@pytest.mark.parametrize("name", MODELS)
+def test_emulated_devices_agree(device, name, tmp_path):
+    classifier = model(name)
+    made = write(classifier, tmp_path)
+    inputs = input_types(classifier.ensemble_)
+    rows = probes(name, 60, inputs.low, inputs.high)
+    found = run(device, tmp_path, rows)
+    assert np.array_equal(found.predictions, expected(classifier, rows))
+    built = size(device, tmp_path)
+    assert (built.ram, built.undefined) == (0, ())
+    if device.name == "cortex_m3":
+        # What is stated before anybody compiles is enough, and not far off.
+        assert built.flash <= made.costs.flash
+        assert made.costs.flash <= 1.3 * built.flash or name in SIMPLER_THAN_THEY_LOOK
+        assert found.instructions.max() <= made.costs.instructions
+        assert stack_used(device, tmp_path) <= made.costs.stack
+        slow = run(device, tmp_path, rows[:20], defines=("BEMI_NO_EARLY_OUT",))
+        assert np.array_equal(slow.predictions, found.predictions[:20])
+        assert slow.instructions.max() <= made.costs.instructions
+
+
+def stack_used(device, folder):
+    """Bytes of stack if every function were on it at once."""
+    flags = [flag for flag in device.flags if flag.startswith("-m")]
+    subprocess.run([device.compiler, *flags, "-Os", "-fstack-usage", "-c", "bemi_model.c"], cwd=folder, check=True)
+    return sum(int(line.split()[1]) for line in (folder / "bemi_model.su").read_text().splitlines())
+
+
+@pytest.mark.parametrize("device", [board("atmega328p")])
+@pytest.mark.parametrize("optimize", ["speed", "size"])
+@pytest.mark.parametrize("name", ["digits", "many ties", "scaled signed features", "histograms of doubled images"])
+def test_an_eight_bit_device_agrees(device, name, optimize, tmp_path):
+    classifier = model(name)
+    write(classifier, tmp_path, optimize=optimize)
+    inputs = input_types(classifier.ensemble_)
+    rows = probes(name, 60, inputs.low, inputs.high)
+    assert np.array_equal(run(device, tmp_path, rows).predictions, expected(classifier, rows))
+
+
+def test_small_ensembles_are_small():
+    digits = export(model("digits"), optimize="size").costs
+    assert digits.flash < 4_000
+    faster = export(model("digits"), optimize="speed").costs
+    assert faster.without_tie < digits.without_tie
+    assert faster.flash >= digits.flash
+
+
+def test_the_header_states_what_it_takes():
+    made = export(model("digits"))
+    assert f"#define BEMI_FLASH_BYTES {made.costs.flash}" in made.header
+    assert f"#define BEMI_STACK_BYTES {made.costs.stack}" in made.header
+    assert re.search(rf"{made.costs.instructions} instructions \({made.costs.without_tie} without a tie\)", made.header)
+
+
+def test_the_command_writes_what_the_function_writes(tmp_path, capsys):
+    save(model("digits"), tmp_path / "digits.bemi")
+    assert (
+        main(["export", "c", str(tmp_path / "digits.bemi"), "-o", str(tmp_path / "device"), "--optimize", "size"]) == 0
+    )
+    shown = capsys.readouterr().out
+    made = export(model("digits"), optimize="size")
+    assert str(made.costs.flash) in shown
+    assert (tmp_path / "device" / "bemi_model.c").read_text() == made.source
+    assert (tmp_path / "device" / "bemi_model.h").read_text() == made.header
+    arguments = ["export", "c", str(tmp_path / "digits.bemi"), "-o", str(tmp_path / "device"), "--json"]
+    assert main([*arguments, "--input-type", "int16_t"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["stack"] == export(model("digits"), input_type="int16_t").costs.stack
+    assert "typedef int16_t" in (tmp_path / "device" / "bemi_model.h").read_text()
+
+
+def test_a_file_in_place_of_the_folder_is_named(tmp_path, capsys):
+    save(model("digits"), tmp_path / "digits.bemi")
+    assert main(["export", "c", str(tmp_path / "digits.bemi"), "-o", str(tmp_path / "digits.bemi")]) == 2
+    assert "digits.bemi is a file; give the name of a folder" in capsys.readouterr().err
+
+
+def test_an_ensemble_is_exported_like_its_classifier():
+    classifier = model("digits")
+    assert export(classifier.ensemble_) == export(classifier)
+
+
+def test_a_transform_without_c_is_refused_by_name():
+    class Doubling(ConstantInput):
+        """What it inherits need not be what it computes."""
+
+    classifier = with_transform(model("constant input"), Doubling().fit(np.ones((1, 13))))
+    with pytest.raises(
+        ValueError, match=r"^the transform Doubling cannot be exported to C: it has no c_piece of its own$"
+    ):
+        export(classifier)

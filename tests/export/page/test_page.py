@@ -1,0 +1,709 @@
+"""The page in headless Chromium: what it computes is Python's, and it can be used."""
+
+import gzip
+import json
+import re
+import shutil
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from exported_models import MODELS, model, probes
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.neighbors import KNeighborsClassifier
+
+from bemi import BeMiClassifier, IntegerHog, save
+from bemi.certificate import CertificateError, certificate_path, training_record
+from bemi.cli import main
+from bemi.export.page import TestData, page, write
+from bemi.export.page.writing import page_file
+
+TestData.__test__ = False  # no test, whatever its name says
+
+RANDOM_ROWS = 2000
+NOTHING = "\u2013"
+MOST_BYTES = 1_500_000
+PHONE, DESK = (390, 844), (1400, 1000)
+EVIL = ("</script><script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "<b>&amp;\u2028'`${alert(3)}")
+
+PREDICT_ALL = """
+const found = [];
+for (const [row, truth] of arguments[0]) {
+  const said = bemi.predict(row, truth);
+  found.push([said.label, said.index, said.votes, said.counts, said.dominant, said.unclassified, said.status]);
+}
+return found;
+"""
+FOCUSED = """
+const element = document.activeElement;
+return [`${element.tagName} ${element.className}`.trim(), getComputedStyle(element).outlineStyle];
+"""
+TABLE = """
+return [...document.querySelectorAll(".all-networks tbody tr")].map((row) => [...row.cells].map((c) => c.textContent));
+"""
+OTHERS = {"another classifier": 0.625}
+THREE = [(0.3, 0.25), (0.45, 0.15), (0.65, 0.2), (0.68, 0.35), (0.5, 0.47), (0.68, 0.58), (0.7, 0.75), (0.5, 0.87)]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    selenium = pytest.importorskip("selenium", reason="selenium is not installed")
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("chromium or chromium-driver is not installed")
+    from selenium import webdriver
+
+    assert selenium
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-dev-shm-usage",
+        "--disable-gpu",
+        "--force-prefers-reduced-motion",
+    ):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    made = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    yield made
+    made.quit()
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """Opens a page from disk at a size; after the test its console must be empty."""
+
+    def open_(text, size=DESK):
+        path = tmp_path / "page.html"
+        path.write_text(text, encoding="utf-8")
+        resize(browser, *size)
+        browser.get(path.as_uri())
+        wait_until(browser, "return document.documentElement.dataset.ready === 'yes'")
+        return browser
+
+    browser.get_log("browser")
+    yield open_
+    assert browser.get_log("browser") == []
+    loaded = browser.execute_script("return performance.getEntriesByType('resource').map((entry) => entry.name)")
+    assert [name for name in loaded if not name.startswith("data:")] == []
+
+
+def resize(browser, width, height):
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def wait_until(browser, script):
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    WebDriverWait(browser, 20, poll_frequency=0.05).until(lambda b: b.execute_script(script))
+
+
+def said_by_page(browser, rows, truth):
+    found = []
+    # In pieces, since a message to the browser has its limits.
+    pairs = [[row.tolist(), int(t)] for row, t in zip(rows, truth, strict=True)]
+    for start in range(0, len(pairs), 500):
+        found += browser.execute_script(PREDICT_ALL, pairs[start : start + 500])
+    return found
+
+
+def check_predictions(browser, classifier, rows, truth):
+    """Labels, votes, counts, dominant labels and statuses are Python's, for every row."""
+    labels = np.append(classifier.classes_.astype(object), "no class at all")[truth]
+    outcome = classifier.vote(rows, labels)
+    ensemble = classifier.ensemble_
+    votes = ensemble.network_votes(ensemble.inputs(np.asarray(rows)))
+    for i, said in enumerate(said_by_page(browser, rows, truth)):
+        label, _, own_votes, counts, dominant, unclassified, status = said
+        assert own_votes == votes[i].tolist()
+        assert counts == outcome.counts[i].tolist()
+        assert dominant == outcome.dominant[i].tolist()
+        assert unclassified == outcome.unclassified[i]
+        assert label == str(outcome.label[i])
+        assert status == outcome.status[i]
+    return outcome
+
+
+def raw_rows(name, classifier, count):
+    """Features: integers where the model takes them, else numbers on both sides of every rounding."""
+    rng = np.random.default_rng(1)
+    scaling = classifier.input_scaling_
+    if isinstance(classifier.transform_, IntegerHog):
+        return probes(name, count, 0, classifier.transform_.maximum_)
+    reach = 40 * max(scaling.high, -scaling.low)
+    integers = probes(name, count, -reach, reach)
+    if scaling.factors is None:
+        return integers
+    factors = np.where(scaling.factors > 0, scaling.factors, 1.0)
+    # Halves of the grid and their neighbours, beside anything.
+    shift = rng.choice([0.0, 0.5, -0.5, 0.25], integers.shape) + rng.choice([0.0, 1e-16, -1e-16], integers.shape)
+    return (integers + shift) / factors
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_predictions_are_those_of_python(name, opened):
+    classifier = model(name)
+    # A thousand values per row take their time on the way to the browser.
+    rows = raw_rows(name, classifier, RANDOM_ROWS if classifier.n_features_in_ < 1000 else 300)
+    truth = np.random.default_rng(2).integers(-1, len(classifier.classes_), len(rows))
+    outcome = check_predictions(opened(page(classifier)), classifier, rows, truth)
+    if "ties" in name:
+        assert outcome.unclassified.any(), "the paper's rule leaves some rows open"
+
+
+def test_halves_are_rounded_as_numpy_rounds_them(opened):
+    browser = opened(page(model("scaled signed features")))
+    factors = model("scaled signed features").input_scaling_.factors
+    rng = np.random.default_rng(3)
+    rows = (rng.integers(-300, 300, (2000, len(factors))) + 0.5) / factors
+    halves = rows * factors
+    assert (halves - np.floor(halves) == 0.5).mean() > 0.3
+    inputs = browser.execute_script("return arguments[0].map((row) => bemi.inputs(row))", rows.tolist())
+    assert np.array_equal(inputs, np.rint(halves))
+
+
+def test_what_python_refuses_the_page_refuses(opened):
+    browser = opened(page(model("digits")))
+    refused = "try { bemi.predict(arguments[0]); return null; } catch (error) { return [error.name, error.message]; }"
+    for row, match in (
+        ([0.5] * 64, "integer"),
+        ([2.0**31] * 64, "too large"),
+        ([2.0**30] * 64, "too large"),
+        ([1] * 63, "64 features"),
+    ):
+        name, message = browser.execute_script(refused, row)
+        assert name == "RangeError"
+        assert match in message
+        with pytest.raises(ValueError, match=r"integer|too large|features"):
+            model("digits").predict(np.array([row]))
+    browser = opened(page(model("histograms of doubled images")))
+    assert browser.execute_script(refused, [99] * 64)[0] == "RangeError"
+    with pytest.raises(ValueError, match="maximum"):
+        model("histograms of doubled images").predict(np.full((1, 64), 99))
+
+
+def large_digits():
+    """Handwritten digits as 28 x 28 pixels in 0..255, with an empty border as MNIST has."""
+    small, y = load_digits(return_X_y=True)
+    large = np.kron(small.reshape(-1, 8, 8).astype(int), np.ones((1, 3, 3), dtype=int)) * 255 // 16
+    return np.pad(large, ((0, 0), (2, 2), (2, 2))).reshape(len(y), -1), y
+
+
+@cache
+def image_model(kind):
+    """Ensembles of the size of those on MNIST: the paper's networks, and gradient histograms with P = 7."""
+    X, y = large_digits()
+    few = np.concatenate([np.flatnonzero(y == label)[:6] for label in range(10)])
+    settings = {
+        "paper": {"stages": ("sm",), "node_limit": 5, "ties": "abstain"},
+        "histograms": {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "transform": IntegerHog()},
+    }[kind]
+    return BeMiClassifier(time_limit=None, **({"node_limit": 20} | settings)).fit(X[few], y[few])
+
+
+@cache
+def image_page(kind):
+    X, y = large_digits()
+    return page(image_model(kind), test=TestData(X[200:], y[200:]), others=OTHERS, title="Digits")
+
+
+def wine_page(**options):
+    wine = load_wine()
+    test = TestData(wine.data[::2], wine.target[::2], class_names=wine.target_names.tolist())
+    return page(model("constant input"), test=test, **options)
+
+
+@pytest.mark.parametrize("kind", ["paper", "histograms"])
+def test_a_page_of_the_size_of_mnist(kind, opened):
+    text = image_page(kind)
+    assert len(text.encode()) <= MOST_BYTES
+    browser = opened(text)
+    first = "return Math.max(...performance.getEntriesByType('paint').map((entry) => entry.startTime))"
+    paints = [browser.execute_script(first)]
+    while min(paints) >= 1000 and len(paints) < 3:  # the machine may be busy
+        paints.append(opened(text).execute_script(first))
+    assert min(paints) < 1000, "milliseconds to the first paint"
+    timed = """
+    const rows = bemi.samples.slice(0, 50);
+    for (const row of rows) bemi.predict(row);
+    const start = performance.now();
+    for (const row of rows) bemi.predict(row);
+    return (performance.now() - start) / rows.length;
+    """
+    assert browser.execute_script(timed) < 5, "milliseconds per prediction"
+
+
+@pytest.mark.parametrize("kind", ["paper", "histograms"])
+def test_samples_are_test_rows_and_predicted_as_python_does(kind, opened):
+    X, y = large_digits()
+    X, y = X[200:], y[200:]
+    classifier = image_model(kind)
+    browser = opened(image_page(kind))
+    data = model_data(browser)
+    rows = np.array(browser.execute_script("return bemi.samples"))
+    numbers = data["test"]["numbers"]
+    assert np.array_equal(rows, X[numbers])
+    assert len(numbers) == len(set(numbers)) == 200
+    check_predictions(browser, classifier, rows, y[numbers])
+    predicted = classifier.predict(X)
+    wrong = predicted[numbers] != y[numbers]
+    assert wrong.sum() == min(100, (predicted != y).sum())
+    assert not np.diff(wrong.astype(int)).max() > 0, "the misclassified come first"
+    assert data["test"]["accuracy"] == np.mean(predicted == y)
+    matrix = np.array(data["test"]["confusion"]["paper"])
+    outcome = classifier.vote(X)
+    assert matrix.sum() == len(y)
+    assert matrix[:, -1].sum() == outcome.unclassified.sum()
+    assert np.trace(matrix) == ((outcome.label == y) & ~outcome.unclassified).sum()
+    assert data["test"]["others"] == OTHERS
+    assert "another classifier" in shown(browser, "#results").text
+
+
+@pytest.mark.parametrize("kind", ["paper", "histograms"])
+def test_random_images_of_the_size_of_mnist(kind, opened):
+    rng = np.random.default_rng(5)
+    X, y = large_digits()
+    rows = rng.integers(0, 256, (RANDOM_ROWS, 784))
+    # Half of them are digits with noise, which the networks have more to say about.
+    some = rng.integers(0, len(X), RANDOM_ROWS // 2)
+    rows[: len(some)] = np.clip(X[some] + rng.integers(-60, 61, (len(some), 784)), 0, 255)
+    truth = np.append(y[some], rng.integers(-1, 10, RANDOM_ROWS - len(some)))
+    outcome = check_predictions(opened(image_page(kind)), image_model(kind), rows, truth)
+    assert kind == "histograms" or outcome.unclassified.any()
+
+
+def model_data(browser):
+    return json.loads(browser.execute_script("return document.getElementById('model').textContent"))
+
+
+def shown(browser, selector):
+    from selenium.webdriver.common.by import By
+
+    return browser.find_element(By.CSS_SELECTOR, selector)
+
+
+def label(browser):
+    """The decision, once the screen has had time to show it."""
+    browser.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+    return shown(browser, ".label").text
+
+
+def press(browser, text):
+    from selenium.webdriver.common.by import By
+
+    browser.find_element(By.XPATH, f"//button[normalize-space()='{text}']").click()
+
+
+def draw(browser, points, kind="mouse"):
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.actions.pointer_input import PointerInput
+
+    pad = shown(browser, ".pad")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", pad)
+    places = [(int((x - 0.5) * pad.size["width"]), int((y - 0.5) * pad.size["height"])) for x, y in points]
+    chain = ActionChains(browser, duration=10, devices=[PointerInput(kind, kind)])
+    pointer = chain.w3c_actions.pointer_action
+    pointer.move_to(pad, *places[0])
+    pointer.pointer_down()
+    for place in places[1:]:
+        pointer.move_to(pad, *place)
+    pointer.pointer_up()
+    chain.perform()
+
+
+def circle(x=0.5, y=0.5, size=0.3):
+    angles = np.linspace(0, 2 * np.pi, 17)
+    return [(x + 0.7 * size * np.sin(a), y - size * np.cos(a)) for a in angles]
+
+
+def ink(browser):
+    """What the networks get, as shares of ink, from the small picture."""
+    script = """
+    const { width, height } = document.querySelector(".seen");
+    const copy = Object.assign(document.createElement("canvas"), { width, height });
+    const context = copy.getContext("2d", { willReadFrequently: true });
+    context.drawImage(document.querySelector(".seen"), 0, 0);
+    return [height, width, ...context.getImageData(0, 0, width, height).data];
+    """
+    height, width, *values = browser.execute_script(script)
+    return 1 - np.array(values).reshape(height, width, 4)[:, :, 0] / 255
+
+
+@pytest.mark.parametrize("kind", ["mouse", "pen", "touch"])
+def test_strokes_change_the_decision(kind, opened):
+    browser = opened(image_page("histograms"))
+    assert label(browser) != NOTHING, "a page opens with a sample"
+    press(browser, "Clear")
+    assert label(browser) == NOTHING
+    draw(browser, circle(), kind)
+    assert label(browser) == "0"
+    assert shown(browser, ".reason").text == "One label leads, with 9 of 9 votes."
+    press(browser, "Clear")
+    draw(browser, THREE, kind)
+    assert label(browser) == "3"
+    press(browser, "Undo")
+    assert label(browser) == NOTHING
+
+
+def test_drawings_are_framed_as_mnist_is(opened):
+    browser = opened(image_page("paper"))
+    press(browser, "Clear")
+    draw(browser, circle(0.25, 0.7, 0.15))
+    seen = ink(browser)
+    rows, columns = np.nonzero(seen > 0.2)
+    assert rows.max() - rows.min() + 1 in (19, 20, 21), "the longer side fills 20 pixels"
+    assert columns.max() - columns.min() + 1 < 18, "and the aspect ratio is kept"
+    middle = (np.indices(seen.shape) * seen).sum(axis=(1, 2)) / seen.sum()
+    assert np.abs(middle - 13.5).max() < 0.3, "the centre of mass is in the middle"
+    shown(browser, ".check input").click()
+    as_drawn = ink(browser)
+    rows, columns = np.nonzero(as_drawn > 0.2)
+    assert rows.min() > 12, "drawn in the lower left"
+    assert columns.max() < 14
+
+
+def test_small_drawings_are_counted_in_blocks(opened):
+    browser = opened(page(model("digits")))
+    assert label(browser) == NOTHING, "without samples the pad is empty"
+    draw(browser, [(0.5, 0.2), (0.5, 0.8)])
+    counts = ink(browser) * 16
+    maximum = model_data(browser)["image"]["maximum"]
+    assert maximum == 16
+    assert counts.shape == (8, 8)
+    assert (counts[:, 3:5].sum(axis=1) > 5).all(), "a stroke reaches from top to bottom"
+    assert counts[:, :2].sum() == counts[:, 6:].sum() == 0
+    assert label(browser) == "1"
+
+
+def test_the_keyboard_draws(opened):
+    from selenium.webdriver.common.keys import Keys
+
+    browser = opened(image_page("histograms"))
+    press(browser, "Clear")
+    pad = shown(browser, ".pad")
+    pad.send_keys(Keys.ARROW_UP * 8 + Keys.SPACE + Keys.ARROW_DOWN * 16 + Keys.SPACE)
+    assert label(browser) == "1"
+    spoken = "return document.querySelector('[aria-live]').textContent.startsWith('Decision: 1. ')"
+    wait_until(browser, spoken)
+    pad.send_keys(Keys.ESCAPE)
+    assert label(browser) == NOTHING
+
+
+def test_everything_can_be_reached_by_tab(opened):
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    browser = opened(wine_page(samples=3))
+    reached = set()
+    for _ in range(80):
+        ActionChains(browser).send_keys(Keys.TAB).perform()
+        name, outline = browser.execute_script(FOCUSED)
+        assert name.startswith("BODY") or outline != "none", f"{name} has no ring"
+        reached.add(name)
+    assert {"A skip", "INPUT", "BUTTON", "BUTTON sample right", "SELECT", "BUTTON network", "SUMMARY"} <= reached
+    for element in browser.execute_script("return [...document.querySelectorAll('input, select, canvas[tabindex]')]"):
+        assert element.accessible_name, "every control has a name"
+
+
+def test_the_form_predicts_what_is_typed(opened):
+    from selenium.webdriver.common.keys import Keys
+
+    browser = opened(wine_page())
+    fields = browser.execute_script("return [...document.querySelectorAll('.field input[type=number]')]")
+    classifier = model("constant input")
+    for row in load_wine().data[[80, 150]]:
+        for field, value in zip(fields, row, strict=True):
+            field.send_keys(Keys.CONTROL, "a")
+            field.send_keys(repr(float(value)))
+        expected = load_wine().target_names[classifier.predict([row])[0]]
+        assert label(browser) == expected
+    slider = shown(browser, ".field input[type=range]")
+    before = fields[0].get_attribute("value")
+    slider.send_keys(Keys.HOME)
+    assert fields[0].get_attribute("value") != before
+    fields[0].send_keys(Keys.CONTROL, "a")
+    fields[0].send_keys("1e300")
+    assert label(browser) == NOTHING
+    assert "too large" in shown(browser, ".reason").text
+
+
+def test_clicking_through_samples_shows_their_status(opened):
+    browser = opened(image_page("paper"))
+    data = model_data(browser)["test"]
+    y = large_digits()[1][200:]
+    outcome = image_model("paper").vote(large_digits()[0][200:], y)
+    seen = []
+    for button in browser.execute_script("return [...document.querySelectorAll('.sample')].slice(0, 4)"):
+        button.click()
+        seen.append((label(browser), shown(browser, ".truth").text))
+    for i, (decision, truth) in enumerate(seen):
+        row = data["numbers"][i]
+        assert decision == ("no label" if outcome.label[row] == -1 else str(outcome.label[row]))
+        assert truth.startswith(f"True label: {y[row]}. Status {outcome.status[row]}: ")
+    press(browser, "Next →")
+    assert f"True label: {y[data['numbers'][4]]}." in shown(browser, ".truth").text
+
+
+PAGES = {
+    "an image": lambda: image_page("paper"),
+    "histograms": lambda: image_page("histograms"),
+    "a table": wine_page,
+    "three classes per network": lambda: page(model("three classes per network")),
+    "some pairs": lambda: page(model("a network for some pairs")),
+    "a colour image": lambda: page(model("histograms of colours")),
+    "long names": lambda: injected()[1],
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_window_is_too_narrow(name, opened):
+    browser = opened(PAGES[name](), PHONE)
+    browser.execute_script("document.querySelector('details').open = true")
+    for width, text in ((PHONE[0], 100), (PHONE[0], 140), (768, 100), (768, 200), (1400, 100), (1400, 200)):
+        resize(browser, width, 900)
+        browser.execute_script(f"document.documentElement.style.fontSize = '{text}%'")
+        found = browser.execute_script("return document.documentElement.scrollWidth")
+        assert found <= width, f"text of {text} % in a window of {width}"
+
+
+def injected():
+    X, target = load_iris(return_X_y=True)
+    names = np.array(EVIL, dtype=object)
+    frame = pd.DataFrame(X, columns=[*EVIL, "plain"])
+    classifier = BeMiClassifier(node_limit=5, time_limit=None, stages=("sm",), hidden_layers=(2,))
+    classifier.fit(frame[::10], names[target[::10]])
+    test = TestData(frame[1::5], names[target[1::5]], about=EVIL[0])
+    return classifier, page(classifier, test=test, title=EVIL[1])
+
+
+def test_labels_and_names_stay_text(opened):
+    classifier, text = injected()
+    assert text.count("<script") == 2
+    browser = opened(text)
+    assert browser.execute_script("return document.images.length") == 0
+    assert browser.execute_script("return document.scripts.length") == 2
+    assert shown(browser, "h1").text == browser.title == EVIL[1]
+    assert label(browser) in EVIL
+    body = browser.execute_script("return document.body.innerText")
+    assert EVIL[0] in body
+    labels = browser.execute_script("return [...document.querySelectorAll('.field label')].map((e) => e.textContent)")
+    assert labels == [*EVIL, "plain"]
+    heads = browser.execute_script(
+        "return [...document.querySelectorAll('.tournament tbody th')].map((e) => e.textContent)"
+    )
+    assert heads == classifier.classes_.tolist()
+
+
+def test_nothing_from_outside_runs_or_loads(opened):
+    browser = opened(image_page("paper"))
+    attempt = """
+    const done = arguments[0];
+    const script = document.createElement("script");
+    script.textContent = "window.injected = true";
+    document.body.append(script);
+    const holder = document.createElement("div");
+    holder.innerHTML = '<img src="https://example.org/x.png" onerror="window.injected = true">';
+    document.body.append(holder);
+    const asked = fetch("https://example.org/").then(() => "loaded", () => "refused");
+    asked.then((answer) => setTimeout(() => done([answer, window.injected ?? null]), 100));
+    """
+    assert browser.execute_async_script(attempt) == ["refused", None]
+    refused = [entry["message"] for entry in browser.get_log("browser")]
+    assert any("Content Security Policy" in message for message in refused)
+    browser.get("about:blank")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast_is_sufficient(scheme):
+    """Text at least 4.5 to 1, shapes at least 3 to 1 (WCAG 2.2, AA)."""
+    blocks = re.findall(r":root \{(.*?)\}", page_file("style.css"), flags=re.DOTALL)
+    colours = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", blocks[scheme == "dark"]))
+
+    def contrast(a, b):
+        brighter, darker = sorted((luminance(colours[a]), luminance(colours[b])), reverse=True)
+        return (brighter + 0.05) / (darker + 0.05)
+
+    for text in ("ink", "soft", "own", "miss", "plus", "minus"):
+        assert contrast(text, "card") >= 4.5, text
+        assert contrast(text, "paper") >= 4.5, text
+    for shape in ("own", "other", "miss", "plus", "minus"):
+        assert contrast(shape, "zero") >= 3, shape
+
+
+def luminance(colour):
+    shares = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    linear = [s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares]
+    return np.dot([0.2126, 0.7152, 0.0722], linear)
+
+
+def test_dark_pages_are_drawn_dark(opened, browser):
+    features = [{"name": "prefers-color-scheme", "value": "dark"}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    try:
+        browser = opened(image_page("paper"))
+        assert ink(browser).min() < 0.15, "ink is bright"
+        assert ink(browser).max() > 0.8
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_a_look_inside(opened):
+    """What the page says of training and networks is what the classifier says."""
+    classifier = model("digits")
+    browser = opened(page(classifier))
+    rows = browser.execute_script(TABLE)
+    assert len(rows) == 45
+    folded = classifier.folded(0, classifier.input_scaling_.high).networks
+    for row, (key, reports), part in zip(rows, classifier.reports_.items(), folded, strict=True):
+        seconds = sum(report.seconds for report in reports.values())
+        matter = np.count_nonzero(part.network.weights[0][:, part.neurons])
+        margin = reports["mm"]
+        assert float(row[-1]) == pytest.approx(seconds, abs=0.06), "seconds with one decimal"
+        assert row[:-1] == [
+            f"{key[0]} and {key[1]}",
+            *(str(report.links) for report in reports.values()),
+            str(matter),
+            *(f"{value:,}" if margin.ran else NOTHING for value in (margin.objective, margin.bound)),
+            f"{100 * margin.gap:.2f} %" if margin.ran else NOTHING,
+            margin.proof,
+        ]
+    images = browser.execute_script("return [...document.querySelectorAll('.gallery canvas')].map((c) => c.className)")
+    assert images == ["splits" if s else "constant" for mask in classifier.splitting_.values() for s in mask]
+    shown(browser, ".network:nth-child(3)").click()
+    assert shown(browser, ".detail .verdict").text == "Tells 0 and 3 apart."
+
+
+def test_weights_are_drawn_where_they_are(opened):
+    classifier = model("digits")
+    browser = opened(page(classifier))
+    script = """
+    const canvas = document.querySelector(".gallery canvas");
+    return [...canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data];
+    """
+    red, _, blue, _ = np.array(browser.execute_script(script)).reshape(8, 8, 4).transpose(2, 0, 1)
+    weights = classifier.networks_[0, 1].weights[0][:, 0].reshape(8, 8)
+    assert np.array_equal(np.sign(blue - red) * (np.abs(blue - red) > 20), weights)
+
+
+def test_the_command(tmp_path, capsys):
+    X, y = load_wine(return_X_y=True)
+    classifier = BeMiClassifier(hidden_layers=(), stages=("ml2",), time_limit=1.0).fit(X[::3], y[::3])
+    save(classifier, tmp_path / "wine.bemi")
+    command = ["export", "page", str(tmp_path / "wine.bemi"), "-o", str(tmp_path / "page.html"), "--json"]
+    assert main([*command, "--data", "wine", "--samples", "7"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    text = (tmp_path / "page.html").read_text()
+    assert said == {"file": str(tmp_path / "page.html"), "bytes": len(text.encode()), "test_rows": 118, "samples": 7}
+    data = embedded(text)
+    assert data["test"]["about"] == "rows of wine that it was not trained on"
+    assert data["labels"] == ["class_0", "class_1", "class_2"]
+    assert data["training"] == 60
+    assert set(data["test"]["others"]) == {"linear SVM", "1-NN"}
+    inputs = classifier.ensemble_.inputs(X)
+    new = ~(inputs[:, None] == inputs[::3]).all(axis=2).any(axis=1)
+    nearest = KNeighborsClassifier(1).fit(classifier.training_rows_, classifier.training_targets_)
+    assert data["test"]["others"]["1-NN"] == np.mean(nearest.predict(inputs[new]) == y[new])
+    times = [stages["ml2"].seconds for stages in classifier.reports_.values()]
+    assert [network["stages"][0]["seconds"] for network in data["networks"]] == pytest.approx(times, abs=1e-3)
+    # Without the certificate nobody knows the training rows.
+    (tmp_path / "wine.bemi.cert").unlink()
+    assert main([*command, "--data", "wine"]) == 0
+    data = embedded((tmp_path / "page.html").read_text())
+    assert data["test"]["others"] == {}
+    assert data["training"] is None
+    assert data["networks"][0]["stages"][0]["seconds"] is None, "model files keep no times"
+    assert data["test"]["about"] == "rows of wine, some of which it may have been trained on"
+    # A file, and nothing at all.
+    np.savez(tmp_path / "rows.npz", X=X[:20], y=y[:20])
+    assert main([*command, "--data", str(tmp_path / "rows.npz"), "--title", "Wine & more"]) == 0
+    data = embedded((tmp_path / "page.html").read_text())
+    assert (data["title"], data["test"]["about"], data["test"]["rows"]) == ("Wine & more", "rows of rows.npz", 20)
+    assert main(command) == 0
+    assert embedded((tmp_path / "page.html").read_text())["test"] is None
+
+
+def embedded(text):
+    found = re.search(r'<script id="model" type="application/json">(.*?)</script>', text, flags=re.DOTALL)
+    return json.loads(found[1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--data", "nowhere.csv"], "nowhere.csv is neither a file nor one of the sets mnist,"),
+        (["--data", "iris"], "iris has 4 features, but the model has 64"),
+        (["--image", "8"], "give a size as 28x28"),
+        (["--image", "8x9"], "an image of 8 x 9 with 1 channels has 72 values, but the model has 64 features"),
+        (["--samples", "-1"], "samples must be at least 0"),
+        (["-o", "nowhere/page.html"], "the folder of nowhere/page.html does not exist"),
+    ],
+)
+def test_errors_are_one_line(arguments, message, tmp_path, capsys):
+    save(model("digits"), tmp_path / "model.bemi")
+    command = ["export", "page", str(tmp_path / "model.bemi"), "-o", str(tmp_path / "page.html"), *arguments]
+    try:
+        code = main(command)
+    except SystemExit as exit_:
+        code = exit_.code
+    said = capsys.readouterr().err
+    assert code == 2
+    assert said.count("\n") == 1
+    assert message in said
+
+
+def test_image_shapes():
+    digits = model("digits")
+    assert embedded(page(digits))["image"]["framing"] == "blocks"
+    assert embedded(page(digits, image=False))["image"] is None
+    assert embedded(page(digits, image=(4, 16)))["image"]["width"] == 16
+    assert embedded(page(model("histograms of colours")))["image"]["channels"] == 3
+    assert embedded(page(model("scaled signed features")))["image"] is None
+    assert embedded(page(image_model("paper")))["image"]["framing"] == "mass"
+
+
+def test_a_transform_without_a_page_piece_is_refused_by_name(tmp_path):
+    class Other(IntegerHog):
+        pass
+
+    X, y = large_digits()
+    classifier = BeMiClassifier(hidden_layers=(), stages=("ml2",), transform=Other(), node_limit=5, time_limit=None)
+    classifier.fit(X[:20], y[:20] % 2)
+    with pytest.raises(
+        ValueError, match=r"^the transform Other cannot be exported to a page: it has no page_piece of its own$"
+    ):
+        write(classifier, tmp_path / "page.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_training_rows_and_times_come_from_the_certificate(tmp_path):
+    classifier = model("strings for classes")
+    path = tmp_path / "model.bemi"
+    save(classifier, path)
+    assert training_record(path).seconds is None, "the same rows give the same bytes where nodes are limited"
+    timed = clone(classifier).set_params(node_limit=None, time_limit=1.0)
+    classifier = timed.fit(classifier.training_rows_, classifier.classes_[classifier.training_targets_])
+    save(classifier, path)
+    record = training_record(path)
+    assert np.array_equal(record.rows, classifier.training_rows_)
+    assert np.array_equal(record.labels, classifier.training_targets_)
+    times = [[report.seconds for report in reports.values()] for reports in classifier.reports_.values()]
+    assert np.allclose(record.seconds, times, atol=1e-4)
+    claims = json.loads(gzip.decompress(Path(certificate_path(path)).read_bytes()))
+    for seconds, said in (
+        (claims["seconds"][1:], "does not have a time for every stage"),
+        ([[-1.0] * len(times) for times in claims["seconds"]], "a time that is none"),
+        ([["x"] * len(times) for times in claims["seconds"]], "malformed"),
+    ):
+        Path(certificate_path(path)).write_bytes(gzip.compress(json.dumps(claims | {"seconds": seconds}).encode()))
+        with pytest.raises(CertificateError, match=said):
+            training_record(path)
+    other = tmp_path / "other.bemi"
+    save(model("scaled signed features"), other)
+    shutil.copy(certificate_path(other), certificate_path(path))
+    with pytest.raises(CertificateError):
+        training_record(path)

@@ -1,0 +1,128 @@
+"""Scaling and transform together, with a transform that takes columns as they are."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from bemi import BeMiClassifier, ConstantInput, IntegerHog, save
+from bemi.export.c import export
+from bemi.export.page import page
+from bemi.inputs.inputs import Inputs
+from bemi.inputs.scaling import InputScaling
+from bemi.inputs.transform import Takes
+
+ROWS = np.array([[0.25, -3.0], [0.5, 1.5], [1.0, 2.0], [0.75, 6.0], [0.1, -1.0], [0.9, 3.5]])
+LABELS = np.array([0, 1, 1, 1, 0, 1])
+
+
+class AboveMedian(TransformerMixin, BaseEstimator):
+    """Whether each raw column is above its training median, as +1 or -1."""
+
+    NAME = "above-median"
+    VERSION = 1
+    SHORT_NAME = "median"
+    TITLE = "signs"
+    takes = Takes.RAW_COLUMNS
+
+    def fit(self, X, y=None):
+        self.medians_ = np.median(X, axis=0)
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X):
+        check_is_fitted(self)
+        return np.where(np.asarray(X) > self.medians_, 1, -1)
+
+    def describe(self):
+        return "signs"
+
+    @property
+    def n_outputs(self):
+        return self.n_features_in_
+
+    def output_bounds(self, low, high):
+        return np.full(self.n_outputs, -1), np.full(self.n_outputs, 1)
+
+    def parameters(self):
+        return {"name": self.NAME, "version": self.VERSION, "medians": self.medians_.tolist()}
+
+
+def test_a_transform_gets_what_it_takes():
+    raw = Inputs.fit(ROWS, "auto", AboveMedian())
+    assert not raw.takes_integers
+    assert raw.scaling.factors is None
+    # Scaled and rounded, 0.5 and 0.75 would be 64 and 95, and -3.0 and -1.0 would be -64 and -21.
+    assert raw.transform.medians_.tolist() == [0.625, 1.75]
+    assert raw(ROWS).tolist() == [[-1, -1], [-1, -1], [1, 1], [1, 1], [-1, -1], [1, 1]]
+    assert raw.widened(ROWS * 100) is raw
+    scaled = Inputs.fit(ROWS, "auto", ConstantInput())
+    assert scaled.takes_integers
+    assert scaled(ROWS)[:, :2].tolist() == InputScaling.fit(ROWS)(ROWS).tolist()
+    assert Inputs.fit(ROWS, "auto", None)(ROWS).tolist() == InputScaling.fit(ROWS)(ROWS).tolist()
+
+
+def test_no_rows_have_no_inputs():
+    for transform in (None, ConstantInput(), AboveMedian()):
+        inputs = Inputs.fit(ROWS, "auto", transform)
+        assert inputs(ROWS[:0]).shape == (0, inputs.size)
+
+
+def test_a_scaling_that_would_not_be_used_is_refused():
+    with pytest.raises(
+        ValueError, match="AboveMedian takes features as they are given; leave out input_scaling='common'"
+    ):
+        Inputs.fit(ROWS, "common", AboveMedian())
+
+
+def test_a_classifier_with_raw_columns(tmp_path):
+    classifier = BeMiClassifier(
+        hidden_layers=(), stages=("ml2",), transform=AboveMedian(), time_limit=None, node_limit=5
+    )
+    classifier.fit(ROWS, LABELS)
+    signs = AboveMedian().fit(ROWS).transform(ROWS)
+    assert np.array_equal(classifier.training_rows_, signs)
+    plain = BeMiClassifier(hidden_layers=(), stages=("ml2",), time_limit=None, node_limit=5).fit(signs, LABELS)
+    assert np.array_equal(classifier.predict(ROWS), plain.predict(signs))
+    assert np.array_equal(classifier.vote(ROWS).counts, plain.vote(signs).counts)
+    with pytest.raises(ValueError, match=r"cannot be saved: transform must be one of .*, got 'above-median'"):
+        save(classifier, tmp_path / "model.bemi")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ValueError, match=r"^the transform AboveMedian cannot be exported to C: it has no c_piece"):
+        export(classifier)
+    with pytest.raises(
+        ValueError, match=r"^the transform AboveMedian cannot be exported to a page: it has no page_piece"
+    ):
+        page(classifier)
+
+
+def test_a_raw_transform_has_no_part_in_onnx():
+    pytest.importorskip("onnx")
+    from bemi.export.onnx import model
+
+    classifier = BeMiClassifier(
+        hidden_layers=(), stages=("ml2",), transform=AboveMedian(), time_limit=None, node_limit=5
+    )
+    with pytest.raises(ValueError, match=r"^the transform AboveMedian cannot be exported to ONNX: it has no onnx"):
+        model(classifier.fit(ROWS, LABELS))
+
+
+def test_bounds_and_what_is_accepted():
+    images = np.random.default_rng(0).integers(0, 17, (5, 64))
+    plain, hog, constant = (Inputs.fit(images, "auto", t) for t in (None, IntegerHog(), ConstantInput()))
+    assert [i.closed_range for i in (plain, hog, constant)] == [None, (0, 16), None]
+    assert [i.image_shape for i in (plain, hog, constant)] == [None, (8, 8, 1), None]
+    assert [i.one_unit for i in (plain, hog, constant)] == [True, True, False]
+    assert [i.size for i in (plain, hog, constant)] == [64, 256, 65]
+    assert [set(end.tolist()) for end in plain.bounds(-3, 8)] == [{-3}, {8}]
+    assert [end.tolist()[-2:] for end in constant.bounds(-3, 8)] == [[-3, 16], [8, 16]]
+    assert [end.tolist() for end in hog.bounds(0, 16)] == [end.tolist() for end in hog.transform.output_bounds(0, 16)]
+
+
+def test_features_behind_the_inputs():
+    rows = np.array([[0.5, 0.0, 4.0], [1.0, 0.0, -8.0]])
+    for transform in (None, ConstantInput()):
+        inputs = Inputs.fit(rows, "per-feature", transform)
+        assert np.allclose(inputs.features_of(inputs(rows)), rows, atol=0.05)
+    hog = Inputs.fit(np.ones((2, 64), dtype=int), "auto", IntegerHog())
+    assert hog.features_of(hog(np.ones((2, 64), dtype=int))) is None

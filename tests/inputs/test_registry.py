@@ -1,0 +1,94 @@
+"""Every transform of the registry keeps the contract, and is found by all its names."""
+
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from bemi import ConstantInput, IntegerHog
+from bemi.inputs import registry
+from bemi.inputs.pieces import SHARED_NAMES, CPiece, PagePiece, own_piece
+from bemi.inputs.registry import TRANSFORMS, by_short_name, describe, from_parameters, make, short_names
+from bemi.inputs.transform import Takes
+
+ROWS = np.random.default_rng(0).integers(0, 17, (30, 64))
+
+
+def test_names():
+    assert list(TRANSFORMS) == ["integer-hog", "constant-input"]
+    assert short_names() == ("hog", "constant", "none")
+    assert by_short_name("hog") is IntegerHog
+    assert by_short_name("constant") is ConstantInput
+    assert by_short_name("none") is None
+    with pytest.raises(ValueError, match=r"^transform must be one of hog, constant, none, got 'wavelets'$"):
+        by_short_name("wavelets")
+    with pytest.raises(ValueError, match=r"^transform must be one of integer-hog, constant-input, got None$"):
+        from_parameters({})
+
+
+def test_transforms_by_their_short_name():
+    assert make("hog", image_shape=(4, 16)).shape == (4, 16)
+    assert make("hog").shape is None
+    assert make("constant", image_shape=(4, 16)).level is None
+    assert make("none") is None
+    assert [registry.takes_images(t) for t in (IntegerHog, IntegerHog(), ConstantInput, None)] == [1, 1, 0, 0]
+
+
+def test_words():
+    assert [describe(make(name)) for name in short_names()] == [
+        "gradient histograms",
+        "features and a constant input",
+        "features as they are",
+    ]
+    assert [kind.TITLE for kind in TRANSFORMS.values()] == ["HOG", "constant input"]
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_the_contract(name):
+    kind = TRANSFORMS[name]
+    transform = kind().fit(ROWS)
+    assert kind.takes in Takes
+    assert transform.n_features_in_ == 64
+    outputs = transform.transform(ROWS)
+    assert outputs.dtype == np.int64
+    assert outputs.shape == (30, transform.n_outputs)
+    low, high = transform.output_bounds(0, 16)
+    assert (low <= outputs).all()
+    assert (outputs <= high).all()
+    assert transform.input_range[0] <= 0
+    assert transform.input_range[1] >= 16
+    again = from_parameters(json.loads(json.dumps(transform.parameters())))
+    assert np.array_equal(again.transform(ROWS), outputs)
+    if getattr(kind, "keeps_features", False):
+        assert np.array_equal(outputs[:, :64], ROWS)
+    if registry.takes_images(kind):
+        assert transform.image_shape == (8, 8, 1)
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_the_pieces_for_exports(name):
+    transform = TRANSFORMS[name]().fit(ROWS)
+    piece = own_piece(transform, "c_piece", "C")(0, 255)
+    assert isinstance(piece, CPiece)
+    assert f"static void {piece.function}(const bemi_input_t *x, bemi_value_t *z)" in piece.source
+    assert all(macro in piece.source for macro in piece.macros)
+    assert all(table.name in piece.source for table in piece.tables)
+    own = {
+        *piece.macros,
+        *(table.name for table in piece.tables),
+        *re.findall(r"^static .*?(\w+)\(", piece.source, re.M),
+    }
+    assert set(re.findall(r"\bbemi_\w+|\bBEMI_\w+", piece.source)) <= own | set(SHARED_NAMES)
+    shown = own_piece(transform, "page_piece", "a page")()
+    assert isinstance(shown, PagePiece)
+    assert f'TRANSFORMS["{name}"] = {{' in shown.script
+    json.dumps(shown.data)
+    assert callable(own_piece(transform, "onnx", "ONNX"))
+
+
+def test_exports_are_not_imported_with_transforms():
+    code = "import sys, bemi.inputs.registry; sys.exit(any(n.startswith(('bemi.export', 'onnx')) for n in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
