@@ -11,34 +11,24 @@ from math import isqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bemi.classifier import BeMiClassifier
 from bemi.inputs.constant.transform import ConstantInput
-from bemi.inputs.hog.constants import LARGEST_MAXIMUM
 from bemi.inputs.hog.transform import IntegerHog
+from bemi.inputs.images import why_no_image
 from bemi.inputs.registry import describe
 from bemi.inputs.scaling import are_integers
 
 
 @dataclass(frozen=True)
 class Preset:
-    """Settings of the classifier under a name, and why they were taken."""
+    """Settings of the classifier under a name, and why they were chosen."""
 
     name: str
     settings: dict[str, Any]
     why: str
 
-
-SMALLEST_IMAGE = 64
-"""Features from which on a row may be an image: 8 x 8 pixels."""
-
-ALIKE = 0.9
-"""Neighbouring pixels of images, above and beside each other, differ by less than this share of what pixels anywhere
-differ by.  Measured: 0.3 on MNIST and Fashion-MNIST, 0.4 and 0.76 on 8 x 8 digits, and about 1 on tables of counts."""
-
-ENOUGH_ROWS = 1000
-"""About so many rows are looked at to see whether neighbours are alike."""
 
 _SOFT: dict[str, Any] = {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",)}
 
@@ -74,11 +64,11 @@ def choose(X: ArrayLike, image_shape: Sequence[int] | None = None) -> Preset:
     if image_shape is not None:
         why = f"the images are {' x '.join(map(str, image_shape))}"
         return images(image_shape, integers=are_integers(rows), why=why)
-    why_not = _why_no_image(rows)
+    why_not = why_no_image(rows)
     if why_not is not None:
-        return tables(f"the rows are not taken for images: {why_not}")
+        return tables(f"the rows are not treated as images: {why_not}")
     side = isqrt(rows.shape[1])
-    return images(why=f"{side} x {side} non-negative integers per row, with neighbours alike, are taken for images")
+    return images(why=f"{side} x {side} non-negative integers per row, with neighbours alike, are treated as images")
 
 
 def in_words(settings: Mapping[str, Any]) -> str:
@@ -105,29 +95,3 @@ def recommended(X: ArrayLike, *, image_shape: Sequence[int] | None = None, **par
         Parameters of :class:`bemi.BeMiClassifier`; they win over the recommended ones.
     """
     return BeMiClassifier(**(choose(X, image_shape).settings | parameters))
-
-
-def _why_no_image(rows: NDArray) -> str | None:
-    """What tells these rows from square grey images, or None."""
-    if rows.ndim != 2 or not len(rows):
-        return "they are no table"
-    features = rows.shape[1]
-    side = isqrt(features)
-    if features < SMALLEST_IMAGE or side * side != features:
-        return f"{features} features are not n x n with n at least {isqrt(SMALLEST_IMAGE)}"
-    if rows.dtype.kind not in "biuf" or not np.isfinite(rows).all() or not are_integers(rows):
-        return "they are not all integers"
-    if rows.min() < 0 or rows.max() > LARGEST_MAXIMUM:
-        return f"their values are not within 0..{LARGEST_MAXIMUM}"
-    rows = rows[:: max(1, len(rows) // ENOUGH_ROWS)]
-    # Any other order of the columns; a fixed one, so that the same rows are always taken for the same.
-    shuffled = rows[:, np.random.default_rng(0).permutation(features)]
-    for axis in (1, 2):
-        if _neighbours_differ(rows, side, axis) > ALIKE * _neighbours_differ(shuffled, side, axis):
-            return "neighbouring features are not alike"
-    return None
-
-
-def _neighbours_differ(rows: NDArray, side: int, axis: int) -> float:
-    """Mean difference between features that would be neighbours in an image, one above or one beside the other."""
-    return float(np.abs(np.diff(rows.reshape(-1, side, side).astype(np.float64), axis=axis)).mean())

@@ -13,11 +13,20 @@ from bemi.ensemble.ensemble import Ensemble, TrainingRows
 from bemi.export.page.results import TestData
 from bemi.inputs.images import USUAL_SHAPES, check_shape
 from bemi.inputs.inputs import Inputs
-from bemi.modelfile.weights import packed_weights
+from bemi.modelfile.weights import bits_per_weight, packed_weights
+from bemi.stages import get
 from bemi.stages.result import StageResult
 
 BLOCKS_SIDE = 16
 """Images with a shorter side are framed as the digits of 8 x 8 were, others as MNIST was."""
+
+MEASURES = {
+    "sm": "outputs confidently right",
+    "mm": "sum of margins",
+    "mw": "links",
+    "ml2": "soft-margin objective",
+}
+"""What the objective of a stage is a number of."""
 
 MOST_BARS = 31
 """Weights are counted one by one up to this many different ones, and in ranges beyond."""
@@ -33,6 +42,7 @@ def model_data(ensemble: Ensemble) -> dict[str, Any]:
         "features": ensemble.inputs.features,
         "layers": ensemble.layers,
         "weightBound": ensemble.weight_bound,
+        "bitsPerWeight": bits_per_weight(ensemble.weight_bound),
         "ties": ensemble.ties.name,
         "byEvidence": ensemble.ties.by_evidence,
         "unclassified": str(ensemble.unclassified_label),
@@ -40,6 +50,7 @@ def model_data(ensemble: Ensemble) -> dict[str, Any]:
         "inputRange": [int(low.min()), int(high.max())],
         "solver": ensemble.training.solver,
         "weights": base64.b64encode(b"".join(map(packed_weights, ensemble.networks))).decode(),
+        **_stage_words(ensemble.stages),
         "networks": [
             {
                 "classes": n.subset.tolist(),
@@ -51,6 +62,21 @@ def model_data(ensemble: Ensemble) -> dict[str, Any]:
             for n, splitting, reports in parts
         ],
     }
+
+
+def _stage_words(names: Sequence[str]) -> dict[str, Any]:
+    """What people call the stages, what these ask for, and by which of them a network is judged."""
+    stages = [get(name) for name in names]
+    judged = next((stage for stage in stages if stage.shows_gap), stages[0])
+    words = {
+        stage.name: {
+            "title": stage.title[0].upper() + stage.title[1:],
+            "asksFor": stage.asks_for,
+            "measure": MEASURES.get(stage.name, stage.asks_for),
+        }
+        for stage in stages
+    }
+    return {"stageWords": words, "judged": judged.name}
 
 
 def _stage(report: StageResult) -> dict[str, Any]:
@@ -115,8 +141,8 @@ def _brightest(inputs: Inputs) -> float:
         # The largest training magnitude of a feature becomes the largest integer.
         used = scaling.factors[scaling.factors > 0]
         return float(scaling.high / used.min()) if len(used) else 1.0
-    transform_knows = inputs.transform is not None and inputs.image_shape is not None
-    return float(inputs.transform.input_range[1] if transform_knows else scaling.high)  # type: ignore[union-attr]
+    _, brightest = inputs.closed_range or (scaling.low, scaling.high)
+    return float(brightest)
 
 
 def fields(inputs: Inputs, test: TestData | None, training: TrainingRows | None) -> list[dict[str, Any]]:

@@ -74,11 +74,10 @@ def page(
     ensemble = ensemble_of(model)
     check_integer("samples", samples, 0)
     given = _given_rows(ensemble, training)
-    transform = ensemble.inputs.transform
-    piece: PagePiece | None = None if transform is None else own_piece(transform, "page_piece", "a page")()
+    transform, transform_script = _transform(ensemble)
     data = {
         **model_data(ensemble),
-        "transform": None if transform is None or piece is None else {"name": transform.NAME, **piece.data},
+        "transform": transform,
         "version": bemi.__version__,
         "title": title,
         "labels": label_texts(ensemble, None if test is None else test.class_names),
@@ -89,7 +88,7 @@ def page(
         "weightCounts": weight_counts(ensemble),
         "test": None if test is None else results(ensemble, test, others or {}, samples),
     }
-    return _filled(title, data, "" if piece is None else piece.script)
+    return _filled(title, data, transform_script)
 
 
 def _given_rows(ensemble: Ensemble, training: TrainingData | None) -> TrainingData | None:
@@ -99,6 +98,15 @@ def _given_rows(ensemble: Ensemble, training: TrainingData | None) -> TrainingDa
         return None
     given = ensemble.training.given_rows
     return TrainingData(rows.rows[:given], rows.targets[:given])
+
+
+def _transform(ensemble: Ensemble) -> tuple[dict[str, Any] | None, str]:
+    """What the page knows of the transform, and its script."""
+    transform = ensemble.inputs.transform
+    if transform is None:
+        return None, ""
+    piece: PagePiece = own_piece(transform, "page_piece", "a page")()
+    return {"name": transform.NAME, **piece.data}, piece.script
 
 
 def _filled(title: str, data: dict[str, Any], transform_script: str) -> str:

@@ -24,7 +24,6 @@ GAIN = {8: 7, 12: 6, 16: 7}
 SMALL_SIDE = 16
 """An image with a side shorter than this is doubled."""
 
-LARGEST_MAXIMUM = 2**16 - 1
 BRIGHTEST = 255
 """Brightness, as the steps after the first see it, is at most this: one byte per pixel."""
 

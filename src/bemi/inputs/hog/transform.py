@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bemi.checks import check_integer, is_integer
-from bemi.inputs.hog.constants import DIRECTIONS, LARGEST_MAXIMUM, HogConstants, mass_shift, regions, usual_maximum
+from bemi.inputs.hog.constants import DIRECTIONS, HogConstants, mass_shift, regions, usual_maximum
 from bemi.inputs.hog.kernel import histograms
-from bemi.inputs.images import full_shape
+from bemi.inputs.images import LARGEST_PIXEL, full_shape
 from bemi.inputs.pieces import CPiece, PagePiece
 from bemi.inputs.transform import Takes, own_parameters
 from bemi.products import Integers
@@ -102,7 +102,7 @@ class IntegerHog(TransformerMixin, BaseEstimator):
             raise ValueError(f"orientations must be one of {_listed(DIRECTIONS)}, got {self.orientations!r}")
         if not isinstance(self.straighten, (bool, np.bool_)):
             raise ValueError(f"straighten must be True or False, got {self.straighten!r}")
-        check_integer("maximum", maximum, 1, LARGEST_MAXIMUM)
+        check_integer("maximum", maximum, 1, LARGEST_PIXEL)
         shape = full_shape(self.shape, features)
         if self.straighten and mass_shift(shape) is None:
             raise ValueError(

@@ -213,9 +213,10 @@ class Inside {
   }
 
   reports(network) {
+    const { stageWords } = this.ensemble.data;
     const headings = ["stage", "reached", "bound", "gap", "links", "proof", "seconds"];
     const rows = network.stages.map((report) => [
-      make("span", {}, STAGE_WORDS[report.stage][0], make("small", {}, MEASURES[report.stage])),
+      make("span", {}, stageWords[report.stage].title, make("small", {}, stageWords[report.stage].measure)),
       short(report.objective),
       short(report.bound),
       percent(report.gap, 2),
@@ -225,7 +226,7 @@ class Inside {
     ]);
     const notes = network.stages
       .filter(({ message }) => message)
-      .map(({ stage, message }) => `${STAGE_WORDS[stage][0]}: ${message}.`);
+      .map(({ stage, message }) => `${stageWords[stage].title}: ${message}.`);
     return make(
       "div",
       { class: "wide" },

@@ -8,13 +8,12 @@ const EVIDENCE_SCALE = 2 ** 24;
 const decoded = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 
 /** Networks from their packed weights: w + P in as few bits as 2P needs, highest first, each network from a new byte. */
-function unpacked({ weights, weightBound, layers, networks }) {
+function unpacked({ weights, weightBound, bitsPerWeight, layers, networks }) {
   const bytes = decoded(weights);
-  const bits = (2 * weightBound).toString(2).length;
   let place = 0;
   const next = () => {
     let value = 0;
-    for (let i = 0; i < bits; i++, place++) value = 2 * value + ((bytes[place >> 3] >> (7 - (place & 7))) & 1);
+    for (let i = 0; i < bitsPerWeight; i++, place++) value = 2 * value + ((bytes[place >> 3] >> (7 - (place & 7))) & 1);
     return value - weightBound;
   };
   return networks.map((network) => {

@@ -2,9 +2,9 @@
 
 /** What each stage reached over all networks. */
 function trainingCard(ensemble) {
-  const { summary, solver } = ensemble.data;
+  const { summary, solver, stageWords } = ensemble.data;
   const rows = Object.entries(summary.stages).map(([stage, numbers]) => [
-    make("span", { title: STAGE_WORDS[stage][1] }, STAGE_WORDS[stage][0]),
+    make("span", { title: stageWords[stage].asksFor }, stageWords[stage].title),
     `${numbers.optimal} of ${numbers.ran}`,
     percent(numbers.mean_gap, 2),
     percent(numbers.max_gap, 2),
@@ -13,7 +13,7 @@ function trainingCard(ensemble) {
     numbers.seconds === null ? "–" : numbers.seconds.toFixed(1),
   ]);
   const headings = ["stage", "proved optimal", "mean gap", "largest gap", "certified", "mean links", "seconds"];
-  const goals = Object.keys(summary.stages).map((stage) => `${STAGE_WORDS[stage][0]}: ${STAGE_WORDS[stage][1]}.`);
+  const goals = Object.values(stageWords).map(({ title, asksFor }) => `${title}: ${asksFor}.`);
   const seconds = Object.values(summary.stages).some((numbers) => numbers.seconds === null);
   return make(
     "section",
@@ -32,7 +32,7 @@ function trainingCard(ensemble) {
 
 /** How often each weight occurs, and how many links are left after each stage. */
 function weightsCard(ensemble) {
-  const { weightCounts, weightBound, summary } = ensemble.data;
+  const { weightCounts, weightBound, summary, stageWords } = ensemble.data;
   const total = weightCounts.reduce((sum, { count }) => sum + count, 0);
   const largest = Math.max(...weightCounts.map(({ count }) => count));
   const columns = weightCounts.map(({ low, high, count: number }) => {
@@ -53,7 +53,7 @@ function weightsCard(ensemble) {
   const before = (stage) =>
     ensemble.networks.reduce((sum, network) => sum + network.stages[stage].links, 0) / ensemble.networks.length;
   const rows = [["possible", summary.total_links]];
-  ensemble.networks[0].stages.forEach(({ stage }, i) => rows.push([`after ${STAGE_WORDS[stage][0]}`, before(i)]));
+  ensemble.networks[0].stages.forEach(({ stage }, i) => rows.push([`after ${stageWords[stage].title}`, before(i)]));
   rows.push(["can change the vote", matter]);
   const [low, high] = ensemble.data.inputRange;
   return make(
@@ -82,13 +82,13 @@ function weightsCard(ensemble) {
 function networksTable(ensemble, opened) {
   const { networks } = ensemble;
   const stages = networks[0].stages.map(({ stage }) => stage);
-  const judged = stages.includes("mm") ? "mm" : stages.includes("ml2") ? "ml2" : stages[0];
+  const { judged, stageWords } = ensemble.data;
   const at = stages.indexOf(judged);
   const headings = [
     "network",
     ...stages.map((stage) => `links after ${stage}`),
     "can change the vote",
-    MEASURES[judged],
+    stageWords[judged].measure,
     "bound",
     "gap",
     "proof",

@@ -10,20 +10,6 @@ const STATUS_WORDS = {
   "oI''": "too many leaders to decide, and the right label is not among them",
 };
 
-const STAGE_WORDS = {
-  sm: ["Sat-Margin", "most training rows confidently right"],
-  mm: ["Max-Margin", "largest sum of margins"],
-  mw: ["Min-Weight", "fewest links"],
-  ml2: ["Soft margins", "small weights, few missing margins"],
-};
-
-const MEASURES = {
-  sm: "outputs confidently right",
-  mm: "sum of margins",
-  mw: "links",
-  ml2: "soft-margin objective",
-};
-
 const PROOF_WORDS = {
   certified: "certified: the bound can be checked without a solver",
   solver: "the bound is a solver's word",
