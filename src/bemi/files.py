@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and read only if they are not too large."""
+"""Write files atomically, and read files of limited size."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 
 def write_atomically(files: dict[Path, bytes]) -> None:
-    """Write all files in full before any of them takes its place."""
+    """Write all files completely before putting any of them in place; a failure leaves the old ones."""
     written: dict[Path, Path] = {}
     try:
         for path, content in files.items():
-            # Opened by a name of its own rather than by mkstemp, whose files only their owner may read.
+            # Not by mkstemp, whose files only their owner may read.
             written[path] = path.parent / f".{path.name}.{secrets.token_hex(8)}"
             with open(written[path], "xb") as file:
                 file.write(content)
@@ -24,14 +24,14 @@ def write_atomically(files: dict[Path, bytes]) -> None:
         for temporary in written.values():
             temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno is not None:
-            error.filename = os.fspath(path)  # a full disk says none, and others the temporary one's
+            error.filename = os.fspath(path)  # a full disk names no file, other errors name the temporary one
         raise
 
 
 def read_at_most(path: str | os.PathLike, largest: int, error: type[Exception] = ValueError) -> bytes:
-    """Content of a file; one of more than ``largest`` bytes raises ``error`` before anything of it is read."""
+    """Content of a file; raises ``error``, without reading, if it has more than ``largest`` bytes."""
     with open(path, "rb") as file:
-        # What is no ordinary file, and might never end, has size 0.
+        # Devices and pipes, which might never end, have size 0.
         size = os.fstat(file.fileno()).st_size
         if size > largest:
             raise error(f"{os.fspath(path)} is too large: it has {size} bytes, and at most {largest} are read")

@@ -66,11 +66,11 @@ def test_choices_are_those_of_their_homes():
 
     assert sorted(choices.TRANSFORMS) == sorted(registry.short_names())
     assert Cell.transform == registry.NO_TRANSFORM
-    assert choices.INPUT_SCALINGS == tuple(str(scaling).lower() for scaling in INPUT_SCALINGS)
-    assert choices.C_GOALS == tuple(c.OPTIMIZE)
-    assert choices.C_INPUT_TYPES == tuple(c.TYPES)
+    assert tuple(str(scaling).lower() for scaling in INPUT_SCALINGS) == choices.INPUT_SCALINGS
+    assert tuple(c.OPTIMIZE) == choices.C_GOALS
+    assert tuple(c.TYPES) == choices.C_INPUT_TYPES
     assert choices.PAGE_SAMPLES == page.SAMPLES
-    assert choices.PAPER_STAGES == ",".join(paper_stages())
+    assert ",".join(paper_stages()) == choices.PAPER_STAGES
     parsed = build_parser().parse_args(["reproduce", "exp1"])
     assert (parsed.engine, parsed.solver, parsed.gap) == (Settings.engine, Settings.solver, Settings.gap)
 

@@ -1,4 +1,4 @@
-"""Tables of numbers from CSV and NPZ files, with errors that name the cell."""
+"""Read tables of numbers from CSV and NPZ files; errors name the cell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 
 class DataFileError(ValueError):
-    """A data file that cannot be used; the message says where and why."""
+    """A data file cannot be used; the message says where and why."""
 
 
 def read_labelled(path: Path, target: str | None) -> tuple[pd.DataFrame, np.ndarray]:
@@ -40,7 +40,7 @@ def read_labelled(path: Path, target: str | None) -> tuple[pd.DataFrame, np.ndar
 def read_test(
     path: Path, target: str | None, names: list[str] | None, classes: np.ndarray
 ) -> tuple[pd.DataFrame, np.ndarray]:
-    """Features and labels as a model knows them, which may have been trained on a file of another kind."""
+    """Features and labels in the form that a model expects, even if it was trained on a file of another kind."""
     X, y = read_labelled(path, target)
     if names is None:
         X = _numbered(X)
@@ -50,7 +50,7 @@ def read_test(
 
 
 def row_shape(path: Path) -> tuple[int, ...] | None:
-    """Shape of a row of an NPZ file whose rows are images rather than lists of numbers."""
+    """Shape of each row of an NPZ file whose rows are images; None where rows are flat."""
     if path.suffix.lower() != ".npz":
         return None
     shape = _read_npz(path)["X"].shape[1:]
@@ -58,7 +58,7 @@ def row_shape(path: Path) -> tuple[int, ...] | None:
 
 
 def read_features(path: Path, names: list[str] | None) -> pd.DataFrame:
-    """Features alone; where a model knows its columns by name, those columns of a CSV file, whatever else is there."""
+    """Features alone; given the names of a model's columns, exactly these columns of a CSV file."""
     if path.suffix.lower() == ".npz":
         return _npz_features(path, _read_npz(path))
     cells = _read_csv(path)
@@ -86,7 +86,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
 
 
 def _numeric(path: Path, cells: pd.DataFrame) -> pd.DataFrame:
-    """All columns as numbers; the first cell that is not one is named by line and column."""
+    """All columns as numbers; raises DataFileError at the first cell that is not a finite number."""
     numbers = {}
     for name in cells.columns:
         column = pd.to_numeric(cells[name], errors="coerce")
@@ -102,7 +102,7 @@ def _numeric(path: Path, cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _labels(path: Path, column: pd.Series) -> np.ndarray:
-    """Integers where every label is one as it would be printed, else text."""
+    """Integers if every label is written as an integer would be printed, otherwise text."""
     empty = np.flatnonzero(column == "")
     if len(empty):
         raise DataFileError(f"{path}, row {empty[0] + 1} (line {empty[0] + 2}), column {column.name!r} is empty")
@@ -115,7 +115,7 @@ def _labels(path: Path, column: pd.Series) -> np.ndarray:
 
 
 def known_labels(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Labels as a model has them; what no class is called stays as it is."""
+    """Labels in the type of a model's classes; labels of no class stay as they are."""
     known = {_as_text(label): label for label in classes.tolist()}
     found = np.empty(len(y), dtype=object)
     found[:] = [known.get(_as_text(label), label) for label in y.tolist()]
@@ -146,7 +146,7 @@ def _npz_features(path: Path, arrays: dict[str, np.ndarray]) -> pd.DataFrame:
 
 
 def _numbered(features: pd.DataFrame) -> pd.DataFrame:
-    """The same without names: scikit-learn treats a frame with numbers for columns like a plain array."""
+    """The same without names: scikit-learn treats a frame with numbered columns like a plain array."""
     return features.set_axis(range(features.shape[1]), axis=1)
 
 

@@ -1,4 +1,4 @@
-"""Which rows to train on, where there are more than the solver should see: the medoids of each class.
+"""Choose training rows where there are too many for the solver: the medoids of each class.
 
 k-medoids picks k rows such that the distances of all rows to the nearest picked one add up to as little as possible.  A
 medoid is a row, not a mean, so integers stay integers and images stay images.
@@ -6,24 +6,24 @@ medoid is a row, not a mean, so integers stay integers and images stay images.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
+
+from bemi.checks import check_integer
 
 Floats = NDArray[np.float64]
 
 
 def select_rows(X: ArrayLike, y: ArrayLike, per_class: int) -> NDArray[np.intp]:
-    """Indices of at most ``per_class`` rows of each class, in the order in which they stand in ``X``.
+    """Indices of at most ``per_class`` rows of each class, in the order of ``X``.
 
-    A class with no more rows than that keeps all; of any other its medoids are taken, see :func:`k_medoids`.
+    A class with no more rows than that keeps all of them; of a larger one its medoids are chosen, see
+    :func:`k_medoids`.
     """
     X, y = np.asarray(X), np.asarray(y)
     if len(X) != len(y):
         raise ValueError(f"y must have one label per row ({len(X)}), it has {len(y)}")
-    check_number("per_class", per_class)
+    check_integer("per_class", per_class, 1)
     chosen = []
     for label in np.unique(y):
         rows = np.flatnonzero(y == label)
@@ -32,25 +32,23 @@ def select_rows(X: ArrayLike, y: ArrayLike, per_class: int) -> NDArray[np.intp]:
 
 
 def k_medoids(X: ArrayLike, k: int) -> NDArray[np.intp]:
-    """Indices of k rows, in order, with a small sum over all rows of the Euclidean distance to the nearest of them.
+    """Sorted indices of k rows with a small sum, over all rows, of the Euclidean distance to the nearest of them.
 
-    The first medoids are taken one by one, each where it helps most; then medoids are exchanged for other rows while
-    that makes the sum smaller.  So the result is a local optimum: no single exchange improves it.  Nothing is random.
-    Time and memory grow with the square of the number of rows.
+    Medoids are first added one by one, each where it lowers the sum most, and then swapped for other rows while that
+    lowers the sum.  The result is a local optimum, which no single swap improves.  Nothing is random.  Time and memory
+    grow with the square of the number of rows.
     """
+    # Imported here because loading numba takes a while, and few programs select rows.
+    from bemi.rows.medoids_kernel import build, swap
+
     X = np.asarray(X, dtype=np.float64)
-    check_number("k", k)
+    check_integer("k", k, 1)
     if k > len(X):
         raise ValueError(f"k is {k}, but there are only {len(X)} rows")
     distances = _distances(X)
-    medoids = _first(distances, k)
-    _exchange(distances, medoids)
+    medoids = build(distances, k)
+    swap(distances, medoids)
     return np.sort(medoids)
-
-
-def check_number(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
 
 
 def _distances(X: Floats) -> Floats:
@@ -58,87 +56,3 @@ def _distances(X: Floats) -> Floats:
     found = squares[:, None] + squares - 2 * (X @ X.T)
     np.fill_diagonal(found, 0.0)
     return np.sqrt(np.maximum(found, 0.0))
-
-
-@njit(cache=True)
-def _first(distances, k):
-    """Greedy choice: each medoid is the row that lowers the sum most, the first of equals."""
-    rows = len(distances)
-    nearest = np.full(rows, np.inf)
-    taken = np.zeros(rows, dtype=np.bool_)
-    medoids = np.empty(k, dtype=np.int64)
-    for place in range(k):
-        best, least = -1, np.inf
-        for candidate in range(rows):
-            if taken[candidate]:
-                continue
-            total = 0.0
-            for row in range(rows):
-                total += min(nearest[row], distances[candidate, row])
-            if total < least:
-                best, least = candidate, total
-        medoids[place] = best
-        taken[best] = True
-        nearest = np.minimum(nearest, distances[best])
-    return medoids
-
-
-@njit(cache=True)
-def _exchange(distances, medoids):
-    """Exchange medoids in place while the sum falls: FasterPAM of Schubert and Rousseeuw (2021).
-
-    If a row becomes a medoid in place of medoid i, each row moves to it if that is nearer than its own medoid, or, if i
-    was its own, to the nearer of the new one and its second.  One pass over the rows gives the change for all i.
-    """
-    rows = len(distances)
-    is_medoid = np.zeros(rows, dtype=np.bool_)
-    is_medoid[medoids] = True
-    own, first, second, loss = _nearest(distances, medoids)
-    # Changes that are only rounding must not go round in circles.
-    tolerance = 1e-9 * (1.0 + first.sum())
-    unchanged, candidate = 0, 0
-    while unchanged < rows:
-        if not is_medoid[candidate]:
-            change = loss.copy()
-            shared = 0.0
-            for row in range(rows):
-                d = distances[candidate, row]
-                if d < first[row]:
-                    shared += d - first[row]
-                    change[own[row]] += first[row] - second[row]
-                elif d < second[row]:
-                    change[own[row]] += d - second[row]
-            place = int(np.argmin(change))
-            if change[place] + shared < -tolerance:
-                is_medoid[medoids[place]] = False
-                is_medoid[candidate] = True
-                medoids[place] = candidate
-                own, first, second, loss = _nearest(distances, medoids)
-                unchanged = 0
-                candidate = (candidate + 1) % rows
-                continue
-        unchanged += 1
-        candidate = (candidate + 1) % rows
-
-
-@njit(cache=True)
-def _nearest(distances, medoids):
-    """Per row its own medoid's place, the distance to it and to the second; per medoid what its loss alone costs."""
-    rows, k = len(distances), len(medoids)
-    own = np.zeros(rows, dtype=np.int64)
-    first = np.full(rows, np.inf)
-    second = np.full(rows, np.inf)
-    for place in range(k):
-        for row in range(rows):
-            d = distances[medoids[place], row]
-            if d < first[row]:
-                own[row], second[row], first[row] = place, first[row], d
-            elif d < second[row]:
-                second[row] = d
-    if k == 1:
-        # There is no second: far away, so that a lone medoid is only ever exchanged, never dropped.
-        second[:] = 1.0 + 2.0 * distances.max()
-    loss = np.zeros(k)
-    for row in range(rows):
-        loss[own[row]] += second[row] - first[row]
-    return own, first, second, loss

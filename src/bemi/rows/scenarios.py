@@ -1,11 +1,11 @@
-"""What else a training row could have looked like: turned, slanted, larger, moved, noisy.
+"""Variants of training rows that should keep their label: rotated, sheared, resized, shifted or noisy.
 
-The few rows that a network is trained on are samples of what it will meet.  A scenario object gives *variants* of them,
-rows that should have the same label.  Training takes up only those variants that the network gets wrong or not clearly
-right, see :mod:`bemi.training.variants`; docs/scenarios-and-selection.md has the rules and what they are worth.
+The few rows that a network is trained on are samples of what it will meet.  A scenario object makes *variants* of them.
+Training adds only those variants that the network gets wrong or not clearly right, see :mod:`bemi.training.variants`;
+docs/scenarios-and-selection.md has the rules and what they are worth.
 
-Variants are made of the integers that ``input_scaling`` gives, before any transform.  They are integers within the
-range of these.  A scenario object of one's own needs what :class:`Scenarios` lists.
+Variants are made from the integers that ``input_scaling`` gives, before any transform, and are integers in the same
+range.  Your own scenario object must offer what :class:`Scenarios` lists.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
+from bemi.checks import check_choice, check_integer, check_number, is_number
 from bemi.inputs.images import check_shape, full_shape
 from bemi.products import Integers
 
@@ -36,23 +37,23 @@ class Scenarios(Protocol):
 
 
 class ImageScenarios(BaseEstimator):
-    """Images as they might have been taken as well.
+    """Rotated, sheared, resized, shifted or noisy images.
 
-    Every number gives one variant of each image (a shift gives four), all else unchanged.  Pixels between pixels are
-    interpolated, pixels from outside are 0.
+    Every number gives one variant of each image (a shift gives four), all else unchanged.  Values between pixels are
+    interpolated, pixels outside the image are 0.
 
     Parameters
     ----------
     rotations
         Angles in degrees.
     shears
-        Slants: pixels sideways per pixel down.
+        Shears: pixels sideways per pixel down.
     scalings
-        Sizes, 1 being that of the image; the middle stays where it is.
+        Factors of the size; the centre stays where it is.
     shifts
-        Pixels up, down, to the left and to the right.
+        Pixels up, down, left and right.
     noise
-        Standard deviations of normal noise on each pixel, as parts of the range of the data.
+        Standard deviations of normal noise on each pixel, as fractions of the range of the data.
     shape
         ``(height, width)`` or ``(height, width, channels)``; None for square grey images.
     random_state
@@ -78,17 +79,17 @@ class ImageScenarios(BaseEstimator):
         self.random_state = random_state
 
     def check(self) -> None:
-        """Raise ValueError unless all parameters are what they should be."""
+        """Raise ValueError for the first invalid parameter."""
         for name in ("rotations", "shears", "shifts"):
             _numbers(name, getattr(self, name))
         _numbers("scalings", self.scalings, at_least=0.1)
         _numbers("noise", self.noise, at_least=0)
         if self.shape is not None:
             check_shape(self.shape)
-        _check_seed(self.random_state)
+        check_integer("random_state of scenarios", self.random_state, 0)
 
     def variants(self, X: ArrayLike) -> Integers:
-        """Variants of images, which are rows of ``X``, pixel after pixel and channels together."""
+        """Variants of images, given as rows of pixels with the channels of a pixel together."""
         self.check()
         X = np.asarray(X, dtype=np.int64)
         height, width, channels = full_shape(self.shape, X.shape[1])
@@ -96,7 +97,7 @@ class ImageScenarios(BaseEstimator):
         found = []
         for matrix, shift in self._maps():
             moved = sampling(height, width, matrix, shift) @ pixels
-            # Weights of a sample add up to STEPS^2 at most, so that no value leaves the range.
+            # The weights of a pixel add up to STEPS^2 at most, so that no value leaves the range.
             moved = (moved + STEPS**2 // 2) // STEPS**2
             found.append(moved.reshape(height * width, len(X), channels).transpose(1, 0, 2).reshape(X.shape))
         low, high = int(X.min(initial=0)), int(X.max(initial=0))
@@ -107,7 +108,7 @@ class ImageScenarios(BaseEstimator):
         return _stacked(found, X)
 
     def _maps(self) -> Iterator[tuple[NDArray[np.float64], tuple[float, float]]]:
-        """Where each pixel of a variant comes from: matrix and shift of (line, column), both from the middle."""
+        """Where each pixel of a variant comes from: matrix and shift of (row, column), relative to the centre."""
         still = (0.0, 0.0)
         for angle in _numbers("rotations", self.rotations):
             c, s = math.cos(math.radians(angle)), math.sin(math.radians(angle))
@@ -127,7 +128,7 @@ class NoiseScenarios(BaseEstimator):
     Parameters
     ----------
     scale
-        Standard deviation of the noise of a feature, as a part of its standard deviation over the rows.
+        Standard deviation of the noise of a feature, as a fraction of its standard deviation over the rows.
     copies
         Noisy copies of each row.
     random_state
@@ -140,12 +141,10 @@ class NoiseScenarios(BaseEstimator):
         self.random_state = random_state
 
     def check(self) -> None:
-        """Raise ValueError unless all parameters are what they should be."""
-        if isinstance(self.scale, bool) or not isinstance(self.scale, (int, float)) or not 0 <= self.scale < math.inf:
-            raise ValueError(f"scale must be a number of at least 0, got {self.scale!r}")
-        if isinstance(self.copies, bool) or not isinstance(self.copies, (int, np.integer)) or self.copies < 1:
-            raise ValueError(f"copies must be an integer of at least 1, got {self.copies!r}")
-        _check_seed(self.random_state)
+        """Raise ValueError for the first invalid parameter."""
+        check_number("scale", self.scale)
+        check_integer("copies", self.copies, 1)
+        check_integer("random_state of scenarios", self.random_state, 0)
 
     def variants(self, X: ArrayLike) -> Integers:
         """Noisy copies, each feature within its own range over the rows."""
@@ -157,11 +156,11 @@ class NoiseScenarios(BaseEstimator):
 
 
 SCENARIOS: dict[str, type[Any]] = {"images": ImageScenarios, "noise": NoiseScenarios}
-"""Scenario objects by the name that a model file has for them."""
+"""Scenario classes by their name in model files."""
 
 
 def parameters(scenarios: Any) -> dict[str, Any] | None:
-    """What a model file says of a scenario object: its name and parameters; None of one that is not in the list."""
+    """Name and parameters of a scenario object, for model files; None if it is not in :data:`SCENARIOS`."""
     for name, kind in SCENARIOS.items():
         if type(scenarios) is kind:
             return {"name": name} | scenarios.get_params()
@@ -169,11 +168,10 @@ def parameters(scenarios: Any) -> dict[str, Any] | None:
 
 
 def from_parameters(given: Mapping[str, Any]) -> Any:
-    """The scenario object that :func:`parameters` describes; an error says what is wrong with them."""
-    kind = SCENARIOS.get(given["name"])
-    if kind is None:
-        raise ValueError(f"scenarios must be one of {', '.join(SCENARIOS)}, got {given['name']!r}")
-    if given.keys() != {"name", *kind._get_param_names()}:
+    """The scenario object that :func:`parameters` describes; raises ValueError if it describes none."""
+    check_choice("scenarios", given["name"], SCENARIOS)
+    kind = SCENARIOS[given["name"]]
+    if given.keys() != {"name", *kind().get_params()}:
         raise ValueError(f"scenarios {given['name']} have other parameters than {', '.join(given)}")
     made = kind(**{key: tuple(v) if isinstance(v, list) else v for key, v in given.items() if key != "name"})
     made.check()
@@ -181,10 +179,10 @@ def from_parameters(given: Mapping[str, Any]) -> Any:
 
 
 def sampling(height: int, width: int, matrix: NDArray[np.float64], shift: tuple[float, float]) -> csr_array:
-    """How pixels of a moved image are mixed from those of the image, as integer weights out of ``STEPS^2``.
+    """Integer weights, out of ``STEPS^2``, with which pixels of the image add up to those of the moved image.
 
-    With p the place of a pixel, from the middle, the new pixel at p is the old image at ``matrix (p - shift)``, mixed
-    from the four pixels around that place, whose coordinates are rounded to multiples of 1 / STEPS.
+    With p the position of a pixel relative to the centre, the new pixel at p is the old image at
+    ``matrix (p - shift)``, rounded to multiples of 1 / STEPS and interpolated from the four pixels around it.
     """
     middle = np.array([(height - 1) / 2, (width - 1) / 2])
     places = np.stack(np.meshgrid(np.arange(height), np.arange(width), indexing="ij"), axis=-1).reshape(-1, 2)
@@ -206,16 +204,10 @@ def sampling(height: int, width: int, matrix: NDArray[np.float64], shift: tuple[
 
 def _numbers(name: str, values: Any, at_least: float = -math.inf) -> list[float]:
     given: list[Any] = list(values) if isinstance(values, (tuple, list, np.ndarray)) else [None]
-    known = (int, float, np.integer, np.floating)
-    if any(isinstance(v, bool) or not isinstance(v, known) or not at_least <= v < math.inf for v in given):
+    if not all(is_number(value, at_least) for value in given):
         limit = "" if at_least == -math.inf else f" of at least {at_least:g}"
         raise ValueError(f"{name} must be a tuple of numbers{limit}, got {values!r}")
     return [float(v) for v in given]
-
-
-def _check_seed(seed: Any) -> None:
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ValueError(f"random_state of scenarios must be an integer of at least 0, got {seed!r}")
 
 
 def _stacked(found: list[Integers], X: Integers) -> Integers:
