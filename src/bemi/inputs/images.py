@@ -1,4 +1,4 @@
-"""Rows that are images: their shapes, and guesses whether rows are images where nobody says so."""
+"""Rows that are images: their shapes, and guesses whether rows are images where this is not stated."""
 
 from __future__ import annotations
 

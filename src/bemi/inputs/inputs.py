@@ -96,7 +96,7 @@ class Inputs:
 
     @property
     def image_shape(self) -> tuple[int, int, int] | None:
-        """Height, width and channels where the transform knows that rows are images; None where nobody says so."""
+        """Height, width and channels where the transform knows that rows are images; None where it does not."""
         return getattr(self.transform, "image_shape", None)
 
     @property

@@ -88,7 +88,7 @@ class InputScaling:
 
 
 def are_integers(X: ArrayLike) -> bool:
-    """Whether all values are whole numbers, of whatever type."""
+    """Whether all values are integers, whatever their type."""
     X = _numbers(X)
     return np.array_equal(X, np.rint(X))
 

@@ -89,7 +89,7 @@ class Layout:
     def _columns(self) -> np.ndarray:
         """Weights of all first-layer neurons that are computed, shape (inputs, neurons)."""
         if not any(self.neurons):
-            # All votes are constant.  C has no empty tables, so there is a neuron that nobody asks for.
+            # All votes are constant.  C has no empty tables, so there is one neuron that is never used.
             return np.zeros((len(self.input_types.value_low), 1), dtype=np.int64)
         parts = zip(self.networks, self.neurons, strict=True)
         return np.concatenate([n.network.weights[0][:, own] for n, own in parts], axis=1)

@@ -41,7 +41,7 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         Largest value that a pixel can have, up to 65535; None uses the largest value seen in ``fit``, rounded up to
         2^k - 1 or 2^k, such as 255.
     orientations
-        Directions told apart: 8, 12 or 16.  Fewer are cheaper, more are more accurate.
+        Number of directions: 8, 12 or 16.  Fewer are cheaper, more are more accurate.
     straighten
         Whether to remove slant, as of handwriting: rows are shifted sideways until the object stands upright.
 

@@ -22,7 +22,7 @@ static uint64_t bemi_evidence(const bemi_state_t *state, uint_fast16_t network)
     return nearest == UINT64_MAX ? 0 : nearest;
 }
 
-/* What all networks that voted for a class bring forward. */
+/* Total evidence of the networks that voted for a class. */
 static uint64_t bemi_support(const bemi_state_t *state, uint_fast16_t label)
 {
     uint64_t total = 0;

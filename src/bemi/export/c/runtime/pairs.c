@@ -1,4 +1,4 @@
-/* Number of the network that tells two classes apart, low < high. */
+/* Number of the network for a pair of classes, low < high. */
 static uint_fast16_t bemi_pair(uint_fast16_t low, uint_fast16_t high)
 {
     return (uint_fast16_t)((uint32_t)low * (2 * BEMI_CLASSES - 1 - low) / 2 + high - low - 1);
@@ -14,7 +14,7 @@ int bemi_predict(const bemi_input_t x[BEMI_INPUTS])
     uint_fast16_t most = 0;
 $prepare
 #ifndef BEMI_NO_EARLY_OUT
-    /* A class that wins all its matches has more votes than any other, whatever the other networks say. */
+    /* A class that wins all its matches has more votes than any other, no matter how the other networks vote. */
     bemi_class_t met[BEMI_CLASSES];
     uint_fast16_t champion = 0, seen = 0;
     for (b = 1; b < BEMI_CLASSES; b++) {

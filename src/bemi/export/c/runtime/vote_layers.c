@@ -1,4 +1,4 @@
-/* Let a network vote.  Where few neurons matter, a table tells the class from their signs; otherwise the signs go through
+/* Let a network vote.  Where few neurons matter, a table gives the class for their signs; otherwise the signs go through
    the upper layers.  Zero counts as positive everywhere. */
 static bemi_class_t bemi_vote(bemi_state_t *state, uint_fast16_t network)
 {
@@ -8,7 +8,7 @@ static bemi_class_t bemi_vote(bemi_state_t *state, uint_fast16_t network)
     uint_fast16_t neurons = BEMI_READ8(bemi_voting[network]), layer, i, j, size = BEMI_READ16(bemi_layers[0]), code = 0;
     const bemi_upper_t *p = bemi_upper + place * (uint32_t)BEMI_UPPER_SIZE;
 #if BEMI_KEEP_SUMS
-    /* Without a neuron nobody asks for it, but compilers do not know. */
+    /* A network without neurons never reads it, but compilers cannot know that. */
     state->sums[network] = 0;
 #endif
     for (i = 0; i < (neurons == BEMI_LAYERS_INSTEAD ? size : neurons); i++) {

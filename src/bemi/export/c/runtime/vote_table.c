@@ -1,11 +1,11 @@
-/* Let a network vote: a table tells the class from the signs of the neurons that matter. */
+/* Let a network vote: a table gives the class for the signs of the neurons that matter. */
 static bemi_class_t bemi_vote(bemi_state_t *state, uint_fast16_t network)
 {
     uint_fast16_t neuron = BEMI_READ_NEURON(bemi_neurons_at[network]);
     uint_fast16_t place = BEMI_READ16(bemi_tables_at[network]);
     uint_fast8_t neurons = BEMI_READ8(bemi_voting[network]), bit;
 #if BEMI_KEEP_SUMS
-    /* Without a neuron nobody asks for it, but compilers do not know. */
+    /* A network without neurons never reads it, but compilers cannot know that. */
     state->sums[network] = 0;
 #endif
     for (bit = 0; bit < neurons; bit++) {

@@ -244,7 +244,7 @@ class Inside {
     this.verdict.textContent =
       vote === null
         ? among
-        : `${among} For what is shown above it votes ${vote === ABSTAIN ? "for nobody" : `for ${this.ensemble.data.labels[vote]}`}.`;
+        : `${among} For the row above it ${vote === ABSTAIN ? "abstains" : `votes for ${this.ensemble.data.labels[vote]}`}.`;
     this.live.forEach((element, neuron) => {
       const sum = outcome === null ? null : outcome.sums[this.selected][0][neuron];
       element.textContent = sum === null ? "" : `sum now ${signed(sum)}, so ${sum >= 0 ? "+1" : "−1"}`;

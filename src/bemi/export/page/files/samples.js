@@ -31,7 +31,7 @@ class Samples {
     const { test, image, labels } = this;
     const truth = this.truthLabel(i);
     const given = test.given[i] === ABSTAIN ? "n.l." : labels[test.given[i]];
-    const mistake = test.given[i] === ABSTAIN ? "without a label" : `taken for ${given}`;
+    const mistake = test.given[i] === ABSTAIN ? "without a label" : `classified as ${given}`;
     const right = this.isRight(i);
     const words = `${truth}, ${right ? "right" : mistake}`;
     const number = test.numbers[i] + 1;

@@ -25,7 +25,7 @@ function trainingCard(ensemble) {
       { class: "hint" },
       `${goals.join(" ")} A gap is how far the result may be from the best possible. Certified bounds can be checked ` +
         `without a solver (bemi verify); others rest on the word of ${solver ?? "the solver"}.` +
-        (seconds ? " Times stand in the certificate, which was not at hand." : ""),
+        (seconds ? " Times are kept in the certificate, which was not available." : ""),
     ),
   );
 }
@@ -78,7 +78,7 @@ function weightsCard(ensemble) {
   );
 }
 
-/** All numbers; `opened` is called with the number of a network that somebody wants to look into. */
+/** All numbers; `opened` is called with the number of a network to look into. */
 function networksTable(ensemble, opened) {
   const { networks } = ensemble;
   const stages = networks[0].stages.map(({ stage }) => stage);

@@ -4,7 +4,7 @@ const MOST_CLASSES = 24; // a larger grid shows the classes with the most votes
 const MOST_SHOWN = 12;
 
 class VotesView {
-  /** `opened` is called with the number of a network that somebody wants to look into. */
+  /** `opened` is called with the number of a network to look into. */
   constructor(ensemble, opened) {
     this.ensemble = ensemble;
     this.opened = opened;
@@ -27,7 +27,7 @@ class VotesView {
   show(outcome, truthLabel = null) {
     this.element.classList.toggle("idle", outcome === null);
     if (outcome === null) {
-      this.say("–", `Draw something${this.ensemble.data.test === null ? "" : ", or take a test sample"}.`, "");
+      this.say("–", `Draw something${this.ensemble.data.test === null ? "" : ", or choose a test sample"}.`, "");
     } else {
       const { label, reason } = decisionWords(this.ensemble, outcome);
       const status =

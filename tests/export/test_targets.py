@@ -1,0 +1,48 @@
+"""Every target of the registry writes a model, from a classifier and from its ensemble, and they are the same."""
+
+import subprocess
+import sys
+
+import pytest
+from exported_models import model
+
+from bemi.cli import main
+from bemi.export.registry import TARGETS
+
+
+def written(path):
+    files = [path] if path.is_file() else sorted(path.iterdir())
+    return {file.name: file.read_bytes() for file in files}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_classifier_and_its_ensemble_give_the_same_files(name, tmp_path):
+    if name == "onnx":
+        pytest.importorskip("onnx")
+    target = TARGETS[name]
+    found = []
+    for number, given in enumerate((model("constant input"), model("constant input").ensemble_)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        path = folder / "out"
+        target.load().write(given, path)
+        assert path.is_dir() == target.writes_folder
+        found.append(written(path))
+    assert found[0] == found[1]
+
+
+def test_the_command_line_knows_every_target(capsys):
+    with pytest.raises(SystemExit):
+        main(["export", "--help"])
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in TARGETS)
+
+
+def test_exports_neither_train_nor_solve():
+    code = (
+        "import sys, bemi.export.c, bemi.export.onnx, bemi.export.page\n"
+        "layers = ('engines', 'training', 'running', 'classifier', 'baselines', 'presets', 'cli', 'experiments')\n"
+        "sys.exit(', '.join(n for n in sys.modules if n.startswith(tuple(f'bemi.{name}' for name in layers))) or None)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr.strip()) == (0, "")
