@@ -121,17 +121,18 @@ def run(options: argparse.Namespace) -> int:
 def _preset(options: argparse.Namespace, X: Any, shape: tuple[int, ...] | None) -> Preset:
     """Settings to start from: the paper's for whoever asks for hidden layers, which soft margins do not have."""
     from bemi import presets
+    from bemi.inputs import registry
     from bemi.inputs.scaling import are_integers
-    from bemi.problem.problem import SOFT_STAGES
+    from bemi.stages import SOFT_STAGES
 
     if options.paper:
         return presets.paper("--paper")
     if options.hidden_layers:
         return presets.paper("--hidden-layers, which soft margins do not have")
-    if options.stages is not None and SOFT_STAGES[0] not in options.stages:
+    if options.stages is not None and not set(SOFT_STAGES) & set(options.stages):
         return presets.paper(f"--stages {','.join(options.stages)}")
-    if options.transform == "hog":
-        return presets.images(shape, integers=are_integers(X), why="--transform hog")
+    if options.transform is not None and registry.takes_images(registry.by_short_name(options.transform)):
+        return presets.images(shape, integers=are_integers(X), why=f"--transform {options.transform}")
     return presets.choose(X, shape)
 
 

@@ -22,7 +22,7 @@ def run(options: argparse.Namespace) -> int:
     from rich.table import Table
 
     from bemi.certificate import CertificateError, verify
-    from bemi.training.pipeline import TIME_SHARES
+    from bemi.stages import STAGES
 
     try:
         checked = verify(options.model)
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
             "solver": checked.claimed[stage],
             "not_run": checked.not_run[stage],
         }
-        for stage in TIME_SHARES
+        for stage in STAGES
         if checked.certified[stage] + checked.claimed[stage] + checked.not_run[stage]
     }
     table = Table(title=f"{checked.networks} networks verified")

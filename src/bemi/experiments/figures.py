@@ -13,7 +13,6 @@ import numpy as np
 from bemi.baselines.alternatives import REFERENCE
 from bemi.experiments.noise import LEVELS
 from bemi.experiments.results import CellResult, Run, Spread
-from bemi.experiments.spec import paper_stages
 from bemi.experiments.tables import (
     AXIS_HEADINGS,
     FLOAT_BITS,
@@ -28,6 +27,7 @@ from bemi.experiments.tables import (
 )
 from bemi.network import Network
 from bemi.running.journal import Journal
+from bemi.stages import PAPER_STAGES
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe and Ito's colours, distinguishable for colour-blind readers."""
@@ -349,7 +349,7 @@ def _one_network(run: Run) -> tuple[str, dict[str, Network]] | None:
     if training is None or math.isqrt(training.network.layers[0]) ** 2 != training.network.layers[0]:
         return None
     # The first stage leaves arbitrary weights on inputs that do not matter; later ones show what the network looks at.
-    first = paper_stages()[0]
+    first = PAPER_STAGES[0]
     snapshots = {s: r.network for s, r in training.reports.items() if s != first and r.network is not None}
     title = f"First layer, classes {axis_value('classes', tuple(entry['classes']))}, {result.cell.per_class} per class"
     return title, snapshots or {first: training.network}

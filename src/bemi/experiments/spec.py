@@ -15,9 +15,9 @@ from typing import Any
 
 def paper_stages() -> tuple[str, ...]:
     """The stages of the paper's networks."""
-    from bemi.problem.problem import STAGES
+    from bemi.stages import PAPER_STAGES
 
-    return STAGES
+    return PAPER_STAGES
 
 
 @dataclass(frozen=True)

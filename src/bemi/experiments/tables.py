@@ -16,8 +16,9 @@ from bemi.ensemble.voting import STATUSES
 from bemi.experiments import markdown, systems
 from bemi.experiments.noise import LEVELS
 from bemi.experiments.results import OURS, CellResult, Run, Spread, gap
-from bemi.experiments.spec import Cell, paper_stages
+from bemi.experiments.spec import Cell
 from bemi.inputs import registry
+from bemi.stages import PAPER_STAGES, get, list_title
 
 WEIGHT_SHARES = ("w=-P", "w=0", "w=P", "others")
 
@@ -181,12 +182,11 @@ def input_title(transform: str) -> str:
 
 def system(cell: Cell) -> str:
     """What a cell trains, for a reader who does not know its settings; sizes of samples aside."""
-    paper, named = paper_stages(), "+".join(cell.stages).upper()
+    trained = list_title(cell.stages)
     if cell.hidden_layers:
-        return f"{named} ({'the paper' if cell.stages == paper else 'an ablation'})"
-    soft = named if cell.stages[0] in paper else "soft margins"
+        return f"{trained} ({'the paper' if cell.stages == PAPER_STAGES else 'an ablation'})"
     fewer = "" if cell.mw_loss is None else f", fewer links for {cell.mw_loss:.0%}"
-    return f"{soft}, {input_title(cell.transform)}{fewer}, P = {cell.weight_bound}"
+    return f"{trained}, {input_title(cell.transform)}{fewer}, P = {cell.weight_bound}"
 
 
 def by_size(run: Run) -> dict[int | None, list[CellResult]]:
@@ -304,7 +304,7 @@ def statuses(run: Run) -> Table:
 
 def stages(run: Run) -> Table:
     """Seconds, gaps, links and proofs of the paper's three stages."""
-    counting, margin, weight = paper_stages()
+    counting, margin, weight = PAPER_STAGES
     after = [f"links after {stage.upper()}" for stage in (margin, weight)]
     headings = [
         *_axis_headings(run),
@@ -327,9 +327,10 @@ def stages(run: Run) -> Table:
             row = [*_labels(run, result), "paper", p["sm_seconds"], None, None, p["mean_gap"], p["max_gap"]]
             rows.append([*row, p["links_mm"], p["links"], p["active_links"], None, None])
     caption = (
-        "Per network: seconds of each stage on one core (the paper: 8 cores), gap of Max-Margin in %, non-zero weights "
-        "in % after Max-Margin and after Min-Weight and their number, how many links Min-Weight proved to be needed "
-        "for its margins, and how many of the stages' bounds `bemi verify` can check."
+        "Per network: seconds of each stage on one core (the paper: 8 cores), gap of "
+        f"{get(margin).title} in %, non-zero weights in % after {get(margin).title} and after {get(weight).title} and "
+        f"their number, how many links {get(weight).title} proved to be needed for its margins, and how many of the "
+        "stages' bounds `bemi verify` can check."
     )
     return Table("stages", caption, headings, rows)
 
