@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 
@@ -9,6 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from bemi.network import Network
+from bemi.problem.keep import Keep, KeepLabels, KeepMargins
 from bemi.problem.problem import Problem
 
 ARCHITECTURES = (
@@ -42,6 +44,11 @@ def tiny_problems(draw: st.DrawFn) -> Problem:
         st.lists(st.lists(st.sampled_from((-1, 1)), min_size=outputs, max_size=outputs), min_size=rows, max_size=rows)
     )
     return Problem(np.array(data), np.array(codes), hidden, bound)
+
+
+def keeping(margins: Sequence[np.ndarray] | None) -> Keep:
+    """What Min-Weight must keep: margins, or without them just the labels."""
+    return KeepLabels() if margins is None else KeepMargins(tuple(margins))
 
 
 @dataclass(frozen=True)

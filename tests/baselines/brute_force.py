@@ -15,9 +15,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from bemi.baselines import objectives
+from bemi.engines.monolithic import min_weight_goal
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.programs.stages import Goal, stage_goal
+from bemi.programs.goal import Goal
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +204,7 @@ def max_margin_of_cp(case: Case, rng: np.random.Generator) -> Task:
 
 
 def min_weight(case: Case, rng: np.random.Generator) -> Task:
-    return Task(case, stage_goal("mw", case.problem), lambda nets: _where(nets.right(case), nets.links()))
+    return Task(case, min_weight_goal(case.problem), lambda nets: _where(nets.right(case), nets.links()))
 
 
 def sat_margin(case: Case, rng: np.random.Generator) -> Task:

@@ -41,19 +41,19 @@ def asked(monkeypatch) -> list[Batch]:
     """Every batch, as training comes to it."""
     seen: list[Batch] = []
     bounds = []
-    honest_goal, honest_reach = objectives.sat_margin, batches.reach
+    honest_goal, honest_solve = objectives.sat_margin, batches.solve_goal
 
     def sat_margin(problem, *, within=None):
         bounds.append(within)
         return honest_goal(problem, within=within)
 
-    def reach(goal, *, start, limits, solver) -> StageResult:
-        report = honest_reach(goal, start=start, limits=limits, solver=solver)
+    def solve_goal(goal, *, start, limits, solver) -> StageResult:
+        report = honest_solve(goal, start=start, limits=limits, solver=solver)
         seen.append(Batch(goal.problem, *bounds[-1], start, limits, report.network))
         return report
 
     monkeypatch.setattr(objectives, "sat_margin", sat_margin)
-    monkeypatch.setattr(batches, "reach", reach)
+    monkeypatch.setattr(batches, "solve_goal", solve_goal)
     return seen
 
 

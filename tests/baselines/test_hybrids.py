@@ -16,7 +16,7 @@ from bemi.baselines import hybrids
 from bemi.baselines.hybrids import by_class, fixed_activations, margins_of_fixed_activations, warm_started
 from bemi.network import Network
 from bemi.programs.limits import Limits
-from bemi.stages.result import INFEASIBLE
+from bemi.stages.result import Outcome
 
 needs_cp = pytest.mark.skipif("cpsat" not in solvers.installed(), reason="solver cpsat is not installed")
 
@@ -142,7 +142,8 @@ def test_contradictions_end_the_search_by_class_without_a_claim_about_other_netw
     case = Case(np.array([[1, 2], [1, 2]]), np.array([[1, -1], [-1, 1]]), (2,))
     (report,) = by_class(case.problem, Limits(), "highs")
     assert report.network is None
-    assert report.message.startswith(INFEASIBLE)
+    assert report.outcome is Outcome.INFEASIBLE
+    assert report.message.startswith(Outcome.INFEASIBLE.sentence)
     assert "rounding" in report.message
 
 

@@ -6,7 +6,7 @@ import pytest
 from bemi.baselines import objectives
 from bemi.baselines.neighbourhoods import _free, _improved, _parts, _random_hidden, solve
 from bemi.baselines.systems import one_answer, silent
-from bemi.engines.monolithic import reach
+from bemi.engines.monolithic import solve_goal
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.programs.limits import Limits
@@ -60,10 +60,10 @@ def test_it_ends_at_a_network_that_no_part_improves_and_below_no_bound(seed):
     found = solve(objectives.min_hinge, silent(given), given, Limits(nodes=1, seed=seed), "highs")
     again = solve(objectives.min_hinge, silent(given), given, Limits(nodes=1, seed=seed), "highs")
     assert found.network == again.network
-    assert found.objective == goal.shown(goal.value(found.network))
-    assert found.bound <= found.objective < goal.shown(goal.value(silent(given)))
+    assert found.objective == goal.in_report_units(goal.value(found.network))
+    assert found.bound <= found.objective < goal.in_report_units(goal.value(silent(given)))
     assert found.links == found.network.links
-    best = reach(goal, start=None, limits=Limits()).objective
+    best = solve_goal(goal, start=None, limits=Limits()).objective
     assert best <= found.objective
 
 

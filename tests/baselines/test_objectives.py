@@ -19,12 +19,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bemi.baselines import objectives
-from bemi.engines.monolithic import reach
+from bemi.engines.monolithic import solve_goal
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.programs.limits import Limits
 from bemi.programs.program import linearize
-from bemi.stages.result import INFEASIBLE
+from bemi.stages.registry import get
+from bemi.stages.result import Outcome
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -34,12 +35,13 @@ def referee(task: Task, solver: str, seed: int | None) -> None:
     start = None
     if seed is not None:
         start = Networks.random(task.case, np.random.default_rng(seed)).network(0, task.case.bound)
-    report = reach(task.goal, start=start, limits=Limits(), solver=solver)
+    report = solve_goal(task.goal, start=start, limits=Limits(), solver=solver)
     best = task.best()
     if best is None:
         assert report.objective is None
         assert report.network is start
-        assert report.message == INFEASIBLE
+        assert report.outcome is Outcome.INFEASIBLE
+        assert report.message == Outcome.INFEASIBLE.sentence
         return
     assert float(report.objective) == pytest.approx(best, rel=1e-12)
     assert report.objective == report.bound
@@ -120,7 +122,7 @@ def test_a_network_is_feasible_in_the_program_exactly_if_it_is_by_definition(tas
 
 def test_the_hinge_loss_is_reported_in_the_units_of_the_paper():
     case = Case(np.array([[0], [0]]), np.array([[1, -1], [-1, 1]]), (1,))
-    report = reach(min_hinge(case, None).goal, start=None, limits=Limits())
+    report = solve_goal(min_hinge(case, None).goal, start=None, limits=Limits())
     # Equal rows give equal sums s; B is 2, and one row wants y = 1, the other -1:
     # (1/2 - s)^2 + (1/2 + s)^2 per output is smallest at s = 0.
     assert report.objective == 2 * (Fraction(1, 4) + Fraction(1, 4)) == 1
@@ -132,7 +134,7 @@ def test_a_neuron_may_not_have_forbidden_signs():
     problem = Problem(np.array([[0], [2]]), np.array([[1, -1], [-1, 1]]), (1,)).with_biases()
     signs = np.array([1, -1])
     for forbidden, possible in (([], True), ([signs], True), ([-signs], True), ([signs, -signs], False)):
-        report = reach(objectives.feasible(problem, forbidden), start=None, limits=Limits())
+        report = solve_goal(objectives.feasible(problem, forbidden), start=None, limits=Limits())
         assert report.ran is possible
 
 
@@ -140,7 +142,7 @@ def test_an_input_that_is_always_zero_keeps_to_its_bounds():
     problem = Problem(np.array([[0, 3], [0, 5]]), np.array([[1, -1], [-1, 1]]), (1,)).with_biases(4)
     low = [np.array([[1, 0], [-1, 0], [-1, 0]]), np.full((2, 2), -1)]
     high = [np.ones((3, 2), dtype=int), np.ones((2, 2), dtype=int)]
-    report = reach(objectives.sat_margin(problem, within=(low, high)), start=None, limits=Limits())
+    report = solve_goal(objectives.sat_margin(problem, within=(low, high)), start=None, limits=Limits())
     assert report.objective == 4
     assert report.network.weights[0][0].tolist() == [1, 0]
 
@@ -150,7 +152,7 @@ def test_without_biases_confidence_is_still_measured_as_with_one():
     problem = Problem(np.array([[1]]), np.array([[1]]), (1,), 3)
     for weight, confident in ((1, 0), (2, 1)):
         network = Network((np.array([[1]]), np.array([[weight]])), 3)
-        assert objectives.sat_margin(problem).value(network) == problem.value("sm", network) == confident
+        assert objectives.sat_margin(problem).value(network) == get("sm").value(problem, network) == confident
 
 
 @pytest.mark.parametrize("make", [objectives.sat_margin, objectives.min_hinge, objectives.min_neurons])
@@ -163,7 +165,7 @@ def test_confidence_needs_a_hidden_layer(make):
 @given(tasks(), SEEDS)
 def test_without_time_nothing_is_worse_than_the_start(task, seed):
     start = Networks.random(task.case, np.random.default_rng(seed)).network(0, task.case.bound)
-    report = reach(task.goal, start=start, limits=Limits(seconds=0.0))
+    report = solve_goal(task.goal, start=start, limits=Limits(seconds=0.0))
     (worth,) = task.worth(Networks.of(start))
     (reached,) = task.worth(Networks.of(report.network))
     if np.isnan(reached):

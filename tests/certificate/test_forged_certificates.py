@@ -7,11 +7,12 @@ import pytest
 from given_networks import give_networks
 
 from bemi import BeMiClassifier, Network, save, verify
-from bemi.certificate import CertificateError, _added
+from bemi.certificate import CertificateError
+from bemi.certificate.verification import _added
 from bemi.certificate.arithmetic import Rows
 from bemi.certificate.links import links_bound
 from bemi.certificate.margins import MarginProof
-from bemi.stages.result import StageResult
+from bemi.stages.result import Outcome, StageResult
 
 # What stages say of their networks.
 
@@ -24,7 +25,7 @@ WEAKER = Network((np.array([[1, 1], [-1, 0]]), np.array([[1], [1]])))
 
 
 def stage(name, network, objective, bound, proof="solver", rows=4):
-    return StageResult(name, network, objective, bound, 0.0, proof, network.links, rows)
+    return StageResult(name, network, objective, bound, 0.0, proof, network.links, rows, Outcome.OPTIMAL)
 
 
 def honest(*names):

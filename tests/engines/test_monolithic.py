@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from oracle import AllNetworks, tiny_problems
+from oracle import AllNetworks, keeping, tiny_problems
 
 from bemi import solvers
 from bemi.engines import monolithic
@@ -17,6 +17,7 @@ from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.programs.limits import Limits
 from bemi.programs.program import Solution
+from bemi.stages.registry import get
 from bemi.stages.result import ClaimMismatch
 
 NO_LIMIT = Limits()
@@ -27,7 +28,7 @@ def referee(problem: Problem, solver: str) -> None:
     zero = Network(tuple(np.zeros(s) for s in pairwise(problem.layers)), problem.weight_bound)
 
     def run(stage, problem, start, margins=None):
-        return monolithic.run(stage, problem, start=start, keep=margins, limits=NO_LIMIT, solver=solver)
+        return monolithic.run(stage, problem, start=start, keep=keeping(margins), limits=NO_LIMIT, solver=solver)
 
     sm = run("sm", problem, zero)
     assert sm.objective == sm.bound == AllNetworks.of(problem).best("sm")
@@ -84,7 +85,7 @@ def test_start_from_the_initial_network_reaches_the_same_optimum(problem):
     start = initial_network(problem)
     sm = monolithic.run("sm", problem, start=start, limits=NO_LIMIT)
     assert sm.objective == AllNetworks.of(problem).best("sm")
-    assert sm.objective >= problem.value("sm", start)
+    assert sm.objective >= get("sm").value(problem, start)
 
 
 def two_points() -> Problem:
@@ -95,8 +96,8 @@ def test_limit_hands_back_the_start(backend):
     problem = two_points()
     start = initial_network(problem)
     report = monolithic.run("mm", problem, start=start, limits=Limits(seconds=1e-9), solver=backend)
-    assert report.objective >= problem.value("mm", start)
-    assert report.objective <= report.bound <= problem.trivial_bound("mm")
+    assert report.objective >= get("mm").value(problem, start)
+    assert report.objective <= report.bound <= get("mm").trivial_bound(problem)
 
 
 def test_infeasible_stage_leaves_the_network_and_says_so(backend):
@@ -135,6 +136,6 @@ def test_a_false_claim_raises(monkeypatch, change, words):
     monkeypatch.setattr(solvers.get("highs"), "solve", lying)
     problem = two_points()
     start = Network((np.array([[1, 1], [-1, -1]]), np.array([[1], [1]])), 1)
-    assert problem.value("mm", start) is not None
+    assert get("mm").value(problem, start) is not None
     with pytest.raises(ClaimMismatch, match=words):
         monolithic.run("mm", problem, start=start, limits=NO_LIMIT)

@@ -10,16 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import LinearSVC
 
-from bemi.engines import resolution
 from bemi.engines.decomposition.soft import links as softlinks
 from bemi.engines.decomposition.soft import margins as softmargin
 from bemi.engines.decomposition.soft.links import envelope
 from bemi.engines.decomposition.soft.program import DENOMINATOR, most_integer
 from bemi.engines.monolithic import run as monolithic
 from bemi.network import Network
+from bemi.problem.keep import KeepObjective
 from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import row_norms
 from bemi.programs.limits import Limits
+from bemi.stages.registry import get
+from bemi.stages.resolution import choose_resolution
 
 
 @st.composite
@@ -33,7 +35,7 @@ def problems(draw):
         st.lists(st.lists(st.sampled_from([-1, 1]), min_size=outputs, max_size=outputs), min_size=rows, max_size=rows)
     )
     problem = Problem(np.array(data), np.array(codes), (), draw(st.integers(1, 2)))
-    soft, start = resolution.settle(problem, draw(st.sampled_from([0.25, 1.0, 10.0])))
+    soft, start = choose_resolution(problem, draw(st.sampled_from([0.25, 1.0, 10.0])))
     return replace(problem, soft=soft), start
 
 
@@ -73,17 +75,17 @@ def test_both_stages_against_every_network(case, loss):
     assert whole.bound <= best
     assert float(best - whole.bound) <= 1e-5 * max(1.0, float(best))
 
-    ours = softmargin.run(problem, start=start, limits=Limits())
+    ours = softmargin.run(get("ml2"), problem, start=start, limits=Limits())
     assert ours.objective == by_hand(problem, ours.network.weights[0]) >= best
     assert 0 <= ours.bound <= best
     assert ours.objective <= problem.soft_value(start)
 
     ceiling = (1 + Fraction(loss)) * best
     fewest = min(links for value, links in values if value <= ceiling)
-    whole = monolithic("mw", problem, start=whole.network, keep=ceiling, limits=Limits())
+    whole = monolithic("mw", problem, start=whole.network, keep=KeepObjective(ceiling), limits=Limits())
     assert whole.objective == fewest == whole.network.links
     assert whole.bound <= fewest
-    ours = softlinks.run(problem, start=whole.network, ceiling=ceiling, limits=Limits())
+    ours = softlinks.run(get("mw"), problem, start=whole.network, keep=KeepObjective(ceiling), limits=Limits())
     assert problem.soft_value(ours.network) <= ceiling
     assert ours.bound <= fewest <= ours.objective == ours.network.links
 
@@ -93,7 +95,7 @@ def few_images(per_class=10, weight_bound=7, price=10.0):
     templates = rng.integers(0, 256, (2, 60))
     data = np.clip(np.repeat(templates, per_class, axis=0) + rng.integers(-120, 121, (2 * per_class, 60)), 0, 255)
     problem = Problem(data, np.repeat([[1], [-1]], per_class, axis=0), (), weight_bound)
-    soft, start = resolution.settle(problem, price)
+    soft, start = choose_resolution(problem, price)
     return replace(problem, soft=soft), start
 
 
@@ -110,17 +112,23 @@ def test_the_continuous_machine_is_scikit_learns():
 @pytest.mark.parametrize("weight_bound", [1, 3, 7, 15])
 def test_certified_gaps_are_small_on_images(weight_bound):
     problem, start = few_images(weight_bound=weight_bound)
-    report = softmargin.run(problem, start=start, limits=Limits(gap=0.0))
+    report = softmargin.run(get("ml2"), problem, start=start, limits=Limits(gap=0.0))
     assert report.proof == "certified"
     assert report.gap < {1: 0.1, 3: 0.06, 7: 0.02, 15: 0.01}[weight_bound]
-    sparse = softlinks.run(problem, start=report.network, ceiling=report.objective * Fraction(11, 10), limits=Limits())
+    sparse = softlinks.run(
+        get("mw"),
+        problem,
+        start=report.network,
+        keep=KeepObjective(report.objective * Fraction(11, 10)),
+        limits=Limits(),
+    )
     assert sparse.links < report.links
     assert 0 < sparse.bound <= sparse.links
 
 
 def test_the_same_seed_gives_the_same_weights():
     problem, start = few_images()
-    runs = [softmargin.run(problem, start=start, limits=Limits(nodes=20, seed=3)) for _ in range(2)]
+    runs = [softmargin.run(get("ml2"), problem, start=start, limits=Limits(nodes=20, seed=3)) for _ in range(2)]
     assert runs[0].network == runs[1].network
     assert runs[0].certificate == runs[1].certificate
 
@@ -143,7 +151,7 @@ def test_the_envelope_is_the_lower_hull(weight_bound, theta):
 def test_rows_of_zeros_say_nothing():
     data = np.array([[3, 4], [0, 0], [-3, 1]])
     codes = np.array([[1], [-1], [-1]])
-    soft, _ = resolution.settle(Problem(data, codes), 10.0)
+    soft, _ = choose_resolution(Problem(data, codes), 10.0)
     with_zeros = Problem(data, codes, soft=soft)
     without = with_zeros.rows(np.array([True, False, True]))
     for weights in ([[1], [0]], [[0], [1]], [[-1], [1]]):

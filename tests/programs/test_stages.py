@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import networks, tiny_problems
+from oracle import keeping, networks, tiny_problems
 
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.programs.program import linearize
-from bemi.programs.stages import max_margin, min_weight, program, sat_margin
+from bemi.programs.stages import max_margin, min_weight, sat_margin
 from bemi.solvers import highs
+from bemi.stages.registry import get
+
+PROGRAMS = {"sm": sat_margin, "mm": max_margin, "mw": min_weight}
 
 problem_and_network = tiny_problems().flatmap(lambda p: st.tuples(st.just(p), networks(p)))
 
@@ -20,7 +23,7 @@ problem_and_network = tiny_problems().flatmap(lambda p: st.tuples(st.just(p), ne
 @given(problem_and_network, st.sampled_from(("sm", "mm", "mw")))
 def test_decode_inverts_encode(pair, stage):
     problem, network = pair
-    built = program(stage, problem)
+    built = PROGRAMS[stage](problem)
     live = built.canonical(network)
     assert built.decode(built.encode(live)) == live
     if len(problem.live) == problem.layers[0]:
@@ -30,8 +33,8 @@ def test_decode_inverts_encode(pair, stage):
 @given(problem_and_network, st.sampled_from(("sm", "mm", "mw")))
 def test_canonical_form_is_feasible_exactly_if_the_network_is(pair, stage):
     problem, network = pair
-    value = problem.value(stage, network)
-    built = program(stage, problem)
+    value = get(stage).value(problem, network)
+    built = PROGRAMS[stage](problem)
     canonical = built.canonical(network)
     point = built.encode(canonical)
     for milp in (built.milp, linearize(built.milp)):
@@ -39,7 +42,7 @@ def test_canonical_form_is_feasible_exactly_if_the_network_is(pair, stage):
             assert milp.residual(point) > 0.5
         else:
             assert milp.residual(point) < 1e-9
-            assert milp.cost @ point == problem.value(stage, canonical)
+            assert milp.cost @ point == get(stage).value(problem, canonical)
             if stage != "mw":
                 assert milp.cost @ point == value
 
@@ -47,14 +50,14 @@ def test_canonical_form_is_feasible_exactly_if_the_network_is(pair, stage):
 @given(problem_and_network)
 def test_min_weight_keeps_the_margins_of_a_feasible_network(pair):
     problem, network = pair
-    if problem.value("mm", network) is None:
+    if get("mm").value(problem, network) is None:
         return
     margins = network.margins(problem.data, problem.codes)
-    built = min_weight(problem, margins)
+    built = min_weight(problem, keeping(margins))
     assert built.milp.residual(built.encode(built.canonical(network))) < 1e-9
     tighter = [m.copy() for m in margins]
     tighter[0][0] += 1
-    raised = min_weight(problem, tighter)
+    raised = min_weight(problem, keeping(tighter))
     assert raised.milp.residual(raised.encode(network)) > 0.5
 
 
@@ -71,7 +74,7 @@ def test_with_fixed_weights_the_program_is_the_forward_pass(pair):
         milp.col_lower[columns] = milp.col_upper[columns] = point[columns]
     solution = highs.solve(milp)
     assert np.allclose(solution.x, point)
-    assert solution.objective == problem.value("sm", network)
+    assert solution.objective == get("sm").value(problem, network)
 
 
 def test_dead_inputs_have_no_columns_and_come_back_as_zeros():
@@ -93,7 +96,7 @@ def test_first_layer_products_need_no_columns():
 @pytest.mark.parametrize("stage", ["sm", "mm"])
 def test_big_m_is_the_rows_own(stage):
     problem = Problem(np.array([[1, 2], [100, 200]]), np.array([[1], [-1]]), (2,), 1)
-    flat = linearize(program(stage, problem).milp)
+    flat = linearize(PROGRAMS[stage](problem).milp)
     largest = np.abs(flat.A.toarray()).max(axis=1)
     light = [row for row in flat.A.toarray() if 2 in np.abs(row) and 200 not in np.abs(row)]
     assert max(np.abs(row).max() for row in light) <= 3 + 3 + 1

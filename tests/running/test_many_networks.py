@@ -9,7 +9,7 @@ from test_calls import SETTINGS, rows
 from bemi import BeMiClassifier, ConstantInput, NoiseScenarios, load, save, verify
 from bemi.ensemble.subsets import class_subsets
 from bemi.training.task import shortened
-from bemi.training.pipeline import NO_TIME
+from bemi.stages.result import Outcome
 from bemi.training.task import Task
 
 # A budget for all networks.
@@ -54,9 +54,9 @@ def test_a_budget_holds_for_more_networks_than_it_can_train(tmp_path):
     assert time.perf_counter() - began < 1.0 + 5.0
     messages = [[report.message for report in reports.values()] for reports in classifier.reports_.values()]
     assert len(messages) == 435
-    late = [text for text in messages if NO_TIME in text]
+    late = [text for text in messages if Outcome.NO_TIME.sentence in text]
     assert late
-    assert all(text == [NO_TIME] * 3 for text in late)
+    assert all(text == [Outcome.NO_TIME.sentence] * 3 for text in late)
     assert classifier.score(X, y) > 0.2, "by chance it would be 1 in 30"
     save(classifier, tmp_path / "m")
     assert np.array_equal(load(tmp_path / "m").predict(X), classifier.predict(X))

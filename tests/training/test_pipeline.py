@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import tiny_problems
+from oracle import keeping, tiny_problems
 
 from bemi import engines
 from bemi.engines import monolithic
@@ -16,6 +16,7 @@ from bemi.engines.start import initial_network
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.programs.limits import Limits
+from bemi.stages.registry import get
 from bemi.training.pipeline import check_stages, share_time, train
 
 STAGE_LISTS = [("sm",), ("mm",), ("mw",), ("sm", "mm"), ("sm", "mw"), ("mm", "mw"), ("sm", "mm", "mw")]
@@ -44,7 +45,7 @@ def test_lexicographic_promises(problem, stages):
             assert report.message
             assert before is None or report.network == before
             continue
-        assert report.objective == seen.value(stage, report.network, margins)
+        assert report.objective == get(stage).value(seen, report.network, keeping(margins))
         assert report.links == report.network.links
         if stage == "sm":
             seen = problem.rows(problem.confident_rows(report.network))
@@ -187,7 +188,7 @@ def test_two_outputs_are_carried_by_both_halves_of_the_layers():
     data = rng.integers(0, 10, (8, 30))
     codes = np.tile([[1, 1], [1, -1], [-1, 1], [-1, -1]], (2, 1))
     problem = Problem(data, codes, (5, 3), 2)
-    assert problem.value("sm", initial_network(problem)) == 16
+    assert get("sm").value(problem, initial_network(problem)) == 16
 
 
 def test_stage_says_what_stopped_it():

@@ -37,7 +37,7 @@ def test_soft_margins_with_nothing_violated_speak_of_all_variants(seed):
     training = train_lazily(problem, variants, ("ml2",), **SETTINGS)
     report = training.reports["ml2"]
     assert report.rows == len(problem.data) + len(training.added)
-    everything = variants.beside(problem, np.ones(len(variants.data), dtype=bool))
+    everything = variants.appended_to(problem, np.ones(len(variants.data), dtype=bool))
     value = soft_value(everything.data, everything.codes, report.network.weights[0], report.soft)
     missing = shortfall(training, variants)
     left_out = np.setdiff1d(np.arange(len(variants.data)), training.added)
@@ -70,7 +70,7 @@ def test_the_network_is_that_of_the_rows_and_the_added_ones(stages, hidden):
     taken = np.isin(np.arange(len(variants.data)), training.added)
     assert taken.any()
     assert not taken.all()
-    again = train(variants.beside(problem, taken), stages, **SETTINGS)
+    again = train(variants.appended_to(problem, taken), stages, **SETTINGS)
     assert again.network == training.network
     missing = shortfall(training, variants)
     if "ml2" not in stages:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bemi.baselines import objectives
-from bemi.baselines.clock import Clock
-from bemi.engines.monolithic import reach
+from bemi.engines.monolithic import solve_goal
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.products import Integers
 from bemi.programs.encoding import Within
 from bemi.programs.limits import Limits
-from bemi.stages.result import StageResult
+from bemi.stages.result import Outcome, StageResult
 
 EPOCHS = 3
 """How often all batches are solved, within bounds that close in on the average of the epoch before."""
@@ -32,7 +30,7 @@ def train_in_batches(problem: Problem, limits: Limits, solver: str) -> list[Stag
     free.  Validation is by the training rows, of which a batch saw a part.  The best network of all comes back: that
     with the most confidently right outputs on all rows.
     """
-    began, clock = time.perf_counter(), Clock(limits)
+    clock = limits.deadline()
     rng = np.random.default_rng(limits.seed)
     goal = objectives.sat_margin(problem)
     bound = problem.weight_bound
@@ -43,9 +41,9 @@ def train_in_batches(problem: Problem, limits: Limits, solver: str) -> list[Stag
         within = _around(mean, bound * (1 - epoch / EPOCHS), bound)
         networks = []
         for rows in _parts(problem, rng):
-            share = clock.share(EPOCHS * BATCHES - solved)
+            share = limits.until(clock.share(1 / (EPOCHS * BATCHES - solved)))
             part = objectives.sat_margin(problem.rows(rows), within=within)
-            found = reach(part, start=_rounded(mean, bound), limits=share, solver=solver)
+            found = solve_goal(part, start=_rounded(mean, bound), limits=share, solver=solver)
             assert found.network is not None
             networks.append(found.network)
             solved += 1
@@ -56,11 +54,15 @@ def train_in_batches(problem: Problem, limits: Limits, solver: str) -> list[Stag
             for layer in zip(*(network.weights for network in networks), strict=True)
         ]
         best = max([best, *networks, _rounded(mean, bound)], key=lambda network: goal.value(network) or 0)
-    seconds = time.perf_counter() - began
-    rows_seen = len(problem.data)
     value = goal.value(best)
-    message = f"{solved} batches" if best.links else "no batch gave anything better than a network without links"
-    return [StageResult(goal.name, best, value, goal.trivial, seconds, "certified", best.links, rows_seen, message)]
+    report = StageResult.of(
+        *(goal.name, problem, best, value, goal.trivial),
+        clock=clock,
+        proof="certified",
+        outcome=Outcome.OPTIMAL if value == goal.trivial else Outcome.LOCAL,
+        message=f"{solved} batches" if best.links else "no batch gave anything better than a network without links",
+    )
+    return [report]
 
 
 def _rounded(mean: list[NDArray[np.float64]], bound: int) -> Network:

@@ -12,14 +12,14 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 
 from bemi import solvers
 from bemi.baselines.systems import CP, SYSTEMS, System
+from bemi.checks import check_finite, check_integer, check_seconds
 from bemi.inputs.scaling import InputScaling
 from bemi.network import sign
 from bemi.problem.codes import one_hot
 from bemi.problem.problem import Problem, check_hidden_layers, check_weight_bound, with_constant
 from bemi.products import Integers
 from bemi.programs.limits import Limits
-from bemi.stages.result import INFEASIBLE
-from bemi.training.parameters import check_finite, check_node_limit, check_seconds
+from bemi.stages.result import Outcome
 
 
 class NoNetwork(RuntimeError):
@@ -38,7 +38,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
     weight_bound
         Weights and biases are integers in {-weight_bound..weight_bound}.
     solver
-        Who solves mixed-integer programs.  Constraint programs go to CP-SAT, gradient descent needs no solver.
+        The MILP solver.  Constraint programs go to CP-SAT; gradient descent needs no solver.
     time_limit
         Seconds for everything; None for no limit.
     node_limit
@@ -99,7 +99,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         self.reports_ = {report.stage: report for report in reports}
         last = reports[-1]
         if last.network is None:
-            if last.message.startswith(INFEASIBLE):
+            if last.outcome is Outcome.INFEASIBLE:
                 raise NoNetwork(f"{system.title}: {last.message}; remove contradictory rows or add neurons")
             limit = "" if self.time_limit is None else f" in {self.time_limit:g} s"
             raise NoNetwork(f"{system.title}{limit}: {last.message}; give it more time, fewer rows or fewer neurons")
@@ -115,7 +115,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         if system.only_bits and self.weight_bound != 1:
             raise ValueError(f"{system.title} has weights in {{-1, 0, 1}}; use weight_bound=1, not {self.weight_bound}")
         check_seconds("time_limit", self.time_limit)
-        check_node_limit(self.node_limit)
+        check_integer("node_limit", self.node_limit, 1, optional=True)
         solvers.get(self.solver)
         if system.needs_cp:
             solvers.get(CP)

@@ -18,7 +18,6 @@ and codes y; it is made small by Adam on all rows at once.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -30,6 +29,7 @@ from numpy.typing import NDArray
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.products import Rows
+from bemi.programs.limits import Deadline
 
 Floats = NDArray[np.floating]
 
@@ -192,7 +192,7 @@ def descend(
         raise ValueError("gradient descent needs at least one training row")
     if seconds is None and steps is None:
         raise ValueError("gradient descent may never reach zero loss; give a limit of seconds or of steps")
-    began = time.perf_counter()
+    clock = Deadline.after(seconds)
     live = problem.live
     # Sums of integers are exact below this limit, whatever their order.
     largest = max(np.abs(problem.data).sum(axis=1).max(), *problem.layers)
@@ -215,8 +215,7 @@ def descend(
         right = int(((now.sums[-1] >= 0) == (codes > 0)).all(axis=1).sum())
         if best is None or (right, -now.loss) > (most_right, -best.loss):
             best, most_right = now, right
-        elapsed = time.perf_counter() - began
-        if now.loss == 0 or taken == steps or (seconds is not None and elapsed >= seconds):
+        if now.loss == 0 or taken == steps or clock.passed:
             break
         adam.step(now.gradient)
         taken += 1
@@ -224,4 +223,4 @@ def descend(
     first = np.zeros(problem.layers[:2], dtype=np.int64)
     first[live] = weights[0]
     network = Network((first, *weights[1:]))
-    return Descent(network, best.loss, taken, elapsed, best.loss == 0)
+    return Descent(network, best.loss, taken, clock.elapsed, best.loss == 0)

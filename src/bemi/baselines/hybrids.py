@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,16 +9,15 @@ from typing import Any
 import numpy as np
 
 from bemi.baselines import objectives
-from bemi.baselines.clock import Clock
-from bemi.engines.monolithic import reach
+from bemi.engines.monolithic import solve_goal
 from bemi.engines.start import initial_network
 from bemi.network import Network, sign
 from bemi.problem.codes import one_hot
 from bemi.problem.problem import Problem
 from bemi.products import Integers
-from bemi.programs.limits import Limits
-from bemi.programs.stages import Goal
-from bemi.stages.result import INFEASIBLE, StageResult
+from bemi.programs.goal import Goal
+from bemi.programs.limits import Deadline, Limits
+from bemi.stages.result import Outcome, StageResult
 
 CP = "cpsat"
 """The solver that stands for constraint programming."""
@@ -33,23 +31,24 @@ NOT_BY_CLASS = " with one activation for each class, of those that rounding find
 
 def find(goal: Goal, limits: Limits) -> StageResult:
     """Any network that is feasible, from constraint programming."""
-    return reach(goal, start=None, limits=limits, solver=CP, **CP_OPTIONS)
+    return solve_goal(goal, start=None, limits=limits, solver=CP, **CP_OPTIONS)
 
 
 def warm_started(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
     """HW: a network from constraint programming, then margins from there with the time that is left."""
-    clock = Clock(limits)
+    clock = limits.deadline()
     found = find(objectives.feasible(problem), limits)
     if not found.ran:
         return [found]
-    return [found, reach(objectives.max_margin(problem), start=found.network, limits=clock.share(), solver=solver)]
+    goal = objectives.max_margin(problem)
+    return [found, solve_goal(goal, start=found.network, limits=limits.until(clock), solver=solver)]
 
 
 def fixed_activations(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
     """HA: a network from constraint programming; then its activations stay, and each neuron is a program of its own."""
-    clock = Clock(limits)
+    clock = limits.deadline()
     found = find(objectives.feasible(problem), limits)
-    return [found, _with_margins(problem, found.network, clock, solver)] if found.network else [found]
+    return [found, _with_margins(problem, found.network, limits, clock, solver)] if found.network else [found]
 
 
 def by_class(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
@@ -59,7 +58,7 @@ def by_class(problem: Problem, limits: Limits, solver: str) -> list[StageResult]
     these few inputs is one on the rows wherever single neurons can tell the classes apart in the same way.  They are
     found by a linear program and rounding; what cannot be told apart so is forbidden, and the search goes on.
     """
-    began, clock = time.perf_counter(), Clock(limits)
+    clock = limits.deadline()
     if not problem.hidden_layers:
         raise ValueError("there are no activations to settle by class without a hidden layer; use HA as it is")
     classes = problem.codes.shape[1]
@@ -70,38 +69,44 @@ def by_class(problem: Problem, limits: Limits, solver: str) -> list[StageResult]
     forbidden: list[Integers] = []
     known: dict[bytes, Integers] = {}
     while True:
-        settled = find(objectives.feasible(on_classes, forbidden), clock.share())
-        seconds = time.perf_counter() - began
+        settled = find(objectives.feasible(on_classes, forbidden), limits.until(clock))
         if settled.network is None:
-            message = settled.message + (NOT_BY_CLASS if settled.message == INFEASIBLE else "")
-            return [replace(settled, seconds=seconds, rows=len(labels), message=message)]
+            message = settled.message + (NOT_BY_CLASS if settled.outcome is Outcome.INFEASIBLE else "")
+            return [replace(settled, seconds=clock.elapsed, rows=len(labels), message=message)]
         signs = sign(settled.network.pre_activations(on_classes.data)[0])
         first = np.zeros(problem.layers[:2], dtype=np.int64)
         failed = len(forbidden)
         for j, wanted in enumerate(signs[:, : sizes[0]].T):
             if wanted.tobytes() not in known:
                 neuron = Problem(problem.data, wanted[labels][:, None], (), problem.weight_bound)
-                found = initial_network(neuron, clock.share().seconds)
-                if not np.array_equal(found.forward(neuron.data), neuron.codes):
+                found = initial_network(neuron, clock.left)
+                if not neuron.all_right(found):
                     forbidden += [wanted, -wanted]
                     continue
                 known[wanted.tobytes()] = found.weights[0][:, 0]
             first[:, j] = known[wanted.tobytes()]
         if len(forbidden) == failed:
             network = Network((first, *settled.network.weights[1:]), problem.weight_bound)
-            report = replace(
-                settled, network=network, seconds=time.perf_counter() - began, links=network.links, rows=len(labels)
-            )
-            return [report, _with_margins(problem, network, clock, solver)]
+            report = replace(settled, network=network, seconds=clock.elapsed, links=network.links, rows=len(labels))
+            return [report, _with_margins(problem, network, limits, clock, solver)]
 
 
-def _with_margins(problem: Problem, network: Network, clock: Clock, solver: str) -> StageResult:
-    began = time.perf_counter()
-    network = margins_of_fixed_activations(problem, network, clock.share, solver)
+def _with_margins(problem: Problem, network: Network, limits: Limits, deadline: Deadline, solver: str) -> StageResult:
+    clock = Deadline()
+
+    def share(neurons: int) -> Limits:
+        return limits.until(deadline.share(1 / neurons))
+
+    network = margins_of_fixed_activations(problem, network, share, solver)
     goal = objectives.max_margin(problem)
-    rows, seconds, value = len(problem.data), time.perf_counter() - began, goal.value(network)
-    message = "largest margins for these activations, of every neuron whose program was solved in its time"
-    return StageResult(goal.name, network, value, goal.trivial, seconds, "certified", network.links, rows, message)
+    value = goal.value(network)
+    return StageResult.of(
+        *(goal.name, problem, network, value, goal.trivial),
+        clock=clock,
+        proof="certified",
+        outcome=Outcome.OPTIMAL if value == goal.trivial else Outcome.LOCAL,
+        message="largest margins for these activations, of every neuron whose program was solved in its time",
+    )
 
 
 def margins_of_fixed_activations(
@@ -126,7 +131,7 @@ def margins_of_fixed_activations(
         alone = Problem(inputs[layer], outputs[layer][:, [j]], (), problem.weight_bound)
         start = Network((weights[layer][:, [j]],), problem.weight_bound)
         limits = share(len(neurons) - done)
-        result = reach(objectives.max_margin(alone), start=start, limits=limits, solver=solver)
+        result = solve_goal(objectives.max_margin(alone), start=start, limits=limits, solver=solver)
         assert result.network is not None
         weights[layer][:, j] = result.network.weights[0][:, 0]
     return Network(tuple(weights), problem.weight_bound)

@@ -5,34 +5,32 @@ Where a solver finds nothing on a whole network in its time, it does on a layer 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from bemi.baselines.clock import Clock
 from bemi.baselines.objectives import largest_sum
-from bemi.engines.monolithic import reach
+from bemi.engines.monolithic import solve_goal
 from bemi.network import Network, sign
 from bemi.problem.problem import Problem
 from bemi.products import Integers
 from bemi.programs.encoding import Within
+from bemi.programs.goal import Goal
 from bemi.programs.limits import Limits
-from bemi.programs.stages import Goal
 from bemi.stages.result import StageResult
 
 Objective = Callable[..., Goal]
 """From a problem, ``within``, closer bounds on weights, and ``most``, the largest sum of an output, to a goal."""
 
 WHOLE_SHARE = 4
-"""One part in so many of the time goes to the whole program; it also gives the bound."""
+"""The whole program gets the time divided by this; it also gives the bound."""
 
 STEPS = 40
-"""A neighbourhood may take up to one part in so many of what is left."""
+"""A neighbourhood may take up to the remaining time divided by this."""
 
 PART_SECONDS = 2.0
-"""But it may always take so long: some take a second to build."""
+"""Seconds that a neighbourhood may always take: some take a second to build."""
 
 LEAST_SECONDS = 0.01
 """With less time for a part the search ends."""
@@ -53,9 +51,9 @@ def solve(objective: Objective, start: Network, problem: Problem, limits: Limits
     problem, limits, solver
         On which rows, for how long, and by whom.
     """
-    began, clock = time.perf_counter(), Clock(limits)
+    clock = limits.deadline()
     goal = objective(problem)
-    whole = reach(goal, start=start, limits=clock.share(WHOLE_SHARE), solver=solver)
+    whole = solve_goal(goal, start=start, limits=limits.until(clock.share(1 / WHOLE_SHARE)), solver=solver)
     if whole.objective == whole.bound or not problem.hidden_layers:
         return whole
     assert whole.network is not None
@@ -65,7 +63,7 @@ def solve(objective: Objective, start: Network, problem: Problem, limits: Limits
     tried = in_vain = 0
     round_length = 1 + sum(problem.layers[1:])
     for layer, neuron in _parts(problem, rng):
-        share = clock.share(STEPS, at_least=PART_SECONDS)
+        share = limits.until(clock.share(1 / STEPS, at_least=PART_SECONDS))
         over = share.seconds is not None and share.seconds < LEAST_SECONDS
         if over or in_vain > round_length or goal.value(best) == goal.trivial:
             break
@@ -80,9 +78,9 @@ def solve(objective: Objective, start: Network, problem: Problem, limits: Limits
     return replace(
         whole,
         network=best,
-        objective=goal.shown(value),
+        objective=goal.in_report_units(value),
         links=best.links,
-        seconds=time.perf_counter() - began,
+        seconds=clock.elapsed,
         message=message,
     )
 
@@ -132,7 +130,7 @@ def _improved(
     above = replace(problem, data=inputs, hidden_layers=problem.hidden_layers[layer:])
     part = Network(network.weights[layer:], network.weight_bound)
     goal = objective(above, within=_free(part, neuron), most=largest_sum(problem))
-    found = reach(goal, start=part, limits=limits, solver=solver).network
+    found = solve_goal(goal, start=part, limits=limits, solver=solver).network
     assert found is not None
     return Network((*network.weights[:layer], *found.weights), network.weight_bound)
 

@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bemi.network import Network, sign
+from bemi.problem.measures import sum_of_margins_bound
 from bemi.problem.problem import Problem
 from bemi.products import Integers
 from bemi.programs.encoding import Encoding, Within
+from bemi.programs.goal import Goal
 from bemi.programs.program import Indices
-from bemi.programs.stages import Goal, StageProgram, confident_columns, right_rows, sign_rows
+from bemi.programs.stages import StageProgram, confident_columns, right_rows, sign_rows
 
 
 def largest_sum(problem: Problem) -> int:
@@ -54,7 +56,7 @@ def feasible(problem: Problem, forbidden: Sequence[Integers] = ()) -> Goal:
         return _finished(encoding, "max", np.empty(0, dtype=np.int64))
 
     def value(network: Network) -> int | None:
-        if not np.array_equal(network.forward(problem.data), problem.codes):
+        if not problem.all_right(network):
             return None
         if forbidden:
             found = sign(network.pre_activations(problem.data)[0])[:, :own_neurons]
@@ -87,7 +89,7 @@ def max_margin(problem: Problem, *, step: int = 1) -> Goal:
         return [side.min(axis=0) for side in sides(network)]
 
     def value(network: Network) -> int | None:
-        if not np.array_equal(network.forward(problem.data), problem.codes):
+        if not problem.all_right(network):
             return None
         return int(sum(m.sum() for m in margins(network)))
 
@@ -108,7 +110,7 @@ def max_margin(problem: Problem, *, step: int = 1) -> Goal:
 
         return _finished(encoding, "max", np.concatenate([index[0] for index in columns]), own=own)
 
-    return Goal("max-margin", problem, True, program, value, problem.trivial_bound("mm"))
+    return Goal("max-margin", problem, True, program, value, sum_of_margins_bound(problem))
 
 
 def _margin_rows(encoding: Encoding, layer: int, margin: Indices, step: int) -> None:

@@ -12,16 +12,15 @@ import numpy as np
 
 from bemi.baselines import neighbourhoods, objectives
 from bemi.baselines.batches import train_in_batches
-from bemi.baselines.clock import Clock
 from bemi.baselines.gradient import descend
 from bemi.baselines.hybrids import CP, by_class, fixed_activations, warm_started
 from bemi.baselines.neighbourhoods import Objective
-from bemi.engines.monolithic import reach
+from bemi.engines.monolithic import min_weight_goal, solve_goal
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.programs.limits import Limits
-from bemi.programs.stages import Goal, stage_goal
-from bemi.stages.result import StageResult
+from bemi.programs.goal import Goal
+from bemi.programs.limits import Deadline, Limits
+from bemi.stages.result import Outcome, StageResult
 
 PRICE = 1
 """What a hidden neuron costs, in confidently right outputs, where neurons are minimised by weight."""
@@ -59,7 +58,7 @@ class System:
 
 def _solve(objective: Callable[[Problem], Goal], problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
     """One program, one solver."""
-    return [reach(objective(problem), start=None, limits=limits, solver=solver)]
+    return [solve_goal(objective(problem), start=None, limits=limits, solver=solver)]
 
 
 def _in_parts(
@@ -74,21 +73,25 @@ def _solve_by_cp(objective: Callable[[Problem], Goal], problem: Problem, limits:
 
 def _fewest_neurons_after(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
     """Sat-Margin, then the fewest hidden neurons that keep what it reached."""
-    clock = Clock(limits)
-    (first,) = _in_parts(objectives.sat_margin, silent, problem, clock.share(2), solver)
+    clock = limits.deadline()
+    (first,) = _in_parts(objectives.sat_margin, silent, problem, limits.until(clock.share(1 / 2)), solver)
     assert first.network is not None
     assert isinstance(first.objective, int)
     goal = objectives.min_neurons(problem, confident=first.objective)
-    return [first, reach(goal, start=first.network, limits=clock.share(), solver=solver)]
+    return [first, solve_goal(goal, start=first.network, limits=limits.until(clock), solver=solver)]
 
 
 def _by_gradient(ternary: bool, problem: Problem, limits: Limits, _: str) -> list[StageResult]:
+    clock = Deadline()
     found = descend(problem, ternary=ternary, seconds=limits.seconds, steps=limits.nodes, seed=limits.seed)
     loss, network = Fraction(found.loss).limit_denominator(10**9), found.network
     message = f"{found.steps} steps" + ("" if found.finished else "; the loss did not reach zero")
-    rows = len(problem.data)
-    result = StageResult(
-        "squared-hinge", network, loss, Fraction(0), found.seconds, "certified", network.links, rows, message
+    result = StageResult.of(
+        *("squared-hinge", problem, network, loss, Fraction(0)),
+        clock=clock,
+        proof="certified",
+        outcome=Outcome.OPTIMAL if found.finished else Outcome.LIMIT,
+        message=message,
     )
     return [result]
 
@@ -116,11 +119,11 @@ def _yorke(title: str, train: Train) -> System:
 
 SYSTEMS: Mapping[str, System] = {
     "mip-max-margin": System("MIP max-margin", _ICARTE, partial(_solve, objectives.max_margin)),
-    "mip-min-weight": System("MIP min-weight", _ICARTE, partial(_solve, partial(stage_goal, "mw"))),
+    "mip-min-weight": System("MIP min-weight", _ICARTE, partial(_solve, min_weight_goal)),
     "cp-max-margin": System(
         "CP max-margin", _ICARTE, partial(_solve_by_cp, partial(objectives.max_margin, step=0)), needs_cp=True
     ),
-    "cp-min-weight": System("CP min-weight", _ICARTE, partial(_solve_by_cp, partial(stage_goal, "mw")), needs_cp=True),
+    "cp-min-weight": System("CP min-weight", _ICARTE, partial(_solve_by_cp, min_weight_goal), needs_cp=True),
     "hw": System("HW", _ICARTE, warm_started, needs_cp=True),
     "ha": System("HA", _ICARTE, fixed_activations, needs_cp=True),
     "ha-by-class": System("HA by class", f"{_ICARTE}; first step ours", by_class, needs_cp=True),

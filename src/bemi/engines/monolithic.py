@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-import time
-from dataclasses import replace
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 from bemi import solvers
 from bemi.network import Network
-from bemi.problem.problem import Keep, Problem
+from bemi.problem.keep import KEEP_LABELS, Keep
+from bemi.problem.measures import Objective
+from bemi.problem.problem import Problem
+from bemi.programs import stages as programs
+from bemi.programs.goal import Goal
 from bemi.programs.limits import Limits
 from bemi.programs.program import Solution, Status
-from bemi.programs.stages import Goal, StageProgram, program, stage_goal
+from bemi.programs.stages import StageProgram
 from bemi.solvers.tolerance import LARGEST_COEFFICIENT, largest_coefficient
-from bemi.stages.result import INFEASIBLE, ClaimMismatch, Proof, StageResult
+from bemi.stages.registry import get
+from bemi.stages.result import ClaimMismatch, Outcome, Proof, StageResult
 
 
 def prepare() -> None:
@@ -27,7 +31,7 @@ def run(
     problem: Problem,
     *,
     start: Network,
-    keep: Keep = None,
+    keep: Keep = KEEP_LABELS,
     limits: Limits,
     solver: str = "highs",
 ) -> StageResult:
@@ -36,21 +40,60 @@ def run(
     Parameters
     ----------
     stage, problem
-        What to solve; for Max-Margin and Min-Weight the problem holds only the rows of T-hat.
+        The stage's name, and the rows that it sees: after Sat-Margin only those of T-hat.
     start
         Network to start from; it comes back unchanged if the stage cannot run.
     keep
-        What Min-Weight must keep: margins per layer, or a ceiling on the soft-margin objective, or None.
+        What the network must keep, in Min-Weight.
     limits, solver
-        When to stop, and the backend's name.
+        When to stop, and the name of the MILP solver.
     """
-    if stage == "ml2":
-        return _soft_margin(problem, start, limits, solver)
-    ceiling = isinstance(keep, Fraction)
-    return reach(stage_goal(stage, problem, keep), start=start, limits=limits, solver=solver, tolerant=ceiling)
+    return RUNNERS[stage](problem, start=start, keep=keep, limits=limits, solver=solver)
 
 
-def reach(
+def sat_margin(
+    problem: Problem, *, start: Network, keep: Keep = KEEP_LABELS, limits: Limits, solver: str = "highs"
+) -> StageResult:
+    """Most confidently right outputs."""
+    goal = _goal("sm", problem, lambda: programs.sat_margin(problem))
+    return solve_goal(goal, start=start, limits=limits, solver=solver)
+
+
+def max_margin(
+    problem: Problem, *, start: Network, keep: Keep = KEEP_LABELS, limits: Limits, solver: str = "highs"
+) -> StageResult:
+    """The largest sum of margins."""
+    goal = _goal("mm", problem, lambda: programs.max_margin(problem))
+    return solve_goal(goal, start=start, limits=limits, solver=solver)
+
+
+def min_weight(
+    problem: Problem, *, start: Network, keep: Keep = KEEP_LABELS, limits: Limits, solver: str = "highs"
+) -> StageResult:
+    """The fewest links."""
+    goal = min_weight_goal(problem, keep)
+    return solve_goal(goal, start=start, limits=limits, solver=solver, tolerant=keep.solvers_may_miss)
+
+
+def min_weight_goal(problem: Problem, keep: Keep = KEEP_LABELS) -> Goal:
+    """Min-Weight as a goal."""
+    return _goal("mw", problem, lambda: programs.min_weight(problem, keep), keep)
+
+
+def _goal(name: str, problem: Problem, program: Callable[[], StageProgram], keep: Keep = KEEP_LABELS) -> Goal:
+    """A stage whose objective is an integer as a goal."""
+    stage = get(name)
+    return Goal(
+        stage.name,
+        problem,
+        stage.maximised,
+        program,
+        lambda network: stage.value(problem, network, keep),
+        stage.trivial_bound(problem),
+    )
+
+
+def solve_goal(
     goal: Goal,
     *,
     start: Network | None,
@@ -64,54 +107,75 @@ def reach(
     Parameters
     ----------
     goal
-        What to reach.
+        What to solve.
     start
         Network to start from, feasible or not; it comes back where nothing better is found.
     limits, solver
-        When to stop, and the backend's name.
+        When to stop, and the name of the MILP solver.
     tolerant
-        Whether a solver's network may miss the goal by its tolerance; it is then left aside.
+        Whether a solver's network may miss the goal by its tolerance; such a network is ignored.
     native
         Parameters of the solver by their own names.
     """
-    began = time.perf_counter()
+    clock = limits.deadline()
+    trivial = goal.trivial
 
     def result(
-        network: Network | None, value: int | None, bound: int | None, proof: Proof, message: str = ""
+        network: Network | None,
+        value: int | None,
+        bound: int | None,
+        proof: Proof,
+        outcome: Outcome,
+        message: str | None = None,
     ) -> StageResult:
-        seconds = time.perf_counter() - began
-        links = 0 if network is None else network.links
-        objective, proved = (None if v is None else goal.shown(v) for v in (value, bound))
-        rows = len(goal.problem.data)
-        return StageResult(goal.name, network, objective, proved, seconds, proof, links, rows, message)
+        objective, proved = (None if v is None else goal.in_report_units(v) for v in (value, bound))
+        return StageResult.of(
+            *(goal.name, goal.problem, network, objective, proved),
+            clock=clock,
+            proof=proof,
+            outcome=outcome,
+            message=message,
+        )
 
-    trivial = goal.trivial
     value = None if start is None else goal.value(start)
     if value == trivial:
-        return result(start, value, trivial, "certified")
+        return result(start, value, trivial, "certified", Outcome.OPTIMAL)
     backend = solvers.get(solver)
     built = goal.program()
     if largest_coefficient(built.milp) > LARGEST_COEFFICIENT:
-        reason = (
-            "values are too large for a solver's tolerances; scale the data down or use input_scaling='per-feature'"
-        )
-        return result(
-            start, value, None if value is None else trivial, "none" if value is None else "certified", reason
-        )
+        if value is None:
+            return result(start, None, None, "none", Outcome.TOO_LARGE)
+        return result(start, value, trivial, "certified", Outcome.TOO_LARGE)
     point = None if start is None or value is None else built.encode(built.canonical(start))
-    if limits.seconds is not None:
-        limits = replace(limits, seconds=max(0.0, limits.seconds - (time.perf_counter() - began)))
-    solution = backend.solve(built.milp, start=point, limits=limits, **native)
+    solution = backend.solve(built.milp, start=point, limits=limits.until(clock), **native)
     network, value = _recompute(goal, built, solution, start, value, tolerant)
     if value is None:
-        return result(start, None, None, "none", _why_nothing(solution))
+        return result(start, None, None, "none", *_why_nothing(solution))
     if not math.isfinite(solution.bound):
         bound = trivial
     else:
         claimed = _proved(solution.bound, goal.maximised)
         bound = min(trivial, claimed) if goal.maximised else max(trivial, claimed)
-    message = "" if solution.status is Status.OPTIMAL else solution.message or solution.status.message
-    return result(network, value, bound, "certified" if bound == trivial else "solver", message)
+    proof: Proof = "certified" if bound == trivial else "solver"
+    return result(network, value, bound, proof, *_why_ended(solution, value, bound))
+
+
+def _why_ended(solution: Solution, value: Objective, bound: Objective) -> tuple[Outcome, str]:
+    """Outcome and message of a stage that has a network."""
+    if value == bound:
+        return Outcome.OPTIMAL, ""
+    if solution.status is Status.OPTIMAL:
+        return Outcome.WITHIN_GAP, ""
+    outcome = Outcome.FAILED if solution.status is Status.ERROR else Outcome.LIMIT
+    return outcome, solution.message or solution.status.message
+
+
+def _why_nothing(solution: Solution) -> tuple[Outcome, str]:
+    """Outcome and message of a stage without a network."""
+    if solution.status is Status.ERROR:
+        return Outcome.FAILED, solution.message
+    outcome = Outcome.INFEASIBLE if solution.status is Status.INFEASIBLE else Outcome.NOT_FOUND
+    return outcome, outcome.sentence
 
 
 def _proved(bound: float, maximised: bool) -> int:
@@ -124,13 +188,14 @@ SOFT_TOLERANCE = 1e-6
 """By which share of itself a solver's bound on the soft-margin objective is lowered: its arithmetic is not exact."""
 
 
-def _soft_margin(problem: Problem, start: Network, limits: Limits, solver: str) -> StageResult:
-    """Soft margins: the objective is an exact rational, the bound a solver's word, short of its tolerance."""
-    began = time.perf_counter()
-    built = program("ml2", problem)
-    if limits.seconds is not None:
-        limits = replace(limits, seconds=max(0.0, limits.seconds - (time.perf_counter() - began)))
-    solution = solvers.get(solver).solve(built.milp, start=built.encode(start), limits=limits)
+def soft_margin(
+    problem: Problem, *, start: Network, keep: Keep = KEEP_LABELS, limits: Limits, solver: str = "highs"
+) -> StageResult:
+    """Soft margins: the objective is an exact rational, the bound a solver's word less its tolerance."""
+    stage = get("ml2").name
+    clock = limits.deadline()
+    built = programs.soft_margin(problem)
+    solution = solvers.get(solver).solve(built.milp, start=built.encode(start), limits=limits.until(clock))
     network, value = start, problem.soft_value(start)
     if solution.x is not None:
         found = built.decode(solution.x)
@@ -138,7 +203,7 @@ def _soft_margin(problem: Problem, start: Network, limits: Limits, solver: str) 
         assert solution.objective is not None
         claimed = solution.objective + built.constant
         if float(reached) > claimed + SOFT_TOLERANCE * max(1.0, abs(claimed)):
-            raise ClaimMismatch(f"ml2: the solver claims {claimed}, but its weights give {float(reached)}")
+            raise ClaimMismatch(f"{stage}: the solver claims {claimed}, but its weights give {float(reached)}")
         if reached < value:
             network, value = found, reached
     bound = Fraction(0)
@@ -146,14 +211,22 @@ def _soft_margin(problem: Problem, start: Network, limits: Limits, solver: str) 
         claimed = solution.bound + built.constant
         bound = max(bound, Fraction(claimed - SOFT_TOLERANCE * max(1.0, abs(claimed))).limit_denominator(2**30))
     if bound > value:
-        raise ClaimMismatch(f"ml2: a network has value {float(value)}, below the solver's proven bound {float(bound)}")
-    message = "" if solution.status is Status.OPTIMAL else solution.message or solution.status.message
-    proof: Proof = "solver" if bound > 0 else "certified"
-    seconds = time.perf_counter() - began
-    rows = len(problem.data)
-    return StageResult(
-        "ml2", network, value, bound, seconds, proof, network.links, rows, message, certificate=None, soft=problem.soft
+        raise ClaimMismatch(
+            f"{stage}: a network has value {float(value)}, below the solver's proven bound {float(bound)}"
+        )
+    outcome, message = _why_ended(solution, value, bound)
+    return StageResult.of(
+        *(stage, problem, network, value, bound),
+        clock=clock,
+        proof="solver" if bound > 0 else "certified",
+        outcome=outcome,
+        message=message,
+        soft=problem.soft,
     )
+
+
+RUNNERS = {"sm": sat_margin, "mm": max_margin, "mw": min_weight, "ml2": soft_margin}
+"""The function for each stage."""
 
 
 def _recompute(
@@ -191,11 +264,3 @@ def _recompute(
         if goal.better(value, bound):
             raise ClaimMismatch(f"{goal.name}: a network has value {value}, beyond the solver's proven bound {bound}")
     return best, value
-
-
-def _why_nothing(solution: Solution) -> str:
-    if solution.status is Status.INFEASIBLE:
-        return INFEASIBLE
-    if solution.status is Status.ERROR:
-        return solution.message
-    return "found no network within its limit"

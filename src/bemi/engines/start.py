@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from numpy.typing import NDArray
 
 from bemi.network import Network, sign
 from bemi.problem.problem import Problem
 from bemi.products import Integers, exact_product
-from bemi.programs.limits import Limits
+from bemi.programs.limits import Deadline, Limits
 from bemi.programs.program import Builder
 from bemi.solvers import highs
 
@@ -29,10 +27,10 @@ def initial_network(problem: Problem, seconds: float | None = None) -> Network:
     problem
         Data, codes, layers and weight bound.
     seconds
-        Time after which it hands back what it has; on few-shot problems it needs milliseconds.
+        Time after which it returns what it has; few-shot problems need milliseconds.
     """
     outputs = problem.codes.shape[1]
-    deadline = None if seconds is None else time.perf_counter() + seconds
+    deadline = Deadline.after(seconds)
     separators = [_separator(problem, problem.codes[:, bit], deadline) for bit in range(outputs)]
     carried = np.arange(problem.layers[1]) % outputs
     weights = [np.stack([separators[bit] for bit in carried], axis=1)]
@@ -43,7 +41,7 @@ def initial_network(problem: Problem, seconds: float | None = None) -> Network:
     return Network(tuple(weights), problem.weight_bound)
 
 
-def _separator(problem: Problem, labels: Integers, deadline: float | None) -> Integers:
+def _separator(problem: Problem, labels: Integers, deadline: Deadline) -> Integers:
     """Integer weights of one neuron that gets as many labels right as rounding and 1-exchange can."""
     live = problem.live
     weights = np.zeros(problem.data.shape[1], dtype=np.int64)
@@ -52,7 +50,7 @@ def _separator(problem: Problem, labels: Integers, deadline: float | None) -> In
     data = problem.data[:, live]
     # Without a hidden layer, a row at exactly 0 is not confidently right.
     strict = not problem.hidden_layers
-    if deadline is not None and time.perf_counter() >= deadline:
+    if deadline.passed:
         # Rows pull the weights their way, which takes no time.
         weights[live] = problem.weight_bound * np.sign(labels @ data)
         return weights
@@ -70,13 +68,7 @@ def _separator(problem: Problem, labels: Integers, deadline: float | None) -> In
     return weights
 
 
-def _remaining(deadline: float | None) -> Limits:
-    return Limits(seconds=None if deadline is None else max(0.0, deadline - time.perf_counter()))
-
-
-def _max_margin_weights(
-    data: Integers, labels: Integers, bound: int, deadline: float | None
-) -> NDArray[np.float64] | None:
+def _max_margin_weights(data: Integers, labels: Integers, bound: int, deadline: Deadline) -> NDArray[np.float64] | None:
     """max m  s.t.  y_k w x^k >= m,  |w_i| <= P;  None where the largest margin is not positive."""
     builder = Builder()
     w = builder.columns(data.shape[1], -bound, bound, integer=False)
@@ -84,14 +76,14 @@ def _max_margin_weights(
     columns = np.broadcast_to(np.concatenate([w, m]), (len(data), data.shape[1] + 1))
     rows = np.concatenate([labels[:, None] * data, -np.ones((len(data), 1))], axis=1)
     builder.rows(columns, rows, lower=0)
-    solution = highs.solve(builder.program("max", m), limits=_remaining(deadline))
+    solution = highs.solve(builder.program("max", m), limits=Limits().until(deadline))
     if solution.x is None or solution.x[m[0]] < 1e-6:
         return None
     return solution.x[w]
 
 
 def _soft_weights(
-    data: Integers, labels: Integers, bound: int, margin: float, deadline: float | None
+    data: Integers, labels: Integers, bound: int, margin: float, deadline: Deadline
 ) -> NDArray[np.float64] | None:
     """min sum_k s_k  s.t.  y_k w x^k + s_k >= margin,  s >= 0,  |w_i| <= P."""
     builder = Builder()
@@ -100,12 +92,12 @@ def _soft_weights(
     columns = np.concatenate([np.broadcast_to(w, (len(data), len(w))), short[:, None]], axis=1)
     rows = np.concatenate([labels[:, None] * data, np.ones((len(data), 1))], axis=1)
     builder.rows(columns, rows, lower=margin)
-    solution = highs.solve(builder.program("min", short), limits=_remaining(deadline))
+    solution = highs.solve(builder.program("min", short), limits=Limits().until(deadline))
     return None if solution.x is None else solution.x[w]
 
 
 def _exchange(
-    data: Integers, labels: Integers, weights: Integers, bound: int, strict: bool, deadline: float | None
+    data: Integers, labels: Integers, weights: Integers, bound: int, strict: bool, deadline: Deadline
 ) -> tuple[Integers, tuple[int, int]]:
     """Change one weight by one at a time while that gets more rows right.
 
@@ -126,7 +118,7 @@ def _exchange(
 
     present = int(score(sums))
     perfect = len(labels) * (len(labels) + 2)
-    while present < perfect and (deadline is None or time.perf_counter() < deadline):
+    while present < perfect and not deadline.passed:
         reached = score(sums[:, None, None] + moves)
         reached[np.abs(weights[:, None] + steps) > bound] = -1
         index, step = np.unravel_index(int(reached.argmax()), reached.shape)

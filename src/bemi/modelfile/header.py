@@ -23,6 +23,7 @@ from bemi.inputs.scaling import INPUT_SCALINGS
 from bemi.problem.codes import ABSTAIN, outputs_for
 from bemi.products import PRE_ACTIVATION_LIMIT
 from bemi.solvers import SOLVERS
+from bemi.stages.result import Outcome
 
 
 MOST_CLASSES = 2**12
@@ -209,7 +210,8 @@ def _check_network(entry: Any, layers: list[int], names: list[str], given: int |
         _check_report(report, name, links, layers[-1], first=position == 0)
 
 
-_REPORT = {"stage", "objective", "bound", "proof", "links", "rows", "message"}
+_REPORT = {"stage", "objective", "bound", "proof", "outcome", "links", "rows", "message"}
+_OUTCOMES = {outcome.label for outcome in Outcome}
 
 
 def _check_report(report: Any, name: str, links: int, outputs: int, *, first: bool) -> None:
@@ -217,6 +219,8 @@ def _check_report(report: Any, name: str, links: int, outputs: int, *, first: bo
     if report["stage"] != name:
         raise ValueError(f"the report of stage {name} is missing")
     stage = stages.get(name)
+    if type(report["outcome"]) is not str or report["outcome"] not in _OUTCOMES:
+        raise ValueError(f"stage {name} must have ended for one of the known reasons, got {_shown(report['outcome'])}")
     ran = report["objective"] is not None
     if report["proof"] not in (("certified", "solver") if ran else ("none",)) or (report["bound"] is not None) != ran:
         raise ValueError(f"stage {name} must have an objective, a bound and a proof, or none of them")

@@ -1,12 +1,7 @@
-"""A training problem: integer rows, the codes they should give, the layers and the weight bound.
-
-A :class:`Problem` also says what a network is worth in each stage, recomputed from the weights in exact integers;
-no engine's or solver's word is taken for it.
-"""
+"""A training problem: integer rows, the codes they should give, the layers and the weight bound."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -14,20 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bemi.checks import check_integer, is_integer
 from bemi.network import Network
 from bemi.problem.soft_margin import SoftMargin, soft_value
 from bemi.products import PRE_ACTIVATION_LIMIT, Integers, too_large
-
-STAGES = ("sm", "mm", "mw")
-"""The paper's stages, Sat-Margin, Max-Margin, Min-Weight, in the order in which they may follow each other."""
-
-SOFT_STAGES = ("ml2", "mw")
-"""Soft margins, and Min-Weight after them."""
-
-MAXIMISED = {"sm": True, "mm": True, "mw": False}
-
-Keep = Sequence[Integers] | Fraction | None
-"""What Min-Weight must keep: margins per layer, a soft-margin objective as a ceiling, or just the labels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,32 +83,12 @@ class Problem:
         """The paper's T-hat: rows whose outputs are all confidently right."""
         return np.logical_and.reduce(network.confident(self.data, self.codes), axis=1)
 
-    def value(self, stage: str, network: Network, keep: Keep = None) -> int | None:
-        """Objective of a network in a stage, or None if the network is not feasible there.
-
-        Parameters
-        ----------
-        stage
-            ``"sm"``: number of confidently right outputs.  ``"mm"``: sum of all margins, each at least 1.  ``"mw"``:
-            number of links of a network that keeps what it must.
-        keep
-            Margins per layer, or a soft-margin objective, that Min-Weight must keep; None asks only that every row is
-            classified right.
-        """
-        if stage == "sm":
-            return int(network.confident(self.data, self.codes).sum())
-        if isinstance(keep, Fraction):
-            return network.links if self.soft_value(network) <= keep else None
-        reached = network.margins(self.data, self.codes)
-        if stage == "mm":
-            return int(sum(m.sum() for m in reached)) if all((m >= 1).all() for m in reached) else None
-        if keep is None:
-            return network.links if np.array_equal(network.forward(self.data), self.codes) else None
-        kept = all((have >= need).all() for have, need in zip(reached, keep, strict=True))
-        return network.links if kept else None
+    def all_right(self, network: Network) -> bool:
+        """Whether a network classifies every row right."""
+        return np.array_equal(network.forward(self.data), self.codes)
 
     def soft_value(self, network: Network) -> Fraction:
-        """The soft-margin objective of a network, which the stage ``"ml2"`` makes small; a rational number."""
+        """The soft-margin objective of a network, an exact rational number."""
         assert self.soft is not None
         (weights,) = network.weights
         return soft_value(self.data, self.codes, weights, self.soft)
@@ -133,33 +98,8 @@ class Problem:
 
         In the first layer no margin exceeds ``P min_k ||x^k||_1``; above, a neuron has n_{l-1} inputs of size 1.
         """
-        lightest = int(np.abs(self.data).sum(axis=1).min())
-        return [self.weight_bound * lightest] + [self.weight_bound * n for n in self.layers[1:-1]]
-
-    def trivial_bound(self, stage: str) -> int:
-        """A bound on a stage's objective that anybody can check by hand.
-
-        Equal rows give equal outputs, so of each output on them only the more frequent sign can be right.
-        """
-        if stage == "sm":
-            distinct, group = np.unique(self.data, axis=0, return_inverse=True)
-            balance = np.zeros((len(distinct), self.codes.shape[1]), dtype=np.int64)
-            np.add.at(balance, group.reshape(-1), self.codes)
-            return int((self.codes.size + np.abs(balance).sum()) // 2)
-        if stage == "mm":
-            return sum(n * cap for n, cap in zip(self.layers[1:], self.margin_caps(), strict=True))
-        return 0
-
-    def better(self, stage: str, value: int | None, other: int | None) -> bool:
-        """Whether one objective value of a stage beats another."""
-        return better(value, other, maximised=MAXIMISED[stage])
-
-
-def better(value: int | None, other: int | None, *, maximised: bool) -> bool:
-    """Whether one objective value beats another; None, an infeasible network, beats nothing."""
-    if value is None or other is None:
-        return value is not None
-    return value > other if maximised else value < other
+        smallest_norm = int(np.abs(self.data).sum(axis=1).min())
+        return [self.weight_bound * smallest_norm] + [self.weight_bound * n for n in self.layers[1:-1]]
 
 
 def with_constant(data: Integers, unit: int) -> Integers:
@@ -168,11 +108,12 @@ def with_constant(data: Integers, unit: int) -> Integers:
 
 
 def check_weight_bound(weight_bound: Any) -> None:
-    if isinstance(weight_bound, bool) or not isinstance(weight_bound, (int, np.integer)) or weight_bound < 1:
-        raise ValueError(f"weight_bound must be an integer of at least 1, got {weight_bound!r}")
+    """Raise ValueError unless the weight bound is an integer of at least 1."""
+    check_integer("weight_bound", weight_bound, 1)
 
 
 def check_hidden_layers(hidden_layers: Any) -> None:
-    sizes = list(hidden_layers) if isinstance(hidden_layers, (tuple, list, np.ndarray)) else None
-    if sizes is None or any(isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1 for n in sizes):
+    """Raise ValueError unless the hidden layers are a sequence of integers of at least 1."""
+    known = isinstance(hidden_layers, (tuple, list, np.ndarray))
+    if not known or not all(is_integer(n, 1) for n in list(hidden_layers)):
         raise ValueError(f"hidden_layers must be a tuple of integers of at least 1 (or empty), got {hidden_layers!r}")

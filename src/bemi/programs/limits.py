@@ -1,8 +1,9 @@
-"""When a search may stop."""
+"""When a search may stop: the limits that a caller sets, and the clock that runs against them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
@@ -24,3 +25,64 @@ class Limits:
     gap: float = 0.0
     threads: int = 1
     seed: int = 0
+
+    def deadline(self) -> Deadline:
+        """The moment at which the seconds are over, counted from now."""
+        return Deadline.after(self.seconds)
+
+    def until(self, deadline: Deadline) -> Limits:
+        """The same limits with the time that is left until a deadline."""
+        return replace(self, seconds=deadline.left)
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """A moment at which work has to end, and a clock that runs until then.
+
+    Attributes
+    ----------
+    moment
+        Value of ``time.perf_counter`` at the deadline; None if there is none.
+    began
+        Value of ``time.perf_counter`` when the clock was started.
+    """
+
+    moment: float | None = None
+    began: float = field(default_factory=time.perf_counter)
+
+    @classmethod
+    def after(cls, seconds: float | None) -> Deadline:
+        """A deadline that many seconds from now; never for None."""
+        began = time.perf_counter()
+        return cls(None if seconds is None else began + seconds, began)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the clock was started."""
+        return time.perf_counter() - self.began
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until the deadline, at least 0; None if there is no deadline."""
+        return None if self.moment is None else max(0.0, self.moment - time.perf_counter())
+
+    @property
+    def passed(self) -> bool:
+        """Whether the time is over."""
+        return self.moment is not None and time.perf_counter() >= self.moment
+
+    def share(self, fraction: float, at_least: float = 0.0) -> Deadline:
+        """A new clock for a fraction of the time that is left, or for ``at_least`` seconds of it if that is more."""
+        left = self.left
+        return Deadline.after(None if left is None else min(left, max(fraction * left, at_least)))
+
+    def later(self, seconds: float | None) -> Deadline:
+        """The same clock with the deadline moved by some seconds; without a deadline for None."""
+        moment = None if self.moment is None or seconds is None else self.moment + seconds
+        return replace(self, moment=moment)
+
+    def at_least(self, seconds: float) -> Deadline:
+        """The same clock with the deadline moved, if necessary, so that this many seconds are left."""
+        if self.moment is None:
+            return self
+        return replace(self, moment=max(self.moment, time.perf_counter() + seconds))

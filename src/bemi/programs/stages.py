@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.network import Network, confidence_threshold
-from bemi.problem.problem import MAXIMISED, Keep, Problem, better
+from bemi.problem.keep import KEEP_LABELS, Keep, KeepLabels, KeepMargins, KeepObjective
+from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import row_norms
 from bemi.products import Integers
 from bemi.programs.encoding import Encoding
@@ -296,46 +297,25 @@ CEILING_TOLERANCE = 1e-6
 """By which share a ceiling on the soft-margin objective is raised in a program, whose arithmetic is not exact."""
 
 
-def min_weight(problem: Problem, keep: Keep = None) -> StageProgram:
-    """Min-Weight: the fewest links with the given margins, or under a ceiling on the soft-margin objective.
+def min_weight(problem: Problem, keep: Keep = KEEP_LABELS) -> StageProgram:
+    """Min-Weight: the fewest links of a network that keeps what it must.
 
     ::
 
         min  sum_l sum_i sum_j v_{ilj}
-        y^k_j sum_i c^k_{iLj} >= m_{Lj}
-        u^k_{lj} = 1  =>  sum_i c^k_{ilj} >= m_{lj}
-        u^k_{lj} = 0  =>  sum_i c^k_{ilj} <= -m_{lj}
         -P v_{ilj} <= w_{ilj} <= P v_{ilj}                  (eq:abs_weight)
 
-    Without margins (the ablation SM+MW) the rows are Sat-Margin's, and every row must be classified right: an output
-    that should be +1 is at least 0, one that should be -1 at most -1.  Neurons may change places only where their
-    margins are equal, and are turned only where there are margins.
-
-    A ceiling V on the soft-margin objective f takes the place of all these rows by its own columns and ``f <= V``.
+    and the rows of :func:`_margins_kept`, :func:`_ceiling_kept` or :func:`_labels_kept`.
     """
     encoding = Encoding(problem)
     builder = encoding.builder
-    last = len(problem.layers) - 2
-    columns, coefficients = encoding.pre_activation(last)
-    soft = None
-    if isinstance(keep, Fraction):
-        soft = _soft_columns(encoding)
-        most = float(keep) * (1 + CEILING_TOLERANCE) - soft.constant
-        builder.rows(soft.all[None], soft.costs[None], upper=most)
-        groups: Groups = []
-    elif keep is None:
-        right_rows(encoding)
-        sign_rows(encoding)
-        groups = _all_interchangeable(problem)
-    else:
-        builder.rows(columns, problem.codes[:, :, None] * coefficients, lower=keep[last][None, :])
-        for layer, active in enumerate(encoding.u):
-            columns, coefficients = encoding.pre_activation(layer)
-            need = keep[layer][None, :]
-            builder.rows(columns, coefficients, lower=need, when=active, value=1)
-            builder.rows(columns, coefficients, upper=-need, when=active, value=0)
-        groups = [[np.flatnonzero(m == value) for value in np.unique(m)] for m in keep[:-1]]
-        _positive_on_first_row(encoding)
+    match keep:
+        case KeepMargins(margins):
+            kept = _margins_kept(encoding, margins)
+        case KeepObjective(ceiling):
+            kept = _ceiling_kept(encoding, ceiling)
+        case KeepLabels():
+            kept = _labels_kept(encoding)
     links = []
     for weights in encoding.w:
         present = builder.columns(weights.shape, 0, 1, integer=True)
@@ -343,72 +323,67 @@ def min_weight(problem: Problem, keep: Keep = None) -> StageProgram:
         builder.rows(pairs, [1, problem.weight_bound], lower=0)
         builder.rows(pairs, [1, -problem.weight_bound], upper=0)
         links.append(present)
-    _descending(encoding, groups, links)
+    _descending(encoding, kept.groups, links)
 
     def stage_columns(network: Network) -> list[tuple[Indices, NDArray]]:
         live = (network.weights[0][encoding.live], *network.weights[1:])
         present = [(index, (w != 0).astype(np.int64)) for index, w in zip(links, live, strict=True)]
-        return present + (soft.values(problem, encoding, network) if soft else [])
+        return present + (kept.soft.values(problem, encoding, network) if kept.soft else [])
 
     def link_count(network: Network, layer: int) -> Integers:
         return np.count_nonzero(network.weights[layer], axis=0)
 
     objective = np.concatenate([index.reshape(-1) for index in links])
     milp = builder.program("min", objective)
-    flips = keep is not None and soft is None
-    return StageProgram(milp, encoding, stage_columns, link_count, groups, flips=flips)
+    return StageProgram(milp, encoding, stage_columns, link_count, kept.groups, flips=kept.flips)
 
 
 @dataclass(frozen=True, eq=False)
-class Goal:
-    """What is to be reached on a problem: a program, and what a network is worth in it by exact integers.
+class _Kept:
+    """What the rows of something to keep leave free: which neurons may change places, and whether they are turned."""
 
-    Attributes
-    ----------
-    name, problem, maximised
-        What it is called, on which data, and in which direction.
-    program
-        Builds the program.
-    value
-        From a network to its objective, or None where the network is not feasible.
-    trivial
-        A bound on the objective that anybody can check by hand.
-    unit
-        What a 1 of the objective stands for in reports.
+    groups: Groups
+    flips: bool = False
+    soft: _SoftColumns | None = None
+
+
+def _margins_kept(encoding: Encoding, margins: Sequence[Integers]) -> _Kept:
+    """No neuron's margin falls below what it has to keep.
+
+    ::
+
+        y^k_j sum_i c^k_{iLj} >= m_{Lj}
+        u^k_{lj} = 1  =>  sum_i c^k_{ilj} >= m_{lj}
+        u^k_{lj} = 0  =>  sum_i c^k_{ilj} <= -m_{lj}
+
+    Neurons may change places only where their margins are equal.
     """
-
-    name: str
-    problem: Problem
-    maximised: bool
-    program: Callable[[], StageProgram]
-    value: Callable[[Network], int | None]
-    trivial: int
-    unit: Fraction | int = 1
-
-    def shown(self, value: int) -> int | Fraction:
-        """An objective as reports show it."""
-        shown = value * Fraction(self.unit)
-        return int(shown) if shown.denominator == 1 else shown
-
-    def better(self, value: int | None, other: int | None) -> bool:
-        """Whether one objective beats another."""
-        return better(value, other, maximised=self.maximised)
+    problem, builder = encoding.problem, encoding.builder
+    last = len(problem.layers) - 2
+    columns, coefficients = encoding.pre_activation(last)
+    builder.rows(columns, problem.codes[:, :, None] * coefficients, lower=margins[last][None, :])
+    for layer, active in enumerate(encoding.u):
+        columns, coefficients = encoding.pre_activation(layer)
+        need = margins[layer][None, :]
+        builder.rows(columns, coefficients, lower=need, when=active, value=1)
+        builder.rows(columns, coefficients, upper=-need, when=active, value=0)
+    _positive_on_first_row(encoding)
+    return _Kept([[np.flatnonzero(m == value) for value in np.unique(m)] for m in margins[:-1]], flips=True)
 
 
-def stage_goal(stage: str, problem: Problem, keep: Keep = None) -> Goal:
-    """The paper's stage of that name as a goal; soft margins, whose objective is no integer, aside."""
-    return Goal(
-        stage,
-        problem,
-        MAXIMISED[stage],
-        lambda: program(stage, problem, keep),
-        lambda network: problem.value(stage, network, keep),
-        problem.trivial_bound(stage),
-    )
+def _ceiling_kept(encoding: Encoding, ceiling: Fraction) -> _Kept:
+    """The soft-margin objective f stays under a ceiling: its own columns, and ``f <= V``."""
+    soft = _soft_columns(encoding)
+    most = float(ceiling) * (1 + CEILING_TOLERANCE) - soft.constant
+    encoding.builder.rows(soft.all[None], soft.costs[None], upper=most)
+    return _Kept([], soft=soft)
 
 
-def program(stage: str, problem: Problem, keep: Keep = None) -> StageProgram:
-    """The program of a stage by its short name."""
-    if stage == "mw":
-        return min_weight(problem, keep)
-    return {"sm": sat_margin, "mm": max_margin, "ml2": soft_margin}[stage](problem)
+def _labels_kept(encoding: Encoding) -> _Kept:
+    """Every row stays classified right (the ablation SM+MW).
+
+    An output that should be +1 is at least 0, one that should be -1 at most -1; hidden neurons have Sat-Margin's rows.
+    """
+    right_rows(encoding)
+    sign_rows(encoding)
+    return _Kept(_all_interchangeable(encoding.problem))

@@ -15,7 +15,7 @@ from bemi.stages.result import StageResult
 from bemi.training.pipeline import Training
 from bemi.training.records import flat_weights, network_of, stage_claim, stage_result
 
-FORMAT = 1
+FORMAT = 2
 
 _LAZY = ("added", "rounds", "violated")
 """What a training says of the variants of its rows; a file without variants has none of it."""
@@ -38,7 +38,7 @@ class Journal:
         return self.folder / f"{key}.json.gz"
 
     def read(self, key: str) -> Training | None:
-        """The training of that key; None if it is not there, or damaged, which is said in a warning."""
+        """The training of that key; None if it is not there, or damaged, which gives a warning."""
         path = self.path(key)
         try:
             record = json.loads(gzip.decompress(path.read_bytes()))

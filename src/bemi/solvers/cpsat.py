@@ -47,8 +47,7 @@ def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None =
     CP-SAT has no nodes: ``limits.nodes`` limits its conflicts.
     """
     limits = limits or Limits()
-    began = time.perf_counter()
-    deadline = None if limits.seconds is None else time.time() + limits.seconds
+    clock = limits.deadline()
     parameters = {
         "num_workers": limits.threads,
         "random_seed": limits.seed,
@@ -58,7 +57,7 @@ def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None =
     }
 
     def result(status: Status, x: ArrayLike | None, bound: float | None, message: str = "") -> Solution:
-        return Solution.of(milp, status, x, bound, time.perf_counter() - began, message)
+        return Solution.of(milp, status, x, bound, clock.elapsed, message)
 
     if not _has_integers_only(milp):
         return result(
@@ -71,7 +70,8 @@ def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None =
     answer = _ask(
         {
             "parameters": parameters,
-            "deadline": deadline,
+            # The other process has no part in this one's clock.
+            "deadline": None if clock.left is None else time.time() + clock.left,
             "maximise": milp.sense == "max",
             "cost": milp.cost.astype(np.int64),
             "lower": lower.astype(np.int64),

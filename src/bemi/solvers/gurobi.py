@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import time
 from typing import Any
 
 import gurobipy
@@ -38,7 +37,7 @@ def version() -> str:
 def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None = None, **native: Any) -> Solution:
     """Solve a program; ``native`` are Gurobi parameters by their own names."""
     limits = limits or Limits()
-    began = time.perf_counter()
+    clock = limits.deadline()
     flat = linearize(milp)
     tolerance = feasibility_tolerance(milp)
     parameters = {
@@ -55,13 +54,10 @@ def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None =
     if limits.nodes is not None:
         parameters["NodeLimit"] = limits.nodes
 
-    def elapsed() -> float:
-        return time.perf_counter() - began
-
     try:
         with gurobipy.Env(params={"OutputFlag": 0, "LogToConsole": 0}) as env, gurobipy.Model(env=env) as model:
-            if limits.seconds is not None:
-                parameters["TimeLimit"] = max(0.0, limits.seconds - elapsed())
+            if clock.left is not None:
+                parameters["TimeLimit"] = clock.left
             for name, value in parameters.items():
                 model.setParam(name, value)
             kinds = np.where(flat.integer, GRB.INTEGER, GRB.CONTINUOUS)
@@ -79,5 +75,5 @@ def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None =
             bound = model.ObjBound if status is not Status.INFEASIBLE else None
             message = "" if status is not Status.ERROR else f"Gurobi stopped with status {model.Status}"
     except gurobipy.GurobiError as error:
-        return Solution.of(milp, Status.ERROR, None, None, elapsed(), f"Gurobi: {error}")
-    return Solution.of(milp, status, point, bound, elapsed(), message)
+        return Solution.of(milp, Status.ERROR, None, None, clock.elapsed, f"Gurobi: {error}")
+    return Solution.of(milp, status, point, bound, clock.elapsed, message)

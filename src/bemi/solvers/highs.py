@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import time
 from typing import Any
 
 import highspy
@@ -53,7 +52,7 @@ def _model(milp: MILP) -> highspy.HighsLp:
 def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None = None, **native: Any) -> Solution:
     """Solve a program; ``native`` are HiGHS options by their own names."""
     limits = limits or Limits()
-    began = time.perf_counter()
+    clock = limits.deadline()
     flat = linearize(milp)
     tolerance = feasibility_tolerance(milp)
     options = {
@@ -68,8 +67,8 @@ def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None =
         "primal_feasibility_tolerance": min(1e-7, tolerance),
         **native,
     }
-    if limits.seconds is not None:
-        options["time_limit"] = max(0.0, limits.seconds - (time.perf_counter() - began))
+    if clock.left is not None:
+        options["time_limit"] = clock.left
     if limits.nodes is not None:
         options["mip_max_nodes"] = min(limits.nodes, highspy.kHighsIInf)
     highs = highspy.Highs()
@@ -79,7 +78,7 @@ def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None =
         if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
             raise ValueError(f"HiGHS does not know the option {name}={value!r}")
     if highs.passModel(_model(flat)) == highspy.HighsStatus.kError:
-        return Solution.of(milp, Status.ERROR, None, None, time.perf_counter() - began, "HiGHS refused the model")
+        return Solution.of(milp, Status.ERROR, None, None, clock.elapsed, "HiGHS refused the model")
     if start is not None:
         given = highspy.HighsSolution()
         given.col_value = np.asarray(start, dtype=np.float64)
@@ -96,4 +95,4 @@ def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None =
     else:
         bound = info.objective_function_value if status is Status.OPTIMAL else None
     message = "" if status is not Status.ERROR else f"HiGHS: {highs.modelStatusToString(native_status)}"
-    return Solution.of(milp, status, x, bound, time.perf_counter() - began, message)
+    return Solution.of(milp, status, x, bound, clock.elapsed, message)

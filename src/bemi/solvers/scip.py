@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import time
 from typing import Any
 
 import numpy as np
@@ -41,7 +40,7 @@ def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None =
     SCIP's branch and bound runs on one thread whatever ``limits.threads`` says.
     """
     limits = limits or Limits()
-    began = time.perf_counter()
+    clock = limits.deadline()
     flat = linearize(milp)
     tolerance = feasibility_tolerance(milp)
     parameters = {
@@ -54,9 +53,6 @@ def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None =
     }
     if limits.nodes is not None:
         parameters["limits/totalnodes"] = limits.nodes
-
-    def elapsed() -> float:
-        return time.perf_counter() - began
 
     model = pyscipopt.Model()
     model.hideOutput()
@@ -73,7 +69,7 @@ def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None =
         activity = pyscipopt.quicksum(value * columns[col] for value, col in terms)
         if entries.start == entries.stop:
             if lower > 0 or upper < 0:
-                return Solution.of(milp, Status.INFEASIBLE, None, None, elapsed())
+                return Solution.of(milp, Status.INFEASIBLE, None, None, clock.elapsed)
             continue
         left = float(lower) if np.isfinite(lower) else None
         right = float(upper) if np.isfinite(upper) else None
@@ -84,8 +80,8 @@ def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None =
         for column, value in zip(columns, np.asarray(start, dtype=np.float64).tolist(), strict=True):
             model.setSolVal(given, column, value)
         model.addSol(given)
-    if limits.seconds is not None:
-        parameters["limits/time"] = max(0.0, limits.seconds - elapsed())
+    if clock.left is not None:
+        parameters["limits/time"] = clock.left
     for name, value in parameters.items():
         try:
             model.setParam(name, value)
@@ -102,4 +98,4 @@ def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None =
     if bound is not None and abs(bound) >= model.infinity():
         bound = None
     message = "" if status is not Status.ERROR else f"SCIP stopped with status {native_status}"
-    return Solution.of(milp, status, point, bound, elapsed(), message)
+    return Solution.of(milp, status, point, bound, clock.elapsed, message)

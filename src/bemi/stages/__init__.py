@@ -1,0 +1,6 @@
+"""The stages of a training: what each asks for, in :mod:`bemi.stages.registry`, and what comes of it."""
+
+from bemi.stages.registry import PAPER_STAGES, SOFT_STAGES, STAGES, check_stages, get, list_title
+from bemi.stages.stage import Stage
+
+__all__ = ["PAPER_STAGES", "SOFT_STAGES", "STAGES", "Stage", "check_stages", "get", "list_title"]

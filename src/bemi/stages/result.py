@@ -4,70 +4,168 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 from typing import Any, Literal
 
 from bemi.network import Network
+from bemi.problem.measures import Objective
+from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import SoftMargin
+from bemi.programs.limits import Deadline
 
 Proof = Literal["certified", "solver", "none"]
-
-
-INFEASIBLE = "no network satisfies this stage on these rows"
-"""Message of a stage that is proved to have no solution."""
 
 
 class ClaimMismatch(RuntimeError):
     """A solver's claim does not hold when recomputed from the weights in exact integers."""
 
 
+class Outcome(Enum):
+    """Why a stage ended; each member carries a sentence for people.  Whether the stage ran is a separate fact."""
+
+    OPTIMAL = "solved to optimality"
+    WITHIN_GAP = "solved to the requested gap"
+    LIMIT = "stopped at a time or node limit"
+    LOCAL = "stopped after a local search"
+    INFEASIBLE = "no network satisfies this stage on these rows"
+    NOT_FOUND = "found no network within its limit"
+    NO_START = "the network to start from does not keep the margins"
+    NO_TIME = "no time was left for it"
+    NO_ROWS = "no row is confidently right, so there is nothing to train on"
+    TOO_LARGE = "values are too large for a solver's tolerances; scale the data down or use input_scaling='per-feature'"
+    FAILED = "the solver failed"
+    UNRECORDED = "read from an older file, which does not say why the stage ended"
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in words."""
+        return self.value
+
+    @property
+    def label(self) -> str:
+        """The outcome as files have it."""
+        return self.name.lower()
+
+    @classmethod
+    def from_label(cls, label: str) -> Outcome:
+        """The outcome of that :attr:`label`; ValueError if there is none."""
+        for outcome in cls:
+            if outcome.label == label:
+                return outcome
+        raise ValueError(f"unknown outcome {label!r}")
+
+    @property
+    def successful(self) -> bool:
+        """Whether the stage reached what was asked of it, so that there is nothing to tell."""
+        return self in (Outcome.OPTIMAL, Outcome.WITHIN_GAP)
+
+    @classmethod
+    def of(cls, objective: Objective, bound: Objective, gap: float, otherwise: Outcome) -> Outcome:
+        """Optimal, or within the gap, if a feasible network and a bound prove it; otherwise what stopped the stage."""
+        if objective == bound:
+            return cls.OPTIMAL
+        return cls.WITHIN_GAP if relative_gap(objective, bound) <= gap else otherwise
+
+
+def relative_gap(objective: Objective, bound: Objective) -> float:
+    """``|bound - objective| / max(1, |objective|)``."""
+    reached = Fraction(objective)
+    return float(abs(bound - reached)) / max(1.0, abs(float(reached)))
+
+
 @dataclass(frozen=True, eq=False)
 class StageResult:
-    """Outcome of one stage on one network.
+    """What one stage did to one network.
 
     Attributes
     ----------
     stage
-        ``"sm"``, ``"mm"``, ``"ml2"`` or ``"mw"``.
+        Name of the stage, see :mod:`bemi.stages.registry`.
     network
         The network after the stage; the one before it if the stage could not run.  None in a report that was read from
         a model file, which keeps only the final network.
     objective, bound
         Objective recomputed from the weights, and a proven bound on every network's objective.  None if the stage left
-        the network as it was because it could not run.  Rationals in ``"ml2"``, integers elsewhere.
+        the network as it was because it could not run.  Rationals for soft margins, integers elsewhere.
     seconds
         Wall time; not a number in a report that was read from a model file.
     proof
-        Who stands behind the bound: ``"certified"`` can be checked without a solver, ``"solver"`` is a solver's word,
-        ``"none"`` where there is no bound.
+        What backs the bound: ``"certified"`` can be checked without a solver, ``"solver"`` is a solver's word,
+        ``"none"`` means that there is no bound.
     links
         Non-zero weights after the stage.
     rows
         Training rows that the stage saw.
+    outcome
+        Why the stage ended.
     message
-        What a person should know: why the stage could not run, or what stopped it.
+        Text for people: why the stage could not run, or what stopped it; empty if it reached what was asked.
     certificate
         What proves the bound to :mod:`bemi.certificate`, where ``proof`` is ``"certified"`` and more than the trivial
         bound is claimed.
     soft
-        Price and resolutions of the soft-margin objective, in ``"ml2"``.
+        Price and resolutions of the soft-margin objective, in the soft-margin stage.
     """
 
     stage: str
     network: Network | None
-    objective: int | Fraction | None
-    bound: int | Fraction | None
+    objective: Objective | None
+    bound: Objective | None
     seconds: float
     proof: Proof
     links: int
     rows: int
+    outcome: Outcome
     message: str = ""
     certificate: dict[str, Any] | None = None
     soft: SoftMargin | None = None
 
+    @classmethod
+    def of(
+        cls,
+        stage: str,
+        problem: Problem,
+        network: Network | None,
+        objective: Objective | None,
+        bound: Objective | None,
+        *,
+        clock: Deadline,
+        proof: Proof,
+        outcome: Outcome,
+        message: str | None = None,
+        certificate: dict[str, Any] | None = None,
+        soft: SoftMargin | None = None,
+    ) -> StageResult:
+        """The report of a stage that ends now; links, rows and seconds follow from the rest.
+
+        Without a message the outcome speaks for itself.
+        """
+        if message is None:
+            message = "" if outcome.successful else outcome.sentence
+        links = 0 if network is None else network.links
+        rows, seconds = len(problem.data), clock.elapsed
+        return cls(
+            *(stage, network, objective, bound, seconds, proof, links, rows, outcome, message, certificate, soft)
+        )
+
+    @classmethod
+    def unchanged(
+        cls,
+        stage: str,
+        problem: Problem,
+        network: Network | None,
+        *,
+        clock: Deadline,
+        outcome: Outcome,
+        message: str | None = None,
+    ) -> StageResult:
+        """The report of a stage that could not run and leaves the network as it was."""
+        return cls.of(stage, problem, network, None, None, clock=clock, proof="none", outcome=outcome, message=message)
+
     @property
     def ran(self) -> bool:
-        """Whether the stage found a feasible network; if not, ``message`` says why."""
+        """Whether the stage found a feasible network; if not, ``outcome`` and ``message`` say why."""
         return self.objective is not None
 
     @property
@@ -75,5 +173,4 @@ class StageResult:
         """Distance to the bound, ``|bound - objective| / max(1, |objective|)``; infinite if the stage did not run."""
         if self.objective is None or self.bound is None:
             return math.inf
-        reached = Fraction(self.objective)
-        return float(abs(self.bound - reached)) / max(1.0, abs(float(reached)))
+        return relative_gap(self.objective, self.bound)

@@ -1,4 +1,4 @@
-"""Reports of stages as plain data for files, and in little memory."""
+"""Reports of stages as plain data for files, and compressed in memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from bemi.network import Network
 from bemi.problem.soft_margin import SoftMargin
-from bemi.stages.result import StageResult
+from bemi.stages.result import Outcome, StageResult
 from bemi.training.pipeline import Training
 
 _FIELDS = ("stage", "proof", "links", "rows", "message")
@@ -27,8 +27,8 @@ class CompactResult(StageResult):
     """
 
     def __init__(self, network: Network, certificate: dict[str, Any] | None, **others: Any) -> None:
-        heavy = [network.layers, network.weight_bound, flat_weights(network), certificate]
-        self.__dict__.update(others, _heavy=zlib.compress(json.dumps(heavy, separators=(",", ":")).encode(), 1))
+        large = [network.layers, network.weight_bound, flat_weights(network), certificate]
+        self.__dict__.update(others, _packed=zlib.compress(json.dumps(large, separators=(",", ":")).encode(), 1))
 
     @property
     def network(self) -> Network:
@@ -40,7 +40,7 @@ class CompactResult(StageResult):
         return self._unpacked()[3]
 
     def _unpacked(self) -> Any:
-        return json.loads(zlib.decompress(self.__dict__["_heavy"]))
+        return json.loads(zlib.decompress(self.__dict__["_packed"]))
 
 
 def compact(training: Training) -> Training:
@@ -54,6 +54,7 @@ def stage_record(report: StageResult) -> dict[str, Any]:
     """What a file says of a stage, besides its weights, its certificate and its seconds."""
     record = {name: getattr(report, name) for name in _FIELDS}
     record |= {"objective": _written(report.objective), "bound": _written(report.bound)}
+    record["outcome"] = report.outcome.label
     if report.soft is not None:
         resolutions = [_written(t) for t in report.soft.resolutions]
         record["soft"] = {"price": _written(report.soft.price), "resolutions": resolutions}
@@ -63,11 +64,20 @@ def stage_record(report: StageResult) -> dict[str, Any]:
 def stage_result(record: dict[str, Any], network: Network | None, seconds: float, certificate: Any) -> StageResult:
     """The report that a record was made of."""
     known = {name: record[name] for name in _FIELDS}
-    known |= {"objective": _read(record["objective"]), "bound": _read(record["bound"])}
+    known |= {"objective": _read(record["objective"]), "bound": _read(record["bound"]), "outcome": _outcome(record)}
     soft = record.get("soft")
     if soft is not None:
         soft = SoftMargin(Fraction(_read(soft["price"])), tuple(Fraction(_read(t)) for t in soft["resolutions"]))
     return StageResult(network=network, seconds=seconds, certificate=certificate, soft=soft, **known)
+
+
+def _outcome(record: dict[str, Any]) -> Outcome:
+    """Why the stage ended, which older files do not say."""
+    label = record.get("outcome")
+    if label is not None:
+        return Outcome.from_label(label)
+    optimal = record["objective"] is not None and record["objective"] == record["bound"]
+    return Outcome.OPTIMAL if optimal else Outcome.UNRECORDED
 
 
 def stage_claim(report: StageResult) -> dict[str, Any]:

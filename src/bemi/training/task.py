@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from bemi import solvers
 from bemi.problem.problem import Problem
 from bemi.programs.limits import Limits
-from bemi.training.pipeline import Training, train, untrained
+from bemi.stages.registry import get
+from bemi.training.pipeline import Training, stage_parameters, train, untrained
 from bemi.training.variants import Variants, shortfall, train_lazily
 
 LEAST_SECONDS = 0.01
-"""Training that has less than this is not begun."""
+"""Training with less time than this is not begun."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +41,10 @@ class Task:
     def run(self, seconds: float | None = None) -> Training:
         """Train; ``seconds`` may make the time limit shorter.
 
-        Stages have things to do that take longer than ``LEAST_SECONDS`` however short their limit, so where less is
-        left there is only the network to start from.  Soft margins cost little more than that.
+        A stage takes longer than ``LEAST_SECONDS`` however short its limit, so where less is left there is only the
+        network to start from, unless a stage is quick.
         """
-        if seconds is not None and seconds < LEAST_SECONDS and "ml2" not in self.stages:
+        if seconds is not None and seconds < LEAST_SECONDS and not any(get(stage).quick for stage in self.stages):
             training = untrained(self.problem, self.stages, max(0.0, seconds))
             violated = 0 if self.variants is None else int((shortfall(training, self.variants) > 0).sum())
             return replace(training, violated=violated)
@@ -52,12 +53,16 @@ class Task:
             "solver": self.solver,
             "time_limit": shortened(self.time_limit, None if seconds is None else max(LEAST_SECONDS, seconds)),
             "limits": self.limits,
-            "C": self.C,
-            "mw_loss": self.mw_loss,
+            **self.parameters,
         }
         if self.variants is None:
             return train(self.problem, self.stages, **settings)
         return train_lazily(self.problem, self.variants, self.stages, **settings)
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """What the stages read of this task, by name."""
+        return {name: getattr(self, name) for name in stage_parameters(self.stages, {})}
 
     def key(self) -> str:
         """A digest of all that decides the result: data, parameters, and the versions of bemi and the solver."""
@@ -70,7 +75,7 @@ class Task:
             "limits": asdict(self.limits),
             # Only where it is given, so that files of runs without it keep their names.
             **({} if self.total_time_limit is None else {"total_time_limit": self.total_time_limit}),
-            "soft": [self.C, self.mw_loss] if "ml2" in self.stages else None,
+            "parameters": self.parameters,
             "layers": self.problem.layers,
             "weight_bound": self.problem.weight_bound,
         }
@@ -90,7 +95,7 @@ def _versions(solver: str) -> tuple[str, str]:
 
 
 def shortened(time_limit: float | tuple[float, ...] | None, seconds: float | None) -> float | tuple[float, ...] | None:
-    """A time limit that is no longer than so many seconds in all, the shares of the stages being kept."""
+    """A time limit of at most ``seconds`` in all, with the same shares for the stages."""
     if seconds is None or time_limit is None:
         return seconds if time_limit is None else time_limit
     whole = sum(time_limit) if isinstance(time_limit, tuple) else time_limit

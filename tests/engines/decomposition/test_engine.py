@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from oracle import AllNetworks, tiny_problems
+from oracle import AllNetworks, keeping, tiny_problems
 from sklearn.datasets import load_digits, load_wine
 
 from bemi import engines
@@ -26,6 +26,7 @@ from bemi.engines.start import initial_network
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.programs.limits import Limits
+from bemi.stages.registry import get
 from bemi.training.pipeline import train
 
 NO_LIMIT = Limits()
@@ -53,7 +54,7 @@ def referee(problem: Problem) -> None:
         assert mm.network == sm.network
         return
     margins = mm.network.margins(seen.data, seen.codes)
-    mw = engine.run("mw", seen, start=mm.network, keep=margins, limits=NO_LIMIT)
+    mw = engine.run("mw", seen, start=mm.network, keep=keeping(margins), limits=NO_LIMIT)
     assert mw.objective == mw.bound == everything.best("mw", margins)
     if mw.certificate is not None:
         rows = Rows(seen.data.tolist(), seen.codes.tolist(), seen.layers, seen.weight_bound)
@@ -104,7 +105,7 @@ def test_what_a_search_leaves_open_is_in_its_bound(pair):
     data[0] //= 3
     problem = replace(problem, data=data)
     start = initial_network(problem)
-    early, late = (maxmargin.run(problem, start=start, limits=Limits(nodes=nodes)) for nodes in (1, 100))
+    early, late = (maxmargin.run(get("mm"), problem, start=start, limits=Limits(nodes=nodes)) for nodes in (1, 100))
     assert '["O"]' in json.dumps(early.certificate)
     assert early.bound > early.certificate["value"]
     assert early.bound == proved_margin_bound(problem, early.certificate) >= late.bound
@@ -170,7 +171,7 @@ def test_zero_start_is_no_obstacle():
     problem = digits(0, 1)
     zero = Network(tuple(np.zeros(s) for s in pairwise(problem.layers)))
     report = engine.run("mm", problem, start=zero, limits=Limits(seconds=2, gap=0.05))
-    assert report.objective == problem.value("mm", report.network)
+    assert report.objective == get("mm").value(problem, report.network)
 
 
 def test_decomposition_is_the_default():

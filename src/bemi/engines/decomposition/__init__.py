@@ -5,6 +5,6 @@ few distinct codes.  Each stage is solved that way, with a bound that can be che
 goes to the monolithic model with the network found so far.
 """
 
-from bemi.engines.decomposition.engine import prepare, run
+from bemi.engines.decomposition.engine import RUNNERS, prepare, run
 
-__all__ = ["prepare", "run"]
+__all__ = ["RUNNERS", "prepare", "run"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -22,12 +21,14 @@ from bemi.engines.decomposition.neuron.linear_program import NeuronLP
 from bemi.engines.decomposition.sat_margin import walk as satmargin
 from bemi.engines.decomposition.soft import links as softlinks
 from bemi.engines.decomposition.soft import margins as softmargin
-from bemi.engines.resolution import settle
 from bemi.engines.start import initial_network
 from bemi.network import Network
-from bemi.problem.problem import Keep, Problem
-from bemi.programs.limits import Limits
-from bemi.stages.result import INFEASIBLE, StageResult
+from bemi.problem.keep import KEEP_LABELS, Keep, KeepLabels, KeepMargins, KeepObjective
+from bemi.problem.problem import Problem
+from bemi.programs.limits import Deadline, Limits
+from bemi.stages.registry import get
+from bemi.stages.resolution import choose_resolution
+from bemi.stages.result import Outcome, StageResult
 
 MONOLITHIC_COLUMNS = 300
 """Programs up to this size are worth handing to a solver where the decomposition leaves a gap."""
@@ -36,16 +37,16 @@ SOFT_COLUMNS = 100
 """The same for soft margins: what their bound leaves open is small, and a solver's word is no certificate."""
 
 SOLVED_COLUMNS, WALK_SHARE = 1000, 0.9
-"""Beyond this size a solver hardly improves on the local search of Sat-Margin, which then gets so much of the time."""
+"""Beyond this size a solver hardly improves on the local search of Sat-Margin, which then gets most of the time."""
 
 REPAIR_SHARE = 0.6
-"""Part of Max-Margin's time in which a start with margins is looked for, where Sat-Margin's network has none."""
+"""Part of Max-Margin's time for finding a start with margins, where Sat-Margin's network has none."""
 
 WIDENING_SHARE = 0.4
-"""Part of the time that is then left in which that start gets larger margins, where several neurons have to split."""
+"""Part of the remaining time for enlarging the margins of that start, where several neurons have to split."""
 
 SHORT_NODES = 5
-"""Node limit of local searches that the solver follows in any case."""
+"""Node limit of local searches that are followed by the solver in any case."""
 
 SAT_MARGIN_COLUMNS = 3000
 """Sat-Margin programs up to this size are handed to a solver where a local search leaves outputs unsure."""
@@ -56,62 +57,110 @@ def run(
     problem: Problem,
     *,
     start: Network,
-    keep: Keep = None,
+    keep: Keep = KEEP_LABELS,
     limits: Limits,
     solver: str = "highs",
 ) -> StageResult:
     """Run one stage; same contract as :func:`bemi.engines.monolithic.run`."""
-    began = time.perf_counter()
-    if stage == "sm":
-        return _sat_margin(problem, start, limits, solver)
-    if stage == "ml2":
-        result = softmargin.run(problem, start=start, limits=limits)
-    elif isinstance(keep, Fraction):
-        result = softlinks.run(problem, start=start, ceiling=keep, limits=limits)
-    elif stage == "mm":
-        result = _max_margin(problem, start, limits)
-    elif stage == "mw" and keep is not None:
-        result = minlinks.run(problem, start=start, margins=list(keep), limits=limits)
-    else:
-        return _links_without_margins(problem, start, limits, solver)
-    settled = result.gap <= limits.gap or result.message == INFEASIBLE
-    largest = MONOLITHIC_COLUMNS if problem.soft is None else SOFT_COLUMNS
-    if settled or (result.ran and _columns(problem) > largest):
-        return result
-    assert result.network is not None
-    limits = _left(limits, began)
-    fallback = monolithic.run(stage, problem, start=result.network, keep=keep, limits=limits, solver=solver)
-    return replace(_joined(result, fallback), seconds=time.perf_counter() - began)
+    return RUNNERS[stage](problem, start=start, keep=keep, limits=limits, solver=solver)
 
 
-def _sat_margin(problem: Problem, start: Network, limits: Limits, solver: str) -> StageResult:
-    """Solved at once where the first network gets every output right; else a local search, then the solver.
+def sat_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, solver: str) -> StageResult:
+    """Sat-Margin: solved at once where the first network gets every output right; else a local search, then the solver.
 
     On a large program the solver would not move the bound off the number of outputs, so it is not asked.
     """
-    began = time.perf_counter()
+    stage = get("sm")
+    clock = limits.deadline()
     columns = _columns(problem)
-    if columns > MONOLITHIC_COLUMNS and problem.value("sm", start) != problem.trivial_bound("sm"):
-        share = WALK_SHARE if columns > SOLVED_COLUMNS else 0.5
-        deadline = None if limits.seconds is None else began + share * limits.seconds
+    if columns > MONOLITHIC_COLUMNS and stage.value(problem, start) != stage.trivial_bound(problem):
+        walk = clock.share(WALK_SHARE if columns > SOLVED_COLUMNS else 0.5)
         start = satmargin.most_confident(
-            problem, start, proposals=_proposals(limits), seed=limits.seed, deadline=deadline
+            problem, start, proposals=_proposals(limits), seed=limits.seed, deadline=walk.moment
         )
     if columns > SAT_MARGIN_COLUMNS:
-        value, bound = problem.value("sm", start), problem.trivial_bound("sm")
-        message = "" if value == bound else "stopped after a local search; the bound is the number of outputs"
-        seconds = time.perf_counter() - began
-        return StageResult("sm", start, value, bound, seconds, "certified", start.links, len(problem.data), message)
-    limits = _left(limits, began)
-    report = monolithic.run("sm", problem, start=start, limits=limits, solver=solver)
-    return replace(report, seconds=time.perf_counter() - began)
+        value, bound = stage.value(problem, start), stage.trivial_bound(problem)
+        optimal = value == bound
+        return StageResult.of(
+            *(stage.name, problem, start, value, bound),
+            clock=clock,
+            proof="certified",
+            outcome=Outcome.OPTIMAL if optimal else Outcome.LOCAL,
+            message="" if optimal else "stopped after a local search; the bound is the number of outputs",
+        )
+    report = monolithic.run(stage.name, problem, start=start, limits=limits.until(clock), solver=solver)
+    return replace(report, seconds=clock.elapsed)
 
 
-def _left(limits: Limits, began: float) -> Limits:
-    """The limits without the time that has gone by since ``began``."""
-    if limits.seconds is None:
-        return limits
-    return replace(limits, seconds=max(0.0, limits.seconds - (time.perf_counter() - began)))
+def max_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, solver: str) -> StageResult:
+    """Max-Margin by decomposition, from a start with margins where a short local search finds one.
+
+    Sat-Margin allows sums of 0, and where many neurons have to split, the search over dichotomies may find no network
+    of its own, or only poor ones: then the start's own neurons are improved first.
+    """
+    stage = get("mm")
+    clock = limits.deadline()
+    usable = problem.margin_caps()[0] >= 1 and _columns(problem) > MONOLITHIC_COLUMNS
+    repaired = start
+    if usable and stage.value(problem, start) is None:
+        repair = clock.share(REPAIR_SHARE)
+        repaired = satmargin.with_margins(
+            problem, start, proposals=_proposals(limits), seed=limits.seed, deadline=repair.moment
+        )
+    with_margins = usable and stage.value(problem, repaired) is not None
+    if with_margins and widening.splits(problem, repaired) > problem.layers[-1]:
+        budget = Budget(limits.nodes, clock.share(WIDENING_SHARE))
+        repaired = widening.widened(problem, repaired, budget=budget, limits=limits.until(clock))
+    result = maxmargin.run(stage, problem, start=repaired, limits=limits.until(clock))
+    if not result.ran:
+        result = replace(result, network=start, links=start.links)
+    return _closed_by_solver(result, problem, keep, limits, clock, solver, MONOLITHIC_COLUMNS)
+
+
+def min_weight(problem: Problem, *, start: Network, keep: Keep, limits: Limits, solver: str) -> StageResult:
+    """Min-Weight, by a method of its own for each kind of thing that must be kept."""
+    stage = get("mw")
+    clock = limits.deadline()
+    match keep:
+        case KeepMargins():
+            result = minlinks.run(stage, problem, start=start, keep=keep, limits=limits)
+            largest = MONOLITHIC_COLUMNS
+        case KeepObjective():
+            result = softlinks.run(stage, problem, start=start, keep=keep, limits=limits)
+            largest = SOFT_COLUMNS
+        case KeepLabels():
+            tiny = _columns(problem) <= MONOLITHIC_COLUMNS
+            # The solver settles tiny programs in no time.
+            walks = replace(limits, nodes=min(SHORT_NODES, limits.nodes or SHORT_NODES)) if tiny else limits
+            result = nomargins.run(stage, problem, start=start, limits=walks)
+            # Separators are hard to beat; a network that only lost some links is not.
+            largest = SAT_MARGIN_COLUMNS if result.outcome is Outcome.LOCAL else MONOLITHIC_COLUMNS
+    return _closed_by_solver(result, problem, keep, limits, clock, solver, largest)
+
+
+def soft_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, solver: str) -> StageResult:
+    """Soft margins by one linear program per output."""
+    clock = limits.deadline()
+    result = softmargin.run(get("ml2"), problem, start=start, limits=limits)
+    return _closed_by_solver(result, problem, keep, limits, clock, solver, SOFT_COLUMNS)
+
+
+RUNNERS = {"sm": sat_margin, "mm": max_margin, "mw": min_weight, "ml2": soft_margin}
+"""The function for each stage."""
+
+
+def _closed_by_solver(
+    result: StageResult, problem: Problem, keep: Keep, limits: Limits, clock: Deadline, solver: str, largest: int
+) -> StageResult:
+    """What the solver makes of a result that stays open, if nothing was found or the program has few columns."""
+    closed = result.gap <= limits.gap or result.outcome is Outcome.INFEASIBLE
+    if closed or (result.ran and _columns(problem) > largest):
+        return replace(result, seconds=clock.elapsed)
+    assert result.network is not None
+    fallback = monolithic.run(
+        result.stage, problem, start=result.network, keep=keep, limits=limits.until(clock), solver=solver
+    )
+    return replace(_joined(result, fallback), seconds=clock.elapsed)
 
 
 def _proposals(limits: Limits) -> int:
@@ -119,46 +168,6 @@ def _proposals(limits: Limits) -> int:
     if limits.nodes is not None:
         return limits.nodes * satmargin.PROPOSALS_PER_NODE
     return satmargin.PROPOSALS if limits.seconds is None else 10**12
-
-
-def _max_margin(problem: Problem, start: Network, limits: Limits) -> StageResult:
-    """Max-Margin by decomposition, from a start with margins where a short local search finds one.
-
-    Sat-Margin allows sums of 0, and where many neurons have to split, the search over dichotomies may find no network
-    of its own, or only poor ones: then the start's own neurons are improved first.
-    """
-    began = time.perf_counter()
-    usable = problem.margin_caps()[0] >= 1 and _columns(problem) > MONOLITHIC_COLUMNS
-    repaired = start
-    if usable and problem.value("mm", start) is None:
-        deadline = None if limits.seconds is None else began + REPAIR_SHARE * limits.seconds
-        repaired = satmargin.with_margins(
-            problem, start, proposals=_proposals(limits), seed=limits.seed, deadline=deadline
-        )
-    if usable and problem.value("mm", repaired) is not None and widening.splits(problem, repaired) > problem.layers[-1]:
-        left = _left(limits, began)
-        budget = Budget(left.nodes, None if left.seconds is None else WIDENING_SHARE * left.seconds)
-        repaired = widening.widened(problem, repaired, budget=budget, limits=left)
-    result = maxmargin.run(problem, start=repaired, limits=_left(limits, began))
-    result = replace(result, seconds=time.perf_counter() - began)
-    return result if result.ran else replace(result, network=start, links=start.links)
-
-
-def _links_without_margins(problem: Problem, start: Network, limits: Limits, solver: str) -> StageResult:
-    """Min-Weight where only the labels must stay right: small separators, then the solver on small programs."""
-    began = time.perf_counter()
-    tiny = _columns(problem) <= MONOLITHIC_COLUMNS
-    # What is tiny the solver settles in no time.
-    walks = replace(limits, nodes=min(SHORT_NODES, limits.nodes or SHORT_NODES)) if tiny else limits
-    result = nomargins.run(problem, start=start, limits=walks)
-    # Separators are hard to beat; a network that only lost some links is not.
-    most = SAT_MARGIN_COLUMNS if result.message == nomargins.FOUND_LITTLE else MONOLITHIC_COLUMNS
-    if result.ran and (result.gap <= limits.gap or _columns(problem) > most):
-        return result
-    assert result.network is not None
-    limits = _left(limits, began)
-    fallback = monolithic.run("mw", problem, start=result.network, limits=limits, solver=solver)
-    return replace(_joined(result, fallback), seconds=time.perf_counter() - began)
 
 
 def _columns(problem: Problem) -> int:
@@ -178,8 +187,15 @@ def _joined(ours: StageResult, theirs: StageResult) -> StageResult:
     reached = Fraction(theirs.objective)
     if abs(theirs.bound - reached) < abs(ours.bound - reached):
         return theirs
-    message = "" if ours.bound == theirs.objective else ours.message
-    return replace(theirs, bound=ours.bound, proof=ours.proof, certificate=ours.certificate, message=message)
+    optimal = ours.bound == theirs.objective
+    return replace(
+        theirs,
+        bound=ours.bound,
+        proof=ours.proof,
+        certificate=ours.certificate,
+        outcome=Outcome.OPTIMAL if optimal else ours.outcome,
+        message="" if optimal else ours.message,
+    )
 
 
 @cache
@@ -189,14 +205,14 @@ def prepare() -> None:
     data = rng.integers(0, 30, (4, 6))
     problem = Problem(data, np.repeat([[1], [-1]], 2, axis=0), (2,), 2)
     limits = Limits(nodes=30)
-    mm = maxmargin.run(problem, start=initial_network(problem), limits=limits)
-    if mm.ran and mm.network is not None:
-        margins = mm.network.margins(problem.data, problem.codes)
-        minlinks.run(problem, start=mm.network, margins=margins, limits=limits)
+    widest = maxmargin.run(get("mm"), problem, start=initial_network(problem), limits=limits)
+    if widest.ran and widest.network is not None:
+        margins = KeepMargins(tuple(widest.network.margins(problem.data, problem.codes)))
+        minlinks.run(get("mw"), problem, start=widest.network, keep=margins, limits=limits)
     lister = shortlist.Lister(NeuronLP(data, 2), np.arange(len(data)), 50)
     lister.extend(0, 20)
     separators.compile_loops()
     satmargin.most_confident(problem, initial_network(problem), proposals=100)
     flat = replace(problem, hidden_layers=())
-    soft, network = settle(flat, 10.0)
-    softmargin.run(replace(flat, soft=soft), start=network, limits=limits)
+    soft, network = choose_resolution(flat, 10.0)
+    softmargin.run(get("ml2"), replace(flat, soft=soft), start=network, limits=limits)

@@ -11,6 +11,7 @@ from oracle import AllNetworks
 from bemi.engines.decomposition.max_margin.upper import upper_bounds, upper_problem, widest_margins
 from bemi.problem.problem import Problem
 from bemi.programs.limits import Limits
+from bemi.stages.registry import get
 
 
 def test_bounds_of_the_papers_layers():
@@ -29,7 +30,7 @@ def test_best_upper_layers_equal_brute_force_and_respect_the_bound(seed, hidden,
     if best is None:
         assert network is None
         return
-    assert upper_problem(problem, signs).value("mm", network) == best
+    assert get("mm").value(upper_problem(problem, signs), network) == best
     table = upper_bounds(problem.layers, 1)
     for a in range(rows):
         for b in range(a):
@@ -43,4 +44,4 @@ def test_one_splitting_neuron_reaches_the_bound(hidden):
     signs = np.ones((4, hidden[0]), dtype=int)
     signs[2:, 0] = -1
     network = widest_margins(problem, signs, Limits())
-    assert upper_problem(problem, signs).value("mm", network) == upper_bounds(problem.layers, 2)[1, 1]
+    assert get("mm").value(upper_problem(problem, signs), network) == upper_bounds(problem.layers, 2)[1, 1]

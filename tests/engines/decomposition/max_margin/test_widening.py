@@ -16,7 +16,8 @@ from bemi.engines.decomposition.sat_margin.walk import most_confident, with_marg
 from bemi.engines.start import initial_network
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.programs.limits import Limits
+from bemi.programs.limits import Deadline, Limits
+from bemi.stages.registry import get
 
 BETWEEN = Problem(
     np.array([[9, 2], [8, 3], [6, 6], [5, 6], [2, 8], [1, 9]]), np.array([[1, 1, -1, -1, 1, 1]]).T, (4,), 3
@@ -54,7 +55,7 @@ def test_opposite_dichotomies_count_once_and_constants_not():
 def test_it_gains_much_on_a_network_that_merely_fits(bound):
     problem, start = overlapping(bound)
     found = widened(problem, start, budget=Budget(nodes=60), limits=Limits(nodes=60))
-    assert problem.value("mm", found) > 3 * problem.value("mm", start)
+    assert get("mm").value(problem, found) > 3 * get("mm").value(problem, start)
 
 
 @settings(max_examples=60, deadline=None)
@@ -63,10 +64,10 @@ def test_it_never_loses_and_never_beats_brute_force(problem):
     if not problem.hidden_layers:
         return
     start = with_margins(problem, initial_network(problem), proposals=2_000)
-    value = problem.value("mm", start)
+    value = get("mm").value(problem, start)
     if value is not None:
         found = widened(problem, start, budget=Budget(nodes=20), limits=Limits(nodes=20))
-        assert value <= problem.value("mm", found) <= AllNetworks.of(problem).best("mm")
+        assert value <= get("mm").value(problem, found) <= AllNetworks.of(problem).best("mm")
 
 
 def test_a_node_limit_makes_it_deterministic():
@@ -77,15 +78,15 @@ def test_a_node_limit_makes_it_deterministic():
 
 def test_no_time_gives_the_start_back():
     problem, start = overlapping(3)
-    assert widened(problem, start, budget=Budget(seconds=0.0), limits=Limits(seconds=0.0)) == start
+    assert widened(problem, start, budget=Budget(deadline=Deadline.after(0.0)), limits=Limits(seconds=0.0)) == start
 
 
 def test_max_margin_starts_from_it():
     problem, start = overlapping(7)
     limits = Limits(nodes=40)
-    before = maxmargin.run(problem, start=start, limits=limits)
+    before = maxmargin.run(get("mm"), problem, start=start, limits=limits)
     after = engine.run("mm", problem, start=start, limits=limits)
-    assert after.objective == problem.value("mm", after.network) <= after.bound
+    assert after.objective == get("mm").value(problem, after.network) <= after.bound
     assert after.objective > before.objective
 
 
@@ -96,4 +97,4 @@ def test_where_one_neuron_is_enough_nothing_is_widened(monkeypatch):
     problem = Problem(data, np.repeat([[1], [-1]], 20, axis=0), (4,), 1)
     monkeypatch.setattr(widening, "widened", None)
     report = engine.run("mm", problem, start=initial_network(problem), limits=Limits(nodes=40))
-    assert report.objective == problem.value("mm", report.network)
+    assert report.objective == get("mm").value(problem, report.network)

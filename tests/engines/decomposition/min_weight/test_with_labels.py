@@ -25,6 +25,7 @@ from bemi.engines.start import initial_network
 from bemi.network import sign
 from bemi.problem.problem import Problem
 from bemi.programs.limits import Limits
+from bemi.stages.registry import get
 from bemi.training.pipeline import train
 
 NO_LIMIT = Limits()
@@ -54,10 +55,10 @@ def referee(problem: Problem) -> None:
     """Bounds hold, the checker finds the same ones, and with the solver's help value and bound are brute force's."""
     best = AllNetworks.of(problem).best("mw")
     start = initial_network(problem)
-    alone = nomargins.run(problem, start=start, limits=FEW)
+    alone = nomargins.run(get("mw"), problem, start=start, limits=FEW)
     if alone.ran:
         assert best is not None
-        assert alone.objective == problem.value("mw", alone.network)
+        assert alone.objective == get("mw").value(problem, alone.network)
         assert checked_bound(problem, alone.certificate) == alone.bound <= best <= alone.objective
     if best is not None:
         for support in (1, 2, 3):
@@ -174,7 +175,7 @@ def digits(classes: tuple[int, ...], per_class: int = 10, hidden: tuple[int, ...
 def test_digits_need_a_handful_of_links(hidden, pair):
     problem = digits(pair, hidden=hidden)
     mw = train(problem, ("sm", "mw"), time_limit=None, limits=Limits(nodes=50)).reports["mw"]
-    assert mw.objective == problem.value("mw", mw.network)
+    assert mw.objective == get("mw").value(problem, mw.network)
     assert mw.objective <= len(hidden) + 7
     assert checked_bound(problem, mw.certificate) == mw.bound
     assert len(hidden) + 1 <= mw.bound <= mw.objective
@@ -194,7 +195,7 @@ def test_one_output_may_follow_from_the_two_other_classes():
     codes = np.repeat(CODES[3], 2, axis=0)
     for hidden in ((2,), (2, 2)):
         problem = Problem(data, codes, hidden, 1)
-        report = nomargins.run(problem, start=initial_network(problem), limits=FEW)
+        report = nomargins.run(get("mw"), problem, start=initial_network(problem), limits=FEW)
         assert report.objective == report.bound == 2 * len(hidden) + 3
 
 
@@ -202,10 +203,10 @@ def test_constant_outputs_cost_a_link_or_nothing():
     data = np.array([[1, 2], [3, 1]])
     for code, links in (([1, 1], 0), ([1, -1], 1), ([-1, -1], 2)):
         problem = Problem(data, np.array([code, code]), (2, 2), 1)
-        report = nomargins.run(problem, start=initial_network(problem), limits=FEW)
+        report = nomargins.run(get("mw"), problem, start=initial_network(problem), limits=FEW)
         assert report.objective == report.bound == links
     alone = Problem(data, np.array([[-1], [-1]]), (), 1)
-    assert nomargins.run(alone, start=initial_network(alone), limits=FEW).objective == 1
+    assert nomargins.run(get("mw"), alone, start=initial_network(alone), limits=FEW).objective == 1
 
 
 def test_rows_that_no_separator_can_tell_apart_keep_a_stripped_network():
@@ -216,7 +217,7 @@ def test_rows_that_no_separator_can_tell_apart_keep_a_stripped_network():
     trained = train(problem, ("sm", "mw"), time_limit=4.0)
     seen = problem.rows(problem.confident_rows(trained.reports["sm"].network))
     mw = trained.reports["mw"]
-    assert mw.objective == seen.value("mw", mw.network) >= mw.bound
+    assert mw.objective == get("mw").value(seen, mw.network) >= mw.bound
 
 
 def test_contradicting_rows_are_infeasible():
@@ -231,7 +232,7 @@ def test_short_limits_still_give_a_network(seconds):
     problem = digits((4, 9), 40)
     start = initial_network(problem)
     report = engine.run("mw", problem, start=start, limits=Limits(seconds=seconds))
-    assert report.objective == problem.value("mw", report.network) <= start.links
+    assert report.objective == get("mw").value(problem, report.network) <= start.links
 
 
 @pytest.mark.parametrize("proof", [None, [], {}, {"support": 0}, {"support": 4}, {"support": True}, {"support": "2"}])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from oracle import AllNetworks, networks, tiny_problems
+from oracle import AllNetworks, keeping, networks, tiny_problems
 
 from bemi.engines import monolithic
 from bemi.engines.decomposition.min_weight import with_margins as minlinks
@@ -17,6 +17,7 @@ from bemi.engines.start import initial_network
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.programs.limits import Limits
+from bemi.stages.registry import get
 
 NO_LIMIT = Limits()
 
@@ -28,12 +29,12 @@ def with_margins(problem: Problem) -> tuple[Network, list[np.ndarray]] | None:
 
 
 def referee(problem: Problem, start: Network, margins: list[np.ndarray], limits: Limits = NO_LIMIT) -> None:
-    result = minlinks.run(problem, start=start, margins=margins, limits=limits)
+    result = minlinks.run(get("mw"), problem, start=start, keep=keeping(margins), limits=limits)
     best = AllNetworks.of(problem).best("mw", margins)
     assert result.ran
     assert result.stage == "mw"
     assert result.proof == "certified"
-    assert result.objective == result.links == problem.value("mw", result.network, margins)
+    assert result.objective == result.links == get("mw").value(problem, result.network, keeping(margins))
     assert result.bound <= best <= result.objective <= start.links
     assert result.certificate["bound"] == result.bound
 
@@ -96,9 +97,9 @@ def test_pictures_keep_their_margins_and_lose_links(seed):
     problem = images(12, seed)
     start = one_splitter(problem)
     margins = start.margins(problem.data, problem.codes)
-    assert problem.value("mm", start) is not None
-    result = minlinks.run(problem, start=start, margins=margins, limits=NO_LIMIT)
-    again = minlinks.run(problem, start=start, margins=margins, limits=NO_LIMIT)
+    assert get("mm").value(problem, start) is not None
+    result = minlinks.run(get("mw"), problem, start=start, keep=keeping(margins), limits=NO_LIMIT)
+    again = minlinks.run(get("mw"), problem, start=start, keep=keeping(margins), limits=NO_LIMIT)
     assert result.objective < start.links
     assert 0 < result.bound <= result.objective
     assert result.gap < 0.2
@@ -110,7 +111,7 @@ def test_merges_and_forced_signs_leave_nothing_to_branch_on():
     problem = images(12, 0)
     start = one_splitter(problem)
     margins = start.margins(problem.data, problem.codes)
-    proof = minlinks.run(problem, start=start, margins=margins, limits=NO_LIMIT).certificate
+    proof = minlinks.run(get("mw"), problem, start=start, keep=keeping(margins), limits=NO_LIMIT).certificate
     assert proof["main"] == [0]
     assert proof["light"] == margins[0][1:].min()
     *merges, main, light = proof["steps"]
@@ -131,7 +132,7 @@ def test_a_separation_that_costs_too_many_links_is_excluded():
     start = one_splitter(problem)
     margins = start.margins(problem.data, problem.codes)
     margins[0][1:] //= 2
-    result = minlinks.run(problem, start=start, margins=margins, limits=NO_LIMIT)
+    result = minlinks.run(get("mw"), problem, start=start, keep=keeping(margins), limits=NO_LIMIT)
     merges = [step for step in result.certificate["steps"] if step[0] == "M"]
     assert any("K" in str(tree) for *_, tree in merges)
     assert result.gap < 0.1
@@ -145,8 +146,8 @@ def test_a_splitting_neuron_that_nothing_needs_becomes_a_cheaper_one():
     margins = start.margins(problem.data, problem.codes)
     margins[0][2] = margins[0][0]
     both = Network((first, *start.weights[1:]), 1)
-    result = minlinks.run(problem, start=both, margins=margins, limits=NO_LIMIT)
-    alone = minlinks.run(problem, start=start, margins=margins, limits=NO_LIMIT)
+    result = minlinks.run(get("mw"), problem, start=both, keep=keeping(margins), limits=NO_LIMIT)
+    alone = minlinks.run(get("mw"), problem, start=start, keep=keeping(margins), limits=NO_LIMIT)
     assert not result.network.splitting_neurons(problem.data)[2]
     assert result.objective == alone.objective
 
@@ -156,7 +157,7 @@ def test_every_neuron_must_separate_where_the_upper_margins_say_so():
     start = initial_network(problem)
     margins = start.margins(problem.data, problem.codes)
     assert margins[1].tolist() == [3]
-    result = minlinks.run(problem, start=start, margins=margins, limits=NO_LIMIT)
+    result = minlinks.run(get("mw"), problem, start=start, keep=keeping(margins), limits=NO_LIMIT)
     assert result.certificate["main"] == [0, 1, 2]
     assert result.gap < 0.2
 
@@ -165,7 +166,7 @@ def test_a_start_without_the_margins_is_handed_back():
     problem = images(6, 0)
     start = one_splitter(problem)
     margins = [m + 1 for m in start.margins(problem.data, problem.codes)]
-    result = minlinks.run(problem, start=start, margins=margins, limits=NO_LIMIT)
+    result = minlinks.run(get("mw"), problem, start=start, keep=keeping(margins), limits=NO_LIMIT)
     assert not result.ran
     assert result.network == start
     assert "does not keep the margins" in result.message
@@ -178,7 +179,7 @@ def test_no_hidden_layer_and_repeated_rows():
     )
     start = initial_network(problem)
     margins = start.margins(problem.data, problem.codes)
-    result = minlinks.run(problem, start=start, margins=margins, limits=NO_LIMIT)
+    result = minlinks.run(get("mw"), problem, start=start, keep=keeping(margins), limits=NO_LIMIT)
     assert result.bound <= result.objective <= start.links
     assert result.certificate["main"] is None
 

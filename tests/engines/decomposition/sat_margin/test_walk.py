@@ -12,6 +12,7 @@ from bemi.engines.start import initial_network
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.programs.limits import Limits
+from bemi.stages.registry import get
 
 
 def overlapping(rows: int = 120, seed: int = 0) -> Problem:
@@ -26,7 +27,7 @@ def test_it_never_loses_and_usually_gains():
     problem = overlapping()
     start = initial_network(problem)
     found = most_confident(problem, start, proposals=100_000)
-    assert problem.value("sm", found) > problem.value("sm", start)
+    assert get("sm").value(problem, found) > get("sm").value(problem, start)
 
 
 def test_the_same_seed_gives_the_same_network():
@@ -40,7 +41,9 @@ def test_the_engine_reports_what_it_reached_with_a_true_bound():
     problem = overlapping(300)
     start = initial_network(problem)
     report = engine.run("sm", problem, start=start, limits=Limits(seconds=2))
-    assert problem.value("sm", start) <= report.objective == problem.value("sm", report.network) <= report.bound
+    assert (
+        get("sm").value(problem, start) <= report.objective == get("sm").value(problem, report.network) <= report.bound
+    )
     assert report.proof == "certified"
     assert report.message
 
@@ -69,8 +72,8 @@ def test_a_sum_of_zero_is_repaired():
     problem = Problem(data, np.array([[1], [1], [-1], [-1]]), (2,), 1)
     start = Network((np.array([[1, 1], [-1, -1], [0, 0]]), np.array([[1], [1]])), 1)
     assert np.array_equal(start.forward(data), problem.codes)
-    assert problem.value("mm", start) is None
-    assert problem.value("mm", with_margins(problem, start, proposals=100_000)) is not None
+    assert get("mm").value(problem, start) is None
+    assert get("mm").value(problem, with_margins(problem, start, proposals=100_000)) is not None
 
 
 @pytest.mark.parametrize("outputs", [1, 2])
@@ -81,7 +84,7 @@ def test_without_a_hidden_layer_rows_must_be_strictly_right(outputs):
     problem = Problem(data, codes, (), 2)
     start = Network((np.zeros((5, outputs)),), 2)
     found = most_confident(problem, start, proposals=200_000)
-    assert problem.value("sm", found) > 0.6 * codes.size > problem.value("sm", start) == 0
+    assert get("sm").value(problem, found) > 0.6 * codes.size > get("sm").value(problem, start) == 0
 
 
 def test_the_walk_counts_as_the_problem_does(monkeypatch):
@@ -100,7 +103,7 @@ def test_the_walk_counts_as_the_problem_does(monkeypatch):
         problem = Problem(data, rng.choice([-1, 1], (60, outputs)), hidden, bound)
         network = most_confident(problem, initial_network(problem), proposals=60_000)
         count, zeros = reached[-1]
-        assert count == problem.value("sm", network)
+        assert count == get("sm").value(problem, network)
         assert zeros == (zeros_on_confident_rows(problem, network) if hidden else 0)
 
 
@@ -111,4 +114,4 @@ def test_max_margin_runs_on_what_sat_margin_leaves():
     found = most_confident(problem, initial_network(problem), proposals=600_000)
     seen = problem.rows(problem.confident_rows(found))
     report = engine.run("mm", seen, start=found, limits=Limits(nodes=100))
-    assert report.objective == seen.value("mm", report.network) <= report.bound
+    assert report.objective == get("mm").value(seen, report.network) <= report.bound

@@ -17,6 +17,7 @@ from bemi.engines.decomposition.max_margin.instance import Instance
 from bemi.engines.decomposition.max_margin.partial import Node, PartialNeuron
 from bemi.engines.decomposition.neuron.linear_program import Floats, plain
 from bemi.engines.decomposition.neuron.shortlist import Shortlist
+from bemi.problem.codes import outputs_for
 from bemi.products import Integers
 
 
@@ -25,7 +26,7 @@ class Deductions:
 
     def __init__(self, instance: Instance, incumbent: Incumbent) -> None:
         self.instance, self.incumbent = instance, incumbent
-        self.heavy = min(instance.neurons, max(1, (instance.n_codes - 1).bit_length()))
+        self.heavy = min(instance.neurons, outputs_for(instance.n_codes))
         # One light neuron has a tier of its own: the largest loss among the light ones is its.
         middle = min(1, instance.neurons - self.heavy)
         self.tier = [0] * self.heavy + [1] * middle + [2] * (instance.neurons - self.heavy - middle)
@@ -99,21 +100,21 @@ class Deductions:
 
     def pair_options(self, node: Node, classes: list[list[int]]) -> tuple[NDArray[np.bool_], NDArray[np.int8]]:
         """Which pairs of rows with different codes are separated, and how many orientations each class has left."""
-        one, other = self.instance.one, self.instance.other
-        separated = np.zeros(one.size, dtype=bool)
-        options = np.zeros((len(classes), one.size), dtype=np.int8)
+        pair_a, pair_b = self.instance.pair_a, self.instance.pair_b
+        separated = np.zeros(pair_a.size, dtype=bool)
+        options = np.zeros((len(classes), pair_a.size), dtype=np.int8)
         for number, members in enumerate(classes):
             neuron = node.neurons[members[0]]
-            separated |= neuron.signs[one] * neuron.signs[other] < 0
-            unsigned = (neuron.signs[one] == 0) & (neuron.signs[other] == 0)
+            separated |= neuron.signs[pair_a] * neuron.signs[pair_b] < 0
+            unsigned = (neuron.signs[pair_a] == 0) & (neuron.signs[pair_b] == 0)
             count = np.where(unsigned, 2 if neuron.signed else 1, 1)
-            options[number] = np.where(neuron.can_separate(one, other), count, 0)
+            options[number] = np.where(neuron.can_separate(pair_a, pair_b), count, 0)
         return separated, options
 
     def _units(self, node: Node) -> tuple[bool, set[int]]:
         """Pairs that only one neuron can still separate.  Returns whether the node is closed, and changed neurons."""
         changed: set[int] = set()
-        one, other = self.instance.one, self.instance.other
+        pair_a, pair_b = self.instance.pair_a, self.instance.pair_b
         while True:
             classes = self.classes(node)
             separated, options = self.pair_options(node, classes)
@@ -123,13 +124,13 @@ class Deductions:
                 return False, changed
             dead = todo[count[todo] == 0]
             if dead.size:
-                node.log.append(["D", int(one[dead[0]]), int(other[dead[0]])])
+                node.log.append(["D", int(pair_a[dead[0]]), int(pair_b[dead[0]])])
                 return True, changed
             number = int(np.argmax(options[:, todo[0]]))
             j = classes[number][0]
             done = False
             for pair in todo:
-                a, b = int(one[pair]), int(other[pair])
+                a, b = int(pair_a[pair]), int(pair_b[pair])
                 neuron = node.neurons[j]
                 if options[number, pair] != 1 or neuron.signs[a] * neuron.signs[b] < 0:
                     continue
@@ -150,25 +151,26 @@ class Deductions:
         """Bound the upper layers by the best pair; its separations lie between those made and those still possible."""
         if self.instance.n_codes == 1:
             return
-        one, other, apart = self.instance.one, self.instance.other, self.instance.apart
-        low, high = np.zeros((2, one.size), dtype=np.int64)
+        pair_a, pair_b = self.instance.pair_a, self.instance.pair_b
+        code_distance = self.instance.code_distance
+        low, high = np.zeros((2, pair_a.size), dtype=np.int64)
         for members in self.classes(node):
             neuron = node.neurons[members[0]]
-            separates = neuron.signs[one] * neuron.signs[other] < 0
+            separates = neuron.signs[pair_a] * neuron.signs[pair_b] < 0
             low += len(members) * separates
-            high += len(members) * (separates | neuron.can_separate(one, other))
+            high += len(members) * (separates | neuron.can_separate(pair_a, pair_b))
         low = np.maximum(low, 1)
         if (high < low).any():
             return
-        key = (low * (self.instance.neurons + 1) + high) * (self.instance.problem.codes.shape[1] + 1) + apart
+        key = (low * (self.instance.neurons + 1) + high) * (self.instance.problem.codes.shape[1] + 1) + code_distance
         best, best_pair = node.upper, None
         for pair in np.unique(key, return_index=True)[1]:
-            bound = int(self.instance.upper[low[pair] : high[pair] + 1, apart[pair]].max())
+            bound = int(self.instance.upper[low[pair] : high[pair] + 1, code_distance[pair]].max())
             if bound < best:
                 best, best_pair = bound, pair
         if best_pair is not None:
             node.upper = best
-            node.log.append(["G", int(one[best_pair]), int(other[best_pair])])
+            node.log.append(["G", int(pair_a[best_pair]), int(pair_b[best_pair])])
 
     def _exclude_signs(self, node: Node) -> set[int]:
         """Exclude signs with which a neuron falls below its need, by line search on the multipliers."""

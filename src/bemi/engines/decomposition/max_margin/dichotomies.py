@@ -40,6 +40,7 @@ from bemi.engines.decomposition.max_margin.instance import Budget, Instance, Out
 from bemi.engines.decomposition.max_margin.partial import Node, PartialNeuron, most_violated
 from bemi.engines.decomposition.neuron.linear_program import Floats, NeuronBound, Signs, plain
 from bemi.engines.decomposition.neuron.shortlist import Lister
+from bemi.problem.measures import sum_of_margins_bound
 from bemi.problem.problem import Problem
 
 ROOT_SCHEDULE: Schedule = ((1, 400, 400), (8, 60, 16), (40, 40, 8), (200, 20, 4))
@@ -65,7 +66,7 @@ class Search:
         self.incumbent = Incumbent(self.instance, budget)
         self.deductions = Deductions(self.instance, self.incumbent)
         self.components = Components(self.deductions, budget)
-        self.bound = problem.trivial_bound("mm")
+        self.bound = sum_of_margins_bound(problem)
         self.proof: dict[str, Any] = {}
         self._heap: list[tuple[int, int, int, Node]] = []
         self._pushed = 0
@@ -149,7 +150,7 @@ class Search:
             spot[:] = ["L", plain(found.multipliers)]
             return found.bound
 
-        while heap and -heap[0][0] > best_margin + EPS and count < most and not self.budget.late:
+        while heap and -heap[0][0] > best_margin + EPS and count < most and not self.budget.deadline.passed:
             _, _, signs, found, spot = heapq.heappop(heap)
             if not found.exact:
                 bound = max(bound, leaf(spot, found))
@@ -304,9 +305,9 @@ class Search:
                     if not neuron.signs[row]:
                         return self._split_sign(node, j, row)
         count = self.instance.separations(self._completion(node))
-        for pair in np.argsort(self.instance.upper[count, self.instance.apart], kind="stable"):
+        for pair in np.argsort(self.instance.upper[count, self.instance.code_distance], kind="stable"):
             if options[:, pair].any():
-                return self._split(node, int(self.instance.one[pair]), int(self.instance.other[pair]))
+                return self._split(node, int(self.instance.pair_a[pair]), int(self.instance.pair_b[pair]))
         # Rounding can leave a unit between a neuron's bound and its completion: fix what is free.
         for j, neuron in enumerate(node.neurons):
             if not neuron.signs.all():
@@ -361,7 +362,7 @@ class Search:
     def _pair_to_separate(self, node: Node, classes: list[list[int]], separated: Any, options: Any) -> tuple[int, int]:
         """The pair with the least slack over its children: by caps for all, by linear programs for the best few."""
         open_pairs = np.flatnonzero(~separated)
-        a, b = self.instance.one[open_pairs], self.instance.other[open_pairs]
+        a, b = self.instance.pair_a[open_pairs], self.instance.pair_b[open_pairs]
         half = self.instance.weight_bound * self.instance.distance[a, b] / 2.0
         slack = np.zeros(open_pairs.size)
         for number, members in enumerate(classes):

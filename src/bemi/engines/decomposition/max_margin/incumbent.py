@@ -8,6 +8,7 @@ import numpy as np
 
 from bemi.engines.decomposition.max_margin.instance import Budget, Instance
 from bemi.engines.decomposition.neuron.linear_program import NeuronBound, Signs
+from bemi.problem.codes import outputs_for
 from bemi.products import Integers
 
 EPS = 1e-6
@@ -74,7 +75,7 @@ class Incumbent:
         if n_codes == 1:
             self.offer(everywhere)
             return
-        bits = (n_codes - 1).bit_length()
+        bits = outputs_for(n_codes)
         if bits > neurons:
             return
         if n_codes <= _MOST_CODES:
@@ -285,7 +286,7 @@ class Incumbent:
         count = self.instance.separations(signs)
         if (count == 0).any():
             return -1, 0
-        upper = self.instance.upper[count, self.instance.apart]
+        upper = self.instance.upper[count, self.instance.code_distance]
         lowest = int(upper.min())
         margins = sum(self.instance.margin(column) for column in signs.T)
         return margins + lowest, -int((upper == lowest).sum())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +10,7 @@ from bemi.engines.decomposition.max_margin.upper import upper_bounds
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP, Signs
 from bemi.problem.problem import Problem
 from bemi.products import Integers
+from bemi.programs.limits import Deadline
 
 
 class OutOfBudget(Exception):
@@ -18,20 +18,17 @@ class OutOfBudget(Exception):
 
 
 class Budget:
-    """Counts nodes and watches the clock; a run that a clock does not end is the same every time."""
+    """Counts nodes and watches the clock; a run that no clock ends is the same every time."""
 
-    def __init__(self, nodes: int | None = None, seconds: float | None = None) -> None:
+    def __init__(self, nodes: int | None = None, deadline: Deadline | None = None) -> None:
         self.used = 0
         self.nodes = nodes
-        self.deadline = None if seconds is None else time.perf_counter() + seconds
-
-    @property
-    def late(self) -> bool:
-        return self.deadline is not None and time.perf_counter() > self.deadline
+        self.deadline = Deadline() if deadline is None else deadline
 
     @property
     def spent(self) -> bool:
-        return (self.nodes is not None and self.used >= self.nodes) or self.late
+        """Whether no node or no time is left."""
+        return (self.nodes is not None and self.used >= self.nodes) or self.deadline.passed
 
     def spend(self) -> None:
         """One node; raises :class:`OutOfBudget` where there is none left."""
@@ -42,8 +39,7 @@ class Budget:
     def part(self, share: float) -> Budget:
         """A share of what is left."""
         nodes = None if self.nodes is None else int(share * max(0, self.nodes - self.used))
-        seconds = None if self.deadline is None else share * max(0.0, self.deadline - time.perf_counter())
-        return Budget(nodes, seconds)
+        return Budget(nodes, self.deadline.share(share))
 
 
 class Instance:
@@ -53,7 +49,7 @@ class Instance:
     ----------
     code_of, n_codes
         Number of each row's code, and how many codes there are.
-    one, other, apart
+    pair_a, pair_b, code_distance
         All pairs of rows with different codes, and in how many outputs the codes of each pair differ.
     alike
         All pairs of rows with equal codes.
@@ -72,11 +68,11 @@ class Instance:
         _, code_of = np.unique(problem.codes, axis=0, return_inverse=True)
         self.code_of = code_of.reshape(-1)
         self.n_codes = int(self.code_of.max()) + 1
-        one, other = np.triu_indices(self.rows, 1)
-        different = self.code_of[one] != self.code_of[other]
-        self.one, self.other = one[different], other[different]
-        self.alike = np.stack([one[~different], other[~different]])
-        self.apart = (problem.codes[self.one] != problem.codes[self.other]).sum(axis=1)
+        a, b = np.triu_indices(self.rows, 1)
+        different = self.code_of[a] != self.code_of[b]
+        self.pair_a, self.pair_b = a[different], b[different]
+        self.alike = np.stack([a[~different], b[~different]])
+        self.code_distance = (problem.codes[self.pair_a] != problem.codes[self.pair_b]).sum(axis=1)
         self.distance = np.stack([np.abs(problem.data - row).sum(axis=1) for row in problem.data])
         self.upper = upper_bounds(problem.layers, problem.weight_bound)
 
@@ -88,11 +84,11 @@ class Instance:
         """Bound on the upper layers whatever the first layer does."""
         if self.n_codes == 1:
             return self.weight_bound * sum(a * b for a, b in pairwise(self.problem.layers[1:]))
-        return int(min(self.upper[1:, d].max() for d in np.unique(self.apart)))
+        return int(min(self.upper[1:, d].max() for d in np.unique(self.code_distance)))
 
     def separations(self, signs: Signs) -> Integers:
         """How many neurons (columns of ``signs``) separate each pair of rows with different codes."""
-        return (signs[self.one] != signs[self.other]).sum(axis=1)
+        return (signs[self.pair_a] != signs[self.pair_b]).sum(axis=1)
 
     def upper_of(self, signs: Signs) -> int | None:
         """Bound on the upper layers for complete first-layer signs; None where there is no such network."""
@@ -101,13 +97,13 @@ class Instance:
         count = self.separations(signs)
         if (count == 0).any() or self.opposed(signs) is not None:
             return None
-        return int(self.upper[count, self.apart].min())
+        return int(self.upper[count, self.code_distance].min())
 
     def opposed(self, signs: Signs) -> tuple[int, int] | None:
         """Two rows with equal codes that every neuron separates, if there are such.
 
         No layer has a bias and no sum may be 0, so that opposite signs in the first layer mean opposite signs in all.
         """
-        one, other = self.alike
-        found = np.flatnonzero((signs[one] * signs[other] < 0).all(axis=1))
-        return (int(one[found[0]]), int(other[found[0]])) if found.size else None
+        a, b = self.alike
+        found = np.flatnonzero((signs[a] * signs[b] < 0).all(axis=1))
+        return (int(a[found[0]]), int(b[found[0]])) if found.size else None

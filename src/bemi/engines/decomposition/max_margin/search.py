@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,8 +14,9 @@ from bemi.engines.decomposition.neuron.rounding import integer_weights, settled_
 from bemi.network import Network, sign
 from bemi.problem.problem import Problem
 from bemi.products import Integers
-from bemi.programs.limits import Limits
-from bemi.stages.result import INFEASIBLE, Proof, StageResult
+from bemi.programs.limits import Deadline, Limits
+from bemi.stages.result import Outcome, StageResult
+from bemi.stages.stage import Stage
 
 SEARCH_SHARE, ROUNDING_SHARE = 0.83, 0.85
 """Parts of the time limit at which the proof search and the local search for integer weights end at the latest.
@@ -31,55 +31,54 @@ FIRST_PROPOSALS = 500_000
 """Proposals of the local search for each neuron in its first round; every round doubles them."""
 
 MOST_PROPOSALS = 400_000_000
-"""Where the local search ends if nothing else ends it; tens of seconds."""
+"""Proposals after which the local search ends if nothing else ends it; tens of seconds."""
 
 PROPOSALS_PER_NODE = 20_000
 """How a node limit translates into proposals."""
 
 CLOSED_ROWS, CLOSED_INPUTS, CLOSED_NODES = 9, 40, 2000
-"""A dichotomy with at most so many tight rows, or so many inputs, is handed to the solver, for so many nodes."""
+"""Most tight rows, or most inputs, of a dichotomy that is handed to the solver, and the solver's node limit."""
 
 CANDIDATES = 4
 """Sign matrices that are rounded; the best of the linear programs need not be the best on integers."""
 
 
-def run(problem: Problem, *, start: Network, limits: Limits) -> StageResult:
+def run(stage: Stage, problem: Problem, *, start: Network, limits: Limits) -> StageResult:
     """Run Max-Margin; see :func:`bemi.engines.monolithic.run` for the parameters."""
-    began = time.perf_counter()
-
-    def result(network: Network, value: int | None, bound: int | None, message: str = "") -> StageResult:
-        seconds = time.perf_counter() - began
-        certificate = None if value is None else search.proof
-        proof: Proof = "none" if value is None else "certified"
-        rows = len(problem.data)
-        return StageResult(
-            "mm", network, value, bound, seconds, proof, network.links, rows, message, certificate=certificate
-        )
-
+    clock = limits.deadline()
+    rounding_deadline = clock.share(ROUNDING_SHARE)
     distinct = distinct_rows(problem)
-    search = Search(distinct, Budget(limits.nodes, None if limits.seconds is None else SEARCH_SHARE * limits.seconds))
+    search = Search(distinct, Budget(limits.nodes, clock.share(SEARCH_SHARE)))
     search.run()
-    deadline = None
     if limits.seconds is not None:
-        searched = time.perf_counter() - began
-        deadline = began + max(ROUNDING_SHARE * limits.seconds, searched + LEAST_ROUNDING * limits.seconds)
-    network, value = start, problem.value("mm", start)
+        rounding_deadline = rounding_deadline.at_least(LEAST_ROUNDING * limits.seconds)
+    network, value = start, stage.value(problem, start)
     bound = search.bound
     history = search.incumbent.history
     if value is not None and value > search.incumbent.value and problem.hidden_layers:
         # Where the search finds no better signs of its own, the start's can still have better weights.
         history = [*history, sign(start.pre_activations(distinct.data)[0]).astype(np.int8)]
     if history:
-        rounding = Rounding(distinct, search.instance.lp, bound, limits, deadline)
+        rounding = Rounding(distinct, search.instance.lp, bound, limits, rounding_deadline)
         for candidate in rounding.networks(history):
-            reached = problem.value("mm", candidate)
-            if problem.better("mm", reached, value):
+            reached = stage.value(problem, candidate)
+            if stage.better(reached, value):
                 network, value = candidate, reached
     if value is None:
         # Every feasible network has a positive objective.
-        return result(start, None, None, INFEASIBLE if bound <= 0 else "found no network within its limit")
-    stopped = "" if value == bound or value * (1 + limits.gap) >= bound else "stopped at a time or node limit"
-    return result(network, value, bound, stopped)
+        outcome = Outcome.INFEASIBLE if bound <= 0 else Outcome.NOT_FOUND
+        return StageResult.unchanged(stage.name, problem, start, clock=clock, outcome=outcome)
+    if value * (1 + limits.gap) >= bound:
+        outcome = Outcome.OPTIMAL if value == bound else Outcome.WITHIN_GAP
+    else:
+        outcome = Outcome.LIMIT
+    return StageResult.of(
+        *(stage.name, problem, network, value, bound),
+        clock=clock,
+        proof="certified",
+        outcome=outcome,
+        certificate=search.proof,
+    )
 
 
 def distinct_rows(problem: Problem) -> Problem:
@@ -104,7 +103,7 @@ class _Rounded:
 class Rounding:
     """Networks with integer weights for complete first-layer signs; each dichotomy is rounded once, up to a flip."""
 
-    def __init__(self, problem: Problem, lp: NeuronLP, bound: int, limits: Limits, deadline: float | None) -> None:
+    def __init__(self, problem: Problem, lp: NeuronLP, bound: int, limits: Limits, deadline: Deadline) -> None:
         self.problem, self.lp, self.bound = problem, lp, bound
         self.gap, self.seed, self.limits, self.deadline = limits.gap, limits.seed, limits, deadline
         self.proposals = MOST_PROPOSALS if limits.nodes is None else limits.nodes * PROPOSALS_PER_NODE
@@ -134,20 +133,15 @@ class Rounding:
         if not self._enough(*best[::2]):
             self._close(best[0])
         rounds = 1
-        while not self._enough(*best[::2]) and used < self.proposals and not self._late():
+        while not self._enough(*best[::2]) and used < self.proposals and not self.deadline.passed:
             used += self._improve(best[0], size, rounds)
             size *= 2
             rounds += 1
         return [self._network(signs, upper) for signs, upper, _ in plans if self._value(signs) > 0]
 
-    def _late(self) -> bool:
-        return self.deadline is not None and time.perf_counter() >= self.deadline
-
     def _remaining(self) -> Limits:
-        if self.deadline is None:
-            return self.limits
         # A moment is needed in any case: without the upper layers there is no network.
-        return replace(self.limits, seconds=max(0.2, self.deadline - time.perf_counter()))
+        return self.limits.until(self.deadline.at_least(0.2))
 
     def _of(self, column: Signs) -> _Rounded:
         """What is known of a dichotomy, turned so that its first row is +."""
@@ -176,10 +170,11 @@ class Rounding:
         return [r for r in (self._of(np.frombuffer(key, dtype=np.int8)) for key in keys) if not r.final]
 
     def _close(self, signs: Signs) -> None:
-        """Let the solver settle dichotomies that few rows hold down, or few inputs make up."""
+        """Let the solver find the best weights of dichotomies with few tight rows or few inputs."""
         for rounded in self._dichotomies(signs):
             tight = int((rounded.multipliers > 0).sum())
-            if rounded.weights is None or (tight > CLOSED_ROWS and len(self.lp.live) > CLOSED_INPUTS) or self._late():
+            too_large = tight > CLOSED_ROWS and len(self.lp.live) > CLOSED_INPUTS
+            if rounded.weights is None or too_large or self.deadline.passed:
                 continue
             limits = replace(self._remaining(), gap=0.0, nodes=CLOSED_NODES)
             if limits.seconds is not None:
@@ -197,7 +192,7 @@ class Rounding:
         """One round of local search on every dichotomy that still loses something; returns proposals spent."""
         used = 0
         for rounded in self._dichotomies(signs):
-            if rounded.weights is not None and self._late():
+            if rounded.weights is not None and self.deadline.passed:
                 continue
             weights, margin = integer_weights(
                 self._data,
@@ -209,7 +204,7 @@ class Rounding:
                 rounded.weights,
                 proposals=proposals,
                 seed=self.seed + rounds,
-                deadline=self.deadline,
+                deadline=self.deadline.moment,
             )
             used += proposals
             if rounded.weights is None or margin > rounded.margin:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bemi.engines import monolithic
 from bemi.engines.start import initial_network
 from bemi.network import Network
+from bemi.problem.keep import KeepMargins
 from bemi.problem.problem import Problem
 from bemi.products import Integers
 from bemi.programs.limits import Limits
@@ -63,7 +64,7 @@ def widest_margins(problem: Problem, signs: Integers, limits: Limits) -> Network
     if len(np.unique(upper.data, axis=0)) < len(upper.data):
         return None  # equal signs, different codes
     start = initial_network(upper)
-    report = monolithic.run("mm", upper, start=start, limits=replace(limits, gap=0.0))
+    report = monolithic.max_margin(upper, start=start, limits=replace(limits, gap=0.0))
     return report.network if report.ran else None
 
 
@@ -80,7 +81,9 @@ def fewest_links(problem: Problem, network: Network, margins: list[Integers], li
     signs = np.where(network.pre_activations(problem.data)[0] >= 0, 1, -1)
     upper = upper_problem(problem, signs)
     start = Network(network.weights[1:], network.weight_bound)
-    report = monolithic.run("mw", upper, start=start, keep=margins, limits=replace(limits, gap=0.0))
+    report = monolithic.min_weight(
+        upper, start=start, keep=KeepMargins(tuple(margins)), limits=replace(limits, gap=0.0)
+    )
     assert report.network is not None
     return report.network
 
@@ -92,8 +95,8 @@ def _two_rows(upper: Problem) -> Network | None:
     separating inputs, any other neuron all other inputs; both then have the largest margin there is.
     """
     sizes = upper.layers
-    one, other = upper.data[0], upper.data[-1]
-    differs = one != other
+    first, last = upper.data[0], upper.data[-1]
+    differs = first != last
     if len(upper.data) == 2 and not differs.any():
         return None
     goal = int((upper.codes[0] != upper.codes[-1]).sum())
@@ -116,7 +119,7 @@ def _two_rows(upper: Problem) -> Network | None:
     if h not in best[0]:
         return None
     weights = []
-    signal = one
+    signal = first
     for layer, size in enumerate(sizes[1:]):
         h = best[layer][h][1]
         if layer == len(sizes) - 2:

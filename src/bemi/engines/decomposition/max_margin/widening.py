@@ -22,12 +22,13 @@ from bemi.engines.decomposition.max_margin.upper import widest_margins
 from bemi.engines.decomposition.neuron.linear_program import NeuronBound, NeuronLP, Signs
 from bemi.engines.decomposition.neuron.rounding import integer_weights
 from bemi.network import Network, sign
+from bemi.problem.measures import better, sum_of_margins
 from bemi.problem.problem import Problem
 from bemi.products import Integers
 from bemi.programs.limits import Limits
 
 ORDERS = 30
-"""So many orders of the neurons in a row without a better network end the search."""
+"""The search ends after this many orders of the neurons in a row without a better network."""
 
 PROPOSALS = 50_000
 """Of the local search for integer weights of each new dichotomy; those of the last network are worth more later."""
@@ -72,8 +73,9 @@ class _Climb:
         self.best = start
         self._rounded: dict[bytes, Integers] = {}
 
-    def _better(self, one: Network, other: Network) -> bool:
-        return self.problem.better("mm", self.problem.value("mm", one), self.problem.value("mm", other))
+    def _better(self, network: Network, other: Network) -> bool:
+        values = sum_of_margins(self.problem, network), sum_of_margins(self.problem, other)
+        return better(*values, maximised=True)
 
     def run(self, rng: np.random.Generator) -> bool:
         """Climb from the start, the neurons in a random order; whether that gave a new best network."""
@@ -127,7 +129,7 @@ class _Climb:
         if not signs.any():
             signs[int(np.argmin(self.lp.norms))] = 1
         found = self.lp.solve(signs, stop=need - 1)
-        while found.exact and found.bound >= need and not self.budget.late:
+        while found.exact and found.bound >= need and not self.budget.deadline.passed:
             free = np.flatnonzero(signs == 0)
             distance = np.abs(found.sums[free])
             if not free.size or distance.min() >= found.value - _EPS:
@@ -158,7 +160,7 @@ class _Climb:
                 multipliers,
                 proposals=PROPOSALS,
                 seed=self.limits.seed,
-                deadline=self.budget.deadline,
+                deadline=self.budget.deadline.moment,
             )
         return self._rounded[key]
 

@@ -17,7 +17,6 @@ inputs at P = 1.  Otherwise a Metropolis walk over supports of given sizes minim
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +25,7 @@ from numpy.typing import NDArray
 
 from bemi.network import sign
 from bemi.products import Integers
+from bemi.programs.limits import Deadline
 
 PROPOSALS = 10_000_000
 """Proposals of the walks if nothing else ends them; some seconds for pictures."""
@@ -124,7 +124,7 @@ def pair(task: Task) -> Separator | None:
     return None if turned < 0 else _alone(task, found[:2], found[2:], turned == 1)
 
 
-def triple(task: Task, deadline: float | None = None) -> Separator | None:
+def triple(task: Task, deadline: Deadline | None = None) -> Separator | None:
     """A neuron with three links, if there is one that separates and it is found before the deadline."""
     found = np.zeros(6, dtype=np.int64)
     order = _mixed_order(task.plus)
@@ -132,7 +132,7 @@ def triple(task: Task, deadline: float | None = None) -> Separator | None:
     reach = _reach(columns, task.bound)
     for first in range(len(columns)):
         for turned in (False, True)[: 1 + task.may_turn[0]]:
-            if deadline is not None and time.perf_counter() >= deadline:
+            if deadline is not None and deadline.passed:
                 return None
             if _triple(columns, task.plus[order] ^ turned, first, task.bound, *reach, found):
                 return _alone(task, found[:3], found[3:], turned)
@@ -147,7 +147,7 @@ def walked(
     most: int | None = None,
     proposals: int = PROPOSALS,
     seed: int = 0,
-    deadline: float | None = None,
+    deadline: Deadline | None = None,
 ) -> Separator | None:
     """A separator of small cost, by walks over supports; the known one if nothing cheaper is found.
 
@@ -162,7 +162,7 @@ def walked(
     proposals, seed
         How long to search; the result is the same for the same values.
     deadline
-        Moment of ``time.perf_counter`` after which the search ends all the same.
+        When the search ends in any case.
     """
     search = _Walks(task, proposals, seed, deadline)
     largest = task.neurons * (task.data.shape[1] + 1) if most is None else most
@@ -386,8 +386,8 @@ def _walk(
 class _Walks:
     """Walks over supports of a given cost, counted against a limit."""
 
-    def __init__(self, task: Task, proposals: int, seed: int, deadline: float | None) -> None:
-        self.task, self.deadline = task, deadline
+    def __init__(self, task: Task, proposals: int, seed: int, deadline: Deadline | None) -> None:
+        self.task, self.deadline = task, deadline or Deadline()
         self.left = proposals
         self.rng = np.random.default_rng(seed)
         order = _mixed_order(task.plus)
@@ -397,7 +397,7 @@ class _Walks:
 
     @property
     def over(self) -> bool:
-        return self.left <= 0 or (self.deadline is not None and time.perf_counter() >= self.deadline)
+        return self.left <= 0 or self.deadline.passed
 
     def of_cost(self, cost: int, rounds: int | None = None) -> Separator | None:
         """A separator of this cost: each shape is walked so often, or until the limit."""

@@ -2,8 +2,8 @@
 
 Without margins a neuron without links is a constant that costs nothing, and a sign travels from layer to layer over a
 single link.  So the network is, for each output, the cheapest separator of its two classes of rows
-(:mod:`bemi.engines.decomposition.min_weight.separators`) and one link per further layer.  With three codes, one output can also be
-derived from the two others' classes: a row is in the middle class if it is in neither of the others.
+(:mod:`bemi.engines.decomposition.min_weight.separators`) and one link per further layer.  With three codes, one output
+can also be derived from the two others' classes: a row is in the middle class if it is in neither of the others.
 
 The bound.  Let L be the number of layers of weights, c the number of different codes and r = ceil(log2 c).
 
@@ -25,7 +25,6 @@ The proof object is ``{"support": s}``: supports of fewer than s inputs are to b
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -37,13 +36,14 @@ from bemi.engines.decomposition.min_weight.separators import MOST_NEURONS, Separ
 from bemi.network import Network, sign
 from bemi.problem.problem import Problem
 from bemi.products import Integers
-from bemi.programs.limits import Limits
-from bemi.stages.result import StageResult
+from bemi.programs.limits import Deadline, Limits
+from bemi.stages.result import Outcome, StageResult
+from bemi.stages.stage import Stage
 
 Mask = NDArray[np.bool_]
 
 PROPOSALS_PER_NODE = 20_000
-"""How a node limit translates into proposals of the walks."""
+"""Proposals of the walks for each node of a node limit."""
 
 PAIR_WORK, TRIPLE_WORK = 2 * 10**8, 10**6
 """Pairs of inputs times weights up to which all pairs are tried out, and all triples; each takes a second at most."""
@@ -54,27 +54,34 @@ LARGEST_PAIR_BOUND = 500
 BLIND_SHARE = 0.4
 """Part of a time limit for walks where no neuron of the first network separates: there may be no separator at all."""
 
-FOUND_LITTLE = "stopped after removing links one by one"
 
+def run(stage: Stage, problem: Problem, *, start: Network, limits: Limits) -> StageResult:
+    """Run Min-Weight without margins; the start comes back unchanged if no network with all rows right is known.
 
-def run(problem: Problem, *, start: Network, limits: Limits) -> StageResult:
-    """Run Min-Weight without margins; the start comes back unchanged if no network with all rows right is known."""
-    began = time.perf_counter()
-    deadline = None if limits.seconds is None else began + limits.seconds
-    search = _Search(problem, start, limits, began)
+    The outcome is local if separators were of no use and links were only removed one by one.
+    """
+    clock = limits.deadline()
+    search = _Search(problem, start, limits, clock)
     network = search.network()
-    message = ""
-    if problem.value("mw", start) is not None and (network is None or start.links < network.links):
-        network = _stripped(problem, start, deadline)
-        message = FOUND_LITTLE
-    seconds = time.perf_counter() - began
-    rows = len(problem.data)
+    outcome, message = Outcome.LIMIT, Outcome.LIMIT.sentence
+    if problem.all_right(start) and (network is None or start.links < network.links):
+        network = _stripped(problem, start, clock)
+        outcome, message = Outcome.LOCAL, "stopped after removing links one by one"
     if network is None:
-        return StageResult("mw", start, None, None, seconds, "none", start.links, rows, "found no network")
+        return StageResult.unchanged(
+            stage.name, problem, start, clock=clock, outcome=Outcome.NOT_FOUND, message="found no network"
+        )
     links, bound = network.links, search.bound()
-    message = (message or "stopped at a time or node limit") if links > bound else ""
-    proof = {"support": search.support}
-    return StageResult("mw", network, links, bound, seconds, "certified", links, rows, message, certificate=proof)
+    if links == bound:
+        outcome, message = Outcome.OPTIMAL, ""
+    return StageResult.of(
+        *(stage.name, problem, network, links, bound),
+        clock=clock,
+        proof="certified",
+        outcome=outcome,
+        message=message,
+        certificate={"support": search.support},
+    )
 
 
 @dataclass(frozen=True)
@@ -91,8 +98,9 @@ class _Plan:
 class _Search:
     """The cheapest network made of separators; each task is solved once."""
 
-    def __init__(self, problem: Problem, start: Network, limits: Limits, began: float) -> None:
-        self.problem, self.start, self.limits, self.began = problem, start, limits, began
+    def __init__(self, problem: Problem, start: Network, limits: Limits, deadline: Deadline) -> None:
+        self.problem, self.start, self.limits, self.deadline = problem, start, limits, deadline
+        self.blind_deadline = deadline.share(BLIND_SHARE)
         self.layers = len(problem.layers) - 1
         self.live = problem.live
         self.data = problem.data[:, self.live]
@@ -104,7 +112,7 @@ class _Search:
         best: Network | None = None
         for plan in plans:
             network = self._realised(plan, best)
-            if network is not None and self.problem.value("mw", network) is None:
+            if network is not None and not self.problem.all_right(network):
                 raise AssertionError("a network of separators does not give the labels")
             if network is not None and (best is None or network.links < best.links):
                 best = network
@@ -194,9 +202,7 @@ class _Search:
         limits = self.limits
         proposals = separators.PROPOSALS if limits.nodes is None else limits.nodes * PROPOSALS_PER_NODE
         known = self._at_start(task)
-        deadline = None
-        if limits.seconds is not None:
-            deadline = self.began + limits.seconds * (BLIND_SHARE if known is None else 1.0)
+        deadline = self.blind_deadline if known is None else self.deadline
         # Three links are mostly found by a short walk; trying out all of them shows where there are none.
         cost = least + 1
         if known is None or known.cost > cost:
@@ -298,14 +304,14 @@ def _classes(codes: Integers) -> list[Mask]:
     return [(codes == code).all(axis=1) for code in np.unique(codes, axis=0)]
 
 
-def _stripped(problem: Problem, network: Network, deadline: float | None) -> Network:
+def _stripped(problem: Problem, network: Network, deadline: Deadline) -> Network:
     """The network without the links that no row needs, last layer first."""
     weights = [w.copy() for w in network.weights]
     for layer in reversed(range(len(weights))):
         for i, j in np.argwhere(weights[layer]):
-            if deadline is not None and time.perf_counter() > deadline:
+            if deadline.passed:
                 return Network(tuple(weights), network.weight_bound)
             kept, weights[layer][i, j] = weights[layer][i, j], 0
-            if not np.array_equal(Network(tuple(weights), network.weight_bound).forward(problem.data), problem.codes):
+            if not problem.all_right(Network(tuple(weights), network.weight_bound)):
                 weights[layer][i, j] = kept
     return Network(tuple(weights), network.weight_bound)

@@ -1,7 +1,7 @@
 """Min-Weight by decomposition: every first-layer neuron on its own, and a bound that holds over all sign patterns.
 
-For given first-layer signs each neuron is reduced alone (:mod:`bemi.engines.decomposition.neuron.few_links`) and the upper
-layers are a tiny program.  The bound must hold for every network that keeps the margins, whatever its signs.  A
+For given first-layer signs each neuron is reduced alone (:mod:`bemi.engines.decomposition.neuron.few_links`) and the
+upper layers are a tiny program.  The bound must hold for every network that keeps the margins, whatever its signs.  A
 required margin m leaves a neuron few patterns:
 
 1. A pattern is impossible if some lam >= 0 gives ``P * ||sum lam s x||_1 // sum lam < m`` on the signs fixed so far.
@@ -37,7 +37,6 @@ from __future__ import annotations
 
 import heapq
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -58,10 +57,12 @@ from bemi.engines.decomposition.neuron.few_links import (
 )
 from bemi.engines.decomposition.neuron.linear_program import NeuronBound, NeuronLP
 from bemi.network import Network, sign
+from bemi.problem.keep import KeepMargins
 from bemi.problem.problem import Problem
 from bemi.products import Integers
-from bemi.programs.limits import Limits
-from bemi.stages.result import Proof, StageResult
+from bemi.programs.limits import Deadline, Limits
+from bemi.stages.result import Outcome, StageResult
+from bemi.stages.stage import Stage
 
 Tree = list[Any]
 Group = tuple[NDArray[np.intp], Signs]
@@ -85,42 +86,46 @@ _MERGE_LIMITS = (1, 8, 40)  # nodes per attempt, cheap merges first: each makes 
 _CANDIDATES = 8  # rows looked at before branching
 
 
-def run(problem: Problem, *, start: Network, margins: list[Integers], limits: Limits) -> StageResult:
+def run(stage: Stage, problem: Problem, *, start: Network, keep: KeepMargins, limits: Limits) -> StageResult:
     """Run Min-Weight with margins.
 
     Parameters
     ----------
+    stage
+        Min-Weight.
     problem
         The rows of T-hat.
     start
         A network that keeps the margins.
-    margins
-        What every neuron must keep, per layer.
+    keep
+        Margin that every neuron must keep, per layer.
     limits
         When to stop; without limits the work is bounded by constants, and no clock decides anything.
     """
-    began = time.perf_counter()
-
-    def result(network: Network, value: int | None, bound: int | None, proof: Proof, **more: Any) -> StageResult:
-        seconds = time.perf_counter() - began
-        return StageResult("mw", network, value, bound, seconds, proof, network.links, len(problem.data), **more)
-
-    value = problem.value("mw", start, margins)
+    clock = limits.deadline()
+    links_deadline = clock.share(LINKS_SHARE)
+    value = stage.value(problem, start, keep)
     if value is None:
-        return result(start, None, None, "none", message="the network to start from does not keep the margins")
-    deadline = None if limits.seconds is None else began + limits.seconds
-    links_deadline = None if limits.seconds is None else began + LINKS_SHARE * limits.seconds
-    search = _Search(problem, margins, NODES if limits.nodes is None else limits.nodes, limits.gap, deadline)
+        return StageResult.unchanged(stage.name, problem, start, clock=clock, outcome=Outcome.NO_START)
+    margins = list(keep.margins)
+    search = _Search(problem, margins, NODES if limits.nodes is None else limits.nodes, limits.gap, clock)
     network = _reduced(problem, start, margins, limits, search, links_deadline)
-    reached = problem.value("mw", network, margins)
+    reached = stage.value(problem, network, keep)
     if reached is None or reached > value:
         network, reached = start, value
     proof = search.prove(reached)
-    return result(network, reached, proof["bound"], "certified", certificate=proof)
+    return StageResult.of(
+        *(stage.name, problem, network, reached, proof["bound"]),
+        clock=clock,
+        proof="certified",
+        outcome=Outcome.of(reached, proof["bound"], limits.gap, Outcome.LIMIT),
+        message="",
+        certificate=proof,
+    )
 
 
 def _reduced(
-    problem: Problem, start: Network, margins: list[Integers], limits: Limits, search: _Search, deadline: float | None
+    problem: Problem, start: Network, margins: list[Integers], limits: Limits, search: _Search, deadline: Deadline
 ) -> Network:
     """The network with fewer links in every neuron."""
     if problem.hidden_layers:
@@ -140,7 +145,7 @@ def _reduced(
                 continue
             column, before = column * column[0], before * column[0]
         key = (column.tobytes(), margin)
-        if key not in solved and (deadline is None or time.perf_counter() < deadline):
+        if key not in solved and not deadline.passed:
             solved[key] = _reduced_neuron(search, column, margin, before, limits, deadline)
         after, search.own_bounds[j] = solved.get(key, (before, math.inf))
         if np.count_nonzero(after) < np.count_nonzero(before):
@@ -150,9 +155,9 @@ def _reduced(
     if problem.hidden_layers and all((m >= 1).all() for m in margins[1:]):
         needed = sum(_links_needed(m, problem.weight_bound) for layer in margins[1:] for m in layer)
         if sum(np.count_nonzero(w) for w in start.weights[1:]) > needed:
-            seconds = None if deadline is None else max(0.05, deadline - time.perf_counter())
             nodes = UPPER_NODES if limits.nodes is None else limits.nodes
-            above = fewest_links(problem, network, margins[1:], replace(limits, seconds=seconds, nodes=nodes))
+            upper_limits = replace(limits, nodes=nodes).until(deadline.at_least(0.05))
+            above = fewest_links(problem, network, margins[1:], upper_limits)
             network = Network((network.weights[0], *above.weights), problem.weight_bound)
     return network
 
@@ -162,6 +167,7 @@ def _cheaper_patterns(problem: Problem, network: Network, margins: list[Integers
 
     The signs come from the other neurons, and from the neuron that is constant if the data are not negative.
     """
+    keep = KeepMargins(tuple(margins))
     columns = np.concatenate([network.weights[0], np.full((network.layers[0], 1), network.weight_bound)], axis=1)
     sums = problem.data[search.index] @ columns
     signs = sign(sums) * sign(sums[:1])
@@ -176,7 +182,7 @@ def _cheaper_patterns(problem: Problem, network: Network, margins: list[Integers
                 first = network.weights[0].copy()
                 first[:, j] = s * columns[:, q]
                 candidate = Network((first, *network.weights[1:]), network.weight_bound)
-                if problem.value("mw", candidate, margins) is not None:
+                if keep.holds(problem, candidate):
                     options.append(candidate)
                     patterns.append(q)
                     break
@@ -190,7 +196,7 @@ def _cheaper_patterns(problem: Problem, network: Network, margins: list[Integers
 
 
 def _reduced_neuron(
-    search: _Search, column: Integers, margin: int, before: Integers, limits: Limits, deadline: float | None
+    search: _Search, column: Integers, margin: int, before: Integers, limits: Limits, deadline: Deadline
 ) -> tuple[Integers, float]:
     """Weights with fewer links, and the bound for these signs."""
     if margin <= 0:
@@ -207,7 +213,7 @@ def _reduced_neuron(
         before,
         proposals=len(before) * PROPOSALS_PER_WEIGHT if limits.nodes is None else limits.nodes * PROPOSALS_PER_NODE,
         seed=limits.seed,
-        deadline=deadline,
+        deadline=deadline.moment,
         enough=int(relaxed.bound / max(1e-9, 1.0 - limits.gap)),
     )
     return weights, relaxed.bound
@@ -251,9 +257,7 @@ class _Search:
     ``own_bounds`` are the bounds for the signs of the network at hand, where known.
     """
 
-    def __init__(
-        self, problem: Problem, margins: list[Integers], nodes: int, gap: float, deadline: float | None
-    ) -> None:
+    def __init__(self, problem: Problem, margins: list[Integers], nodes: int, gap: float, deadline: Deadline) -> None:
         _, index = np.unique(problem.data, axis=0, return_index=True)
         self.index = np.sort(index)
         self.lp = NeuronLP(problem.data[self.index], problem.weight_bound)
@@ -306,14 +310,11 @@ class _Search:
         bound = self.above + sum(self.bounds)
         within = self.target - bound <= self.gap * max(1, self.target)
         reached = all(b >= own for b, own in zip(self.bounds, self.own_bounds, strict=True))
-        return within or reached or self._late()
+        return within or reached or self.deadline.passed
 
     def _room(self, neuron: int) -> int:
         """Links that this neuron cannot reach below the target, by the bounds of the others."""
         return self.target - self.above - sum(self.bounds) + self.bounds[neuron]
-
-    def _late(self) -> bool:
-        return self.deadline is not None and time.perf_counter() >= self.deadline
 
     def _plain(self, pairs: Multipliers) -> list[list[int]]:
         return [[int(self.index[k]), int(v)] for k, v in pairs]
@@ -370,7 +371,7 @@ class _Search:
         """Try to merge the largest component with each other one; returns the nodes used."""
         spent = 0
         tried: set[tuple[int, int]] = set()
-        while spent < nodes and not self._late():
+        while spent < nodes and not self.deadline.passed:
             pair = self._next_pair(distance, tried)
             if pair is None:
                 break
@@ -489,7 +490,7 @@ class _Search:
         leaf = self._leaf(signs, root[2], margin, None)
         room = self._room(neuron)
         heap = [] if leaf is None else [(leaf.bound, 0, leaf)]
-        while heap and used < nodes and heap[0][0] < room and not self._late():
+        while heap and used < nodes and heap[0][0] < room and not self.deadline.passed:
             _, _, leaf = heap[0]
             k = self._branching_row(leaf.signs, leaf.known, leaf.sums, margin)
             if k is None:

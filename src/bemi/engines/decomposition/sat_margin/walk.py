@@ -22,6 +22,7 @@ import numpy as np
 from numba import njit
 
 from bemi.network import Network, confidence_threshold
+from bemi.problem.measures import confident_outputs_bound
 from bemi.problem.problem import Problem
 from bemi.products import exact_product
 
@@ -242,7 +243,7 @@ def most_confident(
         Moment of ``time.perf_counter`` after which the search ends all the same.
     """
     threshold = confidence_threshold(problem.layers, problem.weight_bound)
-    return _search(problem, start, threshold, problem.trivial_bound("sm"), _WALKS, proposals, seed, deadline)
+    return _search(problem, start, threshold, confident_outputs_bound(problem), _WALKS, proposals, seed, deadline)
 
 
 def with_margins(

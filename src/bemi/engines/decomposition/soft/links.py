@@ -14,7 +14,6 @@ summed over the outputs; the best theta is looked for by golden section.
 from __future__ import annotations
 
 import math
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -31,10 +30,12 @@ from bemi.engines.decomposition.soft.program import (
     soft_rows,
 )
 from bemi.network import Network
+from bemi.problem.keep import KeepObjective
 from bemi.problem.problem import Problem
 from bemi.products import Integers
-from bemi.programs.limits import Limits
-from bemi.stages.result import StageResult
+from bemi.programs.limits import Deadline, Limits
+from bemi.stages.result import Outcome, StageResult
+from bemi.stages.stage import Stage
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _STEPS = 9  # of the search for theta
@@ -42,30 +43,25 @@ _RANGE = (-2.0, 4.0)  # of log10 theta, in links per hundredth of the ceiling
 _HALVINGS = 8  # of the price of links in the search for weights
 
 
-def run(problem: Problem, *, start: Network, ceiling: Fraction, limits: Limits) -> StageResult:
-    """Fewest links with a soft-margin objective of at most ``ceiling``, which ``start`` keeps."""
-    began = time.perf_counter()
-    deadline = None if limits.seconds is None else began + limits.seconds
+def run(stage: Stage, problem: Problem, *, start: Network, keep: KeepObjective, limits: Limits) -> StageResult:
+    """Fewest links with a soft-margin objective under a ceiling, which ``start`` keeps."""
+    clock, ceiling = limits.deadline(), keep.ceiling
     parts = [soft_rows(problem, output) for output in range(problem.codes.shape[1])]
-    bound, proof, theta = _bound(parts, start.weights[0], ceiling, deadline)
-    network = _reduced(problem, parts, start, ceiling, theta, deadline)
-    message = "" if network.links == bound else "stopped after a search; the bound is that of its linear program"
-    return StageResult(
-        "mw",
-        network,
-        network.links,
-        bound,
-        time.perf_counter() - began,
-        "certified",
-        network.links,
-        len(problem.data),
-        message,
+    bound, proof, theta = _bound(parts, start.weights[0], ceiling, clock)
+    network = _reduced(problem, parts, start, ceiling, theta, clock)
+    optimal = network.links == bound
+    return StageResult.of(
+        *(stage.name, problem, network, network.links, bound),
+        clock=clock,
+        proof="certified",
+        outcome=Outcome.OPTIMAL if optimal else Outcome.LOCAL,
+        message="" if optimal else "stopped after a search; the bound is that of its linear program",
         certificate=proof,
     )
 
 
 def _bound(
-    parts: list[SoftRows], near: Integers, ceiling: Fraction, deadline: float | None
+    parts: list[SoftRows], near: Integers, ceiling: Fraction, deadline: Deadline
 ) -> tuple[int, dict | None, Fraction]:
     """The best bound found, what proves it, and its theta."""
     best: tuple[int, dict | None, Fraction] = (0, None, Fraction(100) / max(Fraction(1), ceiling))
@@ -94,7 +90,7 @@ def _bound(
 
     low, high = _RANGE
     for _ in range(_STEPS):
-        if deadline is not None and time.perf_counter() > deadline:
+        if deadline.passed:
             break
         left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
         if proved(left) > proved(right):
@@ -132,13 +128,13 @@ def _part(soft: SoftRows, multipliers: Multipliers, theta: Fraction) -> Fraction
 
 
 def _reduced(
-    problem: Problem, parts: list[SoftRows], start: Network, ceiling: Fraction, theta: Fraction, deadline: float | None
+    problem: Problem, parts: list[SoftRows], start: Network, ceiling: Fraction, theta: Fraction, deadline: Deadline
 ) -> Network:
     """Descend with a price on links, halved where the ceiling is exceeded; then remove links one by one."""
     best = start
     price = 2.0 / float(theta)
     for _ in range(_HALVINGS):
-        if deadline is not None and time.perf_counter() > deadline:
+        if deadline.passed:
             break
         columns = []
         for output, soft in enumerate(parts):

@@ -10,7 +10,6 @@ over all integer weights, so those of the linear program are rounded and the bou
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -28,8 +27,9 @@ from bemi.engines.decomposition.soft.program import (
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.products import Integers
-from bemi.programs.limits import Limits
-from bemi.stages.result import StageResult
+from bemi.programs.limits import Deadline, Limits
+from bemi.stages.result import Outcome, StageResult
+from bemi.stages.stage import Stage
 
 KICKS = 100
 """Kicks of the exchange search per output if nothing else ends it."""
@@ -38,11 +38,10 @@ _KICK = 3  # weights that a kick moves
 _BOUND_STEP = 2**30  # bounds are rounded down to multiples of its inverse, so that they are short numbers
 
 
-def run(problem: Problem, *, start: Network, limits: Limits) -> StageResult:
+def run(stage: Stage, problem: Problem, *, start: Network, limits: Limits) -> StageResult:
     """Solve the soft-margin stage; ``start`` tells the linear program where to look."""
     assert problem.soft is not None
-    began = time.perf_counter()
-    deadline = None if limits.seconds is None else began + limits.seconds
+    clock = limits.deadline()
     kicks = KICKS if limits.nodes is None else min(KICKS, limits.nodes)
     outputs = range(problem.codes.shape[1])
     parts = [soft_rows(problem, output) for output in outputs]
@@ -58,21 +57,18 @@ def run(problem: Problem, *, start: Network, limits: Limits) -> StageResult:
     value = problem.soft_value(network)
     if float(value - bound) > limits.gap * max(1.0, float(value)):
         for output in outputs:
-            best[output] = _kicked(parts[output], best[output], relaxed[output], kicks, limits.seed, deadline)
+            best[output] = _kicked(parts[output], best[output], relaxed[output], kicks, limits.seed, clock)
         network = Network((np.stack(best, axis=1),), problem.weight_bound)
         value = problem.soft_value(network)
     start_value = problem.soft_value(start)
     if start_value < value:
         network, value = start, start_value
-    return StageResult(
-        "ml2",
-        network,
-        value,
-        bound,
-        time.perf_counter() - began,
-        "certified",
-        network.links,
-        len(problem.data),
+    return StageResult.of(
+        *(stage.name, problem, network, value, bound),
+        clock=clock,
+        proof="certified",
+        outcome=Outcome.of(value, bound, limits.gap, Outcome.LOCAL),
+        message="",
         certificate={"denominator": DENOMINATOR, "multipliers": proofs},
         soft=problem.soft,
     )
@@ -101,9 +97,7 @@ def _rounded(soft: SoftRows, relaxed: Floats) -> Integers:
     return weights
 
 
-def _kicked(
-    soft: SoftRows, weights: Integers, relaxed: Floats, kicks: int, seed: int, deadline: float | None
-) -> Integers:
+def _kicked(soft: SoftRows, weights: Integers, relaxed: Floats, kicks: int, seed: int, deadline: Deadline) -> Integers:
     """Turn some of the weights that the linear program leaves between two integers the other way, and descend again."""
     loose = np.flatnonzero(np.abs(relaxed - np.rint(relaxed)) > 1e-6)
     if not len(loose):
@@ -113,7 +107,7 @@ def _kicked(
     lowest = descend(soft, best, psi)
     rng = np.random.default_rng(seed)
     for _ in range(kicks):
-        if deadline is not None and time.perf_counter() > deadline:
+        if deadline.passed:
             break
         trial = best.copy()
         chosen = rng.choice(loose, min(_KICK, len(loose)), replace=False)

@@ -6,10 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import SoftMargin, normalised_rows
+
+Floats = NDArray[np.float64]
 
 STEP = Fraction(1, 2**10)
 """Resolutions are multiples of this, so that they are short numbers."""
@@ -24,7 +27,7 @@ _TOLERANCE = 1e-7
 _SMALLEST = 1e-6
 
 
-def settle(problem: Problem, price: float) -> tuple[SoftMargin, Network]:
+def choose_resolution(problem: Problem, price: float) -> tuple[SoftMargin, Network]:
     """The soft-margin objective for a problem, and the rounded continuous solution ``t v``.
 
     ``t = P / (kappa max_i |v_i|)``, v the continuous machine of the output, rounded to a multiple of :data:`STEP`.
@@ -43,7 +46,7 @@ def settle(problem: Problem, price: float) -> tuple[SoftMargin, Network]:
 
 
 @njit(cache=True)
-def _multipliers(gram, price, sweeps, tolerance):
+def _multipliers(gram: Floats, price: float, sweeps: int, tolerance: float) -> Floats:
     """Dual of the continuous machine by coordinate descent: ``min 1/2 a.G a - sum a``, ``0 <= a <= C``."""
     rows = len(gram)
     a = np.zeros(rows)

@@ -1,0 +1,182 @@
+"""All stages, by name, and which lists of them make a training.
+
+To add a stage, add an entry here, a function to the ``RUNNERS`` of each engine, and a rule to the certificate checker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bemi.network import Network
+from bemi.problem.keep import Keep, KeepMargins, KeepObjective
+from bemi.problem.measures import confident_outputs, confident_outputs_bound, sum_of_margins, sum_of_margins_bound
+from bemi.problem.problem import Problem
+from bemi.problem.soft_margin import SoftMargin, row_norms
+from bemi.products import Integers
+from bemi.stages.resolution import choose_resolution
+from bemi.stages.result import StageResult
+from bemi.stages.stage import Beginning, Handover, Parameters, Stage
+
+
+def _confident_rows(seen: Handover, report: StageResult, parameters: Parameters) -> Handover:
+    """The paper's T-hat: later stages see only the rows that are confidently right."""
+    assert report.network is not None
+    return Handover(seen.problem.rows(seen.problem.confident_rows(report.network)), seen.keep)
+
+
+def _margins_reached(seen: Handover, report: StageResult, parameters: Parameters) -> Handover:
+    """The margins, if there are any, are not to be lost."""
+    if not report.ran:
+        return seen
+    assert report.network is not None
+    margins = report.network.margins(seen.problem.data, seen.problem.codes)
+    return Handover(seen.problem, KeepMargins(tuple(margins)))
+
+
+def _objective_reached(seen: Handover, report: StageResult, parameters: Parameters) -> Handover:
+    """The soft-margin objective may rise by a given share."""
+    assert report.network is not None
+    ceiling = (1 + Fraction(parameters["mw_loss"])) * seen.problem.soft_value(report.network)
+    return Handover(seen.problem, KeepObjective(ceiling))
+
+
+def _rounded_machine(problem: Problem, parameters: Parameters) -> Beginning:
+    """The continuous support vector machine, rounded at the resolution that suits it."""
+    soft, network = choose_resolution(problem, parameters["C"])
+    return Beginning(replace(problem, soft=soft), network)
+
+
+def _soft_shortfall(
+    network: Network, soft: SoftMargin | None, data: NDArray[np.integer], codes: Integers
+) -> NDArray[np.float64]:
+    """``max(0, t - s w.x / nu)``, the largest over the outputs; 0 for rows of zeros, which have no loss."""
+    assert soft is not None
+    sums = (network.pre_activations(data)[-1] * codes).tolist()
+    found = np.zeros(len(sums))
+    for k, (norm, reached) in enumerate(zip(row_norms(data), sums, strict=True)):
+        if norm:
+            pairs = zip(soft.resolutions, reached, strict=True)
+            found[k] = max(0.0, *((t.numerator * norm - t.denominator * y) / (t.denominator * norm) for t, y in pairs))
+    return found
+
+
+def _links(problem: Problem, network: Network, keep: Keep) -> int | None:
+    return network.links if keep.holds(problem, network) else None
+
+
+STAGES: dict[str, Stage] = {
+    stage.name: stage
+    for stage in (
+        Stage(
+            name="sm",
+            title="Sat-Margin",
+            asks_for="most training rows confidently right",
+            time_share=75,
+            maximised=True,
+            objective=lambda problem, network, keep: confident_outputs(problem, network),
+            trivial_bound=confident_outputs_bound,
+            uses_gap=False,
+            handover=_confident_rows,
+            counts_outputs=True,
+        ),
+        Stage(
+            name="mm",
+            title="Max-Margin",
+            asks_for="largest margins",
+            time_share=75,
+            maximised=True,
+            objective=lambda problem, network, keep: sum_of_margins(problem, network),
+            trivial_bound=sum_of_margins_bound,
+            may_follow=("sm",),
+            handover=_margins_reached,
+            shows_gap=True,
+        ),
+        Stage(
+            name="ml2",
+            title="soft margins",
+            asks_for="soft margins, as in a linear support vector machine",
+            time_share=75,
+            maximised=False,
+            objective=lambda problem, network, keep: problem.soft_value(network),
+            trivial_bound=lambda problem: 0,
+            whole_numbers=False,
+            allows_hidden_layers=False,
+            quick=True,
+            parameters={"C": 10.0, "mw_loss": 0.01},
+            begin=_rounded_machine,
+            handover=_objective_reached,
+            shortfall=_soft_shortfall,
+            list_title="soft margins",
+        ),
+        Stage(
+            name="mw",
+            title="Min-Weight",
+            asks_for="fewest links",
+            time_share=10,
+            maximised=False,
+            objective=_links,
+            trivial_bound=lambda problem: 0,
+            may_follow=("sm", "mm", "ml2"),
+        ),
+    )
+}
+"""Every stage by its name.  The time shares are the paper's proportions in Experiment 2."""
+
+PAPER_STAGES = ("sm", "mm", "mw")
+"""The paper's training: Sat-Margin, Max-Margin, Min-Weight."""
+
+SOFT_STAGES = ("ml2",)
+"""Soft margins alone."""
+
+
+def get(name: str) -> Stage:
+    """The stage of that name."""
+    if name not in tuple(STAGES):  # whatever it is
+        raise ValueError(f"unknown stage {name!r}; known: {', '.join(STAGES)}")
+    return STAGES[name]
+
+
+def stage_lists() -> list[tuple[str, ...]]:
+    """All lists of stages that make a training, shorter ones first."""
+    lists: list[tuple[str, ...]] = []
+    longer: list[tuple[str, ...]] = [(name,) for name, stage in STAGES.items() if stage.may_be_first]
+    while longer:
+        lists += longer
+        longer = [(*names, name) for names in longer for name in STAGES if names[-1] in STAGES[name].may_follow]
+    return lists
+
+
+def check_stages(stages: Any, hidden_layers: Sequence[int] = ()) -> tuple[str, ...]:
+    """Stage names as a tuple; ValueError unless they make a training of networks with these hidden layers."""
+    if isinstance(stages, str) or not isinstance(stages, (tuple, list)):
+        raise ValueError(f"stages must be a tuple such as {PAPER_STAGES}, got {stages!r}")
+    known = [get(name) for name in stages]
+    begins = bool(known) and known[0].may_be_first
+    if not begins or any(before.name not in after.may_follow for before, after in pairwise(known)):
+        after = "; ".join(
+            f"{name} directly after {_either(s.may_follow)}" for name, s in STAGES.items() if s.may_follow
+        )
+        first = _either([name for name, stage in STAGES.items() if stage.may_be_first])
+        raise ValueError(f"stages must be some of {', '.join(STAGES)}: {first} first; {after}; got {stages!r}")
+    for stage in known:
+        if len(hidden_layers) and not stage.allows_hidden_layers:
+            raise ValueError(f"stage {stage.name!r} is for networks without a hidden layer; use hidden_layers=()")
+    return tuple(stages)
+
+
+def list_title(stages: Iterable[str]) -> str:
+    """What people call a list of stages."""
+    names = list(stages)
+    return get(names[0]).list_title or "+".join(names).upper()
+
+
+def _either(names: Iterable[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
