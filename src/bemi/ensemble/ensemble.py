@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bemi.checks import check_finite
+from bemi.checks import check_choice, check_finite
 from bemi.ensemble.folding import FoldedEnsemble, FoldedNetwork
 from bemi.ensemble.radius import Radii, certified_radii
 from bemi.ensemble.ties import TIES, TieRule
@@ -152,6 +152,7 @@ class Ensemble:
 
     def with_ties(self, name: str) -> Ensemble:
         """The same ensemble under another tie rule."""
+        check_choice("ties", name, TIES)
         return self if self.ties.name == name else replace(self, ties=TIES[name])
 
     def folded(self, low: ArrayLike = -PRE_ACTIVATION_LIMIT, high: ArrayLike = PRE_ACTIVATION_LIMIT) -> FoldedEnsemble:

@@ -130,6 +130,7 @@ def _ensemble(header: Any, weights: bytes) -> Ensemble:
     classes = np.array(header["classes"], dtype=header["classes_dtype"])
     if classes.tolist() != header["classes"]:
         raise ValueError("labels are not those that their type can hold")
+    inputs = _inputs(header)
     subsets = _subsets(header)
     layers = (header["inputs"], *settings["hidden_layers"], outputs_for(settings["subset_size"]))
     networks = tuple(unpacked_networks(weights, layers, settings["weight_bound"], len(subsets)))
@@ -150,7 +151,7 @@ def _ensemble(header: Any, weights: bytes) -> Ensemble:
             for entry in header["networks"]
         ),
         splitting=tuple(splitting),
-        inputs=_inputs(header),
+        inputs=inputs,
         training=_training_record(header, settings),
         ties=TIES[ties],
     )

@@ -10,6 +10,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from bemi.stages.registry import get
 from bemi.training.pipeline import Training
 
 
@@ -21,7 +22,7 @@ class Progression(Protocol):
 
 @contextmanager
 def progress(total: int, *, show: bool, what: str = "training") -> Iterator[Progression]:
-    """A bar on standard error with networks done, time left and the mean Max-Margin gap so far."""
+    """A bar on standard error with networks done, time left and the mean margin gap so far."""
     columns: tuple[Any, ...] = (
         TextColumn(what),
         BarColumn(),
@@ -34,9 +35,8 @@ def progress(total: int, *, show: bool, what: str = "training") -> Iterator[Prog
         bar = display.add_task("", total=total)
 
         def advance(training: Training | None, text: str = "") -> None:
-            report = None if training is None else training.reports.get("mm")
-            if report is not None and report.ran:
-                gaps.append(report.gap)
+            reports = {} if training is None else training.reports
+            gaps.extend(report.gap for name, report in reports.items() if get(name).shows_gap and report.ran)
             parts = [text] if text else []
             parts += [f"mean margin gap {np.mean(gaps):.2%}"] if gaps else []
             display.update(bar, advance=1, description=", ".join(parts))

@@ -1,0 +1,380 @@
+"""Checks what a trained ensemble claims, in exact integers, with the standard library alone.
+
+:func:`verify` shares no code with the engines that train.  It recomputes from the training rows and the weights of
+every stage how many outputs are confidently right, which rows that leaves for the later stages, all margins and all
+links, and it replays the proofs of the bounds.  See docs/certificates.md for what stands in the file and why that
+suffices.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import math
+import os
+import struct
+import time
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations, pairwise
+from typing import Any
+
+from bemi.certificate.arithmetic import CertificateError, Matrix, Row, Rows, pre_activations, require, whole
+from bemi.certificate.links import links_bound
+from bemi.certificate.margins import MarginProof
+from bemi.certificate.separators import separation_bound
+from bemi.certificate.softmargins import SoftMargins, rational
+from bemi.files import read_at_most
+from bemi.modelfile import container
+from bemi.modelfile.container import ModelFileError
+
+
+FORMAT = 1
+_LARGEST_FILE = 1 << 27
+_LARGEST = 1 << 28
+_MOST_VALUES = 1 << 25
+"""Bytes of a certificate as it is on disk and unpacked, and values in it: nothing larger is read."""
+_STAGES = (("sm", "mm", "mw"), ("ml2", "mw"))
+
+
+@dataclass
+class Verification:
+    """What a certificate was found to prove.
+
+    Attributes
+    ----------
+    networks
+        How many networks were checked.
+    certified, claimed
+        By stage, how many bounds are proved by the certificate, and how many rest on a solver's word.
+    not_run
+        By stage, how many networks it could not run on.
+    bytes, seconds
+        Size of the certificate file, and the time that checking took.
+    """
+
+    networks: int = 0
+    certified: Counter[str] = field(default_factory=Counter)
+    claimed: Counter[str] = field(default_factory=Counter)
+    not_run: Counter[str] = field(default_factory=Counter)
+    bytes: int = 0
+    seconds: float = 0.0
+
+
+def certificate_path(model: str | os.PathLike) -> str:
+    """Where the certificate of a model file stands: beside it."""
+    return os.fspath(model) + ".cert"
+
+
+def verify(model: str | os.PathLike, certificate: str | os.PathLike | None = None) -> Verification:
+    """Check a model file against the certificate beside it.
+
+    Everything that the certificate claims is recomputed; :class:`CertificateError` says what does not hold.
+    """
+    began = time.perf_counter()
+    path = certificate_path(model) if certificate is None else os.fspath(certificate)
+    packed = read_at_most(path, _LARGEST_FILE, CertificateError)
+    result = Verification(bytes=len(packed))
+    try:
+        header, final = container.read(model)
+    except ModelFileError as error:
+        raise CertificateError(str(error)) from error
+    claims = _read(packed, path)
+    try:
+        require(claims["format"] == FORMAT, f"{path} has certificate format {claims['format']!r}, not {FORMAT}")
+        _check(header, final, claims, result)
+    except CertificateError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, struct.error) as error:
+        raise CertificateError(f"the certificate is malformed: {type(error).__name__} {error}") from error
+    result.seconds = time.perf_counter() - began
+    return result
+
+
+def _read(packed: bytes, path: str) -> dict[str, Any]:
+    try:
+        unpacker = zlib.decompressobj(wbits=31)
+        text = unpacker.decompress(packed, _LARGEST)
+        require(not unpacker.unconsumed_tail, f"{path} is too large")
+        require(unpacker.eof and not unpacker.unused_data, f"{path} is cut off or followed by something else")
+        # Parsed, a value takes up to twenty times the room that it has in the text.
+        require(sum(map(text.count, (b",", b"[", b"{"))) <= _MOST_VALUES, f"{path} has too many values")
+        claims = json.loads(text)
+    except (zlib.error, gzip.BadGzipFile, ValueError, RecursionError) as error:
+        if isinstance(error, CertificateError):
+            raise
+        raise CertificateError(f"{path} is not a bemi certificate") from error
+    require(isinstance(claims, dict), f"{path} is not a bemi certificate")
+    return claims
+
+
+@dataclass(frozen=True)
+class TrainingRecord:
+    """What the certificate beside a model says of its training, apart from proofs.
+
+    Attributes
+    ----------
+    rows, labels
+        The rows that the model was trained on, as its networks saw them, and their class indices: those that the
+        model's digest is over.
+    seconds
+        Seconds of every stage of every network, which nobody can check; None in older certificates.
+    """
+
+    rows: list[list[int]]
+    labels: list[int]
+    seconds: list[list[float]] | None
+
+
+def training_record(model: str | os.PathLike) -> TrainingRecord:
+    """Read the certificate beside a model for its training rows; none of its proofs is looked at."""
+    path = certificate_path(model)
+    claims = _read(read_at_most(path, _LARGEST_FILE, CertificateError), path)
+    header, _ = container.read(model)
+    try:
+        rows, labels, seconds = claims["rows"], claims["labels"], claims.get("seconds")
+        digest = training_digest(rows, labels)
+        if seconds is not None:
+            stages = [len(network) for network in claims["networks"]]
+            require([len(times) for times in seconds] == stages, f"{path} does not have a time for every stage")
+            require(all(0 <= s < math.inf for times in seconds for s in times), f"{path} has a time that is none")
+    except (LookupError, TypeError, struct.error) as error:
+        raise CertificateError(f"{path} is malformed: {type(error).__name__} {error}") from error
+    require(
+        digest == header["training_digest"], f"the training rows in {path} are not those that the model was trained on"
+    )
+    return TrainingRecord(rows, labels, seconds)
+
+
+def training_digest(rows: Sequence[Sequence[int]], labels: Sequence[int]) -> str:
+    """SHA-256 over the numbers of rows and features, all rows, all class indices: 64-bit little-endian integers."""
+    digest = hashlib.sha256()
+    for values in ([len(rows), len(rows[0]) if rows else 0], *rows, labels):
+        digest.update(struct.pack(f"<{len(values)}q", *values))
+    return digest.hexdigest()
+
+
+def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result: Verification) -> None:
+    settings = header["settings"]
+    features = header.get("inputs", header["features"])  # format 1 has no transforms
+    bound = whole(settings["weight_bound"], 1, 1 << 31, "weight bound")
+    classes = len(header["classes"])
+    size = whole(settings["subset_size"], 2, classes + 1, "subset size")
+    outputs = max(1, (size - 1).bit_length())
+    layers = [whole(n, 1, 1 << 31, "layer size") for n in (features, *settings["hidden_layers"], outputs)]
+    rows: list[Row] = [tuple(whole(v, -(1 << 31), 1 << 31, "value") for v in row) for row in claims["rows"]]
+    require(all(len(row) == features for row in rows), "a training row has not as many values as the model inputs")
+    labels = [whole(label, 0, classes, "label") for label in claims["labels"]]
+    require(len(labels) == len(rows), "there is not one label per training row")
+    require(
+        training_digest(rows, labels) == header["training_digest"],
+        "the training rows or labels are not those that the model was trained on",
+    )
+    require(len(claims["networks"]) == len(header["networks"]), "there is not one entry per network")
+    subsets = _subsets(header, classes, size)
+    given = whole(header.get("given_rows", len(rows)), 0, len(rows) + 1, "number of given rows")
+    final = _final_weights(packed, layers, bound, len(subsets))
+    for subset, entry, model_entry, weights in zip(subsets, claims["networks"], header["networks"], final, strict=True):
+        chosen = [k for k, label in enumerate(labels[:given]) if label in subset]
+        chosen += _added(model_entry.get("added", []), given, labels, subset)
+        codes = [_code(subset.index(labels[k]), outputs) for k in chosen]
+        network = _Network(Rows([rows[k] for k in chosen], codes, layers, bound), settings, result)
+        try:
+            require([s["stage"] for s in entry] == list(settings["stages"]), "stages are not those of the settings")
+            last = network.check(entry, model_entry["reports"])
+            require(last == weights, "the model's weights are not those of the last stage")
+            require(network.splitting(last) == model_entry["splitting"], "the splitting neurons are others")
+        except CertificateError as error:
+            raise CertificateError(f"network on classes {subset}: {error}") from error
+        result.networks += 1
+
+
+def _subsets(header: dict[str, Any], classes: int, size: int) -> list[tuple[int, ...]]:
+    """The sets of classes that have a network, in lexicographic order."""
+    networks = len(header["networks"])
+    if "subsets" not in header:
+        require(networks == math.comb(classes, size), "there is not one network per set of classes")
+        return list(combinations(range(classes), size))
+    require(networks == len(header["subsets"]), "there is not one network per set of classes")
+    subsets = [tuple(whole(c, 0, classes, "class") for c in subset) for subset in header["subsets"]]
+    require(all(len(s) == size and all(a < b for a, b in pairwise(s)) for s in subsets), "a set of classes is bad")
+    require(all(a < b for a, b in pairwise(subsets)), "sets of classes are not in order")
+    return subsets
+
+
+def _added(positions: Any, given: int, labels: Sequence[int], subset: Sequence[int]) -> list[int]:
+    """Rows beyond the given ones that a network was trained on: variants of rows of its classes."""
+    rows = [whole(k, given, len(labels), "added row") for k in positions]
+    require(all(a < b for a, b in pairwise(rows)), "added rows are not in order")
+    require(all(labels[k] in subset for k in rows), "an added row is of another class")
+    return rows
+
+
+def _code(index: int, outputs: int) -> Row:
+    """Binary digits, most significant first, 0 -> +1, 1 -> -1."""
+    return tuple(1 - 2 * ((index >> bit) & 1) for bit in reversed(range(outputs)))
+
+
+def _final_weights(packed: bytes, layers: Sequence[int], bound: int, networks: int) -> list[list[Matrix]]:
+    """Weights of all networks: each is the number w + P of a few bits, the highest first."""
+    bits = (2 * bound).bit_length()
+    count = sum(a * b for a, b in pairwise(layers))
+    size = (count * bits + 7) // 8
+    require(len(packed) == networks * size, "the model's weights do not fit its layers")
+    result = []
+    for start in range(0, len(packed), size):
+        digits = f"{int.from_bytes(packed[start : start + size], 'big'):0{8 * size}b}"
+        values = [int(digits[k * bits : (k + 1) * bits], 2) - bound for k in range(count)]
+        result.append(_matrices(values, layers))
+    return result
+
+
+def _matrices(flat: Sequence[int], layers: Sequence[int]) -> list[Matrix]:
+    matrices, start = [], 0
+    for inputs, size in pairwise(layers):
+        matrices.append([list(flat[start + i * size : start + (i + 1) * size]) for i in range(inputs)])
+        start += inputs * size
+    return matrices
+
+
+class _Network:
+    """One network's stages, each checked against what the stages before it left."""
+
+    def __init__(self, rows: Rows, settings: dict[str, Any], result: Verification) -> None:
+        self.all, self.seen, self.settings, self.result = rows, rows, settings, result
+        self.margins: list[list[int]] | None = None
+        self.soft: SoftMargins | None = None
+        self.ceiling = Fraction(0)
+
+    def check(self, stages: Any, reports: Any) -> list[Matrix]:
+        """Check all stages; returns the weights after the last one."""
+        require(isinstance(stages, list) and stages, "there are no stages")
+        names = [s["stage"] for s in stages]
+        require(names == [r["stage"] for r in reports], "stages are not those of the model")
+        require(any(names == [s for s in order if s in names] for order in _STAGES), "stages are not in order")
+        weights: list[Matrix] | None = None
+        for stage, report in zip(stages, reports, strict=True):
+            try:
+                for name in ("objective", "bound", "rows", "links", "proof", "soft"):
+                    require(stage.get(name) == report.get(name), f"its {name} is not the model's")
+                weights = self._stage(stage, weights)
+            except CertificateError as error:
+                raise CertificateError(f"stage {stage['stage']}: {error}") from error
+        assert weights is not None
+        return weights
+
+    def _stage(self, claim: dict[str, Any], before: list[Matrix] | None) -> list[Matrix]:
+        layers, bound = self.all.layers, self.all.weight_bound
+        flat = claim["weights"]
+        require(isinstance(flat, list) and len(flat) == sum(a * b for a, b in pairwise(layers)), "weights do not fit")
+        weights = _matrices([whole(w, -bound, bound + 1, "weight") for w in flat], layers)
+        name = claim["stage"]
+        require(claim["rows"] == len(self.seen), f"it claims {claim['rows']} rows, but {len(self.seen)} are right")
+        require(claim["links"] == sum(w != 0 for w in flat), "its number of links is wrong")
+        if claim["objective"] is None:
+            require(before is None or weights == before, "it could not run, but changed the network")
+            require((claim["bound"], claim["proof"]) == (None, "none"), "it could not run, but claims a bound")
+            self.result.not_run[name] += 1
+            return weights
+        check = {"sm": self._confident, "mm": self._margins, "ml2": self._soft, "mw": self._links}.get(name)
+        require(check is not None, f"unknown stage {name!r}")
+        assert check is not None
+        objective, proved = check(weights, claim)
+        value, limit = claim["objective"], claim["bound"]
+        if name == "ml2":
+            value, limit = rational(value, "objective"), rational(limit, "bound")
+        require(value == objective, f"it claims {claim['objective']}, but its weights give {objective}")
+        if claim["proof"] == "certified":
+            require(proved is not None, "a bound is called certified, but nothing proves it")
+            assert proved is not None
+            weaker = limit <= proved if name in ("ml2", "mw") else limit >= proved
+            require(weaker, f"it claims the bound {claim['bound']}, but only {proved} is proved")
+            self.result.certified[name] += 1
+        else:
+            require(claim["proof"] == "solver", f"unknown kind of proof {claim['proof']!r}")
+            self.result.claimed[name] += 1
+        return weights
+
+    def splitting(self, weights: list[Matrix]) -> list[int]:
+        """1 for each first-layer neuron that gives both signs on the network's training rows."""
+        sums = [pre_activations(weights[:1], row)[0] for row in self.all.rows]
+        return [int(len({s[j] >= 0 for s in sums}) == 2) for j in range(self.all.layers[1])]
+
+    def _confident(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[int, int | None]:
+        """Confidently right outputs; the rows that have only such outputs are what later stages see."""
+        layers, bound = self.all.layers, self.all.weight_bound
+        threshold = 1 if len(layers) == 2 else -(-bound * (layers[-2] + 1) // 4)
+        right = []
+        for row, code in zip(self.all.rows, self.all.codes, strict=True):
+            sums = pre_activations(weights, row)[-1]
+            right.append([s * y >= threshold for s, y in zip(sums, code, strict=True)])
+        kept = [k for k, marks in enumerate(right) if all(marks)]
+        self.seen = Rows([self.all.rows[k] for k in kept], [self.all.codes[k] for k in kept], layers, bound)
+        # Equal rows give equal outputs, so of each output on them only the more frequent sign can be right.
+        signs = Counter(
+            (row, j, y) for row, c in zip(self.all.rows, self.all.codes, strict=True) for j, y in enumerate(c)
+        )
+        most = sum(max(n, signs[row, j, -y]) for (row, j, y), n in signs.items() if y > 0 or not signs[row, j, -y])
+        return sum(map(sum, right)), most
+
+    def _reached(self, weights: list[Matrix]) -> list[list[int]]:
+        """Margin of every neuron over the rows seen: smallest absolute sum, or sum times code for outputs."""
+        sums = [pre_activations(weights, row) for row in self.seen.rows]
+        margins = [
+            [min(abs(s[layer][j]) for s in sums) for j in range(size)]
+            for layer, size in enumerate(self.all.layers[1:-1])
+        ]
+        codes = self.seen.codes
+        outputs = range(self.all.layers[-1])
+        margins.append([min(s[-1][j] * c[j] for s, c in zip(sums, codes, strict=True)) for j in outputs])
+        return margins
+
+    def _margins(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[int, int | None]:
+        require(len(self.seen), "it ran without a row to run on")
+        self.margins = self._reached(weights)
+        require(all(m >= 1 for layer in self.margins for m in layer), "a margin is below 1")
+        objective = sum(map(sum, self.margins))
+        if claim["certificate"] is None:
+            layers, bound = self.all.layers, self.all.weight_bound
+            trivial = layers[1] * bound * min(self.seen.norms)
+            trivial += bound * sum(a * b for a, b in pairwise(layers[1:]))
+            return objective, trivial
+        # The proof speaks of distinct rows, in order of their values and then their codes.
+        pairs = sorted({(row, code) for row, code in zip(self.seen.rows, self.seen.codes, strict=True)})
+        distinct = Rows([p[0] for p in pairs], [p[1] for p in pairs], self.all.layers, self.all.weight_bound)
+        return objective, MarginProof(distinct, claim["certificate"]).bound()
+
+    def _soft(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[Fraction, Fraction | None]:
+        self.soft = SoftMargins(self.seen, claim["soft"]["price"], claim["soft"]["resolutions"])
+        require(self.soft.price == Fraction(self.settings["C"]), "its price is not the model's")
+        objective = self.soft.objective(weights)
+        self.ceiling = (1 + Fraction(self.settings["mw_loss"])) * objective
+        if claim["certificate"] is None:
+            return objective, Fraction(0)
+        return objective, self.soft.bound(claim["certificate"])
+
+    def _links(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[int, int | None]:
+        links = sum(w != 0 for matrix in weights for line in matrix for w in line)
+        if self.soft is not None:
+            require(self.soft.objective(weights) <= self.ceiling, "its soft-margin objective is above the ceiling")
+            proof = claim["certificate"]
+            return links, 0 if proof is None else self.soft.links_bound(self.ceiling, proof)
+        if self.margins is None:
+            for row, code in zip(self.seen.rows, self.seen.codes, strict=True):
+                outputs = tuple(1 if s >= 0 else -1 for s in pre_activations(weights, row)[-1])
+                require(outputs == code, "a row is classified wrong")
+            if claim["certificate"] is None:
+                return links, 0
+            require(len(self.seen), "it ran without a row to run on")
+            return links, separation_bound(self.seen, claim["certificate"])
+        reached = self._reached(weights)
+        pairs = zip(reached, self.margins, strict=True)
+        kept = all(a >= b for have, need in pairs for a, b in zip(have, need, strict=True))
+        require(kept, "a margin is smaller than Max-Margin's")
+        if claim["certificate"] is None:
+            return links, 0
+        return links, links_bound(self.seen, self.margins, claim["certificate"])
