@@ -639,7 +639,7 @@ def embedded(text):
         (["--data", "iris"], "iris has 4 features, but the model has 64"),
         (["--image", "8"], "give a size as 28x28"),
         (["--image", "8x9"], "an image of 8 x 9 with 1 channels has 72 values, but the model has 64 features"),
-        (["--samples", "-1"], "samples must be at least 0"),
+        (["--samples", "-1"], "samples must be an integer of at least 0, got -1"),
         (["-o", "nowhere/page.html"], "the folder of nowhere/page.html does not exist"),
     ],
 )
