@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from bemi import BeMiClassifier, ConstantInput, IntegerHog, save
+from bemi import BeMiClassifier, ConstantInput, IntegerHog, NoiseScenarios, save
 from bemi.export.c import export
 from bemi.export.page import page
 from bemi.inputs.inputs import Inputs
@@ -105,6 +105,20 @@ def test_a_raw_transform_has_no_part_in_onnx():
     )
     with pytest.raises(ValueError, match=r"^the transform AboveMedian cannot be exported to ONNX: it has no onnx"):
         model(classifier.fit(ROWS, LABELS))
+
+
+def test_raw_columns_have_no_variants():
+    classifier = BeMiClassifier(
+        hidden_layers=(),
+        stages=("ml2",),
+        transform=AboveMedian(),
+        scenarios=NoiseScenarios(),
+        time_limit=None,
+        node_limit=5,
+    )
+    message = "AboveMedian takes features as they are given, so the rows have no scaled integers"
+    with pytest.raises(ValueError, match=message):
+        classifier.fit(ROWS, LABELS)
 
 
 def test_bounds_and_what_is_accepted():

@@ -45,8 +45,7 @@ class Inputs:
             return cls(features, names, InputScaling.fit(X, scaling))
         if transform.takes is not Takes.SCALED_INTEGERS:
             if scaling not in ("auto", None):
-                name = type(transform).__name__
-                raise ValueError(f"{name} takes {transform.takes.value}; leave out input_scaling={scaling!r}")
+                raise ValueError(f"{_takes(transform)}; leave out input_scaling={scaling!r}")
             return cls(features, names, InputScaling(None), clone(transform).fit(X))
         fitted = InputScaling.fit(X, scaling)
         return cls(features, names, fitted, clone(transform).fit(fitted(X)))
@@ -62,6 +61,8 @@ class Inputs:
 
     def integers(self, X: ArrayLike) -> Integers:
         """Features on their integer grid, as the transform takes them."""
+        if not self.takes_integers:
+            raise ValueError(f"{_takes(self.transform)}, so the rows have no scaled integers")
         integers = self.scaling(X)
         if self.transform is None or self.scaling.factors is None:
             return integers
@@ -113,3 +114,7 @@ class Inputs:
     def widened(self, X: ArrayLike) -> Inputs:
         """The same, with these rows seen in training as well."""
         return replace(self, scaling=self.scaling.widened(self.integers(X))) if self.takes_integers else self
+
+
+def _takes(transform: Any) -> str:
+    return f"{type(transform).__name__} takes {transform.takes.value}"

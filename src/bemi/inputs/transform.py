@@ -66,7 +66,7 @@ class Transform(Protocol):
 
     @property
     def input_range(self) -> tuple[int, int]:
-        """Smallest and largest integer that a row may have."""
+        """Smallest and largest integer that a row may have; only for transforms of scaled integers."""
 
     @property
     def n_outputs(self) -> int:
