@@ -25,8 +25,8 @@ def run(options: argparse.Namespace) -> int:
     from bemi.ensemble.summary import evaluation
     from bemi.rows.files import read_test
 
-    classifier = load(options.model)
-    X, y = read_test(options.data, options.target, feature_names(classifier), classifier.classes_)
-    result = evaluation(classifier.ensemble_, X, y)
+    ensemble = load(options.model).ensemble_
+    X, y = read_test(options.data, options.target, feature_names(ensemble), ensemble.classes)
+    result = evaluation(ensemble, X, y)
     show(options, result, evaluation_table(result))
     return 0

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bemi.classifier import BeMiClassifier
+    from bemi.ensemble.ensemble import Ensemble
 
 
 @contextmanager
@@ -61,7 +61,6 @@ def check_writable(path: Path) -> None:
         raise ValueError(f"{path} is a folder; give the name of a file")
 
 
-def feature_names(classifier: BeMiClassifier) -> list[str] | None:
+def feature_names(ensemble: Ensemble) -> list[str] | None:
     """Names of the columns that a model was trained on, or None if it knows none."""
-    names = getattr(classifier, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]
+    return None if ensemble.inputs.names is None else list(ensemble.inputs.names)

@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     from bemi.rows.files import read_features
 
     classifier = load(options.model)
-    labels = classifier.predict(read_features(options.data, feature_names(classifier))).tolist()
+    labels = classifier.predict(read_features(options.data, feature_names(classifier.ensemble_))).tolist()
     if options.json:
         print(json.dumps({"labels": labels}))
         return 0

@@ -26,13 +26,13 @@ def run(options: argparse.Namespace) -> int:
     from bemi.export import onnx
 
     check_writable(options.output)
-    classifier = load(options.model)
-    onnx.write(classifier, options.output)
-    low, high = onnx.input_range(classifier)
+    ensemble = load(options.model).ensemble_
+    onnx.write(ensemble, options.output)
+    low, high = onnx.input_range(ensemble)
     result = {"file": str(options.output), "bytes": options.output.stat().st_size, "input_range": (low, high)}
     table = Table(title=f"{result['file']}: {result['bytes']} bytes", show_header=False)
-    table.add_row("x", f"{classifier.n_features_in_} integers in {low}..{high}")
+    table.add_row("x", f"{ensemble.inputs.features} integers in {low}..{high}")
     table.add_row("label", "class index, -1 for unclassified")
-    table.add_row("counts", f"votes for each of {len(classifier.classes_)} classes")
+    table.add_row("counts", f"votes for each of {len(ensemble.classes)} classes")
     show(options, result, table)
     return 0

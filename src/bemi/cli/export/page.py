@@ -14,7 +14,6 @@ from bemi.datasets.sets import SETS
 from bemi.export.registry import TARGETS
 
 if TYPE_CHECKING:
-    from bemi.classifier import BeMiClassifier
     from bemi.datasets.dataset import Dataset
     from bemi.ensemble.ensemble import Ensemble
     from bemi.export.page import TestData, TrainingData
@@ -49,9 +48,8 @@ def run(options: argparse.Namespace) -> int:
     from bemi.export import page
 
     check_writable(options.output)
-    classifier = load(options.model)
-    ensemble, training = _with_record(classifier.ensemble_, options.model)
-    test, shape = _test(classifier, options, training)
+    ensemble, training = _with_record(load(options.model).ensemble_, options.model)
+    test, shape = _test(ensemble, options, training)
     page.write(
         ensemble,
         options.output,
@@ -64,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     )
     result: dict[str, Any] = {"file": str(options.output), "bytes": options.output.stat().st_size}
     table = Table(title=f"{result['file']}: {result['bytes']} bytes", show_header=False)
-    table.add_row("networks", str(len(classifier.networks_)))
+    table.add_row("networks", str(len(ensemble.networks)))
     if test is not None:
         result |= {"test_rows": len(test.y), "samples": min(options.samples, len(test.y))}
         table.add_row(test.about, f"{result['test_rows']}, of which {result['samples']} are in the page")
@@ -73,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _with_record(ensemble: Ensemble, model: Path) -> tuple[Ensemble, TrainingData | None]:
-    """What the certificate knows, if there is one: seconds in the reports, which model files do not keep, and rows."""
+    """Add what only the certificate knows, if there is one: the seconds of the stages, and the training rows."""
     import numpy as np
 
     from bemi.certificate import certificate_path, training_record
@@ -111,7 +109,7 @@ def _others(ensemble: Ensemble, training: TrainingData | None, test: TestData | 
 
 
 def _test(
-    classifier: BeMiClassifier, options: argparse.Namespace, training: TrainingData | None
+    ensemble: Ensemble, options: argparse.Namespace, training: TrainingData | None
 ) -> tuple[TestData | None, tuple[int, ...] | None]:
     """Test rows, and their shape where they are images."""
     from bemi import datasets
@@ -122,24 +120,24 @@ def _test(
         return None, None
     if options.data in SETS:
         known = datasets.load(options.data)
-        return _of_set(classifier, known, training), known.shape
+        return _of_set(ensemble, known, training), known.shape
     path = Path(options.data)
     if not path.exists():
         raise ValueError(f"{path} is neither a file nor one of the sets {', '.join(SETS)}")
-    X, y = read_test(path, options.target, feature_names(classifier), classifier.classes_)
+    X, y = read_test(path, options.target, feature_names(ensemble), ensemble.classes)
     return TestData(X, y, f"rows of {path.name}"), row_shape(path)
 
 
-def _of_set(classifier: BeMiClassifier, known: Dataset, training: TrainingData | None) -> TestData:
+def _of_set(ensemble: Ensemble, known: Dataset, training: TrainingData | None) -> TestData:
     """The test part of a data set; where it has none, all complete rows that the model was not trained on."""
     import numpy as np
 
-    if known.train_X.shape[1] != classifier.n_features_in_:
+    if known.train_X.shape[1] != ensemble.inputs.features:
         raise ValueError(
-            f"{known.name} has {known.train_X.shape[1]} features, but the model has {classifier.n_features_in_}"
+            f"{known.name} has {known.train_X.shape[1]} features, but the model has {ensemble.inputs.features}"
         )
     if known.has_test:
-        return _as_model_knows(classifier, known.test_X, known.test_y, f"test rows of {known.name}", known)
+        return _as_model_knows(ensemble, known.test_X, known.test_y, f"test rows of {known.name}", known)
     complete = np.isfinite(known.train_X).all(axis=1)
     X, y, about = known.train_X[complete], known.train_y[complete], f"rows of {known.name}"
     if not complete.all():
@@ -148,12 +146,12 @@ def _of_set(classifier: BeMiClassifier, known: Dataset, training: TrainingData |
         about += ", some of which it may have been trained on"
     else:
         seen = {row.tobytes() for row in training.rows}
-        new = np.array([row.tobytes() not in seen for row in classifier.ensemble_.inputs(X)], dtype=bool)
+        new = np.array([row.tobytes() not in seen for row in ensemble.inputs(X)], dtype=bool)
         X, y, about = X[new], y[new], f"{about} that it was not trained on"
-    return _as_model_knows(classifier, X, y, about, known)
+    return _as_model_knows(ensemble, X, y, about, known)
 
 
-def _as_model_knows(classifier: BeMiClassifier, X: Any, y: Any, about: str, known: Dataset) -> TestData:
+def _as_model_knows(ensemble: Ensemble, X: Any, y: Any, about: str, known: Dataset) -> TestData:
     """Rows of a data set with the model's column names and kind of labels."""
     import numpy as np
     import pandas as pd
@@ -161,9 +159,9 @@ def _as_model_knows(classifier: BeMiClassifier, X: Any, y: Any, about: str, know
     from bemi.export.page import TestData
     from bemi.rows.files import known_labels
 
-    names = feature_names(classifier)
+    names = feature_names(ensemble)
     if names is not None:
         X = pd.DataFrame(X, columns=names)
-    if known.class_names is not None and set(classifier.classes_.tolist()) <= set(known.class_names):
+    if known.class_names is not None and set(ensemble.classes.tolist()) <= set(known.class_names):
         y = np.array(known.class_names, dtype=object)[y]
-    return TestData(X, known_labels(y, classifier.classes_), about, known.class_names)
+    return TestData(X, known_labels(y, ensemble.classes), about, known.class_names)
