@@ -1,4 +1,4 @@
-"""What the benchmarks share: data, one measured training, memory, Markdown."""
+"""What the benchmarks share: data, one measured training, memory, text."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from sklearn.datasets import load_digits
 
 from bemi import datasets
 from bemi.datasets import Dataset, draw, load
+from bemi.ensemble.summary import stage_numbers
 from bemi.problem.codes import class_codes
 from bemi.problem.problem import Problem
 from bemi.products import Integers
@@ -34,7 +35,7 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class Settings:
-    """What was asked for on the command line; ``pairs`` None is the benchmark's own choice."""
+    """Options of the command line; ``pairs`` None leaves the choice to the benchmark."""
 
     engine: str
     seconds: float
@@ -62,7 +63,7 @@ class Cell:
 
 
 image_set = functools.lru_cache(maxsize=1)(load)
-"""The set loaded last; cells come grouped by set, and a set takes half a gigabyte."""
+"""The data set loaded last; cells come grouped by data set, and one takes half a gigabyte."""
 
 TEST_IMAGES = 800
 """Of each class; the smallest class of MNIST's test images has 892."""
@@ -99,7 +100,7 @@ def sample(data: str, shots: int, seed: int) -> tuple[Integers, Integers]:
 
 
 def unseen_images(data: str, shots: int, seed: int) -> tuple[Integers, Integers]:
-    """What a classifier of a sample is tested on: the first test images of each class, or all other rows of digits."""
+    """Test rows for a classifier of a sample: the first test images of each class, or all other rows of digits."""
     if data == "digits":
         X, y = load_digits(return_X_y=True)
         others = np.setdiff1d(np.arange(len(y)), draw(y, shots, seed))
@@ -121,7 +122,7 @@ def _halves(mnist: Dataset, classes: int, shots: int, seed: int) -> tuple[Intege
 
 
 def pair_problems(cell: Cell, seed: int, pairs: int | None) -> Iterator[tuple[str, Problem]]:
-    """Problems of some pairs of classes, evenly spaced over all pairs; None is all of them."""
+    """Problems of some pairs of classes, evenly spaced over all pairs; None means all of them."""
     X, y = sample(cell.data, cell.shots, seed)
     every = list(combinations(np.unique(y).tolist(), 2))
     count = len(every) if pairs is None else min(pairs, len(every))
@@ -180,17 +181,8 @@ def warm_up(engine: str) -> None:
 
 
 def stage_record(report: StageResult) -> Record:
-    """The fields of a stage's report; a gap that is infinite because the stage did not run is None."""
-    return {
-        "objective": report.objective,
-        "bound": report.bound,
-        "gap": report.gap if math.isfinite(report.gap) else None,
-        "links": report.links,
-        "seconds": report.seconds,
-        "rows": report.rows,
-        "proof": report.proof,
-        "message": report.message,
-    }
+    """What a stage reached; its gap is None if it did not run."""
+    return stage_numbers(report) | {"gap": report.gap if math.isfinite(report.gap) else None}
 
 
 def peak_megabytes(process: int | str = "self") -> float:

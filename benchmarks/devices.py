@@ -184,8 +184,8 @@ def report(records: Sequence[Record]) -> str:
         "Flash and static RAM are what a model adds to a program that has an empty one, libraries included; the input "
         "array is not counted. Stack is the deepest that a prediction reached. Instructions and stack are those of "
         f"{BOARD_ROWS} test images, and so are differences between the board's labels and those of Python (emlearn: "
-        "those of its C code on this machine). Accuracy is on all test images. Of all networks: without the early way "
-        "out."
+        "those of its C code on this machine). Accuracy is on all test images. Of all networks: without the early "
+        "exit."
     )
     return "\n\n".join([note, *parts])
 

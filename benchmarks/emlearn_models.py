@@ -72,7 +72,7 @@ def includes() -> list[Path]:
 
 
 def models(X: Integers, y: Integers, trees: tuple[int, ...], seed: int) -> Iterator[Model]:
-    """Forests of so many trees and a network with one hidden layer, trained on rows of bytes."""
+    """Forests of the given sizes and a network with one hidden layer, trained on rows of bytes."""
     for count in trees:
         forest = _forest(X, y, count, seed)
         yield Model(f"forest of {count}, inline", "uint8", lambda folder, forest=forest: _write_inline(forest, folder))

@@ -11,7 +11,7 @@ from pathlib import Path
 from bemi import BeMiClassifier, save, verify
 from bemi.ensemble.summary import evaluation, training_summary
 from bemi.experiments import markdown, spec
-from bemi.running.workers import Processes
+from bemi.running.processes import Processes
 from benchmarks.common import (
     TEST_IMAGES,
     Cell,
@@ -51,8 +51,8 @@ def measurements(settings: Settings) -> Iterator[Record]:
             for (a, b), reports in classifier.reports_.items():
                 stages = {stage: stage_record(report) for stage, report in reports.items()}
                 yield head | {"pair": f"{a}/{b}"} | stages
-            summary = training_summary(classifier)
-            result = evaluation(classifier, test_X, test_y)
+            summary = training_summary(classifier.ensemble_)
+            result = evaluation(classifier.ensemble_, test_X, test_y)
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "model.bemi"
                 save(classifier, path)

@@ -5,18 +5,17 @@ python -m benchmarks.fewshot medoids                         medoids of 400 rows
 python -m benchmarks.fewshot subsets                         fewer networks, chosen from the data and at random
 python -m benchmarks.fewshot scenarios --data digits --samples 0,1,2 --shots 2,6
 
-Soft margins with P = 7 on IntegerHog unless said otherwise; samples of seed 0, tested on the first 800 test images of
+Soft margins with P = 7 on IntegerHog unless stated otherwise; samples of seed 0, tested on the first 800 test images of
 each class (digits: on all other rows).  Prints a JSON line per classifier and a table at the end.
 """
 
 from __future__ import annotations
 
 import argparse
-import copy
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,10 +24,12 @@ from bemi import BeMiClassifier, IntegerHog
 from bemi.datasets import Dataset, Sample, load, sample
 from bemi.ensemble.subsets import chosen_subsets, components
 from bemi.experiments import markdown
+from bemi.products import Integers
 from bemi.rows.scenarios import ImageScenarios
+from bemi.stages import SOFT_STAGES
 from benchmarks.common import Record, one_core, percent
 
-SOFT: dict[str, Any] = {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "time_limit": None}
+SOFT: dict[str, Any] = {"hidden_layers": (), "weight_bound": 7, "stages": SOFT_STAGES, "time_limit": None}
 POOL = 400
 """Rows of each class that medoids are chosen from."""
 
@@ -75,29 +76,32 @@ def subsets(dataset: Dataset, shots: int, index: int) -> Iterator[Record]:
     rows = sample(dataset, shots, index)
     model = classifier().fit(rows.train_X, rows.train_y)
     classes = len(model.classes_)
-    every = list(model.networks_)
+    every = model.ensemble_.subsets
     rng = np.random.default_rng(index)
     for count in COUNTS:
         # A network does not depend on which others there are, so all are trained once.
         chosen = chosen_subsets(model.training_rows_, model.training_targets_, classes, 2, count)
-        yield {"way": f"{count}, chosen", "accuracy": accuracy(_part(model, model._keys(chosen)), rows)}
+        yield {"way": f"{count}, chosen", "accuracy": accuracy(_part(model, chosen), rows)}
         drawn = [_joining(rng, every, count, classes) for _ in range(RANDOM_DRAWS)]
-        found = [accuracy(_part(model, keys), rows) for keys in drawn]
+        found = [accuracy(_part(model, subsets), rows) for subsets in drawn]
         yield {"way": f"{count}, random", "accuracy": float(np.mean(found))}
 
 
-def _part(model: BeMiClassifier, keys: Sequence[tuple]) -> BeMiClassifier:
-    part = copy.copy(model)
-    part.networks_ = {key: model.networks_[key] for key in keys}
-    return part
+def _part(model: BeMiClassifier, subsets: Integers) -> BeMiClassifier:
+    """The same classifier with the networks of these classes alone."""
+    whole = model.ensemble_
+    position = {tuple(subset): index for index, subset in enumerate(whole.subsets.tolist())}
+    chosen = [position[tuple(subset)] for subset in subsets.tolist()]
+    parts = ([of_each[index] for index in chosen] for of_each in (whole.networks, whole.reports, whole.splitting))
+    return BeMiClassifier.from_ensemble(whole.with_networks(subsets, *parts))
 
 
-def _joining(rng: np.random.Generator, every: list[tuple], count: int, classes: int) -> list[tuple]:
-    """Random pairs of digits that hang together."""
+def _joining(rng: np.random.Generator, every: Integers, count: int, classes: int) -> Integers:
+    """Random pairs of classes that connect all classes."""
     while True:
-        keys = [every[i] for i in np.sort(rng.permutation(len(every))[:count])]
-        if not components(np.array(keys), classes).any():
-            return keys
+        subsets = every[np.sort(rng.permutation(len(every))[:count])]
+        if not components(subsets, classes).any():
+            return subsets
 
 
 def accuracy(model: BeMiClassifier, rows: Sample) -> float:
@@ -132,9 +136,7 @@ def _table(records: list[Record]) -> str:
     for number, way in dict.fromkeys((r["per class"], r["way"]) for r in records):
         same = [r for r in records if (r["per class"], r["way"]) == (number, way)]
         found = [r["accuracy"] for r in same]
-        more = [
-            f"{np.mean([r[n] for r in same]):.1f}" for n in ("CPU seconds", "rows added per network") if n in same[0]
-        ]
+        more = [f"{np.mean([r[name] for r in same]):.1f}" for name in MORE if name in same[0]]
         each = " ".join(percent(a, 1) for a in found)
         rows.append((number, way, f"{percent(float(np.mean(found)))} ({each})", *more, *["-"] * (2 - len(more))))
     return markdown.table(("per class", "", "accuracy %", *MORE), rows)

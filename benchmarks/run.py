@@ -2,7 +2,7 @@
 
 python -m benchmarks.run                          everything (hours)
 python -m benchmarks.run table --pairs 5          the gap table on 5 of the 45 pairs
-python -m benchmarks.run table --only "mnist 4,4" only cells whose name begins so
+python -m benchmarks.run table --only "mnist 4,4" only cells whose name begins like this
 python -m benchmarks.run table --read             make the tables of an earlier run again
 """
 
@@ -36,7 +36,7 @@ BENCHMARKS = {
 
 
 class NothingChosen(Exception):
-    """No cell was asked for."""
+    """The options choose no cell."""
 
 
 def main() -> None:
@@ -51,7 +51,13 @@ def main() -> None:
         type=_count,
         help="class pairs, evenly spaced (default: table all, others 3; not for ensemble, predict, devices)",
     )
-    add("--only", action="append", default=[], metavar="TEXT", help="cells whose name begins so; * is anything")
+    add(
+        "--only",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="only cells whose name begins like this; * matches anything",
+    )
     add("--output", type=Path, default=Path("benchmarks/results"), metavar="DIR", help="default: %(default)s")
     add("--read", action="store_true", help="measure nothing, make the tables from the lines in DIR")
     options = parser.parse_args()
@@ -120,7 +126,7 @@ def _conditions(records: list[Record]) -> str:
 
     return (
         f"{all_of('where')}. Engine {all_of('engine')}, {all_of('seconds_limit')} s per network, one network at a time "
-        f"on one core unless said otherwise, seeds {all_of('seed')}. Gap: (bound - objective) / objective."
+        f"on one core unless stated otherwise, seeds {all_of('seed')}. Gap: (bound - objective) / objective."
     )
 
 

@@ -16,10 +16,10 @@ import psutil
 from bemi import BeMiClassifier, save
 from bemi.experiments import markdown
 from bemi.products import Integers
+from bemi.running.calls import results
 from bemi.running.journal import Journal
-from bemi.running.workers import Processes, results
+from bemi.running.processes import Processes
 from bemi.training.pipeline import Training
-from bemi.training.plan import Plan
 from benchmarks.common import Record, Settings, sample
 
 NODES = (200, 1000)
@@ -63,7 +63,7 @@ def _two_processes(X: Integers, y: Integers, nodes: int) -> Record:
 
 
 def _budget(X: Integers, y: Integers, budget: float) -> Record:
-    """Seconds that an ensemble takes with so many for all of its networks together."""
+    """Seconds that an ensemble takes with a budget for all of its networks together."""
     began = time.perf_counter()
     classifier = BeMiClassifier(total_time_limit=budget, gap=0.0, n_jobs=2).fit(X, y)
     return {"networks": len(classifier.networks_), "budget": budget, "wall": time.perf_counter() - began}
@@ -78,23 +78,23 @@ def _many_classes(classes: int, seed: int) -> tuple[Integers, Integers]:
 
 def _overhead(X: Integers, y: Integers) -> Record:
     """Milliseconds per network for its key, and for sending it to a process, back, and to disk."""
-    plan: Plan = BeMiClassifier()._prepare(X, y)
-    training = plan[0].run()
+    tasks = list(BeMiClassifier().training_tasks(X, y).values())
+    training = tasks[0].run()
 
     def arguments(index: int, *_: int) -> tuple[Any, ...]:
-        return plan[index], training
+        return tasks[index], training
 
     list(results(_handed_back, arguments, range(4), 2))
     with tempfile.TemporaryDirectory() as folder:
         journal = Journal(folder)
         began = time.perf_counter()
-        keys = [task.key() for task in plan]
+        keys = [task.key() for task in tasks]
         named = time.perf_counter()
-        for index, found in results(_handed_back, arguments, range(len(plan)), 2):
+        for index, found in results(_handed_back, arguments, range(len(tasks)), 2):
             journal.write(keys[index], found)
         ended = time.perf_counter()
-    each = 1000 / len(plan)
-    return {"networks": len(plan), "key_ms": each * (named - began), "dispatch_ms": each * (ended - named)}
+    each = 1000 / len(tasks)
+    return {"networks": len(tasks), "key_ms": each * (named - began), "dispatch_ms": each * (ended - named)}
 
 
 def _handed_back(_: Any, training: Training) -> Training:

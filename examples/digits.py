@@ -22,7 +22,7 @@ PER_CLASS = 10
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", default="digits.bemi", help="model file to write")
-    parser.add_argument("--seed", type=int, default=0, help="which digits are drawn for training")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the draw of training digits (default: 0)")
     options = parser.parse_args()
 
     X, y = load_digits(return_X_y=True)
@@ -37,8 +37,8 @@ def main() -> None:
 
     console = Console()
     console.print(f"{len(chosen)} training digits, {len(rest)} test digits")
-    console.print(training_table(training_summary(classifier)))
-    console.print(evaluation_table(evaluation(classifier, X[rest], y[rest])))
+    console.print(training_table(training_summary(classifier.ensemble_)))
+    console.print(evaluation_table(evaluation(classifier.ensemble_, X[rest], y[rest])))
     bemi.save(classifier, options.output)
     console.print(f"trained in {seconds:.1f} s; model saved to {options.output}")
 
