@@ -17,7 +17,8 @@ from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.programs.limits import Limits
 from bemi.stages.registry import get
-from bemi.training.pipeline import check_stages, share_time, train
+from bemi.stages.result import Outcome
+from bemi.training.pipeline import check_stages, share_time, train, untrained
 
 STAGE_LISTS = [("sm",), ("mm",), ("mw",), ("sm", "mm"), ("sm", "mw"), ("mm", "mw"), ("sm", "mm", "mw")]
 
@@ -92,6 +93,7 @@ def test_empty_t_hat_is_said_and_survived():
     assert sm.objective == sm.bound == 6
     for stage in ("mm", "mw"):
         assert not trained.reports[stage].ran
+        assert trained.reports[stage].outcome is Outcome.NO_ROWS
         assert "no row is confidently right" in trained.reports[stage].message
     assert trained.network == sm.network
 
@@ -102,6 +104,7 @@ def test_all_zero_row_stops_max_margin_but_not_min_weight():
     reports = train(problem, time_limit=None).reports
     assert reports["sm"].objective == 3
     assert not reports["mm"].ran
+    assert reports["mm"].outcome is Outcome.INFEASIBLE
     assert "no network satisfies" in reports["mm"].message
     assert reports["mm"].network == reports["sm"].network
     # As in SM+MW: fewest links with every row classified right.
@@ -163,6 +166,20 @@ def test_bad_stage_lists_are_refused(stages):
         check_stages(stages)
 
 
+def test_a_parameter_that_no_stage_reads_is_refused():
+    with pytest.raises(TypeError, match="unknown parameter 'D'; stages read: C, mw_loss"):
+        train(images(), D=1.0)
+
+
+def test_reports_say_why_a_stage_ended():
+    problem = images()
+    outcomes = {stage: report.outcome for stage, report in train(problem, time_limit=None).reports.items()}
+    assert outcomes["sm"] is Outcome.OPTIMAL
+    late = untrained(problem, ("sm", "mm"), 0.0)
+    assert [report.outcome for report in late.reports.values()] == [Outcome.NO_TIME] * 2
+    assert [report.message for report in late.reports.values()] == [Outcome.NO_TIME.sentence] * 2
+
+
 def test_unknown_engine_is_refused():
     with pytest.raises(ValueError, match="unknown engine 'quantum'; known: decomposition, monolithic"):
         engines.get("quantum")
@@ -193,5 +210,6 @@ def test_two_outputs_are_carried_by_both_halves_of_the_layers():
 
 def test_stage_says_what_stopped_it():
     report = train(images(per_class=10, features=64, hidden=(4, 4)), ("sm", "mm"), time_limit=0.2).reports["mm"]
+    assert report.outcome is Outcome.LIMIT
     assert report.message == "stopped at a time or node limit"
     assert report.bound >= report.objective

@@ -36,7 +36,7 @@ class System:
     Attributes
     ----------
     title, paper
-        What its authors call it, and who they are.
+        The name its authors give it, and their paper.
     train
         How it trains.
     grid

@@ -191,7 +191,7 @@ SOFT_TOLERANCE = 1e-6
 def soft_margin(
     problem: Problem, *, start: Network, keep: Keep = KEEP_LABELS, limits: Limits, solver: str = "highs"
 ) -> StageResult:
-    """Soft margins: the objective is an exact rational, the bound a solver's word less its tolerance."""
+    """Soft margins: the objective is an exact rational, the bound the solver's, less its tolerance."""
     stage = get("ml2").name
     clock = limits.deadline()
     built = programs.soft_margin(problem)

@@ -204,7 +204,7 @@ class Status(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What a solver hands back.
+    """What a solver returns.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What an engine hands back for one stage."""
+"""What an engine returns for one stage."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class StageResult:
     seconds
         Wall time; not a number in a report that was read from a model file.
     proof
-        What backs the bound: ``"certified"`` can be checked without a solver, ``"solver"`` is a solver's word,
+        What backs the bound: ``"certified"`` can be checked without a solver, ``"solver"`` is the claim of a solver,
         ``"none"`` means that there is no bound.
     links
         Non-zero weights after the stage.

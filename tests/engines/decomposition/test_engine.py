@@ -63,7 +63,7 @@ def referee(problem: Problem) -> None:
 
 
 NO_NEED = Problem(np.array([[1, 2], [-1, 0], [-1, 2]]), np.array([[-1], [-1], [1]]), (3,), 1)
-"""Here light neurons need no margin at all to make a better network."""
+"""Here wide-margin neurons need no margin at all to make a better network."""
 
 
 @settings(max_examples=300)
@@ -99,7 +99,7 @@ def digits(a: int, b: int, per_class: int = 10, hidden: tuple[int, ...] = (4, 4)
 
 @pytest.mark.parametrize("pair", [(5, 8), (1, 8), (4, 9)])
 def test_what_a_search_leaves_open_is_in_its_bound(pair):
-    """One light image: its margin is small, so many dichotomies are in question, and one node settles few."""
+    """One image of small norm: its margin is small, so many dichotomies are in question, and one node settles few."""
     problem = digits(*pair, per_class=20)
     data = problem.data.copy()
     data[0] //= 3

@@ -34,7 +34,7 @@ MONOLITHIC_COLUMNS = 300
 """Programs up to this size are worth handing to a solver where the decomposition leaves a gap."""
 
 SOFT_COLUMNS = 100
-"""The same for soft margins: what their bound leaves open is small, and a solver's word is no certificate."""
+"""The same for soft margins: their bound leaves little open, and a solver's claim is no certificate."""
 
 SOLVED_COLUMNS, WALK_SHARE = 1000, 0.9
 """Beyond this size a solver hardly improves on the local search of Sat-Margin, which then gets most of the time."""

@@ -114,13 +114,13 @@ def test_merges_and_forced_signs_leave_nothing_to_branch_on():
     proof = minlinks.run(get("mw"), problem, start=start, keep=keeping(margins), limits=NO_LIMIT).certificate
     assert proof["main"] == [0]
     assert proof["light"] == margins[0][1:].min()
-    *merges, main, light = proof["steps"]
+    *merges, splitting, wide = proof["steps"]
     assert merges
     assert all(step[0] == "M" for step in merges)
     # The labels force the first neuron's signs, and the others are constant.
-    assert main[:2] == ["B", [0]]
-    assert light[:2] == ["B", [1, 2]]
-    for _, _, (tag, _, plus, minus) in (main, light):
+    assert splitting[:2] == ["B", [0]]
+    assert wide[:2] == ["B", [1, 2]]
+    for _, _, (tag, _, plus, minus) in (splitting, wide):
         assert tag == "T"
         assert plus[0] == "K"
         assert minus is None

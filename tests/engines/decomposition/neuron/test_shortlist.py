@@ -104,7 +104,7 @@ def test_a_neuron_learns_what_its_members_share(case, data):
 
 
 @pytest.fixture(scope="module")
-def light_row() -> Problem:
+def small_row() -> Problem:
     """Digits with labels at random, one of them so faint that it holds all margins down."""
     X = load_digits().data.astype(int)
     X = X[np.random.default_rng(2).choice(len(X), 20, replace=False)]
@@ -113,8 +113,8 @@ def light_row() -> Problem:
 
 
 @pytest.fixture(scope="module")
-def proof(light_row):
-    search = Search(light_row, Budget(3000))
+def proof(small_row):
+    search = Search(small_row, Budget(3000))
     search.run()
     assert search.bound == search.incumbent.value
     return search.proof
@@ -138,19 +138,19 @@ def steps(proof, kind):
     return found
 
 
-def test_a_light_row_is_settled_by_a_list_and_the_proof_holds(light_row, proof):
+def test_a_small_row_is_settled_by_a_list_and_the_proof_holds(small_row, proof):
     assert steps(proof, "N")
     assert steps(proof, "F")
     assert steps(proof, "V")
-    assert checked(light_row, proof) == proof["bound"]
+    assert checked(small_row, proof) == proof["bound"]
 
 
-def test_false_lists_are_refused(light_row, proof):
+def test_false_lists_are_refused(small_row, proof):
     def refused(change, reason):
         mutant = copy.deepcopy(proof)
         change(mutant)
         with pytest.raises(CertificateError, match=reason):
-            checked(light_row, mutant)
+            checked(small_row, mutant)
 
     def forget_the_members(mutant):
         for member in steps(mutant, "W"):
@@ -186,11 +186,11 @@ def test_false_lists_are_refused(light_row, proof):
     refused(drop_a_child, "do not cover")
 
 
-def test_a_list_used_too_deep_is_refused(light_row, proof):
+def test_a_list_used_too_deep_is_refused(small_row, proof):
     mutant = copy.deepcopy(proof)
     mutant["value"] -= 40
     with pytest.raises(CertificateError):
-        checked(light_row, mutant)
+        checked(small_row, mutant)
 
 
 def test_rows_that_are_not_opposed_close_nothing():

@@ -1,8 +1,8 @@
-"""Must-equal components: rows that no light neuron of a better network can separate.
+"""Must-equal components: rows that no wide-margin neuron of a better network can separate.
 
 If no neuron with a margin above a threshold can give a and b different signs, then all neurons that must exceed the
-threshold give them the same sign.  Rows of different codes in one component are then the heavy neurons' task, which
-bounds their margins, raises the threshold of the light ones, and makes more merges possible.
+threshold give them the same sign.  The splitting neurons must then separate the rows of different codes in one
+component, which bounds their margins, raises the threshold of the wide-margin ones, and makes more merges possible.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Components:
         refine = self.deductions.refine
         if refine(node):
             return True
-        if not self.deductions.light_tiers or self.instance.n_codes == 1:
+        if not self.deductions.wide_tiers or self.instance.n_codes == 1:
             return False
         share, used_before = self.budget.part(_ROOT_SHARE), self.budget.used
         tried: dict[PairKey, tuple[int, int]] = {}
@@ -65,11 +65,11 @@ class Components:
             if root and limit > 1 and not self._improved:
                 # Cheap steps did not do: look for better incumbents before the costly ones.
                 self._improved = True
-                self.incumbent.improve(self.deductions.heavy)
+                self.incumbent.improve(self.deductions.n_splitting)
                 if refine(node):
                     return True
             # The lowest tier says most, so it comes first while attempts are cheap; later the easiest.
-            for tier in sorted(self.deductions.light_tiers, reverse=limit > 1):
+            for tier in sorted(self.deductions.wide_tiers, reverse=limit > 1):
                 failures = 0
                 while True:
                     threshold = self.deductions.threshold(node, tier)
@@ -163,7 +163,7 @@ class Components:
         tried: dict[PairKey, tuple[int, int]],
         estimate: dict[PairKey, int],
     ) -> tuple[int, int, PairKey] | None:
-        """The most promising pair of components that may merge and was not tried in vain."""
+        """The most promising pair of components that may merge and has not failed to."""
         groups = node.components[tier]
         if self._pairs_of != (tier, groups.tobytes()):
             self._pairs_of = (tier, groups.tobytes())
@@ -181,7 +181,7 @@ class Components:
         seen = 0
         for q in order:
             i, j = int(a[q]), int(b[q])
-            # Costly attempts only where they can tell the heavy neurons something new.
+            # Costly attempts only where they can tell the splitting neurons something new.
             if limit > 1 and code_of[i] == code_of[j] and main[i] and main[j]:
                 continue
             seen += 1

@@ -1,10 +1,10 @@
 """What follows at a node of the search for every network that beats the incumbent.
 
 Neurons are numbered so that tiers do not fall, and a neuron of a higher tier has a margin at least as large as any of
-a lower tier: without loss of generality, since first-layer neurons may change places.  Tier 0 holds the "heavy"
-neurons, as many as are needed to tell the codes apart; all others are "light".  Nothing here is said of networks
-whose objective is not above the incumbent's, and what was deduced under a smaller incumbent stays true under a larger
-one.
+a lower tier: without loss of generality, since first-layer neurons may change places.  Tier 0 holds the *splitting*
+neurons, as many as are needed to tell the codes apart; all others are *wide-margin* neurons.  Nothing here is said of
+networks whose objective is not above the incumbent's, and what was deduced under a smaller incumbent stays true under a
+larger one.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Deductions:
 
     def __init__(self, instance: Instance, incumbent: Incumbent) -> None:
         self.instance, self.incumbent = instance, incumbent
-        self.heavy = min(instance.neurons, outputs_for(instance.n_codes))
-        # One light neuron has a tier of its own: the largest loss among the light ones is its.
-        middle = min(1, instance.neurons - self.heavy)
-        self.tier = [0] * self.heavy + [1] * middle + [2] * (instance.neurons - self.heavy - middle)
-        self.light_tiers = sorted({t for t in self.tier if t > 0})
+        self.n_splitting = min(instance.neurons, outputs_for(instance.n_codes))
+        # One wide-margin neuron has a tier of its own: the one that loses most.
+        middle = min(1, instance.neurons - self.n_splitting)
+        self.tier = [0] * self.n_splitting + [1] * middle + [2] * (instance.neurons - self.n_splitting - middle)
+        self.wide_tiers = sorted({t for t in self.tier if t > 0})
         self.shortlist: Shortlist | None = None
 
     def total(self, node: Node) -> int:

@@ -13,12 +13,12 @@ The proof (nested lists of integers and one-letter tags, so that it can be writt
 - ``["M", tier, a, b, TREE]``: no neuron of that tier or a higher one can separate a and b
 - ``["N", tier, level, TREE]``: all dichotomies of neurons of that tier or a higher one with margins above the level,
   as the leaves ``["W", multipliers]`` of the tree
-- ``["F", j, count]``: neuron j is one of the first so many of them
+- ``["F", j, count]``: neuron j is one of the first ``count`` of them
 - ``["A", a, b]``: closed, since a and b have the same code and every neuron separates them
 - ``["G", a, b]``: the upper layers are bounded by this pair
 - ``["C"]``, an end: closed
 - ``["O"]``, an end: open
-- ``["S", a, b, [NODE, ...]]``, an end: who separates a and b
+- ``["S", a, b, [NODE, ...]]``, an end: which neuron separates a and b
 - ``["T", j, row, [NODE, ...]]``, an end: the sign of the row in neuron j, + first
 - ``["V", j, level, [NODE, NODE]]``, an end: neuron j, and with it all of higher tiers, has a margin above the level, or
   it has not
@@ -85,14 +85,14 @@ class Search:
         empty = PartialNeuron(np.zeros(rows, dtype=np.int8), own, None, cap)
         one_code = self.instance.n_codes == 1
         upper = self.instance.upper_everywhere() if one_code else int(self.instance.upper[1:].max())
-        root = Node([empty] * neurons, {tier: own for tier in self.deductions.light_tiers}, upper, [])
+        root = Node([empty] * neurons, {tier: own for tier in self.deductions.wide_tiers}, upper, [])
         closed = False
         try:
             self.deductions.tighten_upper(root)
             closed = self.deductions.closed(root) or self.components.strengthen(root, ROOT_SCHEDULE, root=True)
             if not closed:
-                if self.instance.n_codes > 1 and self.deductions.light_tiers:
-                    self._list_light_neurons(root)
+                if self.instance.n_codes > 1 and self.deductions.wide_tiers:
+                    self._list_wide_neurons(root)
                 else:
                     self._push(root)
                 self._search_tree()
@@ -174,14 +174,14 @@ class Search:
         self.budget.used += count
         return bound, first_row, tree, best
 
-    def _list_light_neurons(self, root: Node) -> None:
-        """List the dichotomies that light neurons can have; then branch on how weak the weakest of them is.
+    def _list_wide_neurons(self, root: Node) -> None:
+        """List the dichotomies that wide-margin neurons can have; then branch on the smallest margin among them.
 
-        Above the level that the list reaches it is a member.  Below, it is weak, and so is the heavy one, which leaves
-        the others little to lose; the more so the weaker it is, hence the steps.
+        Above the level that the list reaches, that neuron is a member.  Below, its margin is small, and so are those of
+        the splitting neurons, which leaves the others little to lose; the more so the smaller it is, hence the steps.
         """
         deductions = self.deductions
-        tier = deductions.light_tiers[0]
+        tier = deductions.wide_tiers[0]
         weakest = deductions.tier.index(tier)
         lowest = deductions.threshold(root, tier)
         lister = Lister(self.instance.lp, root.components[tier], _MOST_LISTED)
@@ -199,7 +199,7 @@ class Search:
         root.log.append(["N", tier, deductions.shortlist.level, lister.proof()])
         for bound, signs in deductions.shortlist.members:
             self.incumbent.note(signs, bound)
-        self.incumbent.improve(deductions.heavy)
+        self.incumbent.improve(deductions.n_splitting)
         node = root
         steps = np.linspace(deductions.shortlist.level, lowest, _MARGIN_STEPS, endpoint=False)
         for level in steps.astype(int).tolist():
@@ -258,10 +258,10 @@ class Search:
                     self._push(child)
 
     def _worth_merging(self, node: Node) -> bool:
-        """Deeper nodes know more about the heavy neurons; a merge is tried once that has raised a threshold."""
+        """Deeper nodes know more about the splitting neurons; a merge is tried once that has raised a threshold."""
         if self.instance.n_codes == 1:
             return False
-        for tier in self.deductions.light_tiers:
+        for tier in self.deductions.wide_tiers:
             looked = node.looked.get(tier, 0)
             listed = self.deductions.shortlist
             if listed is not None and self.deductions.threshold(node, tier) >= listed.level:

@@ -106,11 +106,11 @@ class Incumbent:
                     signs[:, copies - 1] = signs[:, 0]
                     self.offer(signs)
 
-    def improve(self, heavy: int, rounds: int = 6) -> None:
-        """Local search on the sign matrix.
+    def improve(self, n_splitting: int, rounds: int = 6) -> None:
+        """Local search on the sign matrix, whose first ``n_splitting`` neurons tell the codes apart.
 
-        A light neuron takes over a few rows that spoil a heavy one: it separates them from every row of another code,
-        after which the heavy neuron is free there.  With one light row in the data, which holds all margins down,
+        A wide-margin neuron takes over a few rows that spoil a splitting one: it separates them from every row of
+        another code, after which the splitting neuron is free there.  If one row of small L1 norm limits all margins,
         such a take-over often costs nothing.  Dichotomies of large margin noted on the way are tried as well.
         """
         neurons = self.instance.neurons
@@ -118,7 +118,7 @@ class Incumbent:
             return
         for _ in range(rounds):
             before = self.value
-            for neuron in range(min(heavy, neurons - 1)):
+            for neuron in range(min(n_splitting, neurons - 1)):
                 self._take_over(neuron)
                 self._try_noted(neuron)
             signs = self.signs.copy()
@@ -195,29 +195,29 @@ class Incumbent:
             signs[members] = sign * tie[members]
         return None
 
-    def _replaced(self, signs: Signs, light: int, column: Signs | None, heavy: int) -> bool:
-        """Offer the matrix with a new light column, the heavy one chosen anew."""
+    def _replaced(self, signs: Signs, wide: int, column: Signs | None, splitting: int) -> bool:
+        """Offer the matrix with a new wide-margin column, and the splitting column chosen to fit it."""
         if column is None:
             return False
         signs = signs.copy()
-        signs[:, light] = column
-        need = self.margins[heavy] + self.margins[light] - self.instance.margin(column) + 1
-        new = self._reoptimised(signs, heavy, max(1, need))
+        signs[:, wide] = column
+        need = self.margins[splitting] + self.margins[wide] - self.instance.margin(column) + 1
+        new = self._reoptimised(signs, splitting, max(1, need))
         self.budget.spend()
         if new is None:
             return False
-        signs[:, heavy] = new
+        signs[:, splitting] = new
         return self.offer(signs)
 
-    def _take_over(self, heavy: int) -> None:
-        """Let the lightest neuron separate some rows that the heavy one's multipliers name."""
+    def _take_over(self, splitting: int) -> None:
+        """Let the neuron of widest margin separate some rows that the splitting one's multipliers name."""
         assert self.signs is not None
         lp, code_of, rows = self.instance.lp, self.instance.code_of, self.instance.rows
-        light = self.instance.neurons - 1
+        wide = self.instance.neurons - 1
         signs = self.signs.copy()
-        present = lp.solve(np.ascontiguousarray(signs[:, heavy]))
-        rest = np.delete(signs, [heavy, light], axis=1)
-        budget = self.margins[heavy] + self.margins[light]
+        present = lp.solve(np.ascontiguousarray(signs[:, splitting]))
+        rest = np.delete(signs, [splitting, wide], axis=1)
+        budget = self.margins[splitting] + self.margins[wide]
         free_tie, no_cells = np.ones(rows, dtype=np.int8), np.full(rows, -1)
         for first in _by_weight(present)[:10]:
             taken, dead = [first], set()
@@ -229,7 +229,7 @@ class Incumbent:
                     cover[(rest == rest[k]).all(axis=1) & (code_of != code_of[k])] = 1
                 self.budget.spend()
                 covered = lp.solve(cover, stop=max(0, budget - self.cap))
-                relieved = signs[:, heavy].copy()
+                relieved = signs[:, splitting].copy()
                 relieved[taken] = 0
                 gain = None
                 if covered.bound > budget - self.cap and relieved.any():
@@ -240,7 +240,7 @@ class Incumbent:
                     dead.add(taken.pop())
                 elif gain is not None:
                     column = self._dive(cover, free_tie, no_cells, max(1, budget - gain.bound))
-                    if self._replaced(signs, light, column, heavy):
+                    if self._replaced(signs, wide, column, splitting):
                         return
                 more = [
                     k
@@ -251,13 +251,13 @@ class Incumbent:
                     break
                 taken.append(more[0])
 
-    def _try_noted(self, heavy: int, most: int = 40) -> None:
+    def _try_noted(self, splitting: int, most: int = 40) -> None:
         assert self.signs is not None
-        light = self.instance.neurons - 1
+        wide = self.instance.neurons - 1
         for margin, column in self._best_noted(most):
-            if margin + self.cap <= self.margins[heavy] + self.margins[light]:
+            if margin + self.cap <= self.margins[splitting] + self.margins[wide]:
                 break
-            self._replaced(self.signs, light, column, heavy)
+            self._replaced(self.signs, wide, column, splitting)
 
     def _copy_columns(self) -> None:
         """Copies of good columns in place of others, for the sake of the upper layers."""

@@ -97,7 +97,7 @@ class _Rounded:
     multipliers: Integers
     weights: Integers | None = None
     margin: int = 0
-    final: bool = False  # no better weights exist, by a proof or by a solver's word
+    final: bool = False  # no better weights exist, by a proof or according to a solver
 
 
 class Rounding:

@@ -73,7 +73,7 @@ class Separator:
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be told apart, and with what.
+    """Which rows to separate, and by which means.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class Task:
 
 
 def directions(bound: int) -> Integers:
-    """Pairs of non-zero weights in -bound..bound without a common factor: all that two inputs can be asked for."""
+    """Pairs of non-zero weights in -bound..bound without a common factor: every direction that two inputs can have."""
     values = np.delete(np.arange(-bound, bound + 1), bound)
     first, second = np.nonzero(np.gcd.outer(values, values) == 1)
     return np.stack([values[first], values[second]], axis=1)
@@ -400,7 +400,7 @@ class _Walks:
         return self.left <= 0 or self.deadline.passed
 
     def of_cost(self, cost: int, rounds: int | None = None) -> Separator | None:
-        """A separator of this cost: each shape is walked so often, or until the limit."""
+        """A separator of this cost: ``rounds`` walks for each shape, or walks until the limit."""
         shapes = self._shapes(cost)
         made = 0
         while shapes and (rounds is None or made < rounds):

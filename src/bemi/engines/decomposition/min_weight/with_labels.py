@@ -137,7 +137,7 @@ class _Search:
         return bound + sum(s > 1 for s in least)
 
     def _least(self, plus: Mask) -> int:
-        """At least so many inputs are needed to separate these rows, of 1, 2, or 3 and more."""
+        """How many inputs are needed at least to separate these rows: 1, 2, or 3 for three or more."""
         return self._smallest(plus)[1]
 
     def _smallest(self, plus: Mask) -> tuple[Separator | None, int]:

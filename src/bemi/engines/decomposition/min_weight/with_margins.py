@@ -7,9 +7,9 @@ required margin m leaves a neuron few patterns:
 1. A pattern is impossible if some lam >= 0 gives ``P * ||sum lam s x||_1 // sum lam < m`` on the signs fixed so far.
 2. Two rows of different codes must be separated by at least h neurons of the first layer, since a neuron of margin m
    above it that separates them has at least m / P inputs that do.  Call h neurons with the smallest required margins
-   *main* and the others *light*.  Pairs that no light neuron can separate merge into components, on which every light
-   neuron is constant; rows of different codes in one component must be separated by every main neuron, which therefore
-   equals the code there, up to sign.
+   *splitting* and the others *wide-margin* neurons ("main" and "light" in the proof).  Pairs that no wide-margin neuron
+   can separate merge into components, on which every wide-margin neuron is constant; rows of different codes in one
+   component must be separated by every splitting neuron, which therefore equals the code there, up to sign.
 3. What is left is a tree over the signs of components, one per neuron, with a bound on the links in every leaf.
 4. All this is said of networks with fewer links than a *target*, the links of the network at hand: then a neuron has
    fewer than the target less the bounds of all others, and a merge may also be proved by the links that a separation
@@ -21,16 +21,16 @@ The proof object, made of integers, lists and tags; rows are given by their inde
           ["K", mu, denominator]     links >= ceil((m sum(mu) - sum_i max(0, P |g_i| - denominator)) / denominator)
           ["T", row, plus, minus]    the row's sign, and with it the signs of its group; minus is None at the root of a
                                      bound, since a neuron may be flipped
-    STEP  ["M", a, b, TREE]          no light neuron separates a (+) and b (-): every leaf is "L", or a "K" whose links
-                                     no light neuron can have below the target, by the bounds so far
-          ["B", [neuron, ...], TREE] bound of these neurons, all main or all light, by the smallest of their margins:
-                                     the smallest "K"; without any, no network has fewer links than the target
-    PROOF {"target": links, "light": smallest margin of the light neurons or None if there is none,
-           "main": [neuron, ...] or None, "steps": [STEP, ...], "bound": total, at most the target}
+    STEP  ["M", a, b, TREE]          no wide-margin neuron separates a (+) and b (-): every leaf is "L", or a "K" whose
+                                     links no wide-margin neuron can have below the target, by the bounds so far
+          ["B", [neuron, ...], TREE] bound of these neurons, all splitting or all wide-margin, by the smallest of their
+                                     margins: the smallest "K"; without any, no network has fewer links than the target
+    PROOF {"target": links, "light": smallest margin of the wide-margin neurons or None if there is none,
+           "main": [splitting neuron, ...] or None, "steps": [STEP, ...], "bound": total, at most the target}
 
-The group of a row: for a light neuron its component, all signs equal; for a main neuron its component if that holds two
-codes, signs as the codes; otherwise the row alone.  Without light neurons all rows are one component.  Without a hidden
-layer the signs are the codes, main and light are None and every tree is one leaf.
+The group of a row: for a wide-margin neuron its component, all signs equal; for a splitting neuron its component if
+that holds two codes, signs as the codes; otherwise the row alone.  Without wide-margin neurons all rows are one
+component.  Without a hidden layer the signs are the codes, "main" and "light" are None and every tree is one leaf.
 """
 
 from __future__ import annotations
@@ -270,7 +270,7 @@ class _Search:
         self.labels = self.codes[:, np.asarray(margins[-1]) >= 1]
         self.margins = [[int(m) for m in layer] for layer in margins]
         self.above = sum(_links_needed(m, self.weight_bound) for layer in self.margins[1:] for m in layer)
-        self.main: list[int] = []
+        self.splitting: list[int] = []
         self.nodes, self.gap, self.deadline = nodes, gap, deadline
         self.component = np.arange(len(self.data))
         self.steps: list[Tree] = []
@@ -282,25 +282,25 @@ class _Search:
         """The proof object; ``target`` is the number of links of a network that keeps the margins."""
         self.target = target
         first = self.margins[0]
-        light: int | None = None
+        wide_margin: int | None = None
         if not self.hidden:
             for j, margin in enumerate(first):
                 if margin >= 1:
                     self._bound_by_codes(j, margin)
         else:
             by_margin = sorted(range(len(first)), key=first.__getitem__)
-            self.main = sorted(by_margin[: _separators(self.margins, self.weight_bound)])
-            light = min((m for j, m in enumerate(first) if j not in self.main), default=None)
-            if light is None:
+            self.splitting = sorted(by_margin[: _separators(self.margins, self.weight_bound)])
+            wide_margin = min((m for j, m in enumerate(first) if j not in self.splitting), default=None)
+            if wide_margin is None:
                 self.component[:] = 0
-            elif light >= 1:
-                self._merge_all(light)
+            elif wide_margin >= 1:
+                self._merge_all(wide_margin)
             if not self._finished():
                 self._bound_all(self.nodes)
         return {
             "target": target,
-            "light": light,
-            "main": self.main if self.hidden else None,
+            "light": wide_margin,
+            "main": self.splitting if self.hidden else None,
             "steps": self.steps,
             "bound": min(target, self.above + sum(self.bounds)),
         }
@@ -321,11 +321,11 @@ class _Search:
 
     # -- groups of rows whose signs follow from each other -------------------------------------------------------------
 
-    def _light_group(self, k: int) -> Group:
+    def _wide_group(self, k: int) -> Group:
         rows = np.flatnonzero(self.component == self.component[k])
         return rows, np.ones(len(rows), dtype=np.int8)
 
-    def _main_group(self, k: int) -> Group:
+    def _splitting_group(self, k: int) -> Group:
         rows = np.flatnonzero(self.component == self.component[k])
         same = (self.labels[rows] == self.labels[k]).all(axis=1)
         if same.all():
@@ -333,41 +333,41 @@ class _Search:
         return rows, np.where(same, 1, -1).astype(np.int8)
 
     def _first_row(self, group: Callable[[int], Group]) -> int:
-        """Where to begin: the largest group, in it the lightest row."""
+        """Where to begin: the largest group, in it the row of smallest L1 norm."""
         sizes = [len(group(k)[0]) for k in range(len(self.data))]
         return min(range(len(self.data)), key=lambda k: (-sizes[k], self.lp.norms[k], k))
 
     # -- components ----------------------------------------------------------------------------------------------------
 
-    def _merge_all(self, light: int) -> None:
-        """Merge rows that no light neuron can separate, cheap proofs first."""
+    def _merge_all(self, wide_margin: int) -> None:
+        """Merge rows that no wide-margin neuron can separate, cheap proofs first."""
         data = self.data
         distance = np.stack([np.abs(data - row).sum(axis=1) for row in data])
         ones, others = np.triu_indices(len(data), 1)
         order = np.argsort(distance[ones, others], kind="stable")
         for a, b in zip(ones[order].tolist(), others[order].tolist(), strict=True):
-            if self.weight_bound * int(distance[a, b]) // 2 >= light:
+            if self.weight_bound * int(distance[a, b]) // 2 >= wide_margin:
                 break
             if self.component[a] != self.component[b]:
                 self._merge(a, b, ["L", self._plain(((a, 1), (b, 1)))])
         left = CHEAP_NODES * self.nodes
         for limit in _MERGE_LIMITS:
-            left -= self._merge_round(distance, light, limit, left, None)
+            left -= self._merge_round(distance, wide_margin, limit, left, None)
             self.nodes -= self._bound_all(1)
             if self._finished():
                 return
         self.nodes -= self._bound_all(self.nodes // 3)
         for limit in _MERGE_LIMITS[:2]:
             while (self.component != self.component[0]).any() and not self._finished():
-                # The better the bounds, the less a light neuron may cost.
+                # The better the bounds, the less a wide-margin neuron may cost.
                 before = len(self.steps)
-                room = max(self._room(j) for j in range(len(self.bounds)) if j not in self.main)
-                self.nodes -= self._merge_round(distance, light, limit, self.nodes // 3, room)
+                room = max(self._room(j) for j in range(len(self.bounds)) if j not in self.splitting)
+                self.nodes -= self._merge_round(distance, wide_margin, limit, self.nodes // 3, room)
                 if len(self.steps) == before:
                     break
                 self.nodes -= self._bound_all(self.nodes // 3)
 
-    def _merge_round(self, distance: Integers, light: int, limit: int, nodes: int, room: int | None) -> int:
+    def _merge_round(self, distance: Integers, wide_margin: int, limit: int, nodes: int, room: int | None) -> int:
         """Try to merge the largest component with each other one; returns the nodes used."""
         spent = 0
         tried: set[tuple[int, int]] = set()
@@ -377,7 +377,7 @@ class _Search:
                 break
             a, b = pair
             tried.add((int(self.component[a]), int(self.component[b])))
-            tree, used = self._inseparable(a, b, light, min(limit, nodes - spent), room)
+            tree, used = self._inseparable(a, b, wide_margin, min(limit, nodes - spent), room)
             spent += used
             if tree is not None:
                 self._merge(a, b, tree)
@@ -402,15 +402,15 @@ class _Search:
         self.steps.append(["M", int(self.index[a]), int(self.index[b]), tree])
         self.component[self.component == self.component[b]] = self.component[a]
 
-    def _inseparable(self, a: int, b: int, light: int, limit: int, room: int | None) -> tuple[Tree | None, int]:
-        """A tree that proves that no light neuron separates the rows, or None; and the nodes used.
+    def _inseparable(self, a: int, b: int, wide_margin: int, limit: int, room: int | None) -> tuple[Tree | None, int]:
+        """A tree that proves that no wide-margin neuron separates the rows, or None; and the nodes used.
 
         With ``room``, a leaf is also closed where a neuron needs that many links.
         """
         root: Tree = []
         signs = np.zeros(len(self.data), dtype=np.int8)
         for row, s in ((a, 1), (b, -1)):
-            rows, relative = self._light_group(row)
+            rows, relative = self._wide_group(row)
             signs[rows] = s * relative
         stack: list[tuple[Signs, Tree, NeuronBound | None]] = [(signs, root, None)]
         used = 0
@@ -419,23 +419,23 @@ class _Search:
                 return None, used
             signs, spot, start = stack.pop()
             used += 1
-            known = self.lp.solve(signs, start=start, stop=light - 1)
-            if known.bound < light:
+            known = self.lp.solve(signs, start=start, stop=wide_margin - 1)
+            if known.bound < wide_margin:
                 spot[:] = ["L", self._plain(known.multipliers)]
                 continue
             sums = known.sums
-            relaxed = None if room is None else self.links.solve(signs, light)
+            relaxed = None if room is None else self.links.solve(signs, wide_margin)
             if room is not None and relaxed is not None:
                 if relaxed.bound >= room:
                     spot[:] = ["K", self._plain(relaxed.mu), DENOMINATOR]
                     continue
                 sums = self.data @ relaxed.weights
-            k = self._branching_row(signs, known, sums, light)
+            k = self._branching_row(signs, known, sums, wide_margin)
             if k is None:
                 return None, used  # these weights separate them
             spot[:] = ["T", int(self.index[k]), [], []]
             likely = 1 if sums[k] >= 0 else -1
-            rows, relative = self._light_group(k)
+            rows, relative = self._wide_group(k)
             # The likelier sign last, hence first off the stack: if it cannot be closed, that shows soonest.
             for s in (-likely, likely):
                 child = signs.copy()
@@ -468,9 +468,9 @@ class _Search:
         kinds: dict[tuple[bool, int], list[int]] = {}
         for j, margin in enumerate(self.margins[0]):
             if margin >= 1:
-                kinds.setdefault((j not in self.main, margin), []).append(j)
-        for (is_light, margin), neurons in sorted(kinds.items()):
-            group = self._light_group if is_light else self._main_group
+                kinds.setdefault((j not in self.splitting, margin), []).append(j)
+        for (is_wide, margin), neurons in sorted(kinds.items()):
+            group = self._wide_group if is_wide else self._splitting_group
             tree, bound, used = self._grow(margin, neurons[0], group, max(1, nodes - spent))
             spent += used
             if bound > self.bounds[neurons[0]]:

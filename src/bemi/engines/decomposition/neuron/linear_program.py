@@ -95,7 +95,7 @@ class NeuronLP:
         self._gram = self._rows @ self._columns
         row, column = np.nonzero(self.data)
         self.live_of = (np.searchsorted(row, np.arange(len(self.data) + 1)), column)
-        # Images have many zeros and a light row often carries all of lam: without a perturbation the dual is massively
+        # Images have many zeros, and one row of small norm often carries all of lam: without a perturbation the dual is
         # degenerate.  The weights and the margin do not see it.
         rng = np.random.default_rng(0)
         size = 1e-7 * max(1.0, float(np.abs(self._rows).mean()))
@@ -113,7 +113,7 @@ class NeuronLP:
 
     @staticmethod
     def basis_room(rows: int) -> int:
-        """Rows that a basis may need where so many rows have signs."""
+        """How many rows a basis may need if ``rows`` rows have signs."""
         return min(rows + 2, _LARGEST_BASIS)
 
     def exact_bound(self, signs: Signs, multipliers: Multipliers) -> int:
@@ -157,13 +157,13 @@ class NeuronLP:
         rows, cols = np.zeros((2, room), dtype=np.int64)
         lam = np.zeros(room)
         weights, sums = np.zeros(self._rows.shape[1]), np.zeros(len(self._rows))
-        # From the given basis if its rows still have the same signs, then from the lightest row alone.
+        # From the given basis if its rows still have the same signs, then from the row of smallest norm alone.
         attempts = []
         if start is not None and len(start.basis_rows) and (signs[start.basis_rows] == start.basis_signs).all():
             attempts.append((start.basis_rows, start.basis_inputs, start.sides.copy()))
-        lightest = assigned[np.argmin(self.norms[assigned])]
-        toward = np.where(s[lightest] * self._rows[lightest] >= 0, 1.0, -1.0) * self.weight_bound
-        attempts.append((np.array([lightest]), np.zeros(0, dtype=np.int64), toward))
+        smallest = assigned[np.argmin(self.norms[assigned])]
+        toward = np.where(s[smallest] * self._rows[smallest] >= 0, 1.0, -1.0) * self.weight_bound
+        attempts.append((np.array([smallest]), np.zeros(0, dtype=np.int64), toward))
         for basis_rows, basis_inputs, sides in attempts:
             size = len(basis_rows)
             rows[:size], cols[: size - 1] = basis_rows, basis_inputs

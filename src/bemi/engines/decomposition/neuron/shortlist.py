@@ -1,9 +1,9 @@
 """All dichotomies of one neuron above a level of margin.
 
-With one light row in the data every margin is small, rows are far apart in comparison, and hardly any two of them can
-be merged (:mod:`~bemi.engines.decomposition.max_margin.components`).  But a dichotomy has to keep its margin on *all* rows, and
-few dichotomies do: tens or hundreds of the 2^K.  So they are listed, by a best-first search over the signs of one
-neuron, and a light neuron of a better network must be one of them.
+If one row has a small L1 norm, every margin is small, rows are far apart in comparison, and hardly any two of them can
+be merged (:mod:`~bemi.engines.decomposition.max_margin.components`).  But a dichotomy has to keep its margin on *all*
+rows, and few dichotomies do: tens or hundreds of the 2^K.  So they are listed, by a best-first search over the signs of
+one neuron, and a wide-margin neuron of a better network must be one of them.
 
 The search's tree is the proof that none is missing::
 
@@ -100,7 +100,7 @@ class Lister:
         return int(self._store.used[0])
 
     def extend(self, lowest: int, nodes: int) -> None:
-        """Go on for so many linear programs, or until every dichotomy above ``lowest`` is listed."""
+        """Solve ``nodes`` more linear programs, or stop once every dichotomy above ``lowest`` is listed."""
         store = self._store
         self._floor = max(self._floor, lowest, 0)  # a margin below 1 is none
         most = min(store.bound.size, self.solved + max(2, nodes))
