@@ -6,9 +6,11 @@ from typing import Any
 
 from rich.table import Table
 
+from bemi.ensemble.ties import TIES
+
 
 def training_table(summary: dict[str, Any]) -> Table:
-    """A training summary for people."""
+    """What training reached, stage by stage."""
     layers = ", ".join(map(str, summary["layers"]))
     weights = f"weights -{summary['weight_bound']}..{summary['weight_bound']}"
     table = Table(title=f"{summary['networks']} networks [{layers}], {weights}")
@@ -35,12 +37,11 @@ def training_table(summary: dict[str, Any]) -> Table:
 
 
 def evaluation_table(result: dict[str, Any]) -> Table:
-    """An evaluation for people."""
+    """Accuracy and label statuses."""
     table = Table(title=f"{result['rows']} rows", show_header=False)
     table.add_column()
     table.add_column(justify="right")
-    rule = "every row gets a label" if result["ties"] == "margin" else "the paper's rule"
-    table.add_row(f"accuracy (ties: {result['ties']}, {rule})", _percent(result["accuracy"], 2))
+    table.add_row(f"accuracy (ties: {result['ties']}, {TIES[result['ties']].words})", _percent(result["accuracy"], 2))
     table.add_row("accuracy under the paper's rule", _percent(result["paper_accuracy"], 2))
     table.add_row("unclassified under the paper's rule", _percent(result["unclassified"], 2))
     table.add_section()

@@ -23,8 +23,22 @@ from bemi.problem.codes import one_hot
 from bemi.running.calls import results
 from bemi.running.pool import Lost
 
-OUR_SYSTEMS = {"bemi": "BeMi, m = 2", "bemi-3": "BeMi, m = 3", "bemi-all": "BeMi, m = n"}
-"""Ours, by the number m of classes per network; n is all of them."""
+
+@dataclass(frozen=True)
+class OurSystem:
+    """One of our systems: its title, classes per network (None for all of them) and hidden layers."""
+
+    title: str
+    subset_size: int | None
+    hidden_layers: tuple[int, ...] = (4, 4)
+
+
+OUR_SYSTEMS = {
+    "bemi": OurSystem("BeMi, m = 2", 2),
+    "bemi-3": OurSystem("BeMi, m = 3", 3),
+    # One network on all classes gets the layers that the other systems have.
+    "bemi-all": OurSystem("BeMi, m = n", None, hidden_layers=(16, 16)),
+}
 
 PAPER = "the paper's system, our engine"
 
@@ -32,7 +46,7 @@ NAMES = (*OUR_SYSTEMS, *SYSTEMS)
 
 
 def title(name: str) -> str:
-    return OUR_SYSTEMS[name] if name in OUR_SYSTEMS else SYSTEMS[name].title
+    return OUR_SYSTEMS[name].title if name in OUR_SYSTEMS else SYSTEMS[name].title
 
 
 def authors(name: str) -> str:
@@ -75,11 +89,10 @@ class Contest:
         """The system, not trained yet, for this many classes."""
         if self.system not in OUR_SYSTEMS:
             return BaselineClassifier(self.system, time_limit=self.seconds, solver=self.solver, random_state=self.seed)
-        size = {"bemi": 2, "bemi-3": 3, "bemi-all": classes}[self.system]
+        ours = OUR_SYSTEMS[self.system]
         return BeMiClassifier(
-            # One network on all classes gets the layers that the other systems have.
-            hidden_layers=(16, 16) if self.system == "bemi-all" else (4, 4),
-            subset_size=min(size, classes),
+            hidden_layers=ours.hidden_layers,
+            subset_size=classes if ours.subset_size is None else min(ours.subset_size, classes),
             time_limit=self.seconds,
             total_time_limit=self.seconds,
             solver=self.solver,
