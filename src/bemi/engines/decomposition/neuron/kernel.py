@@ -1,446 +1,630 @@
 """The compiled part of the one-neuron linear program: a simplex walk on its dual, and line searches.
 
 The dual of ``max m, s_k w x^k >= m, |w_i| <= P`` is ``min P ||sum_k lam_k s_k x^k||_1`` over the simplex, a convex
-piecewise-linear function of at most K numbers.  The walk goes over the vertices of that dual: rows R carry lam, and
-|R| - 1 coordinates are held at g_i = 0 (these are the weights strictly between -P and P), so the basis has the size
-of the number of tight rows, not of the number of inputs.  A step passes all breakpoints (signs of g_i that change)
-until the slope is used up.
+piecewise-linear function of at most K numbers.  The walk visits vertices of that dual: rows R carry lam, and |R| - 1
+coordinates are held at g_i = 0 (their weights are the ones strictly between -P and P), so the basis is as large as the
+number of tight rows, not as the number of inputs.  A step passes all breakpoints (signs of g_i that change) until the
+slope is used up.
+
+The parts of the walk are compiled functions of their own.  They change the arrays they are given; the size of the
+basis is a plain number and passed separately.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 OPTIMAL, BELOW, FAILED = 0, 1, 2
 """How a walk ended: at the optimum, at or below the threshold, or without an answer."""
 
 TOP = 8
-"""Most violated rows and weights whose steepest-edge length is measured."""
+"""How many of the most violated rows, and of the most violated weights, have their steepest-edge length measured."""
+
+_STEPS_BETWEEN_INVERSIONS = 40
+_STALLED = 30  # steps without progress after which the entering row or weight is drawn at random
+
+# What the walk is made of.  Called by compiled code only, so without wrappers for Python.  Calls that are not inlined
+# make a walk over 20 rows 5 % slower, and reference counts another 10 %; what allocates nothing needs none.  No divisor
+# is ever 0: the other error model only spares the checks.
+_part = njit(_nrt=False, forceinline=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+_allocating_part = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
-@njit(cache=True)
-def refactor(X, s, rows, cols, t, Binv):
+class _Program(NamedTuple):
+    """Rows, columns and Gram matrix of the data, the perturbation, the rows' signs (0: free), and P."""
+
+    X: Floats
+    XT: Floats
+    gram: Floats
+    eps: Floats
+    s: Floats
+    P: float
+
+
+class _Basis(NamedTuple):
+    """Rows with multipliers lam, inputs whose weights are between the bounds, and the inverse of the basis matrix.
+
+    The matrix has a row (1, s_k x^k_i for the inputs i of the basis) for every row k of the basis.
+    """
+
+    rows: Indices
+    cols: Indices
+    has_row: Flags
+    has_col: Flags
+    inverse: Floats
+    lam: Floats
+
+
+class _Point(NamedTuple):
+    """The vertex: g, and the bound at which each weight outside of the basis sits (``side``).
+
+    ``rest`` is X @ (weights at a bound): small integers, hence exact in floats.  ``w`` holds the weights of the basis
+    and ``y`` the pre-activations, X @ (all weights).
+    """
+
+    g: Floats
+    side: Floats
+    rest: Floats
+    w: Floats
+    y: Floats
+
+
+class _Step(NamedTuple):
+    """A direction in lam and in g; the entering row and the leaving input in terms of the basis; breakpoints of g."""
+
+    dlam: Floats
+    dg: Floats
+    row_in_basis: Floats
+    col_in_basis: Floats
+    breaks_at: Floats
+    breaks: Indices
+
+
+class _Pricing(NamedTuple):
+    """The most violated candidates with their violations, coordinates of one of them, and the random state."""
+
+    violation: Floats
+    candidate: Indices
+    coordinates: Floats
+    random: Indices
+
+
+@_allocating_part
+def _invert_basis(program, basis, size):
     # Gauss-Jordan with row pivoting: a singular basis is an answer here, not an exception.
-    B = np.empty((t, t))
-    for p in range(t):
-        k = rows[p]
+    inverse = basis.inverse
+    B = np.empty((size, size))
+    for p in range(size):
+        k = basis.rows[p]
         B[p, 0] = 1.0
-        for c in range(t - 1):
-            B[p, c + 1] = s[k] * X[k, cols[c]]
-        for c in range(t):
-            Binv[p, c] = 0.0
-        Binv[p, p] = 1.0
-    for c in range(t):
+        for c in range(size - 1):
+            B[p, c + 1] = program.s[k] * program.X[k, basis.cols[c]]
+        for c in range(size):
+            inverse[p, c] = 0.0
+        inverse[p, p] = 1.0
+    for c in range(size):
         best = c
-        for p in range(c + 1, t):
+        for p in range(c + 1, size):
             if abs(B[p, c]) > abs(B[best, c]):
                 best = p
         if abs(B[best, c]) < 1e-10:
             return False
         if best != c:
-            for q in range(t):
-                v = B[c, q]
-                B[c, q] = B[best, q]
-                B[best, q] = v
-                v = Binv[c, q]
-                Binv[c, q] = Binv[best, q]
-                Binv[best, q] = v
+            for q in range(size):
+                B[c, q], B[best, q] = B[best, q], B[c, q]
+                inverse[c, q], inverse[best, q] = inverse[best, q], inverse[c, q]
         d = 1.0 / B[c, c]
-        for q in range(t):
+        for q in range(size):
             B[c, q] *= d
-            Binv[c, q] *= d
-        for p in range(t):
+            inverse[c, q] *= d
+        for p in range(size):
             if p != c and B[p, c] != 0.0:
                 f = B[p, c]
-                for q in range(t):
+                for q in range(size):
                     B[p, q] -= f * B[c, q]
-                    Binv[p, q] -= f * Binv[c, q]
+                    inverse[p, q] -= f * inverse[c, q]
     return True
 
 
-@njit(cache=True)
-def present_vertex(X, eps, s, rows, cols, t, Binv, lam, g):
-    n = X.shape[1]
-    for p in range(t):
-        v = Binv[0, p]
-        for c in range(t - 1):
-            v -= eps[cols[c]] * Binv[c + 1, p]
-        lam[p] = v
-    for i in range(n):
-        g[i] = eps[i]
-    for p in range(t):
-        f = lam[p] * s[rows[p]]
-        for i in range(n):
-            g[i] += f * X[rows[p], i]
-    for c in range(t - 1):
-        g[cols[c]] = 0.0
+@_part
+def _compute_vertex(program, basis, size, g):
+    """Set lam and g from the basis."""
+    lam, inverse = basis.lam, basis.inverse
+    for p in range(size):
+        lam[p] = inverse[0, p]
+    for c in range(size - 1):
+        f = program.eps[basis.cols[c]]
+        for p in range(size):
+            lam[p] -= f * inverse[c + 1, p]
+    for i in range(g.size):
+        g[i] = program.eps[i]
+    for p in range(size):
+        k = basis.rows[p]
+        f = lam[p] * program.s[k]
+        for i in range(g.size):
+            g[i] += f * program.X[k, i]
+    for c in range(size - 1):
+        g[basis.cols[c]] = 0.0
 
 
-@njit(cache=True)
+@_part
+def _add_column(XT, rest, i, factor):
+    """Add a multiple of an input's column."""
+    for k in range(rest.size):
+        rest[k] += factor * XT[i, k]
+
+
+@_allocating_part
+def _enter_start(program, basis, size, point):
+    """Compute the vertex of a basis; returns whether it is one."""
+    if not _invert_basis(program, basis, size):
+        return False
+    for p in range(size):
+        basis.has_row[basis.rows[p]] = True
+    for c in range(size - 1):
+        basis.has_col[basis.cols[c]] = True
+    _compute_vertex(program, basis, size, point.g)
+    for p in range(size):
+        if basis.lam[p] < -1e-9:
+            return False
+    for i in range(point.g.size):
+        if not basis.has_col[i]:
+            if point.g[i] * point.side[i] < 0.0:
+                point.side[i] = -point.side[i]
+            _add_column(program.XT, point.rest, i, point.side[i])
+    return True
+
+
+@_part
+def _margin(program, basis, size, point):
+    m = 0.0
+    for p in range(size):
+        k = basis.rows[p]
+        m += basis.inverse[0, p] * program.s[k] * point.rest[k]
+    return m
+
+
+@_part
+def _compute_weights(program, basis, size, point):
+    """Set the weights of the basis and the pre-activations."""
+    for c in range(size - 1):
+        v = 0.0
+        for p in range(size):
+            k = basis.rows[p]
+            v -= basis.inverse[c + 1, p] * program.s[k] * point.rest[k]
+        point.w[c] = v
+    for k in range(point.y.size):
+        point.y[k] = point.rest[k]
+    for c in range(size - 1):
+        _add_column(program.XT, point.y, basis.cols[c], point.w[c])
+
+
+@_part
+def _express_row(X, s, cols, inverse, size, k, out):
+    """The row k as a combination of the basis's rows."""
+    for q in range(size):
+        out[q] = inverse[0, q]
+    for c in range(size - 1):
+        f = s[k] * X[k, cols[c]]
+        for q in range(size):
+            out[q] += f * inverse[c + 1, q]
+
+
+@_part
+def _excess(w, P, inverse, size, c, tolerance):
+    """How far a weight of the basis is out of bounds, relative to its row of the inverse; 0 if it counts as inside."""
+    excess = abs(w[c]) - P
+    if not excess > 1e-9 * P + 1e-10:
+        return 0.0
+    length = 0.0
+    for p in range(size):
+        length += abs(inverse[c + 1, p])
+    return 0.0 if excess <= tolerance * length else excess / length
+
+
+@_part
+def _shortlist(values, candidates, count, violation, candidate):
+    """Sort a candidate in if it is among the most violated ones; returns how many there are."""
+    if count == TOP and not violation > values[TOP - 1]:
+        return count
+    q = min(count, TOP - 1)
+    while q > 0 and values[q - 1] < violation:
+        values[q] = values[q - 1]
+        candidates[q] = candidates[q - 1]
+        q -= 1
+    values[q] = violation
+    candidates[q] = candidate
+    return min(count + 1, TOP)
+
+
+@_part
+def _squared_length(gram, rows, size, coordinates, length):
+    """``length`` plus the squared length of the combination of the basis's rows with these coordinates."""
+    for q in range(size):
+        v = 0.0
+        for p in range(size):
+            v += coordinates[p] * gram[rows[p], rows[q]]
+        length += v * coordinates[q]
+    return length
+
+
+@_part
+def _price_rows(program, basis, size, point, margin, tolerance, pricing):
+    """The row of steepest descent among the most violated ones, and its score."""
+    s, gram, beta = program.s, program.gram, pricing.coordinates
+    count = 0
+    for k in range(s.size):
+        if s[k] != 0 and not basis.has_row[k]:
+            violation = margin - s[k] * point.y[k]
+            if violation > tolerance:
+                count = _shortlist(pricing.violation, pricing.candidate, count, violation, k)
+    best, row = 0.0, -1
+    for o in range(count):
+        k = pricing.candidate[o]
+        length = gram[k, k]
+        _express_row(program.X, program.s, basis.cols, basis.inverse, size, k, beta)
+        for q in range(size):
+            beta[q] *= s[basis.rows[q]]
+            length -= 2.0 * s[k] * beta[q] * gram[k, basis.rows[q]]
+        length = _squared_length(program.gram, basis.rows, size, pricing.coordinates, length)
+        score = pricing.violation[o] * pricing.violation[o] / max(length, 1e-9)
+        if score > best:
+            best, row = score, k
+    return row, best
+
+
+@_part
+def _price_weights(program, basis, size, point, tolerance, pricing):
+    """The weight of the basis whose way back to its bound descends most steeply, and its score."""
+    count = 0
+    for c in range(size - 1):
+        violation = _excess(point.w, program.P, basis.inverse, size, c, tolerance)
+        if violation != 0.0:
+            count = _shortlist(pricing.violation, pricing.candidate, count, violation, c)
+    best, col = 0.0, -1
+    for o in range(count):
+        c = pricing.candidate[o]
+        excess = abs(point.w[c]) - program.P
+        for p in range(size):
+            pricing.coordinates[p] = basis.inverse[c + 1, p] * program.s[basis.rows[p]]
+        length = _squared_length(program.gram, basis.rows, size, pricing.coordinates, 0.0)
+        score = excess * excess / max(length, 1e-9)
+        if score > best:
+            best, col = score, c
+    return col, best
+
+
+@_part
+def _drawn(random, seen):
+    """True with probability 1 / seen."""
+    random[0] = (random[0] * 1103515245 + 12345) % 2147483648
+    return (random[0] >> 8) % seen == 0
+
+
+@_part
+def _draw_entering(program, basis, size, point, margin, tolerance, random):
+    """A violated row or weight, drawn at random: without this, a walk that has stalled might cycle."""
+    row, col, seen = -1, -1, 0
+    for k in range(program.s.size):
+        if program.s[k] != 0 and not basis.has_row[k] and margin - program.s[k] * point.y[k] > tolerance:
+            seen += 1
+            if _drawn(random, seen):
+                row = k
+    for c in range(size - 1):
+        if _excess(point.w, program.P, basis.inverse, size, c, tolerance) != 0.0:
+            seen += 1
+            if _drawn(random, seen):
+                row, col = -1, c
+    return row, col
+
+
+@_part
+def _find_entering(program, basis, size, point, margin, tolerance, pricing):
+    """The row, or else the weight of the basis, that enters; -1 for both at the optimum.
+
+    By steepest edge in the space of g: the squared length of each candidate direction comes from the Gram matrix.
+    """
+    row, row_score = _price_rows(program, basis, size, point, margin, tolerance, pricing)
+    col, col_score = _price_weights(program, basis, size, point, tolerance, pricing)
+    if col_score > row_score:
+        return -1, col
+    return row, -1
+
+
+@_part
+def _set_direction(program, basis, size, point, step, row, col, margin):
+    """Set the direction in lam and in g along which the row or weight enters; returns the slope."""
+    if row >= 0:
+        sign = program.s[row]
+        _express_row(program.X, program.s, basis.cols, basis.inverse, size, row, step.row_in_basis)
+        for q in range(size):
+            step.dlam[q] = -step.row_in_basis[q]
+        for i in range(step.dg.size):
+            step.dg[i] = sign * program.X[row, i]
+        slope = -(margin - sign * point.y[row])
+    else:
+        sign = 1.0 if point.w[col] > 0 else -1.0
+        for q in range(size):
+            step.dlam[q] = sign * basis.inverse[col + 1, q]
+        for i in range(step.dg.size):
+            step.dg[i] = 0.0
+        slope = program.P - abs(point.w[col])
+    for p in range(size):
+        k = basis.rows[p]
+        f = step.dlam[p] * program.s[k]
+        if f != 0.0:
+            for i in range(step.dg.size):
+                step.dg[i] += f * program.X[k, i]
+    return slope
+
+
+@_part
+def _ratio_test(lam, dlam, size):
+    """The position in the basis whose lam reaches zero first, and the step at which it does."""
+    limit, leaving = np.inf, -1
+    for p in range(size):
+        if dlam[p] < -1e-11:
+            a = max(lam[p], 0.0) / -dlam[p]
+            if a < limit - 1e-15 or (a <= limit and (leaving < 0 or dlam[p] < dlam[leaving])):
+                limit, leaving = a, p
+    return leaving, limit
+
+
+@_part
+def _collect_breakpoints(basis, point, step, limit):
+    """Find where along the step some g_i reaches zero; returns how many such places there are up to ``limit``."""
+    g, side, dg = point.g, point.side, step.dg
+    largest = 0.0
+    for i in range(dg.size):
+        if abs(dg[i]) > largest:
+            largest = abs(dg[i])
+    count = 0
+    for i in range(dg.size):
+        if not basis.has_col[i] and side[i] * dg[i] < 0.0 and abs(dg[i]) > 1e-10 * largest:
+            a = max(g[i] * side[i], 0.0) / abs(dg[i] * side[i])
+            if a <= limit:
+                step.breaks_at[count] = a
+                step.breaks[count] = i
+                count += 1
+    return count
+
+
+@_part
+def _pass_breakpoints(program, basis, point, step, slope, limit):
+    """Go on while the slope is negative, turning sides; returns the input that ends the step or -1, step and slope."""
+    at, inputs, dg = step.breaks_at, step.breaks, step.dg
+    count = _collect_breakpoints(basis, point, step, limit)
+    while count > 0:
+        # Few breakpoints are passed, so the next one is searched for rather than all of them sorted.
+        q = 0
+        for o in range(1, count):
+            if at[o] < at[q]:
+                q = o
+        i = inputs[q]
+        bend = 2.0 * program.P * abs(dg[i])
+        if slope + bend >= 0.0:
+            # Among breakpoints at the same place prefer the largest pivot.
+            leaving, alpha = i, at[q]
+            for o in range(count):
+                if at[o] <= alpha + 1e-12 and abs(dg[inputs[o]]) > abs(dg[leaving]):
+                    leaving = inputs[o]
+            return leaving, alpha, slope
+        slope += bend
+        point.side[i] = -point.side[i]
+        _add_column(program.XT, point.rest, i, 2.0 * point.side[i])
+        count -= 1
+        at[q], inputs[q] = at[count], inputs[count]
+    return -1, limit, slope
+
+
+@_part
+def _take_step(program, basis, size, point, step, alpha, leave_col, enter_col):
+    """Move to the next vertex: all but the change of the basis."""
+    for i in range(point.g.size):
+        point.g[i] += alpha * step.dg[i]
+    for p in range(size):
+        basis.lam[p] += alpha * step.dlam[p]
+    if leave_col >= 0:
+        # g is held at zero there from now on; its weight leaves the bound.
+        _add_column(program.XT, point.rest, leave_col, -point.side[leave_col])
+        point.g[leave_col] = 0.0
+        basis.has_col[leave_col] = True
+        for p in range(size):
+            v = 0.0
+            for q in range(size):
+                k = basis.rows[q]
+                v += basis.inverse[p, q] * program.s[k] * program.X[k, leave_col]
+            step.col_in_basis[p] = v
+    if enter_col >= 0:
+        i = basis.cols[enter_col]
+        basis.has_col[i] = False
+        point.side[i] = program.P if point.w[enter_col] > 0 else -program.P
+        _add_column(program.XT, point.rest, i, point.side[i])
+
+
+@_part
+def _grow(program, basis, size, step, row, col, alpha):
+    """A row and an input enter the basis; returns False on a bad pivot, as do the other changes."""
+    inverse, beta, gamma = basis.inverse, step.row_in_basis, step.col_in_basis
+    if size + 1 > basis.rows.size:
+        return False
+    pivot = program.s[row] * program.X[row, col]
+    for q in range(size):
+        k = basis.rows[q]
+        pivot -= beta[q] * program.s[k] * program.X[k, col]
+    if abs(pivot) < 1e-11:
+        return False
+    for p in range(size):
+        f = gamma[p] / pivot
+        for q in range(size):
+            inverse[p, q] += f * beta[q]
+        inverse[p, size] = -f
+    for q in range(size):
+        inverse[size, q] = -beta[q] / pivot
+    inverse[size, size] = 1.0 / pivot
+    basis.rows[size] = row
+    basis.lam[size] = alpha
+    basis.cols[size - 1] = col
+    basis.has_row[row] = True
+    return True
+
+
+@_part
+def _replace_row(basis, size, step, row, leaving, alpha):
+    inverse, beta = basis.inverse, step.row_in_basis
+    pivot = beta[leaving]
+    if abs(pivot) < 1e-12:
+        return False
+    for p in range(size):
+        f = inverse[p, leaving] / pivot
+        for q in range(size):
+            if q != leaving:
+                inverse[p, q] -= f * beta[q]
+        inverse[p, leaving] = f
+    basis.has_row[basis.rows[leaving]] = False
+    basis.has_row[row] = True
+    basis.rows[leaving] = row
+    basis.lam[leaving] = alpha
+    return True
+
+
+@_part
+def _replace_input(basis, size, step, position, col):
+    inverse, gamma = basis.inverse, step.col_in_basis
+    line = position + 1
+    pivot = gamma[line]
+    if abs(pivot) < 1e-12:
+        return False
+    for q in range(size):
+        inverse[line, q] /= pivot
+    for p in range(size):
+        if p != line:
+            f = gamma[p]
+            for q in range(size):
+                inverse[p, q] -= f * inverse[line, q]
+    basis.cols[position] = col
+    return True
+
+
+@_part
+def _shrink(basis, size, leaving, position):
+    """A row and an input leave the basis; the last ones move into the gaps."""
+    inverse, line, last = basis.inverse, position + 1, size - 1
+    pivot = inverse[line, leaving]
+    if abs(pivot) < 1e-13:
+        return False
+    for p in range(size):
+        if p != line:
+            f = inverse[p, leaving] / pivot
+            for q in range(size):
+                if q != leaving:
+                    inverse[p, q] -= f * inverse[line, q]
+    basis.has_row[basis.rows[leaving]] = False
+    if line != last:
+        for q in range(size):
+            inverse[line, q] = inverse[last, q]
+        basis.cols[position] = basis.cols[last - 1]
+    if leaving != last:
+        for p in range(size):
+            inverse[p, leaving] = inverse[p, last]
+        basis.rows[leaving] = basis.rows[last]
+        basis.lam[leaving] = basis.lam[last]
+    return True
+
+
+@_part
+def _change_basis(program, basis, size, step, enter_row, enter_col, leave_row, leave_col, alpha):
+    """Returns the new size, or 0 on a bad pivot or without room."""
+    if enter_row >= 0:
+        if leave_col >= 0:
+            return size + 1 if _grow(program, basis, size, step, enter_row, leave_col, alpha) else 0
+        return size if _replace_row(basis, size, step, enter_row, leave_row, alpha) else 0
+    if leave_col >= 0:
+        return size if _replace_input(basis, size, step, enter_col, leave_col) else 0
+    return size - 1 if _shrink(basis, size, leave_row, enter_col) else 0
+
+
+@_part
+def _write_result(program, basis, size, point, lam_out, w_out, y_out):
+    # Without the perturbation the vertex is exact, unless it was feasible only thanks to it.
+    exact = True
+    for p in range(size):
+        exact = exact and basis.inverse[0, p] > -1e-12
+    for p in range(size):
+        lam_out[p] = basis.inverse[0, p] if exact else basis.lam[p]
+    for i in range(w_out.size):
+        w_out[i] = 0.0 if basis.has_col[i] else point.side[i]
+    for c in range(size - 1):
+        w_out[basis.cols[c]] = min(max(point.w[c], -program.P), program.P)
+    for k in range(y_out.size):
+        y_out[k] = point.y[k]
+
+
+@njit(cache=True, error_model="numpy")
 def walk(X, XT, gram, eps, s, P, stop, rows, cols, t, side, lam_out, w_out, y_out, max_iter):
     """Minimise P*||g(lam) + eps||_1 from the vertex (rows, cols); returns (status, t, value, iterations).
 
-    eps is a fixed tiny perturbation: images have many zeros and a light point often carries all of
-    lam, so the plain problem is massively degenerate.  The primal side (w, m) does not see it.
+    eps is a fixed tiny perturbation: images have many zeros and a row of small L1 norm often carries all of lam, so the
+    plain problem is massively degenerate.  The primal side (w, m) does not see it.
     """
     K, n = X.shape
-    cap = rows.shape[0]
-    Binv = np.zeros((cap, cap))
-    if not refactor(X, s, rows, cols, t, Binv):
+    room = rows.size
+    program = _Program(X, XT, gram, eps, s, P)
+    basis = _Basis(rows, cols, np.zeros(K, np.bool_), np.zeros(n, np.bool_), np.zeros((room, room)), np.zeros(room))
+    point = _Point(np.zeros(n), side, np.zeros(K), np.zeros(room), np.zeros(K))
+    if not _enter_start(program, basis, t, point):
         return FAILED, t, 0.0, 0
-    g = np.zeros(n)
-    dg = np.zeros(n)
-    in_basis_row = np.zeros(K, np.bool_)
-    in_basis_col = np.zeros(n, np.bool_)
-    for p in range(t):
-        in_basis_row[rows[p]] = True
-    for c in range(t - 1):
-        in_basis_col[cols[c]] = True
-    scale = 0.0
-    lam = np.zeros(cap)
-    present_vertex(X, eps, s, rows, cols, t, Binv, lam, g)
-    for p in range(t):
-        if lam[p] < -1e-9:
-            return FAILED, t, 0.0, 0
-    for i in range(n):
-        if not in_basis_col[i] and g[i] * side[i] < 0.0:
-            side[i] = -side[i]
-        scale += abs(X[rows[0], i])
-    scale = max(scale, 1.0) * P
-    tol = 1e-9 * scale + 1e-7
-    # Yrest = X @ (weights at a bound): small integers, hence exact in floats.
-    Yrest = np.zeros(K)
-    for i in range(n):
-        if not in_basis_col[i]:
-            si = side[i]
-            for k in range(K):
-                Yrest[k] += si * XT[i, k]
-    y = np.zeros(K)
-    wN = np.zeros(cap)
-    dlam = np.zeros(cap)
-    beta = np.zeros(cap)
-    gamma = np.zeros(cap)
-    bp = np.empty(n)
-    bp_i = np.empty(n, np.int64)
-    top_v = np.empty(TOP)
-    top_k = np.empty(TOP, np.int64)
-    stalled = 0
-    since = 0
-    rng = 12345
-    value = 0.0
-    status = FAILED
-    it = 0
-    while it < max_iter:
-        it += 1
-        if since >= 40:
-            if not refactor(X, s, rows, cols, t, Binv):
-                return FAILED, t, value, it
-            since = 0
-            present_vertex(X, eps, s, rows, cols, t, Binv, lam, g)
-        since += 1
-        # Multipliers of the present vertex: margin m and the weights between the bounds.
-        m = 0.0
-        for p in range(t):
-            m += Binv[0, p] * s[rows[p]] * Yrest[rows[p]]
-        value = m
-        if m <= stop:
+    step = _Step(np.zeros(room), np.zeros(n), np.zeros(room), np.zeros(room), np.empty(n), np.empty(n, np.int64))
+    pricing = _Pricing(np.empty(TOP), np.empty(TOP, np.int64), np.empty(room), np.array([12345]))
+    scale = max(np.abs(X[rows[0]]).sum(), 1.0) * P
+    tolerance = 1e-9 * scale + 1e-7
+    status, value, iterations = FAILED, 0.0, 0
+    stalled = since_inversion = 0
+    while iterations < max_iter:
+        iterations += 1
+        if since_inversion >= _STEPS_BETWEEN_INVERSIONS:
+            if not _invert_basis(program, basis, t):
+                return FAILED, t, value, iterations
+            since_inversion = 0
+            _compute_vertex(program, basis, t, point.g)
+        since_inversion += 1
+        value = _margin(program, basis, t, point)
+        if value <= stop:
             status = BELOW
             break
-        for c in range(t - 1):
-            v = 0.0
-            for p in range(t):
-                v -= Binv[c + 1, p] * s[rows[p]] * Yrest[rows[p]]
-            wN[c] = v
-        for k in range(K):
-            y[k] = Yrest[k]
-        for c in range(t - 1):
-            i = cols[c]
-            v = wN[c]
-            for k in range(K):
-                y[k] += v * XT[i, k]
-        # Pricing by steepest edge in the space of g: the squared length of each candidate direction
-        # comes from the Gram matrix.  Only the few most violated rows are measured.  Random among
-        # the candidates once the walk has stalled: no cycling.
-        best = 0.0
-        ent_row = -1
-        ent_col = -1
-        seen = 0
-        random_rule = stalled > 30
-        n_top = 0
-        for k in range(K):
-            if s[k] != 0 and not in_basis_row[k]:
-                viol = m - s[k] * y[k]
-                if viol > tol:
-                    if random_rule:
-                        seen += 1
-                        rng = (rng * 1103515245 + 12345) % 2147483648
-                        if (rng >> 8) % seen == 0:
-                            ent_row = k
-                    elif n_top < TOP or viol > top_v[n_top - 1]:
-                        if n_top < TOP:
-                            n_top += 1
-                        q = n_top - 1
-                        while q > 0 and top_v[q - 1] < viol:
-                            top_v[q] = top_v[q - 1]
-                            top_k[q] = top_k[q - 1]
-                            q -= 1
-                        top_v[q] = viol
-                        top_k[q] = k
-        for q0 in range(n_top):
-            k = top_k[q0]
-            sk = s[k]
-            norm = gram[k, k]
-            for q in range(t):
-                v = Binv[0, q]
-                for c in range(t - 1):
-                    v += sk * X[k, cols[c]] * Binv[c + 1, q]
-                beta[q] = v * s[rows[q]]
-                norm -= 2.0 * sk * beta[q] * gram[k, rows[q]]
-            for q in range(t):
-                v = 0.0
-                for p in range(t):
-                    v += beta[p] * gram[rows[p], rows[q]]
-                norm += v * beta[q]
-            score = top_v[q0] * top_v[q0] / max(norm, 1e-9)
-            if score > best:
-                best = score
-                ent_row = k
-        n_top = 0
-        for c in range(t - 1):
-            viol = abs(wN[c]) - P
-            if viol > 1e-9 * P + 1e-10:
-                size = 0.0
-                for p in range(t):
-                    size += abs(Binv[c + 1, p])
-                if viol <= tol * size:
-                    continue
-                if random_rule:
-                    seen += 1
-                    rng = (rng * 1103515245 + 12345) % 2147483648
-                    if (rng >> 8) % seen == 0:
-                        ent_row = -1
-                        ent_col = c
-                    continue
-                viol /= size
-                if n_top < TOP or viol > top_v[n_top - 1]:
-                    if n_top < TOP:
-                        n_top += 1
-                    q = n_top - 1
-                    while q > 0 and top_v[q - 1] < viol:
-                        top_v[q] = top_v[q - 1]
-                        top_k[q] = top_k[q - 1]
-                        q -= 1
-                    top_v[q] = viol
-                    top_k[q] = c
-        for q0 in range(n_top):
-            c = top_k[q0]
-            viol = abs(wN[c]) - P
-            norm = 0.0
-            for p in range(t):
-                beta[p] = Binv[c + 1, p] * s[rows[p]]
-            for q in range(t):
-                v = 0.0
-                for p in range(t):
-                    v += beta[p] * gram[rows[p], rows[q]]
-                norm += v * beta[q]
-            score = viol * viol / max(norm, 1e-9)
-            if score > best:
-                best = score
-                ent_row = -1
-                ent_col = c
-        if ent_row < 0 and ent_col < 0:
+        _compute_weights(program, basis, t, point)
+        if stalled > _STALLED:
+            enter_row, enter_col = _draw_entering(program, basis, t, point, value, tolerance, pricing.random)
+        else:
+            enter_row, enter_col = _find_entering(program, basis, t, point, value, tolerance, pricing)
+        if enter_row < 0 and enter_col < 0:
             status = OPTIMAL
             break
-        # Direction in lam and in g.
-        for i in range(n):
-            dg[i] = 0.0
-        if ent_row >= 0:
-            k = ent_row
-            sk = s[k]
-            for q in range(t):
-                v = Binv[0, q]
-                for c in range(t - 1):
-                    v += sk * X[k, cols[c]] * Binv[c + 1, q]
-                beta[q] = v
-                dlam[q] = -v
-            for i in range(n):
-                dg[i] = sk * X[k, i]
-            slope = -(m - sk * y[k])
-        else:
-            sg = 1.0 if wN[ent_col] > 0 else -1.0
-            for q in range(t):
-                dlam[q] = sg * Binv[ent_col + 1, q]
-            slope = P - abs(wN[ent_col])
-        for p in range(t):
-            f = dlam[p] * s[rows[p]]
-            if f != 0.0:
-                r = rows[p]
-                for i in range(n):
-                    dg[i] += f * X[r, i]
-        # Ratio test: a lam that reaches zero ends the step; a g_i that does so only bends it.
-        limit = np.inf
-        leave_row = -1
-        for p in range(t):
-            if dlam[p] < -1e-11:
-                a = max(lam[p], 0.0) / -dlam[p]
-                if a < limit - 1e-15 or (a <= limit and (leave_row < 0 or dlam[p] < dlam[leave_row])):
-                    limit = a
-                    leave_row = p
-        big = 0.0
-        for i in range(n):
-            if abs(dg[i]) > big:
-                big = abs(dg[i])
-        nb = 0
-        for i in range(n):
-            if not in_basis_col[i] and side[i] * dg[i] < 0.0 and abs(dg[i]) > 1e-10 * big:
-                a = max(g[i] * side[i], 0.0) / abs(dg[i] * side[i])
-                if a <= limit:
-                    bp[nb] = a
-                    bp_i[nb] = i
-                    nb += 1
-        leave_col = -1
-        alpha = limit
-        while nb > 0:
-            # Few breakpoints are passed, so the next one is searched for rather than all of them sorted.
-            q = 0
-            for o in range(1, nb):
-                if bp[o] < bp[q]:
-                    q = o
-            i = bp_i[q]
-            if slope + 2.0 * P * abs(dg[i]) >= 0.0:
-                # Among breakpoints at the same place prefer the largest pivot.
-                leave_col = i
-                alpha = bp[q]
-                for o in range(nb):
-                    if bp[o] <= alpha + 1e-12 and abs(dg[bp_i[o]]) > abs(dg[leave_col]):
-                        leave_col = bp_i[o]
-                break
-            slope += 2.0 * P * abs(dg[i])
-            side[i] = -side[i]
-            d = 2.0 * side[i]
-            for k in range(K):
-                Yrest[k] += d * XT[i, k]
-            nb -= 1
-            bp[q] = bp[nb]
-            bp_i[q] = bp_i[nb]
+        slope = _set_direction(program, basis, t, point, step, enter_row, enter_col, value)
+        # A lam that reaches zero ends the step; a g_i that does so only bends it.
+        leave_row, limit = _ratio_test(basis.lam, step.dlam, t)
+        leave_col, alpha, slope = _pass_breakpoints(program, basis, point, step, slope, limit)
         if leave_col < 0 and leave_row < 0:
-            return FAILED, t, value, it
+            return FAILED, t, value, iterations
         if alpha * -slope <= 1e-12 * scale and alpha <= 1e-13:
             stalled += 1
         else:
             stalled = 0
-        for i in range(n):
-            g[i] += alpha * dg[i]
-        for p in range(t):
-            lam[p] += alpha * dlam[p]
-        if leave_col >= 0:
-            # g is held at zero there from now on; its weight leaves the bound.
-            i = leave_col
-            si = side[i]
-            for k in range(K):
-                Yrest[k] -= si * XT[i, k]
-            g[i] = 0.0
-            in_basis_col[i] = True
-            for p in range(t):
-                v = 0.0
-                for q in range(t):
-                    v += Binv[p, q] * s[rows[q]] * X[rows[q], i]
-                gamma[p] = v
-        if ent_col >= 0:
-            i = cols[ent_col]
-            in_basis_col[i] = False
-            side[i] = P if wN[ent_col] > 0 else -P
-            for k in range(K):
-                Yrest[k] += side[i] * XT[i, k]
-        # Basis change.
-        if ent_row >= 0 and leave_col >= 0:
-            if t + 1 > cap:
-                return FAILED, t, value, it
-            piv = s[ent_row] * X[ent_row, leave_col]
-            for q in range(t):
-                piv -= beta[q] * s[rows[q]] * X[rows[q], leave_col]
-            if abs(piv) < 1e-11:
-                return FAILED, t, value, it
-            for p in range(t):
-                f = gamma[p] / piv
-                for q in range(t):
-                    Binv[p, q] += f * beta[q]
-                Binv[p, t] = -f
-            for q in range(t):
-                Binv[t, q] = -beta[q] / piv
-            Binv[t, t] = 1.0 / piv
-            rows[t] = ent_row
-            lam[t] = alpha
-            cols[t - 1] = leave_col
-            in_basis_row[ent_row] = True
-            t += 1
-        elif ent_row >= 0:
-            r = leave_row
-            piv = beta[r]
-            if abs(piv) < 1e-12:
-                return FAILED, t, value, it
-            for p in range(t):
-                f = Binv[p, r] / piv
-                for q in range(t):
-                    if q != r:
-                        Binv[p, q] -= f * beta[q]
-                Binv[p, r] = f
-            in_basis_row[rows[r]] = False
-            in_basis_row[ent_row] = True
-            rows[r] = ent_row
-            lam[r] = alpha
-        elif leave_col >= 0:
-            c1 = ent_col + 1
-            piv = gamma[c1]
-            if abs(piv) < 1e-12:
-                return FAILED, t, value, it
-            for q in range(t):
-                Binv[c1, q] /= piv
-            for p in range(t):
-                if p != c1:
-                    f = gamma[p]
-                    for q in range(t):
-                        Binv[p, q] -= f * Binv[c1, q]
-            cols[ent_col] = leave_col
-        else:
-            c1 = ent_col + 1
-            r = leave_row
-            piv = Binv[c1, r]
-            if abs(piv) < 1e-13:
-                return FAILED, t, value, it
-            for p in range(t):
-                if p != c1:
-                    f = Binv[p, r] / piv
-                    for q in range(t):
-                        if q != r:
-                            Binv[p, q] -= f * Binv[c1, q]
-            in_basis_row[rows[r]] = False
-            last = t - 1
-            # Move the last row and column into the gaps.
-            if c1 != last:
-                for q in range(t):
-                    Binv[c1, q] = Binv[last, q]
-                cols[ent_col] = cols[last - 1]
-            if r != last:
-                for p in range(t):
-                    Binv[p, r] = Binv[p, last]
-                rows[r] = rows[last]
-                lam[r] = lam[last]
-            t -= 1
-    # Without the perturbation the vertex is exact, unless it was feasible only thanks to it.
-    exact = True
-    for p in range(t):
-        exact = exact and Binv[0, p] > -1e-12
-    for p in range(t):
-        lam_out[p] = Binv[0, p] if exact else lam[p]
-    for i in range(n):
-        w_out[i] = 0.0 if in_basis_col[i] else side[i]
-    for c in range(t - 1):
-        w_out[cols[c]] = min(max(wN[c], -P), P)
-    for k in range(K):
-        y_out[k] = y[k]
-    return status, t, value, it
+        _take_step(program, basis, t, point, step, alpha, leave_col, enter_col)
+        size = _change_basis(program, basis, t, step, enter_row, enter_col, leave_row, leave_col, alpha)
+        if size == 0:
+            return FAILED, t, value, iterations
+        t = size
+    _write_result(program, basis, t, point, lam_out, w_out, y_out)
+    return status, t, value, iterations
 
 
 @njit(cache=True, fastmath=True)  # sums may be reordered: every cap that is used is recomputed exactly
