@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from bemi.files import write_atomically
+from bemi.stages.records import flat_weights, network_of, stage_claim, stage_result
 from bemi.stages.result import StageResult
 from bemi.training.pipeline import Training
-from bemi.training.records import flat_weights, network_of, stage_claim, stage_result
 
 FORMAT = 2
 

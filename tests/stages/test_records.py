@@ -10,9 +10,10 @@ import pytest
 
 from bemi.problem.problem import Problem
 from bemi.programs.limits import Limits
+from bemi.stages.records import stage_record, stage_result
 from bemi.stages.result import Outcome, StageResult
 from bemi.training.pipeline import train
-from bemi.training.records import compact, stage_record, stage_result
+from bemi.training.records import compact
 
 DATA = np.array([[9, 1, 2], [8, 2, 1], [1, 9, 2], [2, 8, 3]])
 CODES = np.array([[1], [1], [-1], [-1]])
