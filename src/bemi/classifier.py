@@ -23,15 +23,12 @@ from bemi.ensemble.radius import Radii
 from bemi.ensemble.subsets import class_subsets, subsets_to_train
 from bemi.ensemble.ties import TIES
 from bemi.ensemble.voting import Votes
-from bemi.inputs.scaling import InputScaling
 from bemi.modelfile import saving
 from bemi.modelfile.container import ModelFileError
-from bemi.network import Network
 from bemi.products import PRE_ACTIVATION_LIMIT, Integers
 from bemi.programs.limits import Limits
 from bemi.running.schedule import check_shard, train_all
 from bemi.stages import PAPER_STAGES
-from bemi.stages.result import StageResult
 from bemi.training.parameters import check_parameters
 from bemi.training.pipeline import Training
 from bemi.training.plan import Plan
@@ -249,7 +246,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             Labels: numbers or strings.
         """
         # An interrupted fit must not leave an older fit's networks behind.
-        vars(self).pop("_ensemble", None)
+        self.__dict__.pop("_ensemble", None)
         plan = self._planned(X, y)
         self._ensemble = self._assembled(plan, self._train(plan))
         return self
@@ -504,7 +501,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             )
 
     def _seed(self) -> int:
-        seed = 0 if self.random_state is None else self.random_state
+        seed: Any = 0 if self.random_state is None else self.random_state
         if not is_integer(seed):
             seed = check_random_state(seed).randint(2**31 - 1)
         return int(seed) % 2**31

@@ -19,6 +19,7 @@ from bemi.inputs.hog.transform import IntegerHog
 from bemi.inputs.images import why_no_image
 from bemi.inputs.registry import describe
 from bemi.inputs.scaling import are_integers
+from bemi.stages import SOFT_STAGES
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Preset:
     why: str
 
 
-_SOFT: dict[str, Any] = {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",)}
+_SOFT: dict[str, Any] = {"hidden_layers": (), "weight_bound": 7, "stages": SOFT_STAGES}
 
 
 def paper(why: str = "asked for") -> Preset:

@@ -8,10 +8,10 @@ from given_networks import give_networks
 
 from bemi import BeMiClassifier, Network, save, verify
 from bemi.certificate import CertificateError
-from bemi.certificate.verification import _added
 from bemi.certificate.arithmetic import Rows
 from bemi.certificate.links import links_bound
 from bemi.certificate.margins import MarginProof
+from bemi.certificate.verification import _added
 from bemi.stages.result import Outcome, StageResult
 
 # What stages say of their networks.

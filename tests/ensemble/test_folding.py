@@ -2,10 +2,9 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from given_networks import give_networks
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from given_networks import give_networks
 
 from bemi import BeMiClassifier
 from bemi.ensemble.folding import WIDEST_TABLE, FoldedEnsemble, FoldedNetwork

@@ -4,10 +4,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from given_networks import give_networks
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from given_networks import give_networks
 
 from bemi import BeMiClassifier
 from bemi.ensemble.radius import UNLIMITED, exact_radius, network_radius

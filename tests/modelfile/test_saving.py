@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
-import struct
 import tracemalloc
 from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 import pandas as pd

@@ -8,9 +8,8 @@ from test_calls import SETTINGS, rows
 
 from bemi import BeMiClassifier, ConstantInput, NoiseScenarios, load, save, verify
 from bemi.ensemble.subsets import class_subsets
-from bemi.training.task import shortened
 from bemi.stages.result import Outcome
-from bemi.training.task import Task
+from bemi.training.task import Task, shortened
 
 # A budget for all networks.
 
@@ -64,7 +63,8 @@ def test_a_budget_holds_for_more_networks_than_it_can_train(tmp_path):
 
 
 def test_without_time_the_variants_are_counted_that_the_network_violates():
-    task = BeMiClassifier((3,), scenarios=NoiseScenarios(scale=2.0))._prepare(*rows(3))[0]
+    tasks = BeMiClassifier((3,), scenarios=NoiseScenarios(scale=2.0)).training_tasks(*rows(3))
+    task = next(iter(tasks.values()))
     training = task.run(0.0)
     outputs = training.network.pre_activations(task.variants.data)[-1] * task.variants.codes
     assert training.violated == (outputs < 1).sum() > 0  # P = 1, three hidden neurons: confident from (3 + 1) / 4 on

@@ -9,9 +9,9 @@ from bemi import BeMiClassifier
 from bemi.problem.problem import Problem
 from bemi.programs.limits import Limits
 from bemi.running import schedule
-from bemi.training import task as task_module
 from bemi.running.journal import Journal
 from bemi.running.schedule import run
+from bemi.training import task as task_module
 from bemi.training.task import Task
 from bemi.training.variants import Variants
 
@@ -65,9 +65,7 @@ def test_a_key_names_the_solver_and_its_version(monkeypatch):
 
 def test_a_budget_is_shared_out_over_those_to_come_and_those_at_once(monkeypatch):
     handed = {}
-    monkeypatch.setattr(
-        schedule, "results", lambda call, arguments, order, n_jobs: handed.update(a=arguments) or ()
-    )
+    monkeypatch.setattr(schedule, "results", lambda call, arguments, order, n_jobs: handed.update(a=arguments) or ())
     list(run([replace(tasks(1)[0], total_time_limit=1000.0)]))
     shares = {(to_come, at_once): handed["a"](0, to_come, at_once)[1] for to_come in (10, 9, 1) for at_once in (1, 2)}
     expected = {(10, 1): 100, (10, 2): 200, (9, 1): 1000 / 9, (9, 2): 200, (1, 1): 1000, (1, 2): 1000}

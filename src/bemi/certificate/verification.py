@@ -32,7 +32,6 @@ from bemi.files import read_at_most
 from bemi.modelfile import container
 from bemi.modelfile.container import ModelFileError
 
-
 FORMAT = 1
 _LARGEST_FILE = 1 << 27
 _LARGEST = 1 << 28

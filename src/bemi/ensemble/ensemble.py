@@ -6,7 +6,7 @@ never solve.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -171,9 +171,9 @@ class Ensemble:
             True class indices, :data:`ABSTAIN` for a label that is no class; given, label statuses are worked out.
         """
         rows = self._checked(X)
-        return Votes.joined(
-            [self._decided(self.inputs(rows[part]), None if truth is None else truth[part]) for part in _pieces(len(rows))]
-        )
+        truths = [None if truth is None else truth[part] for part in _pieces(len(rows))]
+        parts = zip(_pieces(len(rows)), truths, strict=True)
+        return Votes.joined([self._decided(self.inputs(rows[part]), true) for part, true in parts])
 
     def _checked(self, X: ArrayLike) -> NDArray:
         rows = np.asarray(X)
@@ -276,5 +276,5 @@ def keys_of(classes: NDArray, subsets: Integers) -> list[tuple]:
     return [tuple(classes[subset].tolist()) for subset in subsets]
 
 
-def _pieces(rows: int) -> Iterable[slice]:
+def _pieces(rows: int) -> list[slice]:
     return [slice(start, start + ROWS_AT_A_TIME) for start in range(0, max(1, rows), ROWS_AT_A_TIME)]

@@ -19,9 +19,7 @@ from bemi.checks import is_integer
 from bemi.products import Integers
 
 
-def subsets_to_train(
-    wanted: Any, data: ArrayLike, targets: ArrayLike, classes: Sequence[Any], size: int
-) -> Integers:
+def subsets_to_train(wanted: Any, data: ArrayLike, targets: ArrayLike, classes: Sequence[Any], size: int) -> Integers:
     """The sets of classes that get a network, as class indices, shape (networks, size).
 
     Parameters

@@ -43,7 +43,7 @@ class Inputs:
         features, names = X.shape[1], None if names is None else tuple(names)
         if transform is None:
             return cls(features, names, InputScaling.fit(X, scaling))
-        if transform.takes is not Takes.SCALED_INTEGERS:
+        if taken_by(transform) is not Takes.SCALED_INTEGERS:
             if scaling not in ("auto", None):
                 raise ValueError(f"{_takes(transform)}; leave out input_scaling={scaling!r}")
             return cls(features, names, InputScaling(None), clone(transform).fit(X))
@@ -57,7 +57,7 @@ class Inputs:
     @property
     def takes_integers(self) -> bool:
         """Whether features become integers before anything else, rather than reach the transform as they are."""
-        return self.transform is None or self.transform.takes is Takes.SCALED_INTEGERS
+        return self.transform is None or taken_by(self.transform) is Takes.SCALED_INTEGERS
 
     def integers(self, X: ArrayLike) -> Integers:
         """Features on their integer grid, as the transform takes them."""
@@ -116,5 +116,10 @@ class Inputs:
         return replace(self, scaling=self.scaling.widened(self.integers(X))) if self.takes_integers else self
 
 
+def taken_by(transform: Any) -> Takes:
+    """What rows a transform takes; one of somebody else's that does not say takes scaled integers."""
+    return getattr(transform, "takes", Takes.SCALED_INTEGERS)
+
+
 def _takes(transform: Any) -> str:
-    return f"{type(transform).__name__} takes {transform.takes.value}"
+    return f"{type(transform).__name__} takes {taken_by(transform).value}"

@@ -25,7 +25,6 @@ from bemi.products import PRE_ACTIVATION_LIMIT
 from bemi.solvers import SOLVERS
 from bemi.stages.result import Outcome
 
-
 MOST_CLASSES = 2**12
 MOST_INPUTS = 2**20
 MOST_LAYERS = 32

@@ -27,7 +27,7 @@ from bemi.modelfile.weights import packed_weights, unpacked_networks
 from bemi.problem.codes import outputs_for
 from bemi.products import Integers
 from bemi.rows import scenarios
-from bemi.training.records import stage_claim, stage_record, stage_result
+from bemi.stages.records import stage_claim, stage_record, stage_result
 
 
 def write(ensemble: Ensemble, path: str | os.PathLike) -> None:
@@ -162,14 +162,15 @@ def _inputs(header: dict[str, Any]) -> Inputs:
     factors = None if given["factors"] is None else np.array(given["factors"], dtype=np.float64)
     scaling = InputScaling(factors, given["low"], given["high"])
     transform = None if header["transform"] is None else registry.from_parameters(header["transform"])
+    names = header["feature_names"]
+    inputs = Inputs(header["features"], None if names is None else tuple(names), scaling, transform)
     if transform is not None:
         if (transform.n_features_in_, transform.n_outputs) != (header["features"], header["inputs"]):
             raise ValueError("the transform does not lead from the features to the inputs")
-        low, high = transform.input_range
+        low, high = transform.input_range if inputs.takes_integers else (scaling.low, scaling.high)
         if not low <= scaling.low <= scaling.high <= high:
             raise ValueError("the transform does not take the integers seen in training")
-    names = header["feature_names"]
-    return Inputs(header["features"], None if names is None else tuple(names), scaling, transform)
+    return inputs
 
 
 def _training_record(header: dict[str, Any], settings: dict[str, Any]) -> TrainingRecord:

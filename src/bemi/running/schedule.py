@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from bemi.checks import is_integer
+from bemi.checks import check_integer
 from bemi.running.calls import results
 from bemi.running.journal import Journal
 from bemi.running.pool import ATTEMPTS, ClusterLost, Lost
@@ -146,5 +146,5 @@ class NetworksFailed(RuntimeError):
 
 def check_shard(shard: int, shards: int) -> None:
     """Raise unless ``1 <= shard <= shards``."""
-    if not is_integer(shards) or not is_integer(shard, 1, shards):
-        raise ValueError(f"shard must be in 1..{max(shards, 1) if is_integer(shards) else 'shards'}, got {shard} of {shards}")
+    check_integer("shards", shards, 1)
+    check_integer("shard", shard, 1, shards)

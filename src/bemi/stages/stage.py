@@ -52,8 +52,8 @@ class Stage:
     ----------
     name
         What options and files call it.
-    title, asks_for
-        What people call it, and what it asks for, in words.
+    title, asks_for, measure
+        What people call it, what it asks for, and what its objective is a number of, in words.
     time_share
         Its part of a time limit for all stages, relative to the parts of the others.
     maximised
@@ -95,6 +95,7 @@ class Stage:
     name: str
     title: str
     asks_for: str
+    measure: str
     time_share: int
     maximised: bool
     objective: Callable[[Problem, Network, Keep], Objective | None]

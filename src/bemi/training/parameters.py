@@ -10,11 +10,10 @@ import numpy as np
 
 from bemi import engines, solvers
 from bemi.checks import check_choice, check_integer, check_number, check_seconds, is_integer
+from bemi.ensemble.ties import TIES
 from bemi.problem.problem import check_hidden_layers, check_weight_bound
 from bemi.stages.registry import check_stages, get
 from bemi.training.pipeline import share_time
-
-TIES = ("margin", "abstain")
 
 
 def check_parameters(given: Mapping[str, Any]) -> None:
@@ -56,5 +55,5 @@ def check_solver(solver: str, stages: Iterable[str]) -> None:
         if not stage.whole_numbers:
             raise ValueError(
                 f"solver {solver!r} takes programs of integers only, and those of stage {stage.name!r} are not; "
-                "use solver='highs', 'gurobi' or 'scip'"
+                "use another solver, such as 'highs'"
             )

@@ -1,4 +1,4 @@
-"""Which networks an ensemble needs, each made into a task only when it is asked for, and the ensemble that they make."""
+"""Which networks an ensemble needs, each made into a task when it is asked for, and the ensemble that they make."""
 
 from __future__ import annotations
 

@@ -20,14 +20,6 @@ from bemi.stages.result import StageResult
 BLOCKS_SIDE = 16
 """Images with a shorter side are framed as the digits of 8 x 8 were, others as MNIST was."""
 
-MEASURES = {
-    "sm": "outputs confidently right",
-    "mm": "sum of margins",
-    "mw": "links",
-    "ml2": "soft-margin objective",
-}
-"""What the objective of a stage is a number of."""
-
 MOST_BARS = 31
 """Weights are counted one by one up to this many different ones, and in ranges beyond."""
 
@@ -72,7 +64,7 @@ def _stage_words(names: Sequence[str]) -> dict[str, Any]:
         stage.name: {
             "title": stage.title[0].upper() + stage.title[1:],
             "asksFor": stage.asks_for,
-            "measure": MEASURES.get(stage.name, stage.asks_for),
+            "measure": stage.measure,
         }
         for stage in stages
     }
