@@ -114,7 +114,7 @@ def components(subsets: Integers, n_classes: int) -> Integers:
     """Number of the component that each class is in, classes of one set being in the same; the first one is 0."""
     firsts = np.repeat(subsets[:, 0], subsets.shape[1])
     graph = csr_array((np.ones(subsets.size), (firsts, subsets.reshape(-1))), shape=(n_classes, n_classes))
-    return connected_components(graph, directed=False)[1]
+    return connected_components(graph, directed=False)[1].astype(np.int64)
 
 
 def class_subsets(n_classes: int, size: int) -> Integers:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bemi.ensemble.ensemble import Ensemble
-from bemi.ensemble.voting import STATUSES
+from bemi.ensemble.voting import CORRECT, STATUSES
 from bemi.stages import get
 from bemi.stages.result import StageResult
 
@@ -79,7 +79,7 @@ def evaluation(ensemble: Ensemble, X: ArrayLike, y: ArrayLike) -> dict[str, Any]
     return {
         "rows": len(truth),
         "accuracy": float(np.mean(ensemble.labels(votes.label) == np.asarray(y))),
-        "paper_accuracy": share["1C"] + share["mC"],
+        "paper_accuracy": sum(share[status] for status in CORRECT),
         "unclassified": float(np.mean(votes.unclassified)),
         "ties": ensemble.ties.name,
         "statuses": share,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,20 @@ from bemi.ensemble.subsets import memberships
 from bemi.problem.codes import ABSTAIN
 from bemi.products import Integers
 
-STATUSES = ("1C", "1I", "mC", "mI'", "mI''", "oI'", "oI''")
-"""Number of dominant labels (one, m, other), then C for correct or I for incorrect; with more than one dominant
-label, ' if the true label is among them and '' if it is not."""
+STATUSES = {
+    "1C": "one label leads, and it is right",
+    "1I": "one label leads, and it is wrong",
+    "mC": "leaders tie, and their network decides rightly",
+    "mI'": "leaders tie, the right label among them, but their network decides otherwise",
+    "mI''": "leaders tie, and the right label is not among them",
+    "oI'": "too many leaders to decide, the right label among them",
+    "oI''": "too many leaders to decide, and the right label is not among them",
+}
+"""Label statuses of the paper and what they mean: number of dominant labels (one, m, other), then C for correct or I
+for incorrect; with more than one dominant label, ' if the true label is among them and '' if it is not."""
+
+CORRECT = tuple(status for status in STATUSES if status.endswith("C"))
+"""Statuses of rows that the paper's rule labels correctly."""
 
 
 def shares(counts: Integers, networks: Integers) -> NDArray[np.float64]:
@@ -56,7 +68,8 @@ class Votes:
     def joined(cls, parts: Sequence[Votes]) -> Votes:
         """What was said of several lots of rows, one after the other."""
         columns = [[getattr(part, column.name) for part in parts] for column in fields(cls)]
-        return cls(*(None if lots[0] is None else np.concatenate(lots) for lots in columns))
+        joined: list[Any] = [None if lots[0] is None else np.concatenate(lots) for lots in columns]
+        return cls(*joined)
 
 
 def count_votes(votes: Integers, n_classes: int) -> Integers:
@@ -131,7 +144,8 @@ def label_statuses(label: Integers, dominant: NDArray[np.bool_], truth: Integers
         number == subset_size,
         among,
     )
-    return np.select(list(conditions), STATUSES[:-1], default=STATUSES[-1])
+    *named, rest = STATUSES
+    return np.select(list(conditions), named, default=rest)
 
 
 def vote(

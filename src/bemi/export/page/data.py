@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bemi.ensemble.ensemble import Ensemble, TrainingRows
+from bemi.ensemble.voting import STATUSES
 from bemi.export.page.results import TestData
 from bemi.inputs.images import USUAL_SHAPES, check_shape
 from bemi.inputs.inputs import Inputs
@@ -43,6 +44,7 @@ def model_data(ensemble: Ensemble) -> dict[str, Any]:
         "solver": ensemble.training.solver,
         "weights": base64.b64encode(b"".join(map(packed_weights, ensemble.networks))).decode(),
         **_stage_words(ensemble.stages),
+        "statusWords": STATUSES,
         "networks": [
             {
                 "classes": n.subset.tolist(),

@@ -7,7 +7,7 @@ function showResults(ensemble, element) {
     make(
       "div",
       { class: "cards" },
-      make("div", { class: "pile" }, accuracyCard(ensemble), statusCard(test)),
+      make("div", { class: "pile" }, accuracyCard(ensemble), statusCard(ensemble)),
       confusionCard(test, labels),
     ),
   );
@@ -43,12 +43,13 @@ function accuracyCard(ensemble) {
   );
 }
 
-function statusCard(test) {
+function statusCard(ensemble) {
+  const { test, statusWords } = ensemble.data;
   const lines = Object.entries(test.statuses).map(([status, share]) =>
     make(
       "div",
       { class: "measure status" },
-      make("span", {}, make("b", {}, status), ` ${STATUS_WORDS[status]}`),
+      make("span", {}, make("b", {}, status), ` ${statusWords[status]}`),
       bar(share, status.endsWith("C") ? "own" : "miss"),
       make("span", { class: "count" }, percent(share, 1)),
     ),

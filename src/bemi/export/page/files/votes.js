@@ -33,7 +33,7 @@ class VotesView {
       const status =
         outcome.status === null
           ? ""
-          : `True label: ${truthLabel}. Status ${outcome.status}: ${STATUS_WORDS[outcome.status]}.`;
+          : `True label: ${truthLabel}. Status ${outcome.status}: ${this.ensemble.data.statusWords[outcome.status]}.`;
       this.say(label, reason, status);
     }
     this.label.classList.toggle("none", outcome !== null && outcome.decision === ABSTAIN);

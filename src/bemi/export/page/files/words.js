@@ -1,15 +1,5 @@
 // What an outcome means, in words.
 
-const STATUS_WORDS = {
-  "1C": "one label leads, and it is right",
-  "1I": "one label leads, and it is wrong",
-  mC: "leaders tie, and their network decides rightly",
-  "mI'": "leaders tie, the right label among them, but their network decides otherwise",
-  "mI''": "leaders tie, and the right label is not among them",
-  "oI'": "too many leaders to decide, the right label among them",
-  "oI''": "too many leaders to decide, and the right label is not among them",
-};
-
 const PROOF_WORDS = {
   certified: "certified: the bound can be checked without a solver",
   solver: "the bound is a solver's word",
