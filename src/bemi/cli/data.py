@@ -11,7 +11,7 @@ from bemi.cli.output import show
 
 
 def add_command(commands: Any) -> None:
-    command = commands.add_parser("data", help="list the data sets, or make sure that one is on this machine")
+    command = commands.add_parser("data", help="list the data sets, or download one")
     command.set_defaults(run=run)
     command.add_argument("name", nargs="?", help="data set to download unless it is here already")
     add_json(command)

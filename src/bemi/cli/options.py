@@ -17,7 +17,7 @@ def add_many_machines(command: argparse.ArgumentParser) -> None:
         "--shard",
         type=shard,
         metavar="I/N",
-        help="train only part I of N of the networks into the run folder, for machines that share nothing else",
+        help="train only part I of N of the networks, into the run folder that the machines share",
     )
 
 

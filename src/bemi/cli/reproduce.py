@@ -26,8 +26,8 @@ def add_command(commands: Any) -> None:
     add = command.add_argument
     add("experiments", nargs="+", metavar="NAME", help=f"one or more of {', '.join(spec.names())}, or all")
     add("--samples", type=int, metavar="N", help="draws of training rows per cell (default: 5, the paper's)")
-    add("--engine", default=spec.Settings.engine, help=f"one of {', '.join(ENGINES)}")
-    add("--solver", default=spec.Settings.solver, help=f"one of {', '.join(SOLVERS)}")
+    add("--engine", default=spec.Settings.engine, help=f"how stages are solved: {' or '.join(ENGINES)}")
+    add("--solver", default=spec.Settings.solver, help=f"MILP solver: {' or '.join(SOLVERS)}")
     add("--time-limit", type=float, metavar="S", help="seconds per network (default: 10)")
     add(
         "--system-time-limit",
@@ -38,7 +38,7 @@ def add_command(commands: Any) -> None:
     add(
         "--paper-limits",
         action="store_true",
-        help="give every network the paper's time, 160 s to an hour, and other systems theirs, two hours",
+        help="use the paper's time limits: 160 s to an hour per network, two hours per other system",
     )
     add("--node-limit", type=int, metavar="N", help="branch-and-bound nodes per stage")
     add("--gap", type=float, default=spec.Settings.gap, help="stop a stage once proven within this gap (default: 0.01)")
@@ -51,7 +51,7 @@ def add_command(commands: Any) -> None:
         default=Path("runs"),
         dest="folder",
         metavar="DIR",
-        help="where runs are kept (default: runs)",
+        help="folder of the runs (default: runs)",
     )
     add_many_machines(command)
     small = "a small version of every table and figure, on bundled data where the paper's is not here"
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         show(options, {"runs": [str(folder) for folder in folders]})
     elif options.shard is not None:
-        print("this part is done; when all are, the same command without --shard tests the ensembles")
+        print("this part is done; once all are, the same command without --shard tests the ensembles")
     else:
         print(f"tables and figures: bemi report {' '.join(map(str, folders))}")
     return 0

@@ -42,32 +42,32 @@ def _add_model_options(command: argparse.ArgumentParser) -> None:
         metavar=IMAGE,
         help="rows are images of this size (default: look at the data)",
     )
-    add("--transform", choices=choices.TRANSFORMS, help="gradient histograms, one constant input more, or neither")
+    add("--transform", choices=choices.TRANSFORMS, help="gradient histograms, an additional constant input, or neither")
     add("--hidden-layers", type=integers, metavar="N,N", help="hidden layer sizes, '' for none")
     add("--weight-bound", type=int, metavar="P", help="weights are integers in -P..P")
-    add("--stages", type=names, metavar="LIST", help=choices.STAGES)
+    add("--stages", type=names, metavar="LIST", help=f"what to train for, in this order: {choices.STAGES}")
     add("--C", type=float, help="price of a missing margin in ml2 (default: 10)")
     add("--mw-loss", type=float, metavar="SHARE", help="share by which mw may raise ml2's objective (default: 0.01)")
     add("--subset-size", type=int, metavar="M", help="classes per network (default: 2)")
     add("--subsets", type=int, metavar="N", help="train only N networks, chosen from the data (default: all)")
-    add("--max-per-class", type=int, metavar="N", help="train on at most N rows of each class, its medoids")
+    add("--max-per-class", type=int, metavar="N", help="train on at most N rows of each class: its medoids")
     add(
         "--scenarios", action="store_true", help="also train on rotated and resized images, or on noisy rows of a table"
     )
-    add("--ties", help=f"one of {', '.join(TIES)} (default: margin)")
-    add("--input-scaling", help=f"one of {', '.join(choices.INPUT_SCALINGS)}")
+    add("--ties", help=f"rule for rows without a clear winner: {' or '.join(TIES)} (default: margin)")
+    add("--input-scaling", help=f"how features become integers: {' or '.join(choices.INPUT_SCALINGS)}")
 
 
 def _add_running_options(command: argparse.ArgumentParser) -> None:
     """How to train: engine, limits, processes, machines."""
     add = command.add_argument
-    add("--engine", help=f"one of {', '.join(ENGINES)}")
-    add("--solver", help=f"one of {', '.join(SOLVERS)}")
-    limit = "seconds per network, or one number per stage: 5,5,1, or none (default: 10)"
+    add("--engine", help=f"how stages are solved: {' or '.join(ENGINES)}")
+    add("--solver", help=f"MILP solver: {' or '.join(SOLVERS)}")
+    limit = "seconds per network, or one number per stage as in 5,5,1, or none (default: 10)"
     add("--time-limit", type=seconds, metavar="S", help=limit)
     add("--total-time-limit", type=float, metavar="S", help="seconds for all networks together")
     add("--node-limit", type=int, metavar="N", help="branch-and-bound nodes per stage")
-    add("--gap", type=float, help="stop once proven within this gap (default: 0.01)")
+    add("--gap", type=float, help="stop a stage once proven within this gap (default: 0.01)")
     add("--jobs", type=int, default=-1, metavar="N", help="networks trained at the same time (default: one per core)")
     add("--seed", type=int, default=0, help="seed of the solver's random choices (default: 0)")
     add(
@@ -75,7 +75,7 @@ def _add_running_options(command: argparse.ArgumentParser) -> None:
         type=Path,
         dest="run_dir",
         metavar="DIR",
-        help="keep every finished network in this folder; the same command again trains only what is missing",
+        help="keep every finished network in this folder; repeating the command trains only what is missing",
     )
     add_many_machines(command)
 

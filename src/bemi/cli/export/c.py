@@ -29,7 +29,7 @@ def add_command(commands: Any) -> None:
     add = command.add_argument
     add("model", type=Path)
     add("-o", "--output", type=Path, required=True, metavar="DIR", help="folder to write to")
-    add("--optimize", choices=choices.C_GOALS, default="speed", help="what to save (default: %(default)s)")
+    add("--optimize", choices=choices.C_GOALS, default="speed", help="what to optimise for (default: %(default)s)")
     smallest = "type of an input (default: the smallest for the training rows)"
     add("--input-type", choices=choices.C_INPUT_TYPES, help=smallest)
     add_json(command)
