@@ -44,8 +44,8 @@ class StoredFile:
 class Description:
     """A data set: rows of its two parts, features, classes, origin.
 
-    ``reader`` is the module of this package whose ``build(description, files)`` makes the :class:`Dataset`.  ``mirrors``
-    are tried in this order; a file's name is appended to each.
+    ``reader`` is the module of this package whose ``build(description, files)`` makes the :class:`Dataset`.  The
+    ``mirrors`` are tried in this order; a file's name is appended to each.
     """
 
     name: str
