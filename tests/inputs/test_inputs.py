@@ -21,7 +21,6 @@ class AboveMedian(TransformerMixin, BaseEstimator):
 
     NAME = "above-median"
     VERSION = 1
-    SHORT_NAME = "median"
     TITLE = "signs"
     takes = Takes.RAW_COLUMNS
 

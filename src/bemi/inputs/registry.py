@@ -1,16 +1,19 @@
-"""All transforms, by the names under which model files, experiment files and the command line know them."""
+"""All transforms.  A transform is loaded when it is needed, so that naming them costs nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
-from bemi.inputs.constant.transform import ConstantInput
-from bemi.inputs.hog.transform import IntegerHog
-from bemi.inputs.transform import Transform
+if TYPE_CHECKING:
+    from bemi.inputs.transform import Transform
 
-TRANSFORMS: dict[str, type[Transform]] = {kind.NAME: kind for kind in (IntegerHog, ConstantInput)}
-"""Transforms by their name in model files."""
+TRANSFORMS: dict[str, str | type[Transform]] = {
+    "hog": "bemi.inputs.hog.transform:IntegerHog",
+    "constant": "bemi.inputs.constant.transform:ConstantInput",
+}
+"""Transforms by the short names that experiment files and the command line know: where each is, or the class itself."""
 
 NO_TRANSFORM = "none"
 """Short name for no transform at all."""
@@ -18,17 +21,23 @@ NO_TRANSFORM = "none"
 
 def short_names() -> tuple[str, ...]:
     """The short names of all transforms, and the one for none."""
-    return (*(kind.SHORT_NAME for kind in TRANSFORMS.values()), NO_TRANSFORM)
+    return (*TRANSFORMS, NO_TRANSFORM)
 
 
 def by_short_name(name: str) -> type[Transform] | None:
     """The transform with this short name; None for :data:`NO_TRANSFORM`."""
     if name == NO_TRANSFORM:
         return None
-    for kind in TRANSFORMS.values():
-        if name == kind.SHORT_NAME:
-            return kind
-    raise ValueError(f"transform must be one of {', '.join(short_names())}, got {name!r}")
+    if name not in TRANSFORMS:
+        raise ValueError(f"transform must be one of {', '.join(short_names())}, got {name!r}")
+    place = TRANSFORMS[name]
+    return resolve_name(place) if isinstance(place, str) else place
+
+
+def by_name() -> dict[str, type[Transform]]:
+    """All transforms by their name in model files."""
+    kinds = filter(None, map(by_short_name, TRANSFORMS))
+    return {kind.NAME: kind for kind in kinds}
 
 
 def make(name: str, image_shape: Sequence[int] | None = None) -> Transform | None:
@@ -51,7 +60,7 @@ def describe(transform: Transform | None) -> str:
 
 def from_parameters(parameters: Mapping[str, Any]) -> Transform:
     """The fitted transform that :meth:`Transform.parameters` describes."""
-    name = parameters.get("name")
-    if name not in TRANSFORMS:
-        raise ValueError(f"transform must be one of {', '.join(TRANSFORMS)}, got {name!r}")
-    return TRANSFORMS[name].from_parameters(parameters)
+    known, name = by_name(), parameters.get("name")
+    if name not in known:
+        raise ValueError(f"transform must be one of {', '.join(known)}, got {name!r}")
+    return known[name].from_parameters(parameters)

@@ -45,8 +45,6 @@ class Transform(Protocol):
     """Name in model files and pages."""
     VERSION: ClassVar[int]
     """Version of the algorithm; another one may give other integers."""
-    SHORT_NAME: ClassVar[str]
-    """Name in experiment files and on the command line."""
     TITLE: ClassVar[str]
     """Name in headings and legends."""
     takes: ClassVar[Takes]

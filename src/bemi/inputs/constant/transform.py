@@ -41,7 +41,6 @@ class ConstantInput(TransformerMixin, BaseEstimator):
 
     NAME = "constant-input"
     VERSION = 1
-    SHORT_NAME = "constant"
     TITLE = "constant input"
     takes = Takes.SCALED_INTEGERS
     keeps_features = True

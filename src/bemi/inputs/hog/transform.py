@@ -59,7 +59,6 @@ class IntegerHog(TransformerMixin, BaseEstimator):
 
     NAME = "integer-hog"
     VERSION = 1
-    SHORT_NAME = "hog"
     TITLE = "HOG"
     takes = Takes.SCALED_INTEGERS
     takes_images = True
