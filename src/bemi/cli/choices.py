@@ -1,7 +1,5 @@
 """Values of options whose home is too slow to import for a help text; a test compares each with its home."""
 
-TRANSFORMS = ("hog", "constant", "none")
-
 STAGES = "some of sm,mm,mw, or ml2, or ml2,mw"
 
 PAPER_STAGES = "sm,mm,mw"

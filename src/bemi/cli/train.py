@@ -12,6 +12,7 @@ from bemi.cli.options import IMAGE, add_json, add_many_machines, image_shape, in
 from bemi.cli.output import check_writable, on_cluster, progress_wanted, show
 from bemi.engines import ENGINES
 from bemi.ensemble.ties import TIES
+from bemi.inputs import registry
 from bemi.solvers import SOLVERS
 
 if TYPE_CHECKING:
@@ -42,7 +43,11 @@ def _add_model_options(command: argparse.ArgumentParser) -> None:
         metavar=IMAGE,
         help="rows are images of this size (default: look at the data)",
     )
-    add("--transform", choices=choices.TRANSFORMS, help="gradient histograms, an additional constant input, or neither")
+    add(
+        "--transform",
+        choices=registry.short_names(),
+        help="gradient histograms, an additional constant input, or neither",
+    )
     add("--hidden-layers", type=integers, metavar="N,N", help="hidden layer sizes, '' for none")
     add("--weight-bound", type=int, metavar="P", help="weights are integers in -P..P")
     add("--stages", type=names, metavar="LIST", help=f"what to train for, in this order: {choices.STAGES}")
@@ -121,7 +126,6 @@ def run(options: argparse.Namespace) -> int:
 def _preset(options: argparse.Namespace, X: Any, shape: tuple[int, ...] | None) -> Preset:
     """Settings to start from: the paper's for whoever asks for hidden layers, which soft margins do not have."""
     from bemi import presets
-    from bemi.inputs import registry
     from bemi.inputs.scaling import are_integers
     from bemi.stages import SOFT_STAGES
 
@@ -138,7 +142,6 @@ def _preset(options: argparse.Namespace, X: Any, shape: tuple[int, ...] | None) 
 
 def _asked_for(options: argparse.Namespace, preset: Preset, shape: tuple[int, ...] | None) -> dict[str, Any]:
     """Parameters of the classifier that the user chose."""
-    from bemi.inputs import registry
     from bemi.rows.scenarios import ImageScenarios, NoiseScenarios
 
     given = {name: getattr(options, name) for name in PARAMETERS if getattr(options, name) is not None}

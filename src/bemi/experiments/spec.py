@@ -12,6 +12,8 @@ from importlib.resources import files
 from itertools import product
 from typing import Any
 
+from bemi.inputs.registry import NO_TRANSFORM
+
 
 def paper_stages() -> tuple[str, ...]:
     """The stages of the paper's networks."""
@@ -28,7 +30,7 @@ class Cell:
     ``transform`` is a short name in :mod:`bemi.inputs.registry`, and ``mw_loss`` is None for the classifier's default.
     """
 
-    transform: str = "none"
+    transform: str = NO_TRANSFORM
     classes: tuple[Any, ...] | None = None
     hidden_layers: tuple[int, ...] = (4, 4)
     weight_bound: int = 1
@@ -39,7 +41,7 @@ class Cell:
     @property
     def name(self) -> str:
         """A name for files, different for every cell of an experiment."""
-        parts = [self.transform] if self.transform != Cell.transform else []
+        parts = [self.transform] if self.transform != NO_TRANSFORM else []
         parts += [f"classes-{'-'.join(map(str, self.classes))}"] if self.classes else []
         parts += [f"layers-{'-'.join(map(str, self.hidden_layers))}"] if self.hidden_layers else []
         parts += [f"P{self.weight_bound}", "-".join(self.stages)]

@@ -232,7 +232,7 @@ def noise_curves(results: Sequence[CellResult], kind: str) -> dict[str, list[flo
         name = f"linear SVM, {input_title(transform)}"
         curves[name] = [result.alternative(REFERENCE).mean, *result.under_noise(kind, REFERENCE)]
     for name in NOISE_ALTERNATIVES:
-        curves[f"{name}, {input_title(Cell.transform)}"] = [
+        curves[f"{name}, {input_title(registry.NO_TRANSFORM)}"] = [
             results[0].alternative(name).mean,
             *results[0].under_noise(kind, name),
         ]
