@@ -12,7 +12,6 @@ from oracle import networks, tiny_problems
 
 from bemi import Network
 from bemi.network import confidence_threshold
-from bemi.products import Rows, Weights
 
 problem_and_network = tiny_problems().flatmap(lambda p: st.tuples(st.just(p), networks(p)))
 
@@ -117,16 +116,6 @@ def test_inputs_beyond_the_exact_range_are_refused():
 def test_small_unsigned_pixels_do_not_overflow():
     network = Network((np.ones((300, 1)),))
     assert network.pre_activations(np.full((1, 300), 255, dtype=np.uint8))[0].tolist() == [[76500]]
-
-
-@pytest.mark.parametrize("columns", [1, 8, 9, 24])
-@pytest.mark.parametrize("largest", [3, 2**24 - 1, 2**24, 2**26])
-def test_products_are_exact_beyond_single_precision(columns, largest):
-    rows = np.array([[largest, -1, 2], [0, 5, -largest]])
-    weights = np.random.default_rng(columns).integers(-1, 2, size=(3, columns))
-    prepared = Rows(rows)
-    assert (prepared.low, prepared.high) == (-largest, largest if largest > 5 else 5)
-    assert np.array_equal(prepared.times(Weights(weights)), rows.astype(object) @ weights.astype(object))
 
 
 def test_weights_that_are_not_integers_are_refused():

@@ -94,7 +94,7 @@ def test_a_part_needs_a_folder_and_must_be_one_of_them(tmp_path):
     with pytest.raises(ValueError, match="a shard needs run_dir"):
         BeMiClassifier(**SETTINGS).fit_shard(*rows(5), 1, 2)
     for shard, shards in ((0, 2), (3, 2), (1, 0)):
-        with pytest.raises(ValueError, match="shards? must be an integer"):
+        with pytest.raises(ValueError, match=r"shards? must be an integer"):
             BeMiClassifier(**SETTINGS, run_dir=tmp_path).fit_shard(*rows(5), shard, shards)
 
 

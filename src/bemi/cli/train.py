@@ -7,12 +7,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bemi.cli import choices
 from bemi.cli.options import IMAGE, add_json, add_many_machines, image_shape, integers, names, seconds
 from bemi.cli.output import check_writable, on_cluster, progress_wanted, show
 from bemi.engines import ENGINES
 from bemi.ensemble.ties import TIES
-from bemi.inputs import registry
+from bemi.inputs import INPUT_SCALINGS, registry
 from bemi.solvers import SOLVERS
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def add_command(commands: Any) -> None:
 def _add_model_options(command: argparse.ArgumentParser) -> None:
     """What to train.  An option without a default leaves the choice to the preset for the data, or the classifier."""
     add = command.add_argument
-    paper = f"the paper's settings: hidden layers 4,4, weights -1..1, stages {choices.PAPER_STAGES}"
+    paper = "the paper's settings: hidden layers 4,4, weights -1..1, and its three stages"
     add("--paper", action="store_true", help=paper)
     add(
         "--image-shape",
@@ -50,9 +49,10 @@ def _add_model_options(command: argparse.ArgumentParser) -> None:
     )
     add("--hidden-layers", type=integers, metavar="N,N", help="hidden layer sizes, '' for none")
     add("--weight-bound", type=int, metavar="P", help="weights are integers in -P..P")
-    add("--stages", type=names, metavar="LIST", help=f"what to train for, in this order: {choices.STAGES}")
-    add("--C", type=float, help="price of a missing margin in ml2 (default: 10)")
-    add("--mw-loss", type=float, metavar="SHARE", help="share by which mw may raise ml2's objective (default: 0.01)")
+    add("--stages", type=names, metavar="LIST", help="stages to run, in order, as in a,b (docs/options.md lists them)")
+    add("--C", type=float, help="price of a missing soft margin (default: 10)")
+    loss = "share of the soft-margin objective to trade for fewer links (default: 0.01)"
+    add("--mw-loss", type=float, metavar="SHARE", help=loss)
     add("--subset-size", type=int, metavar="M", help="classes per network (default: 2)")
     add("--subsets", type=int, metavar="N", help="train only N networks, chosen from the data (default: all)")
     add("--max-per-class", type=int, metavar="N", help="train on at most N rows of each class: its medoids")
@@ -60,7 +60,7 @@ def _add_model_options(command: argparse.ArgumentParser) -> None:
         "--scenarios", action="store_true", help="also train on rotated and resized images, or on noisy rows of a table"
     )
     add("--ties", help=f"rule for rows without a clear winner: {' or '.join(TIES)} (default: margin)")
-    add("--input-scaling", help=f"how features become integers: {' or '.join(choices.INPUT_SCALINGS)}")
+    add("--input-scaling", help=f"how features become integers: {' or '.join(str(s).lower() for s in INPUT_SCALINGS)}")
 
 
 def _add_running_options(command: argparse.ArgumentParser) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from bemi import solvers
 from bemi.network import Network, sign
 from bemi.problem.problem import Problem
 from bemi.products import Integers, exact_product
 from bemi.programs.limits import Deadline, Limits
 from bemi.programs.program import Builder
-from bemi.solvers import highs
 
 _SOFT_MARGINS = (0.1, 0.5)
 """Margins tried where no hyperplane separates, in units of P times the median length of a row."""
@@ -76,7 +76,7 @@ def _max_margin_weights(data: Integers, labels: Integers, bound: int, deadline: 
     columns = np.broadcast_to(np.concatenate([w, m]), (len(data), data.shape[1] + 1))
     rows = np.concatenate([labels[:, None] * data, -np.ones((len(data), 1))], axis=1)
     builder.rows(columns, rows, lower=0)
-    solution = highs.solve(builder.program("max", m), limits=Limits().until(deadline))
+    solution = solvers.get("highs").solve(builder.program("max", m), limits=Limits().until(deadline))
     if solution.x is None or solution.x[m[0]] < 1e-6:
         return None
     return solution.x[w]
@@ -92,7 +92,7 @@ def _soft_weights(
     columns = np.concatenate([np.broadcast_to(w, (len(data), len(w))), short[:, None]], axis=1)
     rows = np.concatenate([labels[:, None] * data, np.ones((len(data), 1))], axis=1)
     builder.rows(columns, rows, lower=margin)
-    solution = highs.solve(builder.program("min", short), limits=Limits().until(deadline))
+    solution = solvers.get("highs").solve(builder.program("min", short), limits=Limits().until(deadline))
     return None if solution.x is None else solution.x[w]
 
 

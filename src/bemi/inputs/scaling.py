@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bemi.inputs import INPUT_SCALINGS
 from bemi.products import PRE_ACTIVATION_LIMIT, Integers, too_large
-
-INPUT_SCALINGS = ("auto", "common", "per-feature", None)
 
 
 @dataclass(frozen=True, eq=False)

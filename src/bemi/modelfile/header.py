@@ -19,7 +19,7 @@ import numpy as np
 from bemi import stages
 from bemi.ensemble.ensemble import UNCLASSIFIED
 from bemi.ensemble.ties import TIES
-from bemi.inputs.scaling import INPUT_SCALINGS
+from bemi.inputs import INPUT_SCALINGS
 from bemi.problem.codes import ABSTAIN, outputs_for
 from bemi.products import PRE_ACTIVATION_LIMIT
 from bemi.solvers import SOLVERS

@@ -5,14 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import SoftMargin, normalised_rows
-
-Floats = NDArray[np.float64]
 
 STEP = Fraction(1, 2**10)
 """Resolutions are multiples of this, so that they are short numbers."""
@@ -32,34 +28,17 @@ def choose_resolution(problem: Problem, price: float) -> tuple[SoftMargin, Netwo
 
     ``t = P / (kappa max_i |v_i|)``, v the continuous machine of the output, rounded to a multiple of :data:`STEP`.
     """
+    # Here, since Numba takes long to import.
+    from bemi.stages.resolution_kernel import multipliers
+
     bound = problem.weight_bound
     resolutions, columns = [], []
     for output in range(problem.codes.shape[1]):
         rows, _ = normalised_rows(problem.data, problem.codes[:, output])
-        v = rows.T @ _multipliers(np.ascontiguousarray(rows @ rows.T), float(price), _SWEEPS, _TOLERANCE)
+        v = rows.T @ multipliers(np.ascontiguousarray(rows @ rows.T), float(price), _SWEEPS, _TOLERANCE)
         largest = STRETCH.get(bound, 1.0) * float(np.abs(v).max(initial=0.0))
         # Contradicting rows leave weights that are zero but for rounding; no resolution fits these.
         t = max(1, round(bound / largest / float(STEP))) * STEP if largest > _SMALLEST else Fraction(bound)
         resolutions.append(t)
         columns.append(np.clip(np.rint(float(t) * v), -bound, bound).astype(np.int64))
     return SoftMargin(Fraction(price), tuple(resolutions)), Network((np.stack(columns, axis=1),), bound)
-
-
-@njit(cache=True)
-def _multipliers(gram: Floats, price: float, sweeps: int, tolerance: float) -> Floats:
-    """Dual of the continuous machine by coordinate descent: ``min 1/2 a.G a - sum a``, ``0 <= a <= C``."""
-    rows = len(gram)
-    a = np.zeros(rows)
-    gradient = np.full(rows, -1.0)
-    for _ in range(sweeps):
-        largest = 0.0
-        for k in range(rows):
-            before = a[k]
-            after = min(price, max(0.0, before - gradient[k] / gram[k, k]))
-            if after != before:
-                a[k] = after
-                gradient += (after - before) * gram[k]
-                largest = max(largest, abs(after - before))
-        if largest <= tolerance:
-            break
-    return a

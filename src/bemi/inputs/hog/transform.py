@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bemi.checks import check_integer, is_integer
 from bemi.inputs.hog.constants import DIRECTIONS, HogConstants, mass_shift, regions, usual_maximum
-from bemi.inputs.hog.kernel import histograms
 from bemi.inputs.images import LARGEST_PIXEL, full_shape
 from bemi.inputs.pieces import CPiece, PagePiece
 from bemi.inputs.transform import Takes, own_parameters
@@ -119,6 +118,9 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         X
             Images as in ``fit``, no value above ``maximum_``.
         """
+        # Here, since Numba takes long to import.
+        from bemi.inputs.hog.kernel import histograms
+
         check_is_fitted(self)
         pixels: NDArray = validate_data(self, X, reset=False)
         fixed = self.constants

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
@@ -37,6 +36,9 @@ class Rows:
 
     def __init__(self, integers: Integers) -> None:
         self.integers = integers
+        # Here, since Numba takes long to import.
+        from bemi.products.kernel import fill_with
+
         floats = np.empty(integers.shape, dtype=np.float32)
         low, high = fill_with(floats, integers)
         if not -self.EXACT < low <= high < self.EXACT:
@@ -79,16 +81,3 @@ class Weights:
 def exact_product(inputs: Integers, weights: Integers) -> Integers:
     """Matrix product of integers."""
     return Rows(inputs).times(Weights(weights)).astype(np.int64)
-
-
-@njit(cache=True)
-def fill_with(floats: NDArray[np.float32], integers: NDArray[np.int64]) -> tuple[np.int64, np.int64]:
-    """Put integers, shape (rows, columns), into an array of floats; the smallest and largest of them and 0."""
-    low = high = np.int64(0)
-    for row in range(integers.shape[0]):
-        for column in range(integers.shape[1]):
-            value = integers[row, column]
-            floats[row, column] = value
-            low = min(low, value)
-            high = max(high, value)
-    return low, high
