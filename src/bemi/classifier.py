@@ -1,4 +1,4 @@
-"""The scikit-learn classifier: it stores parameters, validates, calls training, and exposes the fitted ensemble."""
+"""The scikit-learn classifier: stores and validates parameters, runs training, and exposes the fitted ensemble."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from bemi.programs.limits import Limits
 from bemi.running.schedule import check_shard, train_all
 from bemi.stages import PAPER_STAGES
 from bemi.training.parameters import check_parameters
-from bemi.training.pipeline import Training
+from bemi.training.pipeline import Training, stage_parameters
 from bemi.training.plan import Plan
 from bemi.training.task import Task
 from bemi.training.training_set import TrainingSet
@@ -39,17 +39,17 @@ RECORDED = (
     *("hidden_layers", "weight_bound", "stages", "engine", "solver", "time_limit", "node_limit", "gap"),
     *("subset_size", "input_scaling", "C", "mw_loss", "random_state", "subsets", "max_per_class", "scenarios"),
 )
-"""Parameters that a fitted ensemble remembers; how many jobs trained it and how loudly are not part of it."""
+"""Parameters that a fitted ensemble records; ``n_jobs`` and ``verbose`` do not affect the model and are left out."""
 
 SAME_FOR_ALL_NETWORKS = ("hidden_layers", "weight_bound", "subset_size", "stages", "C", "mw_loss")
-"""Parameters that cannot change between the networks of one ensemble."""
+"""Parameters that must be the same for all networks of an ensemble."""
 
 
 def _fitted(path: str, *, by_key: bool = False) -> Any:
-    """A fitted attribute of the classifier that stands in its ensemble; ``by_key`` where there is one per network.
+    """A fitted attribute of the classifier, read from its ensemble; ``by_key`` if there is one value per network.
 
-    Mappings are read-only, since an ensemble does not change.  Whatever an ensemble does not have, such as the training
-    rows of one that was read from a file, the classifier does not have either.
+    Mappings are read-only because ensembles are immutable.  If the ensemble lacks something, as one read from a file
+    lacks its training rows, so does the classifier.
     """
 
     def read(classifier: BeMiClassifier) -> Any:
@@ -65,7 +65,7 @@ def _fitted(path: str, *, by_key: bool = False) -> Any:
 class BeMiClassifier(ClassifierMixin, BaseEstimator):
     """Ensemble of few-bit neural networks trained by mixed-integer programming.
 
-    One small network is trained for every set of ``subset_size`` classes; a majority vote gives the label.
+    One small network is trained for every set of ``subset_size`` classes; the label is decided by majority vote.
 
     Parameters
     ----------
@@ -74,66 +74,66 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     weight_bound
         Weights are integers in ``{-weight_bound..weight_bound}``.
     stages
-        Which programs to solve, in order: ``"sm"`` (most training rows confidently right), ``"mm"`` (largest margins),
-        ``"mw"`` (fewest links).  Or, without a hidden layer, ``"ml2"`` (soft margins in the sense of a linear support
+        Which programs to solve, in order: ``"sm"`` (most training rows confidently correct), ``"mm"`` (largest
+        margins), ``"mw"`` (fewest links).  Without a hidden layer also ``"ml2"`` (soft margins, as in a linear support
         vector machine), alone or followed by ``"mw"``.
     engine
         How a stage is run: ``"decomposition"`` searches neuron by neuron and certifies its bounds, ``"monolithic"``
         hands the whole stage to the solver as one program, as the paper does.
     solver
-        ``"highs"``, ``"gurobi"``, ``"scip"`` or, for all stages but ``"ml2"``, ``"cpsat"``.
+        ``"highs"``, ``"gurobi"``, ``"scip"`` or, for all stages except ``"ml2"``, ``"cpsat"``.
     time_limit
-        Seconds per network: one number, shared out over the stages, or one per stage, or None.  What a stage does not
-        use is added to the next.
+        Seconds per network: one number divided among the stages, one number per stage, or None for no limit.  Time that
+        a stage does not use is added to the next stage's.
     node_limit
-        Branch-and-bound nodes per stage, or None.  The deterministic twin of the time limit: with it, and no time limit
+        Branch-and-bound nodes per stage, or None.  A deterministic alternative to the time limit: if no time limit is
         reached, the same input gives the same networks.
     gap
-        ``"mm"`` and ``"mw"`` stop once they are proven within this relative gap.
+        ``"mm"`` and ``"mw"`` stop once the relative gap is proved to be at most this.
     subset_size
         Classes per network (the paper's m).
     ties
-        ``"margin"`` always answers; ``"abstain"`` is the paper's rule: a row without a clear winner is labelled -1, or
-        ``"unclassified"`` where classes are strings.
+        ``"margin"`` gives every row a label; ``"abstain"`` is the paper's rule: a row without a clear winner is
+        labelled -1, or ``"unclassified"`` if the classes are strings.
     subsets
-        Which sets of classes get a network: None for all of ``subset_size`` classes, a list of tuples of labels, or how
-        many, chosen such that classes which are hard to tell apart meet.  Classes are then compared by their share of
-        votes among their own networks.
+        Which sets of classes get a network: None for all sets of ``subset_size`` classes, a list of tuples of labels,
+        or the number of sets, which are then chosen so that classes that are hard to tell apart share a network.  With
+        fewer than all sets, classes are compared by their share of votes among their own networks.
     max_per_class
-        Rows of each class to train on at most, or None for all.  Of a class with more rows its medoids are taken,
-        by the distances of the networks' inputs.
+        Maximum number of training rows per class, or None for all.  A class with more rows is represented by its
+        medoids, with distances measured between network inputs.
     scenarios
-        What else the rows could have looked like, such as :class:`bemi.rows.scenarios.ImageScenarios` for images or
-        :class:`bemi.rows.scenarios.NoiseScenarios` for tables; None is nothing.  Training takes up the variants that a
-        network violates.
+        Plausible variants of the rows, such as :class:`bemi.rows.scenarios.ImageScenarios` for images or
+        :class:`bemi.rows.scenarios.NoiseScenarios` for tables, or None.  Training adds the variants that a network
+        violates.
     input_scaling
         How features become integers: ``"auto"`` leaves integer-valued data alone and scales other data per feature,
-        ``"per-feature"`` and ``"common"`` always scale, None insists on integers.  Zero always stays zero.
+        ``"per-feature"`` and ``"common"`` always scale, None requires integers.  Zero always stays zero.
     transform
-        What turns the integers of ``input_scaling`` into the inputs of the networks, such as
-        :class:`bemi.IntegerHog` for images; None is nothing.
+        Turns the integers of ``input_scaling`` into the inputs of the networks, such as :class:`bemi.IntegerHog` for
+        images, or None.
     C
-        Price of a missing margin in ``"ml2"``, as in support vector machines.
+        Penalty on margin violations in ``"ml2"``, as in support vector machines.
     mw_loss
-        By which share ``"mw"`` may raise the objective that ``"ml2"`` reached.
+        Fraction by which ``"mw"`` may raise the objective that ``"ml2"`` reached.
     n_jobs
-        Networks trained at the same time, as in scikit-learn.
+        Number of networks trained at the same time, as in scikit-learn.
     random_state
-        Seed of the solver's random choices; None is a fixed seed too.
+        Seed for the solver's random choices; None also means a fixed seed.
     verbose
         1 shows a progress bar on standard error.
     total_time_limit
-        Seconds for all networks together, or None.  Every network gets an equal part of what is left when it starts,
+        Seconds for all networks together, or None.  Each network gets an equal part of the time left when it starts,
         and no more than ``time_limit``.
     run_dir
-        Folder where every finished network is kept, or None.  A fit that was interrupted, or is repeated, trains only
-        what is missing there.
+        Folder that stores every finished network, or None.  A fit that was interrupted, or is repeated, trains only
+        the networks missing from it.
 
     Attributes
     ----------
     ensemble_
-        The fitted model, a :class:`bemi.ensemble.ensemble.Ensemble`; all other attributes but the last two are parts of
-        it.
+        The fitted model, a :class:`bemi.ensemble.ensemble.Ensemble`; all other attributes except the last two are read
+        from it.
     classes_
         The labels.
     networks_
@@ -143,26 +143,25 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     splitting_
         ``{tuple of classes: mask}``: first-layer neurons that give both signs on the network's training rows.
     input_scaling_, transform_
-        From features to integers, and from these to the inputs of the networks (None where there is no transform).
+        Map features to integers, and these to the inputs of the networks (None without a transform).
     training_rows_, training_targets_, training_digest_
-        The integers and class indices that the networks were trained on, and a digest over them.  The given rows come
-        first, then the variants that some network was trained on.  A classifier that was read from a file has only the
-        digest.
+        The integers and class indices that the networks were trained on, and a digest of them.  The given rows come
+        first, then the variants that some network was trained on.  A classifier read from a file has only the digest.
     given_rows_
-        How many training rows were given, the others being variants; None without scenarios.
+        Number of training rows that were given; the others are variants.  None without scenarios.
     added_rows_
-        ``{tuple of classes: indices}``: which of the training rows a network was trained on beside the given ones of
-        its classes; none without scenarios.
+        ``{tuple of classes: indices}``: the training rows that a network was trained on in addition to the given rows
+        of its classes; empty without scenarios.
     fitted_C_, fitted_mw_loss_
-        ``C`` and ``mw_loss`` of the training, whatever the parameters were set to after it.
+        ``C`` and ``mw_loss`` used in training, even if the parameters were changed afterwards.
     solver_
-        The solver that the networks were trained with, and its version.
+        The solver that trained the networks, and its version.
     unclassified_label_
-        What ``predict`` returns for a row that the paper's rule leaves open.
+        What ``predict`` returns for a row that the paper's rule leaves unclassified.
     selected_rows_
-        Indices of the rows of ``X`` that were trained on, where ``max_per_class`` is given; all rows otherwise.
+        Indices of the rows of ``X`` used for training; all rows unless ``max_per_class`` is given.
     reused_networks_
-        How many networks were in ``run_dir`` already.
+        Number of networks that were already in ``run_dir``.
     """
 
     def __init__(
@@ -215,9 +214,9 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def transform(self) -> Any:
-        """The parameter; where there is none, no attribute either.
+        """The parameter; the attribute does not exist if it is None.
 
-        scikit-learn takes everything with an attribute of this name for a transformer.
+        scikit-learn treats any object with an attribute of this name as a transformer.
         """
         if vars(self)["transform"] is None:
             raise AttributeError("this classifier has no transform")
@@ -252,42 +251,42 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def fit_shard(self, X: ArrayLike, y: ArrayLike, shard: int, shards: int) -> int:
-        """Train one of several equal parts of the networks into ``run_dir``, and return how many were missing there.
+        """Train one of several equal parts of the networks into ``run_dir``, and return how many had to be trained.
 
-        For machines that share a folder and nothing else: when all parts are done, :meth:`fit` finds everything there.
-        The classifier itself stays as it is.
+        For machines that share only a folder: once all parts are done, :meth:`fit` finds every network there.  The
+        classifier itself does not change.
 
         Parameters
         ----------
         X, y
             As in :meth:`fit`, the same for all parts.
         shard, shards
-            Which part, from 1, and how many there are.
+            Which part, counted from 1, and the number of parts.
         """
         if self.run_dir is None:
-            raise ValueError("a shard needs run_dir, the folder that all of them share")
+            raise ValueError("a shard needs run_dir, the folder that all shards write to")
         check_shard(shard, shards)
         own = clone(self)
         plan = own._planned(X, y).shard(shard, shards)
         return len(own._train(plan)) - own.reused_networks_
 
     def add_classes(self, X: ArrayLike, y: ArrayLike) -> BeMiClassifier:
-        """Learn further classes: only networks that involve them are trained, all others stay as they are.
+        """Learn new classes: only networks that involve them are trained; all others stay unchanged.
 
-        Input scaling and transform stay those of the first fit.
+        The input scaling and transform of the first fit are reused.
 
         Parameters
         ----------
         X, y
-            Rows of the new classes.  A classifier that was read from a file does not have its training rows, so there
-            rows of all classes must be given, those that it was trained on.
+            Rows of the new classes.  A classifier read from a file does not have its training rows, so it needs these
+            as well: rows of all classes.
         """
         check_is_fitted(self)
         check_parameters(vars(self))
         ensemble = self.ensemble_
         self._check_same_kind(ensemble.training.settings)
         if self.subsets is not None or self.scenarios is not None:
-            raise ValueError("classes can be added where subsets and scenarios are None; fit again on all rows instead")
+            raise ValueError("classes can only be added if subsets and scenarios are None; fit again on all rows instead")
         X, y = self._checked_rows(X, y, reset=False)
         has_rows = ensemble.training.rows is not None
         _check_new_classes(ensemble.classes, np.unique(y), has_rows)
@@ -301,7 +300,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         trained = self._train(plan.part(i for i, key in enumerate(plan.keys) if key not in known))
         extended = self._assembled(plan, known | trained)
         if not has_rows:
-            # Proofs of the networks that were read from a file are not there, so there is no certificate to write.
+            # The proofs of networks read from a file are missing, so no certificate can be written.
             extended = replace(extended, training=replace(extended.training, rows=None))
         self._ensemble = extended
         return self
@@ -313,7 +312,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     def vote(self, X: ArrayLike, y: ArrayLike | None = None) -> Votes:
         """Votes, dominant labels and label of each row; with true labels ``y`` also the label status.
 
-        Statuses follow the paper's rule whatever ``ties`` says.
+        Statuses always follow the paper's rule, regardless of ``ties``.
         """
         rows, ensemble = self._rows(X), self.ensemble_
         truth = None
@@ -325,18 +324,18 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         return replace(votes, label=ensemble.labels(votes.label))
 
     def certified_radius(self, X: ArrayLike, *, exact: bool = False, time_limit: float | None = 60.0) -> Radii:
-        """How far the input of the networks may move, per row, with the prediction provably unchanged.
+        """How far the network input of each row may move with the prediction provably unchanged.
 
-        Distances are those of the integers that the networks see, after scaling and transform.
+        Distances are measured on the integers that the networks see, after scaling and transform.
 
         Parameters
         ----------
         X
             Features, shape (rows, features).
         exact
-            Solve a mixed-integer program per row and norm instead of taking a bound from the pre-activations: the
-            distance to the nearest input at which another class has as large a share of votes.  For a few rows that
-            have a single dominant label, and networks of two classes.
+            Solve a mixed-integer program per row and norm, instead of deriving a bound from the pre-activations, for
+            the distance to the nearest input at which another class has as large a share of votes.  Practical for a few
+            rows; each needs a single dominant label, and the networks two classes each.
         time_limit
             Seconds per program.
         """
@@ -344,21 +343,21 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         return self.ensemble_.radius(rows, exact=exact, time_limit=time_limit, solver=self.solver)
 
     def folded(self, low: ArrayLike = -PRE_ACTIVATION_LIMIT, high: ArrayLike = PRE_ACTIVATION_LIMIT) -> FoldedEnsemble:
-        """The ensemble as it is for network inputs between ``low`` and ``high``, for all inputs or one by one."""
+        """The ensemble simplified for network inputs between ``low`` and ``high`` (scalars, or one value per input)."""
         check_is_fitted(self)
         return self.ensemble_.folded(low, high)
 
     def training_tasks(self, X: ArrayLike, y: ArrayLike) -> dict[tuple, Task]:
-        """What :meth:`fit` would train on these data, by class subset; nothing is trained and nothing is changed.
+        """What :meth:`fit` would train on these data, by class subset; nothing is trained or changed.
 
-        Running the tasks elsewhere, into the journal of ``run_dir``, leaves ``fit`` nothing to train.
+        If the tasks run elsewhere and write to the journal of ``run_dir``, ``fit`` has nothing left to train.
         """
         plan = clone(self)._planned(X, y)
         return {key: plan[index] for index, key in enumerate(plan.keys)}
 
     @classmethod
     def from_ensemble(cls, ensemble: Ensemble) -> BeMiClassifier:
-        """A fitted classifier with the parameters that an ensemble was trained with."""
+        """A fitted classifier with the parameters that the ensemble was trained with."""
         transform = ensemble.inputs.transform
         classifier = cls(
             **ensemble.training.settings,
@@ -377,7 +376,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def ensemble_(self) -> Ensemble:
-        """The fitted model, under the tie rule that ``ties`` names now."""
+        """The fitted model, with the current tie rule ``ties``."""
         try:
             return vars(self)["_ensemble"].with_ties(self.ties)
         except KeyError:
@@ -438,14 +437,13 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
                 "solver": self.solver,
                 "time_limit": seconds,
                 "limits": Limits(nodes=self.node_limit, gap=float(self.gap), seed=self._seed()),
-                "C": float(self.C),
-                "mw_loss": float(self.mw_loss),
+                "parameters": {name: float(getattr(self, name)) for name in stage_parameters(self.stages, {})},
                 "total_time_limit": None if self.total_time_limit is None else float(self.total_time_limit),
             },
         )
 
     def _train(self, plan: Plan) -> dict[tuple, Training]:
-        """All networks of a plan by the labels of their classes."""
+        """Train all networks of a plan; keyed by the labels of their classes."""
         trainings, self.reused_networks_ = train_all(
             plan, names=plan.keys, n_jobs=self.n_jobs, run_dir=self.run_dir, show=bool(self.verbose)
         )
@@ -460,7 +458,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _recorded(self) -> dict[str, Any]:
-        """The parameters that a fitted ensemble remembers."""
+        """The parameters that a fitted ensemble records."""
         recorded = {name: getattr(self, name) for name in RECORDED}
         for name in ("hidden_layers", "stages"):
             recorded[name] = tuple(recorded[name])
@@ -469,7 +467,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         return recorded
 
     def _check_same_kind(self, recorded: Mapping[str, Any]) -> None:
-        """Raise unless the parameters make networks of the kind that is there."""
+        """Raise unless the parameters match those of the existing networks."""
         present = self._recorded()
         for name in SAME_FOR_ALL_NETWORKS:
             if present[name] != recorded[name]:
@@ -485,7 +483,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         return rows, labels
 
     def _rows(self, X: ArrayLike) -> NDArray:
-        """Rows to predict; what is in them is checked by the ensemble."""
+        """Rows to predict; the ensemble checks their values."""
         check_is_fitted(self)
         return validate_data(self, X, reset=False, ensure_all_finite=False)
 
@@ -508,7 +506,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _known_rows(ensemble: Ensemble) -> TrainingSet:
-    """The rows that an ensemble was trained on, none of them if it was read from a file."""
+    """The rows that an ensemble was trained on; empty if it was read from a file."""
     rows = ensemble.training.rows
     if rows is None:
         nothing = np.empty((0, ensemble.inputs.size), dtype=np.int64)
@@ -519,25 +517,24 @@ def _known_rows(ensemble: Ensemble) -> TrainingSet:
 def _check_new_classes(known: NDArray, given: NDArray, has_rows: bool) -> None:
     texts = [labels.dtype.kind in "OUS" for labels in (given, known)]
     if texts[0] != texts[1]:
-        raise ValueError(f"new classes must be of the kind of the known ones, which are {known.dtype}")
+        raise ValueError(f"new classes must have the same type as the known ones, {known.dtype}")
     old, new = set(known.tolist()), set(given.tolist())
     if not new - old:
-        raise ValueError("y has no class that is new")
+        raise ValueError("y has no new class")
     if has_rows and new & old:
-        raise ValueError(f"{sorted(new & old)[0]!r} is a class already; give rows of new classes alone")
+        raise ValueError(f"{sorted(new & old)[0]!r} is a class already; give rows of new classes only")
     if not has_rows and old - new:
         raise ValueError(
-            "a model that was read from a file does not have its training rows: give rows of all classes; there "
+            "a model read from a file does not have its training rows: give rows of all classes; there "
             f"are none of {sorted(old - new)[0]!r}"
         )
 
 
 def save(classifier: BeMiClassifier, path: str | os.PathLike) -> None:
-    """Write a fitted classifier to a file, all of it or nothing.
+    """Write a fitted classifier to a file atomically.
 
-    The file holds no times: the same networks give the same bytes.  A certificate, with which :func:`bemi.verify`
-    checks everything that the model claims, is written beside it; a classifier that was read from a file has none to
-    write.
+    The file holds no times: the same networks give the same bytes.  A certificate is written next to it, which
+    :func:`bemi.verify` uses to check everything the model claims.  A classifier read from a file has no certificate.
     """
     saving.write(ensemble_of(classifier), path)
 
@@ -545,7 +542,7 @@ def save(classifier: BeMiClassifier, path: str | os.PathLike) -> None:
 def load(path: str | os.PathLike) -> BeMiClassifier:
     """Read a fitted classifier from a file written by :func:`save`.
 
-    A file that holds anything else raises :class:`bemi.modelfile.container.ModelFileError`, which says why.
+    Raises :class:`bemi.modelfile.container.ModelFileError`, with the reason, for any other file.
     """
     ensemble = saving.read(path)
     try:

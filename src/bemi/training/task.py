@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -33,8 +34,7 @@ class Task:
     solver: str
     time_limit: float | tuple[float, ...] | None
     limits: Limits
-    C: float = 10.0
-    mw_loss: float = 0.01
+    parameters: Mapping[str, float] = field(default_factory=dict)
     variants: Variants | None = None
     total_time_limit: float | None = None
 
@@ -53,16 +53,11 @@ class Task:
             "solver": self.solver,
             "time_limit": shortened(self.time_limit, None if seconds is None else max(LEAST_SECONDS, seconds)),
             "limits": self.limits,
-            **self.parameters,
+            **stage_parameters(self.stages, self.parameters),
         }
         if self.variants is None:
             return train(self.problem, self.stages, **settings)
         return train_lazily(self.problem, self.variants, self.stages, **settings)
-
-    @property
-    def parameters(self) -> dict[str, float]:
-        """What the stages read of this task, by name."""
-        return {name: getattr(self, name) for name in stage_parameters(self.stages, {})}
 
     def key(self) -> str:
         """A digest of all that decides the result: data, parameters, and the versions of bemi and the solver."""
@@ -73,9 +68,8 @@ class Task:
             "stages": self.stages,
             "time_limit": self.time_limit,
             "limits": asdict(self.limits),
-            # Only where it is given, so that files of runs without it keep their names.
-            **({} if self.total_time_limit is None else {"total_time_limit": self.total_time_limit}),
-            "parameters": self.parameters,
+            "total_time_limit": self.total_time_limit,
+            "parameters": stage_parameters(self.stages, self.parameters),
             "layers": self.problem.layers,
             "weight_bound": self.problem.weight_bound,
         }
