@@ -30,8 +30,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Names are imported on first use, so that the certificate checker needs the standard library alone and the command
-    # line answers at once.
+    # Names are imported on first use, so that the certificate checker needs only the standard library and the command
+    # line starts quickly.
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     if name == "__version__":

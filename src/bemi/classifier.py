@@ -286,7 +286,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         ensemble = self.ensemble_
         self._check_same_kind(ensemble.training.settings)
         if self.subsets is not None or self.scenarios is not None:
-            raise ValueError("classes can only be added if subsets and scenarios are None; fit again on all rows instead")
+            raise ValueError("classes can be added only if subsets and scenarios are None; fit again on all rows")
         X, y = self._checked_rows(X, y, reset=False)
         has_rows = ensemble.training.rows is not None
         _check_new_classes(ensemble.classes, np.unique(y), has_rows)

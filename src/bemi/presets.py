@@ -1,6 +1,6 @@
-"""Settings to start with: what was measured to be best on images and on tables, and the paper's own.
+"""Recommended settings: those that measured best on images and on tables, and the paper's own.
 
-docs/accuracy.md has the measurements.
+The measurements are in docs/accuracy.md.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bemi.stages import SOFT_STAGES
 
 @dataclass(frozen=True)
 class Preset:
-    """Settings of the classifier under a name, and why they were chosen."""
+    """Named settings of the classifier, and why they were chosen."""
 
     name: str
     settings: dict[str, Any]
@@ -48,7 +48,7 @@ def images(shape: Sequence[int] | None = None, *, integers: bool = True, why: st
     """Soft margins on gradient histograms; ``shape`` as :class:`bemi.IntegerHog` takes it."""
     settings = _SOFT | {
         "transform": IntegerHog(shape=None if shape is None else tuple(shape)),
-        # Pixels share one unit, so what makes them integers must be one factor for all.
+        # Pixels share one unit, so one factor must scale them all.
         "input_scaling": "auto" if integers else "common",
     }
     return Preset("images", settings, why)
@@ -60,7 +60,7 @@ def tables(why: str = "asked for") -> Preset:
 
 
 def choose(X: ArrayLike, image_shape: Sequence[int] | None = None) -> Preset:
-    """The settings for these rows: those for images if ``image_shape`` is given or the rows look like square images."""
+    """Settings for these rows: those for images if ``image_shape`` is given or the rows look like square images."""
     rows = np.asarray(X)
     if image_shape is not None:
         why = f"the images are {' x '.join(map(str, image_shape))}"
@@ -73,7 +73,7 @@ def choose(X: ArrayLike, image_shape: Sequence[int] | None = None) -> Preset:
 
 
 def in_words(settings: Mapping[str, Any]) -> str:
-    """What networks a classifier with these settings trains."""
+    """The networks that a classifier with these settings trains, in words."""
     seen = describe(settings["transform"])
     if settings["input_scaling"] == "per-feature":
         seen += ", each scaled to -127..127"
@@ -84,15 +84,15 @@ def in_words(settings: Mapping[str, Any]) -> str:
 
 
 def recommended(X: ArrayLike, *, image_shape: Sequence[int] | None = None, **parameters: Any) -> BeMiClassifier:
-    """A classifier, not fitted yet, with the settings that were measured to be best on data like these.
+    """An unfitted classifier with the settings that measured best on data like these.
 
     Parameters
     ----------
     X
         Training rows, shape (rows, features).
     image_shape
-        ``(height, width)`` or ``(height, width, channels)`` where rows are images that are not square and grey.
+        ``(height, width)`` or ``(height, width, channels)``, needed if rows are images that are not square and grey.
     **parameters
-        Parameters of :class:`bemi.BeMiClassifier`; they win over the recommended ones.
+        Parameters of :class:`bemi.BeMiClassifier`; they override the recommended ones.
     """
     return BeMiClassifier(**(choose(X, image_shape).settings | parameters))
