@@ -163,7 +163,7 @@ def test_what_cannot_be_added_is_refused_and_changes_nothing():
     X, y = rows(5)
     classifier = BeMiClassifier(**SETTINGS).fit(X[y < 4], y[y < 4])
     networks = dict(classifier.networks_)
-    with pytest.raises(ValueError, match="^y has no new class$"):
+    with pytest.raises(ValueError, match=r"^y has no new class$"):
         classifier.add_classes(X[y < 2], y[y < 2])
     with pytest.raises(ValueError, match="3 is a class already"):
         classifier.add_classes(X[y > 2], y[y > 2])
@@ -172,7 +172,7 @@ def test_what_cannot_be_added_is_refused_and_changes_nothing():
     with pytest.raises(ValueError, match="features"):
         classifier.add_classes(X[y == 4][:, :3], y[y == 4])
     some = BeMiClassifier(**SETTINGS, scenarios=NoiseScenarios(0.1, 1)).fit(X[y < 4], y[y < 4])
-    with pytest.raises(ValueError, match="where subsets and scenarios are None"):
+    with pytest.raises(ValueError, match="only if subsets and scenarios are None"):
         some.add_classes(X[y == 4], y[y == 4])
     assert classifier.networks_ == networks
     assert classifier.classes_.tolist() == [0, 1, 2, 3]

@@ -1,7 +1,6 @@
 """A fitted model: networks, how their inputs are made, what was proved, and how they vote.
 
-An :class:`Ensemble` is what training leaves.  It votes; files, certificates, exports, the page and reports read it and
-never solve.
+Training produces an :class:`Ensemble`, which votes.  Files, certificates, exports, the page and reports only read it.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ from bemi.products import PRE_ACTIVATION_LIMIT, Integers, Rows
 from bemi.stages.result import StageResult
 
 UNCLASSIFIED = "unclassified"
-"""Label of a row that the paper's rule leaves open, where classes are strings; -1 where they are numbers."""
+"""Label of a row that the paper's rule leaves unclassified if classes are strings; -1 if they are numbers."""
 
 ROWS_AT_A_TIME = 512
-"""Rows that are predicted together: few enough that all steps find them in the processor's cache."""
+"""Rows that are predicted together: few enough to stay in the processor's cache through all steps."""
 
 Reports = Mapping[str, StageResult]
-"""What each stage says of one network, by stage name."""
+"""Stage results of one network, by stage name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,17 +54,17 @@ class TrainingRecord:
     Attributes
     ----------
     settings
-        Parameters of the training by name, as they were then.
+        Parameters by name, as they were in training.
     digest
-        Digest over the training rows and their class indices.
+        Digest of the training rows and their class indices.
     solver
         The solver and its version.
     rows
-        The training rows, None where the ensemble was read from a file.
+        The training rows; None if the ensemble was read from a file.
     given_rows
-        How many of the rows were given, the others being variants; None without scenarios.
+        Number of given rows; the others are variants.  None without scenarios.
     added_rows
-        For every network, which of the training rows it was trained on beside the given ones of its classes.
+        For each network, the training rows that it was trained on in addition to the given rows of its classes.
     """
 
     settings: Mapping[str, Any]
@@ -89,7 +88,7 @@ class Ensemble:
     networks
         The networks.
     reports
-        For each network, what its stages reached.
+        For each network, the results of its stages.
     splitting
         For each network, which first-layer neurons give both signs on its training rows.
     inputs
@@ -109,7 +108,7 @@ class Ensemble:
     training: TrainingRecord
     ties: TieRule = TIES["margin"]
     _folded: dict[bool, FoldedEnsemble] = field(default_factory=dict, repr=False)
-    """Folded ensembles for prediction, by whether all inputs are at least 0; made when they are first needed."""
+    """Folded ensembles for prediction, by whether all inputs are at least 0; created on first use."""
 
     @cached_property
     def keys(self) -> tuple[tuple, ...]:
@@ -128,7 +127,7 @@ class Ensemble:
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """Names of the stages that the networks went through."""
+        """Names of the stages that the networks were trained with."""
         return tuple(self.reports[0])
 
     def with_networks(
@@ -139,7 +138,7 @@ class Ensemble:
         splitting: Sequence[NDArray[np.bool_]],
         **changes: Any,
     ) -> Ensemble:
-        """An ensemble of other networks; ``changes`` are other fields that change with them."""
+        """An ensemble with other networks; ``changes`` replaces further fields."""
         return replace(
             self,
             subsets=subsets,
@@ -156,19 +155,19 @@ class Ensemble:
         return self if self.ties.name == name else replace(self, ties=TIES[name])
 
     def folded(self, low: ArrayLike = -PRE_ACTIVATION_LIMIT, high: ArrayLike = PRE_ACTIVATION_LIMIT) -> FoldedEnsemble:
-        """The ensemble as it is for network inputs between ``low`` and ``high``, for all inputs or one by one."""
+        """The ensemble simplified for network inputs between ``low`` and ``high`` (scalars, or one value per input)."""
         parts = zip(self.networks, self.subsets, self.splitting, strict=True)
         return FoldedEnsemble(FoldedNetwork.of(*part, low, high) for part in parts)
 
     def votes(self, X: ArrayLike, truth: Integers | None = None) -> Votes:
-        """What the ensemble says of each row, as class indices.
+        """The vote of the ensemble on each row, as class indices.
 
         Parameters
         ----------
         X
             Features, shape (rows, features).
         truth
-            True class indices, :data:`ABSTAIN` for a label that is no class; given, label statuses are worked out.
+            True class indices, :data:`ABSTAIN` for an unknown label.  If given, label statuses are computed.
         """
         rows = self._checked(X)
         truths = [None if truth is None else truth[part] for part in _pieces(len(rows))]
@@ -198,18 +197,18 @@ class Ensemble:
         )
 
     def network_votes(self, inputs: Integers) -> Integers:
-        """Class index that each network gives each row of network inputs, shape (rows, networks)."""
+        """The class index that each network votes for on each row of network inputs, shape (rows, networks)."""
         parts = [Rows(inputs[part]) for part in _pieces(len(inputs))]
         return np.concatenate([self._prediction(not_negative=rows.low >= 0).votes(rows) for rows in parts])
 
     def evidence(self, X: ArrayLike) -> Integers:
-        """How far every network's input is from its nearest decision, shape (rows, networks)."""
+        """How far each row is from every network's nearest decision boundary, shape (rows, networks)."""
         return self._prediction(not_negative=False).evidence(Rows(self.inputs(self._checked(X))))
 
     def radius(
         self, X: ArrayLike, *, exact: bool = False, time_limit: float | None = 60.0, solver: str = "highs"
     ) -> Radii:
-        """How far the input of the networks may move, per row, with the label provably unchanged."""
+        """How far the network input of each row may move with the label provably unchanged."""
         inputs = self.inputs(self._checked(X))
         votes = self.network_votes(inputs)
         outcome = vote(votes, self.subsets, len(self.classes))
@@ -226,7 +225,7 @@ class Ensemble:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        # Folded ensembles are made again where they are needed.
+        # Folded ensembles are recreated on demand.
         return {**vars(self), "_folded": {}}
 
     def _prediction(self, *, not_negative: bool) -> FoldedEnsemble:
@@ -236,7 +235,7 @@ class Ensemble:
 
     @property
     def unclassified_label(self) -> int | str:
-        """Label of rows that are left open."""
+        """Label of unclassified rows."""
         return unclassified_label(self.classes)
 
     def labels(self, indices: Integers) -> NDArray:
@@ -253,13 +252,13 @@ class Ensemble:
         return np.append(classes.astype(signed), ABSTAIN)[indices]
 
     def class_indices(self, y: ArrayLike) -> Integers:
-        """Class indices of labels, :data:`ABSTAIN` for a label that is no class."""
+        """Class indices of labels, :data:`ABSTAIN` for an unknown label."""
         index_of = {label: index for index, label in enumerate(self.classes.tolist())}
         return np.array([index_of.get(label, ABSTAIN) for label in np.asarray(y).tolist()], dtype=np.int64)
 
 
 def ensemble_of(model: Any) -> Ensemble:
-    """The ensemble of a fitted classifier; an ensemble is its own."""
+    """The ensemble of a fitted classifier; an ensemble is returned as it is."""
     if isinstance(model, Ensemble):
         return model
     check_is_fitted(model)
@@ -267,7 +266,7 @@ def ensemble_of(model: Any) -> Ensemble:
 
 
 def unclassified_label(classes: NDArray) -> int | str:
-    """Label of rows that are left open, for classes of this kind."""
+    """Label of unclassified rows, for classes of this type."""
     return UNCLASSIFIED if classes.dtype.kind in "OUS" else ABSTAIN
 
 

@@ -1,10 +1,10 @@
-"""What is left of an ensemble once the range of its inputs is known.
+"""Simplifies an ensemble for a known range of its inputs.
 
-Over a range ``low <= x <= high`` a first-layer neuron whose smallest possible sum is at least 0, or whose largest is
-below 0, gives the same sign for every input.  Many neurons that Max-Margin makes on images are of that kind: all
-weights are at least 0, and so is every pixel.  Of what remains only the pattern of signs counts, so a network becomes a
-few neurons and a table from patterns to votes.  Neurons that the table does not depend on go, and so do those that
-repeat another.  Nothing is approximated: within the range the folded ensemble votes as the networks do.
+Over a range ``low <= x <= high``, a first-layer neuron whose smallest possible sum is at least 0, or whose largest is
+below 0, gives the same sign for every input.  Max-Margin produces many such neurons on images: all weights are at least
+0, and so is every pixel.  Only the sign pattern of the remaining neurons matters, so a network becomes a few neurons
+and a table from patterns to votes.  Neurons that do not affect the table are dropped, and so are duplicates.  Nothing
+is approximated: within the range the folded ensemble votes exactly as the networks do.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bemi.problem.codes import ABSTAIN, decode_outputs
 from bemi.products import PRE_ACTIVATION_LIMIT, Integers, Rows, Weights
 
 WIDEST_TABLE = 8
-"""At most this many neurons of a network index a table; where more are left, its upper layers are computed."""
+"""Most neurons that index a network's table; if more are left, its upper layers are computed instead."""
 
 EVIDENCE_SCALE = 2**24
 
@@ -36,15 +36,15 @@ class FoldedNetwork:
     subset
         Class indices that it was trained on.
     fixed
-        Sign of every first-layer neuron that always gives the same one; 0 for the others.
+        Sign of each first-layer neuron whose sign is constant; 0 for the others.
     neurons
         First-layer neurons that its vote depends on.
     table
-        Vote for each pattern of signs, bit i standing for +1 of ``neurons[i]``; None where there are too many.
+        Vote for each sign pattern, where bit i is set if ``neurons[i]`` gives +1; None if there are too many neurons.
     split
         First-layer neurons whose sums are its evidence.
     scales
-        What each of these sums is multiplied by.
+        Multiplier of each of these sums.
     """
 
     network: Network
@@ -73,7 +73,7 @@ class FoldedNetwork:
         splitting
             First-layer neurons that count as evidence.
         low, high
-            Smallest and largest value of the inputs, for all or one by one.
+            Smallest and largest value of the inputs: scalars, or one value per input.
         """
         weights = network.weights[0]
         low, high = (np.broadcast_to(np.asarray(bound), len(weights)) for bound in (low, high))
@@ -86,7 +86,7 @@ class FoldedNetwork:
         scales = EVIDENCE_SCALE // np.maximum(np.abs(weights[:, split]).sum(axis=0), 1)
         neurons = np.flatnonzero(fixed == 0)
         table = None
-        # A neuron that repeats another has its sign.
+        # A duplicate neuron has the same sign.
         columns = [weights[:, neuron].tobytes() for neuron in neurons]
         originals = [columns.index(column) for column in columns]
         distinct, place = np.unique(np.array(originals, dtype=np.int64), return_inverse=True)
@@ -104,10 +104,10 @@ class FoldedNetwork:
 def _votes(
     network: Network, subset: Integers, fixed: Integers, neurons: Integers, positive: NDArray[np.bool_]
 ) -> Integers:
-    """Votes through the upper layers, from which of ``neurons`` give +1, shape (rows, neurons)."""
+    """Votes computed through the upper layers; ``positive``, shape (rows, neurons), marks which neurons give +1."""
     signs = np.tile(fixed, (len(positive), 1))
     signs[:, neurons] = np.where(positive, 1, -1)
-    # A sign is a sum with that sign.
+    # Each sign serves as a sum with that sign.
     chosen = decode_outputs(network.outputs(signs), len(subset))
     return np.where(chosen == ABSTAIN, ABSTAIN, subset[chosen])
 
@@ -120,14 +120,14 @@ class FoldedEnsemble:
         self._voting = _first_layers((n.network, n.neurons) for n in self.networks)
         self._split = _first_layers((n.network, n.split) for n in self.networks)
         self._scales = np.concatenate([n.scales for n in self.networks])
-        # All tables stand one after the other, an empty one for a network that has none.
+        # All tables are concatenated, with an empty one for a network without a table.
         self._tables = np.concatenate([[ABSTAIN] if n.table is None else n.table for n in self.networks])
         sizes = [1 if n.table is None else len(n.table) for n in self.networks]
         self._offsets = np.cumsum([0, *sizes[:-1]])
         self._starts = np.cumsum([0, *(len(n.neurons) for n in self.networks)])
         bits = np.array([0 if n.table is None else len(n.neurons) for n in self.networks])
-        # For each bit of a pattern, the networks that have it and the neurons that give it.  Most often all networks
-        # have the first one, and a slice is quicker than their numbers.
+        # For each bit of a pattern, the networks that have it and the neurons that set it.  Usually all networks have
+        # the first bit, and a slice is faster than an index array.
         self._bits = [
             (slice(None) if (bits > i).all() else np.flatnonzero(bits > i), self._starts[:-1][bits > i] + i)
             for i in range(bits.max())
@@ -147,9 +147,9 @@ class FoldedEnsemble:
         return votes
 
     def evidence(self, rows: Rows) -> Integers:
-        """How far every network's input is from its nearest decision, in integers that any device can reproduce.
+        """How far each row is from every network's nearest decision boundary, in integers that any device reproduces.
 
-        ``min over splitting first-layer neurons of |w x| * floor(2^24 / ||w||_1)``, shape (rows, networks); 0 where no
+        ``min over splitting first-layer neurons of |w x| * floor(2^24 / ||w||_1)``, shape (rows, networks); 0 if no
         neuron splits.
         """
         distances = np.abs(rows.times(self._split)).astype(np.int64) * self._scales

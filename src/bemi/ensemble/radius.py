@@ -1,6 +1,6 @@
-"""How far a network's input may move before an ensemble's prediction can change.
+"""How far the input of the networks may move before an ensemble's prediction can change.
 
-Inputs are integers, and so are radii: with a radius r, every integer input at distance at most r has the same label.
+Inputs are integers, and so are radii: every integer input within distance r has the same label.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Radii:
     Attributes
     ----------
     linf
-        No input moves by more than this.
+        Maximum change of any single input.
     l1
-        All inputs together move by no more than this.
+        Maximum total change over all inputs.
     """
 
     linf: Integers
@@ -61,14 +61,14 @@ def certified_radii(
     networks, subsets
         The networks, and the class indices that each was trained on.
     inputs, votes, outcome
-        Inputs of the networks, what each network makes of them, and what all of them together do.
+        Inputs of the networks, the vote of each network, and the vote of the ensemble.
     by_evidence
         Whether ties are broken by evidence.
     exact
-        Solve a mixed-integer program per norm for each row with a single dominant label, instead of taking a bound
+        Solve a mixed-integer program per norm for each row with a single dominant label, instead of deriving a bound
         from the pre-activations.
     time_limit, solver
-        Seconds per program, and the backend that solves it.
+        Seconds per program, and the solver.
     """
     if exact and subsets.shape[1] != 2:
         raise ValueError("exact radii are for networks of two classes (subset_size=2)")
@@ -97,7 +97,7 @@ def network_radius(network: Network, first: Integers, norm: str) -> Integers:
     sizes = np.abs(network.weights[0])
     reach = sizes.sum(axis=0) if norm == "linf" else sizes.max(axis=0)
     slack = np.where(first >= 0, first, -first - 1)
-    # A neuron without links never changes.
+    # A neuron without links never changes sign.
     radii = np.where(reach > 0, slack // np.maximum(reach, 1), UNLIMITED)
     return radii.min(axis=1)
 
@@ -107,9 +107,8 @@ def ensemble_radius(
 ) -> Integers:
     """Radius within which an ensemble's label stays, from that of every network (shape (rows, networks)).
 
-    A label that alone has the largest share of votes stays while it would even if every network within reach voted for
-    whom it likes.  Any other label stays while no network changes, and one that rests on the evidence of its networks
-    is not certified beyond 0.
+    A unique leader stays as long as it would still lead however the networks within reach voted.  Any other label stays
+    as long as no network changes its vote, and a label decided by evidence is not certified beyond 0.
     """
     n_classes = outcome.counts.shape[1]
     order = np.argsort(radii, axis=1, kind="stable")
@@ -151,11 +150,11 @@ def exact_radius(
     limits: Limits | None = None,
     solver: str = "highs",
 ) -> int:
-    """The largest radius within which a label alone has the largest share of votes, by mixed-integer programming.
+    """The largest radius within which a label is the unique leader by share of votes, by mixed-integer programming.
 
-    Finds the nearest integer input at which another class has at least its share, up to a distance of twice the
-    largest input; radii beyond that are given as that distance.  For pairs of classes and one point at a time; raises
-    RuntimeError if the limits end the search before it is proved.
+    Finds the nearest integer input at which another class has at least the label's share, up to a distance of twice
+    the largest input; larger radii are reported as that distance.  For networks of two classes, one point at a time.
+    Raises RuntimeError if the limits end the search without a proof.
     """
     builder = Builder()
     inputs = len(point)
@@ -180,7 +179,7 @@ def exact_radius(
         return far
     if solution.status is not Status.OPTIMAL or solution.objective is None:
         raise RuntimeError(f"the exact radius was not found: {solution.message or solution.status.message}")
-    # Beyond that distance there are nearer inputs that no column stands for.
+    # Larger distances are not proved: the columns do not cover inputs that move further in one coordinate.
     return min(far, round(solution.objective) - 1)
 
 
@@ -207,7 +206,7 @@ def _signs(builder: Builder, network: Network, moved: Integers, point: Integers)
 
 
 def _beaten(builder: Builder, outputs: Sequence[int], subsets: Integers, n_classes: int, label: int) -> None:
-    """Some other class has at least the label's share of votes; a network of classes (a, b) votes a by giving +.
+    """Require that some other class has at least the label's share of votes; a network of (a, b) votes a if it gives +.
 
     With v votes out of d networks for the label, and v' out of d' for the other, that is ``d v' - d' v >= 0``.
     """

@@ -1,7 +1,7 @@
-"""Which sets of classes get a network: all of a size, a given list, or as many as asked for, chosen from the data.
+"""Which sets of classes get a network: all of a size, a given list, or a given number, chosen from the data.
 
-A part Q of all sets serves to vote if every class is in some set and the sets hang together: with networks on {a, b}
-and {c, d} alone nothing would ever tell a from c.
+A selection of sets can be used for voting if every class is in some set and the sets are connected: with networks on
+{a, b} and {c, d} only, nothing would tell a from c.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def subsets_to_train(wanted: Any, data: ArrayLike, targets: ArrayLike, classes: 
     Parameters
     ----------
     wanted
-        None for all sets, how many to choose, or a list of tuples of labels.
+        None for all sets, the number of sets to choose, or a list of tuples of labels.
     data, targets, classes
         Training rows, their class indices, and the labels.
     size
@@ -39,7 +39,7 @@ def subsets_to_train(wanted: Any, data: ArrayLike, targets: ArrayLike, classes: 
 
 
 def given_subsets(sets: Any, classes: Sequence[Any], size: int) -> Integers:
-    """A list of tuples of labels as class indices, in lexicographic order; an error says what is wrong with it."""
+    """A list of tuples of labels as class indices, in lexicographic order; ValueError if it is invalid."""
     index_of = {label: index for index, label in enumerate(classes)}
     found = []
     for labels in sets:
@@ -64,11 +64,11 @@ def given_subsets(sets: Any, classes: Sequence[Any], size: int) -> Integers:
 
 
 def chosen_subsets(data: ArrayLike, targets: ArrayLike, n_classes: int, size: int, count: int) -> Integers:
-    """``count`` sets of classes, those that are hardest to tell apart first, such that they hang together.
+    """``count`` connected sets of classes, those that are hardest to tell apart first.
 
-    How alike two classes are is how near the means of their rows are, each row divided by its norm.  Sets are taken one
-    by one: that with the most likeness in pairs of classes that no earlier set has, of those after which the rest of
-    the sets can still join all classes.
+    Two classes are alike if the means of their rows, each divided by its norm, are close.  Sets are chosen greedily:
+    the next set maximises the total likeness of its class pairs that no earlier set contains, among the sets after
+    which the remaining ones can still connect all classes.
     """
     least = fewest(n_classes, size)
     every = class_subsets(n_classes, size)
@@ -97,12 +97,12 @@ def chosen_subsets(data: ArrayLike, targets: ArrayLike, n_classes: int, size: in
 
 
 def fewest(n_classes: int, size: int) -> int:
-    """The fewest sets that can join all classes."""
+    """The smallest number of sets that can connect all classes."""
     return -(-(n_classes - 1) // (size - 1))
 
 
 def likeness(data: ArrayLike, targets: ArrayLike, n_classes: int) -> NDArray[np.float64]:
-    """How near the means of two classes are, 0 for the two that are farthest apart, shape (classes, classes)."""
+    """How close the means of two classes are, 0 for the two that are farthest apart, shape (classes, classes)."""
     rows = np.asarray(data, dtype=np.float64)
     rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
     means = np.stack([rows[np.asarray(targets) == c].mean(axis=0) for c in range(n_classes)])
@@ -111,7 +111,7 @@ def likeness(data: ArrayLike, targets: ArrayLike, n_classes: int) -> NDArray[np.
 
 
 def components(subsets: Integers, n_classes: int) -> Integers:
-    """Number of the component that each class is in, classes of one set being in the same; the first one is 0."""
+    """The component number of each class, from 0; classes that share a set are in the same component."""
     firsts = np.repeat(subsets[:, 0], subsets.shape[1])
     graph = csr_array((np.ones(subsets.size), (firsts, subsets.reshape(-1))), shape=(n_classes, n_classes))
     return connected_components(graph, directed=False)[1].astype(np.int64)
@@ -123,5 +123,5 @@ def class_subsets(n_classes: int, size: int) -> Integers:
 
 
 def memberships(subsets: Integers, n_classes: int) -> Integers:
-    """How many networks have each class among theirs."""
+    """Number of networks that each class takes part in."""
     return np.bincount(subsets.reshape(-1), minlength=n_classes)

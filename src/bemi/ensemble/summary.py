@@ -1,4 +1,4 @@
-"""What training reached and how an ensemble does on labelled rows, as plain numbers.  Reads ensembles; never solves."""
+"""Training results and performance on labelled rows, as plain numbers.  Only reads ensembles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bemi.stages.result import StageResult
 
 
 def training_summary(ensemble: Ensemble) -> dict[str, Any]:
-    """What training reached over all networks: for each stage how many ran, gaps, links, proofs and seconds."""
+    """Training results over all networks: for each stage the number of runs, gaps, links, proofs and seconds."""
     networks = ensemble.networks
     stages = {
         stage: _stage_summary([reports[stage] for reports in ensemble.reports], ensemble.layers[-1])
@@ -51,7 +51,7 @@ def _stage_summary(reports: list[StageResult], outputs: int) -> dict[str, Any]:
 
 
 def stage_numbers(report: StageResult) -> dict[str, Any]:
-    """What a stage reached, as plain numbers and words."""
+    """The result of a stage, as plain numbers and words."""
     numbers = {name: getattr(report, name) for name in ("objective", "bound", "proof", "links", "rows", "message")}
     shown = {name: float(v) if isinstance(v, Fraction) else v for name, v in numbers.items()}
     return shown | {"seconds": round(report.seconds, 4)}

@@ -1,4 +1,4 @@
-"""Tie rules: what an ensemble answers where the paper's vote leaves a row open."""
+"""Tie rules: what an ensemble answers if the paper's vote leaves a row unclassified."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class TieRule:
     name
         Value of the parameter ``ties``.
     by_evidence
-        Whether the evidence of the networks decides, so that every row gets a label; otherwise it gets none.
+        Whether the evidence of the networks decides, so that every row gets a label; otherwise such rows get none.
     words
         The rule in a few words.
     """

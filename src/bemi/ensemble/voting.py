@@ -23,8 +23,8 @@ STATUSES = {
     "oI'": "too many leaders to decide, the right label among them",
     "oI''": "too many leaders to decide, and the right label is not among them",
 }
-"""Label statuses of the paper and what they mean: number of dominant labels (one, m, other), then C for correct or I
-for incorrect; with more than one dominant label, ' if the true label is among them and '' if it is not."""
+"""The paper's label statuses: the number of dominant labels (1, m, or o for other), then C for correct or I for
+incorrect; with more than one dominant label, ' if the true label is among them and '' if it is not."""
 
 CORRECT = tuple(status for status in STATUSES if status.endswith("C"))
 """Statuses of rows that the paper's rule labels correctly."""
@@ -33,16 +33,16 @@ CORRECT = tuple(status for status in STATUSES if status.endswith("C"))
 def shares(counts: Integers, networks: Integers) -> NDArray[np.float64]:
     """Votes for each class as shares of its networks, the numbers by which classes are compared.
 
-    With a network for every set of classes all classes are in equally many, and shares are in the order of the counts;
-    with fewer networks they need not be.  Equal shares are equal floats, since a division is rounded to the nearest,
-    and different ones differ by more than a rounding: ``|a/b - c/d| >= 1/(b d)``.
+    With a network for every set of classes, each class is in equally many networks, and shares are ordered like counts;
+    with fewer networks they need not be.  Equal shares are equal floats, since division rounds to nearest, and
+    different shares differ by more than a rounding error: ``|a/b - c/d| >= 1/(b d)``.
     """
     return counts / np.maximum(networks, 1)
 
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """What an ensemble says of each row.
+    """The vote of an ensemble on each row.
 
     Attributes
     ----------
@@ -51,11 +51,11 @@ class Votes:
     dominant
         Which classes no other class beats: those with the largest share of votes among their own networks, same shape.
     label
-        The label by the tie rule in force: class indices here, classes where a classifier hands it out.
+        The label by the tie rule in force: class indices here, classes in a classifier's results.
     unclassified
-        Rows that the paper's rule leaves without a label, whatever tie rule is in force.
+        Rows that the paper's rule leaves without a label, regardless of the tie rule in force.
     status
-        Label status by the paper's rule, only where the true labels were given.
+        Label status by the paper's rule; only if the true labels were given.
     """
 
     counts: Integers
@@ -66,14 +66,14 @@ class Votes:
 
     @classmethod
     def joined(cls, parts: Sequence[Votes]) -> Votes:
-        """What was said of several lots of rows, one after the other."""
+        """The concatenated votes on several batches of rows."""
         columns = [[getattr(part, column.name) for part in parts] for column in fields(cls)]
         joined: list[Any] = [None if lots[0] is None else np.concatenate(lots) for lots in columns]
         return cls(*joined)
 
 
 def count_votes(votes: Integers, n_classes: int) -> Integers:
-    """Votes for each class, from one vote per row and network (shape (rows, networks), :data:`ABSTAIN` for none)."""
+    """Votes for each class, from one vote per row and network, shape (rows, networks), :data:`ABSTAIN` for none."""
     # Every row has a bin for each class, after one for ABSTAIN.
     bins = n_classes + 1
     counts = np.bincount((votes + (np.arange(len(votes))[:, None] * bins + 1)).ravel(), minlength=len(votes) * bins)
@@ -89,7 +89,7 @@ def paper_labels(votes: Integers, dominant: NDArray[np.bool_], subsets: Integers
     number = dominant.sum(axis=1)
     label = np.where(number == 1, dominant.argmax(axis=1), ABSTAIN)
     several = np.flatnonzero((number == subsets.shape[1]) & (number > 1))
-    # There are as many of them as a network has classes, so the network is theirs if all of its classes are dominant.
+    # As many classes are dominant as a network has, so the network is theirs if all of its classes are dominant.
     theirs = np.ones((len(several), len(subsets)), dtype=bool)
     for members in subsets.T:
         theirs &= dominant[several][:, members]
@@ -114,7 +114,7 @@ def break_ties(
     left = np.flatnonzero(label == ABSTAIN)
     if len(left):
         worth = evidence(left)
-        # Sums over a common denominator stay integers, of any size.
+        # Sums over a common denominator stay integers, of arbitrary size.
         common = math.lcm(*(int(n) for n in networks if n))
         weights = np.array([common // max(int(n), 1) for n in networks], dtype=object)
         if int(worth.max()) * votes.shape[1] * max(weights) <= np.iinfo(np.int64).max:
@@ -129,7 +129,7 @@ def break_ties(
 def label_statuses(label: Integers, dominant: NDArray[np.bool_], truth: Integers, subset_size: int) -> NDArray[np.str_]:
     """Label status of each row from the paper's label (not a tie-broken one) and the true class index.
 
-    A true label that is none of the classes is given as :data:`ABSTAIN`.
+    A true label that is not one of the classes is given as :data:`ABSTAIN`.
     """
     number = dominant.sum(axis=1)
     known = truth >= 0
@@ -158,22 +158,22 @@ def vote(
 ) -> Votes:
     """Count votes, find the dominant labels and decide.
 
-    Classes are compared by the share of votes among the networks that they take part in, see :func:`shares`; where
-    there is a network for every set of m classes this is the paper's rule.
+    Classes are compared by their share of votes among the networks that they take part in, see :func:`shares`.  With a
+    network for every set of m classes, this is the paper's rule.
 
     Parameters
     ----------
     votes
-        Class index that each network gives each row, shape (rows, networks).
+        The class index that each network votes for on each row, shape (rows, networks).
     subsets
         Class indices that each network was trained on, shape (networks, m).
     n_classes
         Number of classes.
     evidence
-        From row indices to the evidence of every network for these rows; given, ties that the paper leaves
-        unclassified are broken by it.
+        Maps row indices to the evidence of every network on these rows.  If given, it breaks the ties that the paper
+        leaves unclassified.
     truth
-        True class indices; given, label statuses are worked out.
+        True class indices.  If given, label statuses are computed.
     """
     counts = count_votes(votes, n_classes)
     networks = memberships(subsets, n_classes)

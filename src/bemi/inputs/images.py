@@ -1,4 +1,4 @@
-"""Rows that are images: their shapes, and guesses whether rows are images where this is not stated."""
+"""Rows that are images: their shapes, and a guess at whether rows are images when the caller does not say."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ SMALLEST_IMAGE = 64
 """Fewest features of a row that may be an image: 8 x 8 pixels."""
 
 ALIKE = 0.9
-"""Neighbouring pixels of images, above and beside each other, differ by less than this share of what pixels anywhere
-differ by.  Measured: 0.3 on MNIST and Fashion-MNIST, 0.4 and 0.76 on 8 x 8 digits, and about 1 on tables of counts."""
+"""In images, vertical and horizontal neighbours differ by less than this fraction of the difference between arbitrary
+pixels.  Measured: 0.3 on MNIST and Fashion-MNIST, 0.4 and 0.76 on 8 x 8 digits, and about 1 on tables of counts."""
 
 ENOUGH_ROWS = 1000
-"""About this many rows are looked at to see whether neighbours are alike."""
+"""About this many rows are sampled to see whether neighbours are alike."""
 
 USUAL_SHAPES = {784: (28, 28, 1), 64: (8, 8, 1)}
-"""Shapes that rows with this many features are assumed to have where only their number is known."""
+"""Shapes assumed for rows of which only the number of features is known."""
 
 
 def check_shape(shape: Any) -> tuple[int, int, int]:
-    """Height, width and channels of a shape that is given with or without the last."""
+    """Height, width and channels of a shape that is given with or without channels."""
     sizes = list(shape) if isinstance(shape, (tuple, list, np.ndarray)) else []
     if len(sizes) not in (2, 3) or not all(is_integer(n, low=1) for n in sizes):
         raise ValueError(f"shape must be (height, width) or (height, width, channels), got {shape!r}")
@@ -42,7 +42,7 @@ def full_shape(shape: Any, features: int) -> tuple[int, int, int]:
     if shape is None:
         side = isqrt(features)
         if side * side != features:
-            raise ValueError(f"{features} features are no square image; give shape=(height, width) or add channels")
+            raise ValueError(f"{features} features are not a square image; give shape=(height, width) or add channels")
         return side, side, 1
     height, width, channels = check_shape(shape)
     if height * width * channels != features:
@@ -53,7 +53,7 @@ def full_shape(shape: Any, features: int) -> tuple[int, int, int]:
 def why_no_image(rows: NDArray) -> str | None:
     """What distinguishes these rows from square grey images; None if nothing does."""
     if rows.ndim != 2 or not len(rows):
-        return "they are no table"
+        return "they are not a table"
     features = rows.shape[1]
     side = isqrt(features)
     if features < SMALLEST_IMAGE or side * side != features:
@@ -63,7 +63,7 @@ def why_no_image(rows: NDArray) -> str | None:
     if rows.min() < 0 or rows.max() > LARGEST_PIXEL:
         return f"their values are not within 0..{LARGEST_PIXEL}"
     rows = rows[:: max(1, len(rows) // ENOUGH_ROWS)]
-    # Any other order of the columns; a fixed one, so that the same rows always give the same answer.
+    # A fixed permutation of the columns, so that the same rows always give the same answer.
     shuffled = rows[:, np.random.default_rng(0).permutation(features)]
     for axis in (1, 2):
         if _neighbours_differ(rows, side, axis) > ALIKE * _neighbours_differ(shuffled, side, axis):
@@ -72,5 +72,5 @@ def why_no_image(rows: NDArray) -> str | None:
 
 
 def _neighbours_differ(rows: NDArray, side: int, axis: int) -> float:
-    """Mean difference between features that would be neighbours in an image, one above or one beside the other."""
+    """Mean difference between features that would be vertical or horizontal neighbours in an image."""
     return float(np.abs(np.diff(rows.reshape(-1, side, side).astype(np.float64), axis=axis)).mean())

@@ -17,19 +17,19 @@ from bemi.products import PRE_ACTIVATION_LIMIT, Integers
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """How the inputs of the networks are made; fitted on training rows, and part of the model.
+    """Maps features to the inputs of the networks; fitted on training rows, and part of the model.
 
     Attributes
     ----------
     features
-        How many features a row has.
+        Number of features of a row.
     names
-        Names of the features, None where the rows had none.
+        Names of the features; None if the rows had none.
     scaling
-        From features to integers; leaves features alone where the transform takes them as they are.
+        From features to integers; unused if the transform takes raw features.
     transform
-        From these integers, or from the raw features where it takes those, to the inputs of the networks; None where
-        the integers are the inputs.
+        From these integers, or from raw features if it takes those, to the inputs of the networks; None if the integers
+        are the inputs.
     """
 
     features: int
@@ -56,7 +56,7 @@ class Inputs:
 
     @property
     def takes_integers(self) -> bool:
-        """Whether features become integers before anything else, rather than reach the transform as they are."""
+        """Whether features are scaled to integers first, rather than passed to the transform as they are."""
         return self.transform is None or taken_by(self.transform) is Takes.SCALED_INTEGERS
 
     def integers(self, X: ArrayLike) -> Integers:
@@ -66,29 +66,29 @@ class Inputs:
         integers = self.scaling(X)
         if self.transform is None or self.scaling.factors is None:
             return integers
-        # The largest training value became the largest integer, and others may be a little larger.
+        # The largest training value became the largest integer, and new values may be slightly larger.
         return np.clip(integers, *self.transform.input_range)
 
     def transformed(self, rows: Any) -> Integers:
-        """What the transform makes of rows of the kind that it takes; the rows themselves where there is none."""
+        """The transform's output for rows of the kind it takes; without a transform, the rows themselves."""
         if self.transform is None:
             return rows
         return self.transform.transform(rows) if len(rows) else np.empty((0, self.size), dtype=np.int64)
 
     @property
     def size(self) -> int:
-        """How many inputs the networks have."""
+        """Number of inputs of the networks."""
         return self.features if self.transform is None else self.transform.n_outputs
 
     def bounds(self, low: int, high: int) -> tuple[Integers, Integers]:
-        """Smallest and largest value of each input of the networks, where all scaled integers are in ``low..high``."""
+        """Smallest and largest value of each input of the networks if all scaled integers are in ``low..high``."""
         if self.transform is None:
             return np.full(self.features, low), np.full(self.features, high)
         return self.transform.output_bounds(low, high)
 
     @property
     def closed_range(self) -> tuple[int, int] | None:
-        """The only integers that the transform accepts; None where it accepts all of 32 bits, or no integers."""
+        """The range of integers that the transform accepts; None if it accepts all of 32 bits, or takes no integers."""
         if self.transform is None or not self.takes_integers:
             return None
         largest = PRE_ACTIVATION_LIMIT - 1
@@ -97,27 +97,27 @@ class Inputs:
 
     @property
     def image_shape(self) -> tuple[int, int, int] | None:
-        """Height, width and channels where the transform knows that rows are images; None where it does not."""
+        """Height, width and channels if the transform knows that rows are images; otherwise None."""
         return getattr(self.transform, "image_shape", None)
 
     @property
     def one_unit(self) -> bool:
-        """Whether all inputs of the networks are measured in one unit, or have no transform to ask."""
+        """Whether all inputs of the networks are measured in one unit; also true without a transform."""
         return self.transform is None or getattr(self.transform, "one_unit", False)
 
     def features_of(self, inputs: Integers) -> NDArray[np.float64] | None:
-        """The features behind inputs of the networks, up to rounding; None where the transform does not keep them."""
+        """The features behind inputs of the networks, up to rounding; None if the transform does not preserve them."""
         if self.transform is not None and not getattr(self.transform, "keeps_features", False):
             return None
         return inputs[:, : self.features] / self.scaling.divisors(self.features)
 
     def widened(self, X: ArrayLike) -> Inputs:
-        """The same, with these rows seen in training as well."""
+        """A copy that counts these rows as seen in training, too."""
         return replace(self, scaling=self.scaling.widened(self.integers(X))) if self.takes_integers else self
 
 
 def taken_by(transform: Any) -> Takes:
-    """What rows a transform takes; one of somebody else's that does not say takes scaled integers."""
+    """What rows a transform takes: scaled integers, unless it says otherwise."""
     return getattr(transform, "takes", Takes.SCALED_INTEGERS)
 
 

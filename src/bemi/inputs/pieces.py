@@ -1,6 +1,6 @@
 """What a transform hands to the exports: its C, its part of an ONNX graph, its script for the page.
 
-Each export asks for one method and knows nothing else of a transform:
+Each export asks for one method and knows nothing else about a transform:
 
 ``c_piece(low, high)``
     A :class:`CPiece`, for inputs of a type that holds ``low..high``.
@@ -9,8 +9,8 @@ Each export asks for one method and knows nothing else of a transform:
 ``page_piece()``
     A :class:`PagePiece`.
 
-All of them compute the integers that ``transform`` gives.  Inputs outside ``input_range`` are treated as the nearest
-that is inside, except in the page, which refuses them as Python does.
+All of them compute the same integers as ``transform``.  Inputs outside ``input_range`` are clipped to it, except in the
+page, which rejects them as Python does.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from importlib.resources import files
 from typing import Any
 
 SHARED_NAMES = ("bemi_input_t", "bemi_value_t", "BEMI_INPUTS", "BEMI_READ8", "BEMI_READ16", "BEMI_READ32")
-"""What the C of a transform may use of the program: types of inputs and outputs, the number of inputs, and how tables
-of 8, 16 and 32 bits are read."""
+"""What a transform's C code may use from the program: types of inputs and outputs, the number of inputs, and the
+macros that read tables of 8, 16 and 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class CTable:
 class CPiece:
     """A transform in C.
 
-    Of what the rest of the program defines, the source uses only :data:`SHARED_NAMES`.  Its own names begin with
-    ``bemi_`` or ``BEMI_`` too, but only ``function`` matters to the program, so that pieces that stand side by side can
-    be given prefixes of their own.
+    The source uses only :data:`SHARED_NAMES` from the rest of the program.  Its own names begin with ``bemi_`` or
+    ``BEMI_``, too, but the program refers only to ``function``, so pieces that are combined can be given different
+    prefixes.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class CPiece:
     tables
         Tables that it uses.
     code_bytes, stack_bytes
-        Bytes of code, and of arrays on the stack beside inputs and outputs, on a Cortex-M3 with gcc -Os.
+        Bytes of code, and of arrays on the stack other than inputs and outputs, on a Cortex-M3 with gcc -Os.
     instructions
         Instructions for one row, likewise.
     function
@@ -84,10 +84,10 @@ class PagePiece:
     Attributes
     ----------
     script
-        JavaScript that enters the transform in the table ``TRANSFORMS`` of ``scaling.js``, under its ``NAME``: its
-        ``inputs(integers, data)`` gives the inputs of the networks.  It stands in a block of its own.
+        JavaScript that registers the transform in the table ``TRANSFORMS`` of ``scaling.js``, under its ``NAME``: its
+        ``inputs(integers, data)`` gives the inputs of the networks.  It runs in its own block.
     data
-        What the script computes with, as JSON can hold it.
+        JSON-serialisable data for the script.
     """
 
     script: str
@@ -95,9 +95,9 @@ class PagePiece:
 
 
 def own_piece(transform: Any, method: str, target: str) -> Callable[..., Any]:
-    """A transform's method for an export; ValueError if it has none of its own.
+    """A transform's method for an export; ValueError if its class does not define one.
 
-    An inherited one does not count, since a derived class may compute something else.
+    An inherited method does not count, since a derived class may compute something else.
     """
     if method not in vars(type(transform)):
         name = type(transform).__name__

@@ -1,4 +1,4 @@
-"""All transforms.  A transform is loaded when it is needed, so that naming them costs nothing."""
+"""All transforms.  Each is imported on first use, so listing them is cheap."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TRANSFORMS: dict[str, str | type[Transform]] = {
     "hog": "bemi.inputs.hog.transform:IntegerHog",
     "constant": "bemi.inputs.constant.transform:ConstantInput",
 }
-"""Transforms by the short names that experiment files and the command line know: where each is, or the class itself."""
+"""Transforms by the short names used in experiment files and on the command line: an import path, or the class."""
 
 NO_TRANSFORM = "none"
 """Short name for no transform at all."""
@@ -41,7 +41,7 @@ def by_name() -> dict[str, type[Transform]]:
 
 
 def make(name: str, image_shape: Sequence[int] | None = None) -> Transform | None:
-    """An unfitted transform by its short name; ``image_shape`` goes to those that take images."""
+    """An unfitted transform by its short name; ``image_shape`` is passed to those that take images."""
     kind = by_short_name(name)
     if kind is None:
         return None
@@ -54,7 +54,7 @@ def takes_images(transform: Any) -> bool:
 
 
 def describe(transform: Transform | None) -> str:
-    """What networks behind this transform see, in a few words."""
+    """What the networks see with this transform, in a few words."""
     return "features as they are" if transform is None else transform.describe()
 
 

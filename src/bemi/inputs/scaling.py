@@ -16,7 +16,7 @@ from bemi.products import PRE_ACTIVATION_LIMIT, Integers, too_large
 class InputScaling:
     """How raw features become the integers that a network sees: multiply, round, never shift.
 
-    A network has no bias, so zero must stay zero.  ``factors`` is None where the data are integers already.
+    A network has no bias, so zero must stay zero.  ``factors`` is None if the data are integers already.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class InputScaling:
 
     @classmethod
     def fit(cls, X: ArrayLike, mode: str | None = "auto", grid: int = GRID) -> InputScaling:
-        """Choose the factors for training data ``X`` of shape (rows, features), whose largest becomes ``grid``."""
+        """Choose factors that map the largest magnitude in ``X``, shape (rows, features), to ``grid``."""
         if mode not in INPUT_SCALINGS:
             raise ValueError(f"input_scaling must be one of {', '.join(map(repr, INPUT_SCALINGS))}, got {mode!r}")
         X = _numbers(X)
@@ -53,12 +53,12 @@ class InputScaling:
         return replace(scaling, low=int(integers.min(initial=0)), high=int(integers.max(initial=0)))
 
     def widened(self, integers: Integers) -> InputScaling:
-        """The same, with these integers seen in training as well."""
+        """A copy that counts these integers as seen in training, too."""
         low, high = int(integers.min(initial=self.low)), int(integers.max(initial=self.high))
         return replace(self, low=low, high=high)
 
     def divisors(self, features: int) -> NDArray[np.float64]:
-        """What integers are divided by to give features again; 1 for a feature that is zero throughout."""
+        """Divisors that turn integers back into features; 1 for a feature that is zero throughout."""
         if self.factors is None:
             return np.ones(features)
         return np.where(self.factors > 0, self.factors, 1.0)
@@ -76,9 +76,9 @@ class InputScaling:
                     "round them, or train with input_scaling='per-feature'"
                 )
         else:
-            with np.errstate(over="ignore"):  # Infinity is refused below, like all that is too large.
+            with np.errstate(over="ignore"):  # Infinity is rejected below, like any value that is too large.
                 scaled = np.rint(X.astype(np.float64) * self.factors)
-        # Signed integers are kept as they are; sums of them are checked where they are made.
+        # Signed integers stay as they are; their sums are checked where they are computed.
         if scaled.dtype.kind != "i" and scaled.size:
             largest = max(abs(float(scaled.max())), abs(float(scaled.min())))
             if largest >= PRE_ACTIVATION_LIMIT:
@@ -87,12 +87,12 @@ class InputScaling:
 
 
 def are_integers(X: ArrayLike) -> bool:
-    """Whether all values are integers, whatever their type."""
+    """Whether all values are integers, regardless of dtype."""
     X = _numbers(X)
     return np.array_equal(X, np.rint(X))
 
 
 def _numbers(X: ArrayLike) -> NDArray[Any]:
-    """An array of numbers; integers of more than 64 bits, which NumPy keeps as objects, are refused later by size."""
+    """An array of numbers; integers beyond 64 bits, which NumPy stores as objects, are rejected later by size."""
     X = np.asarray(X)
     return X.astype(np.float64) if X.dtype.kind == "O" else X

@@ -1,7 +1,7 @@
-"""What a transform is.  Each one lives in a folder of its own, with everything that is known about it.
+"""The interface of a transform.  Each transform has its own folder, with all code that is specific to it.
 
-To add one, write a class that offers what :class:`Transform` lists and enter it in :mod:`bemi.inputs.registry`.  It can
-be trained with and saved then.  With the methods of :mod:`bemi.inputs.pieces` it can be exported as well.
+To add one, write a class that implements :class:`Transform` and list it in :mod:`bemi.inputs.registry`.  Models with it
+can then be trained and saved.  With the methods of :mod:`bemi.inputs.pieces` they can also be exported.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ class Takes(Enum):
 class Transform(Protocol):
     """What a transform must offer: scikit-learn's ``fit`` and ``transform``, and the rest of this class.
 
-    Its outputs are integers whose bounds are known without looking at data, since networks are folded and exported for
-    these bounds, and a small dictionary describes the fitted transform completely.
+    Its outputs are integers with bounds known independently of the data, since networks are folded and exported for
+    these bounds.  A small dictionary describes the fitted transform completely.
 
-    A class may also have, where they are true:
+    A class may also set these flags:
 
     ``takes_images``
         Rows are images.  The class then has a parameter ``shape`` (None for square grey images) and, once fitted, the
         attribute ``image_shape``, (height, width, channels).
     ``one_unit``
-        All outputs are measured in one unit, as pixels are, so that one factor scales them all.
+        All outputs are measured in one unit, as pixels are, so one factor scales them all.
     ``keeps_features``
         The first outputs are the inputs, one by one.
     """
@@ -44,7 +44,7 @@ class Transform(Protocol):
     NAME: ClassVar[str]
     """Name in model files and pages."""
     VERSION: ClassVar[int]
-    """Version of the algorithm; another one may give other integers."""
+    """Version of the algorithm; different versions may give different integers."""
     TITLE: ClassVar[str]
     """Name in headings and legends."""
     takes: ClassVar[Takes]
@@ -74,7 +74,7 @@ class Transform(Protocol):
         """Smallest and largest value of each output, for rows whose values are all in ``low..high``."""
 
     def parameters(self) -> dict[str, Any]:
-        """All that the fitted transform depends on, as JSON can hold it, with its ``name`` and ``version``."""
+        """Everything the fitted transform depends on, JSON-serialisable, with its ``name`` and ``version``."""
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any]) -> Transform:
@@ -82,7 +82,7 @@ class Transform(Protocol):
 
 
 def own_parameters(kind: type[Transform], parameters: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
-    """The named parameters; ValueError unless name and version are the transform's own and nothing else is there."""
+    """The named parameters; ValueError unless name and version are the transform's and the rest are just these."""
     own = dict(parameters)
     name, version = own.pop("name", None), own.pop("version", None)
     if name != kind.NAME or not is_integer(version, kind.VERSION, kind.VERSION):

@@ -443,7 +443,7 @@ def test_parameters_that_cannot_be_read(digits):
         ({}, np.full((2, 16), 0.5), "pixels must be integers"),
         ({}, np.full((2, 16), -1), "must not be negative, got -1"),
         ({}, np.full((2, 16), np.nan), "NaN"),
-        ({}, np.zeros((2, 15)), "15 features are no square image"),
+        ({}, np.zeros((2, 15)), "15 features are not a square image"),
         ({"shape": (3, 6)}, np.zeros((2, 16)), "means 18 features, but X has 16"),
         ({"shape": (16,)}, np.zeros((2, 16)), "shape must be"),
         ({"shape": (4, 4, 0)}, np.zeros((2, 16)), "shape must be"),

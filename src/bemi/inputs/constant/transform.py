@@ -22,9 +22,9 @@ LARGEST_LEVEL = 2**31 - 1
 
 
 class ConstantInput(TransformerMixin, BaseEstimator):
-    """The inputs, and one more that is always the same: its weight is the bias that a neuron does not have.
+    """Appends a constant input: its weight serves as the bias that a neuron does not have.
 
-    Inputs saturate at the constant, so that all of them are known to lie in ``-level..level``.
+    Inputs saturate at the constant, so they all lie in ``-level..level``.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class ConstantInput(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: ArrayLike) -> Integers:
-        """The inputs of each row, none beyond the constant, and the constant last."""
+        """The inputs of each row, clipped at the constant, followed by the constant."""
         check_is_fitted(self)
         inputs: NDArray = validate_data(self, X, reset=False)
         if not np.array_equal(inputs, np.rint(inputs)):
@@ -82,7 +82,7 @@ class ConstantInput(TransformerMixin, BaseEstimator):
 
     @property
     def input_range(self) -> tuple[int, int]:
-        """Smallest and largest integer that a row may have; beyond the constant they saturate."""
+        """Smallest and largest integer that a row may have; values beyond the constant saturate."""
         return -LARGEST_LEVEL, LARGEST_LEVEL
 
     @property
@@ -126,7 +126,7 @@ class ConstantInput(TransformerMixin, BaseEstimator):
     def onnx(self, x: Tensor) -> Tensor:
         """The transform as a part of an ONNX graph."""
         within = x.at_least(-self.level_).at_most(self.level_)
-        # One more column, whatever the number of rows.
+        # One more column, for any number of rows.
         return within.beside(within.slice(0, 1, axis=1) * 0 + self.level_, axis=1)
 
     def page_piece(self) -> PagePiece:

@@ -1,1 +1,1 @@
-"""Histograms of oriented gradients, in integers alone; docs/transforms.md has the algorithm step by step."""
+"""Histograms of oriented gradients in integer arithmetic; docs/transforms.md describes the algorithm step by step."""

@@ -35,7 +35,7 @@ def c_piece(hog: IntegerHog, low: int, high: int) -> CPiece:
         "BEMI_SECTORS": hog.orientations // 4,
         "BEMI_OUTPUT_SHIFT": fixed.output_shift,
     }
-    # Every 4 x 4 pixels, whole or not, have a region of their own.
+    # Each block of 4 x 4 pixels, complete or not, has its own region.
     pixels = 16 * fixed.rows * fixed.columns
     return CPiece(
         source=file_of(__package__, "integer_hog.c"),

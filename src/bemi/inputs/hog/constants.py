@@ -1,4 +1,4 @@
-"""The numbers that :class:`bemi.IntegerHog` computes with; docs/transforms.md has the steps in which they occur."""
+"""The constants of :class:`bemi.IntegerHog`; docs/transforms.md describes the steps that use them."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ DIRECTIONS = {
     12: ((8, 0), (7, 4), (4, 7), (0, 8)),
     16: ((13, 0), (12, 5), (9, 9), (5, 12), (0, 13)),
 }
-"""By number of orientations, directions from right to down; short integer vectors of nearly equal length and spacing.
-Turns by 90 degrees give the others."""
+"""Directions from right to down, by number of orientations: short integer vectors of nearly equal length and spacing.
+Rotations by 90 degrees give the others."""
 
 GAIN = {8: 7, 12: 6, 16: 7}
-"""By number of orientations, a G such that no share of a gradient (gx, gy) exceeds px gx + py gy for some fixed
+"""By number of orientations, a bound G: no share of a gradient (gx, gy) exceeds px gx + py gy for some fixed
 |px| + |py| <= G."""
 
 SMALL_SIDE = 16
 """An image with a side shorter than this is doubled."""
 
 BRIGHTEST = 255
-"""Brightness, as the steps after the first see it, is at most this: one byte per pixel."""
+"""Largest brightness after the first step: one byte per pixel."""
 
 WINDOW = (1, 3, 5, 7, 7, 5, 3, 1)
 """Weights of the lines, and of the columns, of a region."""
 
 STEEPEST = 52
-"""Largest weighted sum of the rises of a row over one window, blurred with 1, 2, 1, if the row is within 0..1."""
+"""Largest weighted sum of the rises of a row within 0..1 over one window, after blurring with 1, 2, 1."""
 
 SUMS_END = 2**31
-"""Every intermediate stays below this, so that 32-bit devices agree."""
+"""Every intermediate result stays below this, so that 32-bit devices give the same results."""
 
 
 @dataclass(frozen=True, eq=False)
 class HogConstants:
-    """What :class:`bemi.IntegerHog` computes with, for one shape and maximum.
+    """The constants of :class:`bemi.IntegerHog` for one shape and maximum.
 
     Attributes
     ----------
     height, width, doubled
-        Size of the image that is worked on, and whether it is twice the given one.
+        Size of the image after any doubling, and whether it was doubled.
     rows, columns
         Regions.
     levels
@@ -52,13 +52,13 @@ class HogConstants:
     level_shift
         Brightness depends only on the pixel value shifted by this.
     mass_shift
-        Shift of a pixel's mass, None where slant is left alone.
+        Shift of a pixel's mass; None if slant is not removed.
     directions
         Directions from right to down, shape (orientations / 4 + 1, 2).
     output_shift
         Shift of a region's sums before the root.
     highest
-        No output is larger.
+        Upper bound on every output.
     """
 
     height: int
@@ -105,7 +105,7 @@ class HogConstants:
 
 
 def brightness_levels(maximum: int, root: bool) -> NDArray[np.int32]:
-    """Brightness, at most 255, of each pixel value in ``0..maximum``: in proportion, or to its square root."""
+    """Brightness, at most 255, of each pixel value in ``0..maximum``: proportional to it, or to its square root."""
     shift = _level_shift(maximum)
     top = maximum >> shift
     values = range(maximum + 1)
@@ -143,7 +143,7 @@ def mass_shift(shape: Sequence[int], top: int = BRIGHTEST) -> int | None:
 
 
 def usual_maximum(largest: int) -> int:
-    """The smallest 2^k - 1 or 2^k that is no less, and at least 1: few images need not show their largest value."""
+    """The smallest 2^k - 1 or 2^k that is no less, and at least 1: a few images may not contain the largest value."""
     power = 1 << max(0, largest - 1).bit_length()
     return largest if largest == power else max(1, (1 << largest.bit_length()) - 1)
 
@@ -154,8 +154,8 @@ def _level_shift(maximum: int) -> int:
 
 
 def _largest_sum(channels: int, orientations: int, top: int) -> int:
-    """No region's sum exceeds this; docs/transforms.md has the reasons."""
+    """Upper bound on a region's sum; docs/transforms.md derives it."""
     weights = sum(WINDOW)
-    # With several channels neighbouring gradients may come from different ones, and rises no longer cancel falls.
+    # With several channels, neighbouring gradients may come from different ones, so rises no longer cancel falls.
     rise = min(STEEPEST * channels, 4 * weights)
     return GAIN[orientations] * weights * 4 * rise * top

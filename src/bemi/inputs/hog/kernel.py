@@ -1,6 +1,6 @@
 """The compiled part of :class:`bemi.IntegerHog`: slant, blur, pooled gradients and roots of one image.
 
-docs/transforms.md has the algorithm step by step; everything here is additions, shifts, comparisons and small products.
+docs/transforms.md describes the algorithm step by step; it uses only additions, shifts, comparisons and small products.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _slant(image: NDArray[np.int32], mass_shift: int) -> tuple[int, int]:
 
 @njit(cache=True)
 def _shear(image: NDArray[np.int32], slant: int, centre_y: int, line: NDArray[np.int32]) -> None:
-    """Shift every row sideways, in sixteenths of a pixel; what comes from outside is 0."""
+    """Shift every row sideways, in sixteenths of a pixel; pixels outside the image are 0."""
     channels, height, width = image.shape
     for r in range(height):
         sixteenths = (slant * (2 * r - centre_y) + 4) >> 3
@@ -81,7 +81,7 @@ def _shear(image: NDArray[np.int32], slant: int, centre_y: int, line: NDArray[np
 
 @njit(cache=True)
 def _blur(image: NDArray[np.int32], blurred: NDArray[np.int32]) -> None:
-    """Binomial blur, times 16, into an array with a border of one pixel that stays 0."""
+    """Binomial blur, times 16, into an array with a zero border of one pixel."""
     channels, height, width = image.shape
     for channel in range(channels):
         for r in range(height):
@@ -101,7 +101,7 @@ def _blur(image: NDArray[np.int32], blurred: NDArray[np.int32]) -> None:
 
 @njit(cache=True)
 def _pool(blurred: NDArray[np.int32], directions: NDArray[np.int32], sums: NDArray[np.int32]) -> None:
-    """Share every gradient out over two orientations and up to four regions."""
+    """Distribute every gradient over two orientations and up to four regions."""
     channels, height, width = blurred.shape[0], blurred.shape[1] - 2, blurred.shape[2] - 2
     rows, columns, orientations = sums.shape
     sectors = len(directions) - 1
@@ -154,7 +154,7 @@ def histograms(
     output_shift: int,
     out: Integers,
 ) -> None:
-    """The whole transform, image after image; a negative ``mass_shift`` leaves slant alone."""
+    """The whole transform, image by image; a negative ``mass_shift`` skips slant removal."""
     count, given_height, given_width, channels = images.shape
     step = 1 if doubled else 0
     height, width = given_height << step, given_width << step

@@ -1,4 +1,4 @@
-"""Gradient histograms as a part of an ONNX graph; docs/transforms.md has the steps and their numbers."""
+"""Gradient histograms as part of an ONNX graph; docs/transforms.md describes the steps and their constants."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def _straightened(image: Tensor, height: int, width: int, mass_shift: int) -> Te
     slant = (size >= vertical - size).choose(32, size * 64 // _not_zero(vertical), np.int64)
     slant = (mixed >= 0).choose(slant, -slant, np.int64)
     slant = total.equals(0).choose(0, slant, np.int64)
-    # A line moves by less than ``height`` pixels; adding that many makes numbers whose floor a division gives.
+    # A line moves by less than ``height`` pixels; adding that many makes all numbers positive, so ``//`` is a floor.
     sixteenths = ((slant * distance + (4 + 128 * height)) // 8).cast(np.int32).unsqueeze(1, 3)
     moved = sixteenths // 16
     part = sixteenths - moved * 16
-    # Between two columns of zeros, which stand for all that is outside, column c of the image is column c + 1.
+    # Between two columns of zeros, which stand for everything outside, column c of the image is column c + 1.
     left = moved + (np.arange(width) + 1 - height)
     framed = image.pad((0, 0, 0, 1), (0, 0, 0, 1))
     shape = image.sizes(0, 4)
@@ -76,7 +76,7 @@ def _straightened(image: Tensor, height: int, width: int, mass_shift: int) -> Te
 
 
 def _not_zero(number: Tensor) -> Tensor:
-    """The number to divide by; 1 in place of 0, where the quotient does not matter."""
+    """The divisor, with 1 in place of 0, where the quotient does not matter."""
     return number.equals(0).choose(1, number, np.int64)
 
 
@@ -89,7 +89,7 @@ def _blurred(image: Tensor) -> Tensor:
 
 
 def _gradients(blurred: Tensor) -> tuple[Tensor, Tensor]:
-    """How much brightness rises to the right, and downwards."""
+    """Increase in brightness to the right, and downwards."""
     left, right = _neighbours(blurred, 3)
     above, below = _neighbours(blurred, 2)
     return right - left, below - above
@@ -116,8 +116,8 @@ def _shares(across: Tensor, down: Tensor, quadrant: NDArray[np.integer]) -> Tens
     """What each pixel's gradient g gives to each orientation, with ``cross(d, g) = d_x g_y - d_y g_x``.
 
     Between ``d_i`` and ``d_{i+1}``, orientation i receives ``cross(g, d_{i+1})`` and i + 1 receives ``cross(d_i, g)``.
-    Seen from orientation i: ``max(0, cross(d_i, g) >= 0 ? cross(g, d_{i+1}) : cross(d_{i-1}, g))``.  Where g
-    does not lie between ``d_{i-1}`` and ``d_{i+1}``, the one that is taken is not positive.
+    From the view of orientation i: ``max(0, cross(d_i, g) >= 0 ? cross(g, d_{i+1}) : cross(d_{i-1}, g))``.  If g
+    does not lie between ``d_{i-1}`` and ``d_{i+1}``, the selected product is not positive.
     """
     circle = _circle(quadrant)
     gradient = across.unsqueeze(3).beside(down.unsqueeze(3), axis=3)
@@ -130,7 +130,7 @@ def _shares(across: Tensor, down: Tensor, quadrant: NDArray[np.integer]) -> Tens
 
 
 def _circle(quadrant: NDArray[np.integer]) -> Integers:
-    """All directions, from those between right and down: a turn by 90 degrees is (x, y) -> (-y, x)."""
+    """All directions, from those between right and down: a rotation by 90 degrees is (x, y) -> (-y, x)."""
     turns = [quadrant[:-1]]
     for _ in range(3):
         turns.append(np.stack([-turns[-1][:, 1], turns[-1][:, 0]], axis=1))
@@ -139,7 +139,7 @@ def _circle(quadrant: NDArray[np.integer]) -> Integers:
 
 def _pooling(length: int) -> Integers:
     """Weight of each line in each region, shape (regions, lines)."""
-    # Region i reaches over eight lines from 4i - 2 on.
+    # Region i spans eight lines, starting at 4i - 2.
     place = np.arange(length) - 4 * np.arange(-(-length // 4))[:, None] + 2
     return np.where((place >= 0) & (place < len(WINDOW)), np.take(WINDOW, place, mode="clip"), 0)
 

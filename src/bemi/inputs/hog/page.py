@@ -1,4 +1,4 @@
-"""Gradient histograms in a page: what ``integer_hog.js`` computes with."""
+"""Gradient histograms in a page: the data for ``integer_hog.js``."""
 
 from __future__ import annotations
 

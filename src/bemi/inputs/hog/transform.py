@@ -25,31 +25,31 @@ ROWS_AT_A_TIME = 1024
 
 
 class IntegerHog(TransformerMixin, BaseEstimator):
-    """Histograms of oriented gradients of images, in integers alone.
+    """Histograms of oriented gradients of images, in integer arithmetic.
 
-    A raw pixel says little: the same stroke one pixel further is another input.  Here every region of 8 x 8 pixels,
-    four pixels apart, gives one number per orientation: how much the brightness changes in that direction there.
-    Slanted objects are first straightened.
+    A raw pixel says little: shifting a stroke by one pixel changes the inputs.  Here every region of 8 x 8 pixels, four
+    pixels apart, gives one number per orientation: how much the brightness changes in that direction there.  Slanted
+    objects are straightened first.
 
     Parameters
     ----------
     shape
-        ``(height, width)`` or ``(height, width, channels)`` of the images, which are rows of ``X``, pixel after pixel
-        and channels together; None for square grey images.
+        ``(height, width)`` or ``(height, width, channels)`` of the images.  Each row of ``X`` is an image, pixel by
+        pixel with the channels of a pixel together.  None for square grey images.
     maximum
-        Largest value that a pixel can have, up to 65535; None uses the largest value seen in ``fit``, rounded up to
-        2^k - 1 or 2^k, such as 255.
+        Largest possible pixel value, up to 65535; None uses the largest value seen in ``fit``, rounded up to 2^k - 1 or
+        2^k, such as 255.
     orientations
         Number of directions: 8, 12 or 16.  Fewer are cheaper, more are more accurate.
     straighten
-        Whether to remove slant, as of handwriting: rows are shifted sideways until the object stands upright.
+        Whether to remove slant, such as that of handwriting: rows are shifted sideways until the object is upright.
 
     Attributes
     ----------
     shape_
         ``(height, width, channels)``.
     maximum_
-        Largest value that a pixel can have.
+        Largest possible pixel value.
     n_features_in_
         Pixels times channels.
     feature_names_in_
@@ -111,21 +111,21 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: ArrayLike) -> Integers:
-        """Integers of each image: region after region, row by row, and in each region orientation after orientation.
+        """Integers of each image: regions row by row, and within each region one per orientation.
 
         Parameters
         ----------
         X
             Images as in ``fit``, no value above ``maximum_``.
         """
-        # Here, since Numba takes long to import.
+        # Imported here because Numba is slow to import.
         from bemi.inputs.hog.kernel import histograms
 
         check_is_fitted(self)
         pixels: NDArray = validate_data(self, X, reset=False)
         fixed = self.constants
         out = np.empty((len(pixels), self.n_outputs), dtype=np.int64)
-        # In pieces, since checks and conversions copy.
+        # In chunks, since checks and conversions copy.
         for start in range(0, len(pixels), ROWS_AT_A_TIME):
             rows = pixels[start : start + ROWS_AT_A_TIME]
             _check_pixels(rows)
@@ -140,7 +140,7 @@ class IntegerHog(TransformerMixin, BaseEstimator):
 
     @property
     def constants(self) -> HogConstants:
-        """The numbers that docs/transforms.md leaves to the shape and the maximum of the images."""
+        """The constants in docs/transforms.md that depend on the shape and the maximum of the images."""
         check_is_fitted(self)
         return HogConstants.of(self.shape_, self.maximum_, int(self.orientations), bool(self.straighten))
 
@@ -152,7 +152,7 @@ class IntegerHog(TransformerMixin, BaseEstimator):
 
     @property
     def input_range(self) -> tuple[int, int]:
-        """Smallest and largest value that a pixel can have."""
+        """Smallest and largest possible pixel value."""
         check_is_fitted(self)
         return 0, self.maximum_
 
@@ -164,11 +164,11 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         return rows * columns * int(self.orientations)
 
     def output_bounds(self, low: int, high: int) -> tuple[Integers, Integers]:
-        """Smallest and largest value of each output, the same for all images whatever their pixels."""
+        """Smallest and largest value of each output, the same for all images."""
         return np.zeros(self.n_outputs, dtype=np.int64), np.full(self.n_outputs, self.constants.highest)
 
     def parameters(self) -> dict[str, Any]:
-        """All that the transform depends on, for a model file; the version stands for the algorithm."""
+        """Everything the transform depends on, for a model file; the version identifies the algorithm."""
         check_is_fitted(self)
         return {
             "name": self.NAME,
@@ -211,7 +211,7 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         return c_piece(self, low, high)
 
     def onnx(self, x: Tensor) -> Tensor:
-        """The transform as a part of an ONNX graph."""
+        """The transform as part of an ONNX graph."""
         from bemi.inputs.hog.onnx import histograms
 
         return histograms(x, self)
@@ -234,7 +234,7 @@ class IntegerHog(TransformerMixin, BaseEstimator):
 def _check_pixels(X: NDArray) -> None:
     if X.dtype.kind == "f" and not np.array_equal(X, np.rint(X)):
         raise ValueError("pixels must be integers; multiply and round them first")
-    # The smallest value, not a comparison of each: nothing is copied.
+    # The minimum, not an elementwise comparison: nothing is copied.
     if X.min() < 0:
         raise ValueError(f"pixels must not be negative, got {X.min():g}; subtract the smallest value first")
 
