@@ -10,8 +10,8 @@ so the solver's multipliers are rounded to integers over a common denominator an
 exactly.
 
 Integer weights come from the given ones: links are stripped in the order of their price, and a Metropolis walk on
-``links + rate tau log sum_k exp((m - y_k) / tau)`` does the rest.  As in :mod:`bemi.engines.decomposition.neuron.rounding`, a
-step is rated by one dot product with tabulated factors.
+``links + rate tau log sum_k exp((m - y_k) / tau)`` does the rest.  A step is rated by one dot
+product with tabulated factors (:mod:`~bemi.engines.decomposition.neuron.metropolis`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from bemi.engines.decomposition.neuron.rounding import _mates, _terms
+from bemi.engines.decomposition.neuron import metropolis
+from bemi.engines.decomposition.neuron.metropolis import fast_part
 from bemi.products import Integers
 
 Floats = NDArray[np.float64]
@@ -41,7 +42,6 @@ DENOMINATOR = 2**32
 _CHUNK = 200_000  # proposals between two looks at the clock
 _STRIPS = 50  # random orders of removal
 _STRIP_NOISE = 0.5  # spread of these orders
-_MATES = 8  # partners per column
 _RUN = 3  # chunks per walk
 # First and last softness and the price of margin, relative to the linear program's: a steep wall at the margin suits
 # P = 1, a soft one larger P, so the walks alternate.
@@ -138,6 +138,37 @@ def _strip(a: Integers, w: Integers, y: Integers, need: int, order: NDArray[np.i
             w[i] = 0
 
 
+@fast_part
+def _count_links(w):
+    links = np.int64(0)
+    for i in range(w.shape[0]):
+        if w[i] != 0:
+            links += 1
+    return links
+
+
+@fast_part
+def _links_gained(weight, by):
+    return np.int64(weight + by != 0) - np.int64(weight != 0)
+
+
+@fast_part
+def _allowed_move(weight, step, move, power):
+    """The move, or else its opposite, that keeps the weight within bounds; -1 if neither does."""
+    if abs(weight + step[move]) <= power:
+        return move
+    return move ^ 1 if abs(weight + step[move ^ 1]) <= power else -1
+
+
+@fast_part
+def _tabulate(table, step, a, tau):
+    """Set the factor by which each move of each weight multiplies each term."""
+    for move in range(table.shape[0]):
+        for i in range(a.shape[0]):
+            for k in range(a.shape[1]):
+                table[move, i, k] = math.exp(max(-25.0, min(25.0, -step[move] * a[i, k] / tau)))
+
+
 @njit(cache=True, fastmath=True, error_model="numpy")
 def _walk(
     a: Integers,
@@ -156,98 +187,63 @@ def _walk(
     best: np.int64,
 ) -> np.int64:
     """Metropolis walk; changes w and y, puts the feasible point with fewest links into best_w and returns its links."""
-    n, n_rows = a.shape
     mates = mate.shape[1]
-    table = np.empty((4, n, n_rows), np.float32)  # factors of the steps +1, -1, +P, -P
-    e = np.empty(n_rows, np.float32)
+    table = np.empty((4, *a.shape), np.float32)  # factors of the steps +1, -1, +P, -P
+    e = np.empty(a.shape[1], np.float32)
     step = np.array([1, -1, power, -power])
-    one = np.uint64(1)
     tiny = np.float32(1e-30)
-    r = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x2545F4914F6CDD1D)
-    if r == np.uint64(0):
-        r = one
-    low32 = np.uint64(0xFFFFFFFF)
-    links = np.int64(0)
-    for column in range(n):
-        if w[column] != 0:
-            links += 1
+    r = metropolis.first_state(seed)
+    links = _count_links(w)
     for stage in range(taus.shape[0]):
         tau = taus[stage]
         temp = temps[stage]
         weight = rate * tau
-        for move in range(4):
-            for column in range(n):
-                for k in range(n_rows):
-                    table[move, column, k] = math.exp(max(-25.0, min(25.0, -step[move] * a[column, k] / tau)))
-        s = _terms(y, need, tau, e)
+        _tabulate(table, step, a, tau)
+        s = metropolis.soft_terms(y, need, tau, e)
         since = 0
         for _ in range(per):
-            r ^= r << np.uint64(13)
-            r ^= r >> np.uint64(7)
-            r ^= r << np.uint64(17)
-            i = np.int64(((r & low32) * np.uint64(n)) >> np.uint64(32))
+            r = metropolis.next_state(r)
+            i = metropolis.below(r & np.uint64(0xFFFFFFFF), 32, a.shape[0])
             hi = r >> np.uint64(32)
-            c = np.int64(hi & np.uint64(3))
-            vi = w[i] + step[c]
-            if vi > power or vi < -power:
-                c ^= 1
-                vi = w[i] + step[c]
-                if vi > power or vi < -power:
-                    continue
-            change = np.int64(vi != 0) - np.int64(w[i] != 0)
-            fi = table[c, i]
-            pair = mates > 0 and (hi >> np.uint64(2)) & one == one
+            c = _allowed_move(w[i], step, np.int64(hi & np.uint64(3)), power)
+            if c < 0:
+                continue
+            change = _links_gained(w[i], step[c])
+            pair = mates > 0 and (hi >> np.uint64(2)) & np.uint64(1) == np.uint64(1)
             j = np.int64(0)
             cj = np.int64(0)
-            new = np.float32(0)
             if pair:
-                q = np.int64(((hi >> np.uint64(17)) * np.uint64(mates)) >> np.uint64(15))
+                q = metropolis.below(hi >> np.uint64(17), 15, mates)
                 j = np.int64(mate[i, q])
                 cj = c if mate_sign[i, q] > 0 else c ^ 1
-                vj = w[j] + step[cj]
-                if vj > power or vj < -power:
+                if abs(w[j] + step[cj]) > power:
                     continue
-                change += np.int64(vj != 0) - np.int64(w[j] != 0)
-                fj = table[cj, j]
-                for k in range(n_rows):
-                    new += e[k] * fi[k] * fj[k]
+                change += _links_gained(w[j], step[cj])
+                new = metropolis.rated_pair(e, table[c, i], table[cj, j])
             else:
-                for k in range(n_rows):
-                    new += e[k] * fi[k]
+                new = metropolis.rated(e, table[c, i])
             if new > s * 1e6:  # far beyond any draw
                 continue
             diff = change + weight * math.log(max(new, tiny) / max(s, tiny))
             if not diff <= 0:
-                r ^= r << np.uint64(13)
-                r ^= r >> np.uint64(7)
-                r ^= r << np.uint64(17)
-                draw = (np.float64(r >> np.uint64(12)) + 1.0) * 2.0**-52
-                if not diff <= -temp * math.log(draw):
+                r = metropolis.next_state(r)
+                if not diff <= -temp * math.log(metropolis.uniform(r)):
                     continue
-            w[i] = vi
+            w[i] += step[c]
             links += change
-            d = step[c]
-            ai = a[i]
             if pair:
-                dj = step[cj]
-                w[j] += dj
-                aj = a[j]
-                fj = table[cj, j]
-                for k in range(n_rows):
-                    y[k] += d * ai[k] + dj * aj[k]
-                    e[k] *= fi[k] * fj[k]
+                w[j] += step[cj]
+                metropolis.take_pair(y, e, step[c], a[i], table[c, i], step[cj], a[j], table[cj, j])
             else:
-                for k in range(n_rows):
-                    y[k] += d * ai[k]
-                    e[k] *= fi[k]
+                metropolis.take_step(y, e, step[c], a[i], table[c, i])
             s = new
             since += 1
-            if since >= 64:  # products of rounded factors drift
-                s = _terms(y, need, tau, e)
+            if since >= metropolis.TERMS_STAY_EXACT:
+                s = metropolis.soft_terms(y, need, tau, e)
                 since = 0
             if links < best and y.min() >= need:
                 best = links
-                best_w[:] = w
+                metropolis.copy_weights(w, best_w)
     return best
 
 
@@ -282,75 +278,110 @@ def fewer_links(
         Number of links at which to stop.
     """
     columns = np.ascontiguousarray((signs[:, None] * data).T)
-    n = len(columns)
-    mu = relaxed.prices
-    worth = bound * np.abs(columns @ mu)  # links that the margin loses with this weight, at the program's prices
-    order = np.argsort(worth, kind="stable")
-    rng = np.random.default_rng(seed)
-    best_weights = np.array(start, dtype=np.int64)
-    best = int(np.count_nonzero(best_weights))
     target = max(enough, relaxed.bound)
-
-    def done() -> bool:
-        return best <= target or (deadline is not None and time.perf_counter() >= deadline)
-
-    def offer(weights: Integers) -> None:
-        nonlocal best, best_weights
-        count = int(np.count_nonzero(weights))
-        if count < best:
-            best, best_weights = count, weights.copy()
-
-    x = relaxed.weights
-    away = (np.sign(x) * np.ceil(np.abs(x) - 1e-7)).astype(np.int64)
-    full = (np.sign(x) * np.where(np.abs(x) > 1e-7, bound, 0)).astype(np.int64)
-    for point in (np.zeros(n, np.int64), np.rint(x).astype(np.int64), away, full, best_weights):
-        sums = point @ columns
-        if done() or sums.min() < margin:
-            continue
-        for trial in range(_STRIPS + 1):
-            noise = 1.0 if trial == 0 else np.exp(_STRIP_NOISE * rng.standard_normal(n))
-            weights, rest = point.copy(), sums.copy()
-            _strip(columns, weights, rest, margin, order if trial == 0 else np.argsort(worth * noise, kind="stable"))
-            offer(weights)
-    total = float(mu.sum())
-    if done() or total <= 0:
-        return best_weights
-    # The distance between the margin and what the program reaches with as many links sets the scale of the walk.
-    scale = max(1.0, (best - relaxed.bound) / total)
-    mate, mate_sign = _mates(columns[:, mu > 0], _MATES)
+    search = _Search(columns, bound, margin, relaxed, np.array(start, dtype=np.int64), target, deadline, seed)
+    search.strip_starts()
+    if search.done() or relaxed.prices.sum() <= 0:
+        return search.weights
+    search.prepare_walks()
     used = rounds = 0
-    while used < proposals and not done():
-        first, last, rate = _WALLS[rounds % len(_WALLS)]
+    while used < proposals and not search.done():
+        used += search.walk(_WALLS[rounds % len(_WALLS)], proposals - used)
         rounds += 1
-        weights = best_weights.copy()
-        sums = weights @ columns
+    return search.weights
+
+
+class _Search:
+    """A search for few links; ``weights`` are the best so far."""
+
+    def __init__(
+        self,
+        columns: Integers,
+        bound: int,
+        margin: int,
+        relaxed: LinksBound,
+        start: Integers,
+        target: int,
+        deadline: float | None,
+        seed: int,
+    ) -> None:
+        self.weights, self.links = start, int(np.count_nonzero(start))
+        self._columns, self._bound, self._margin, self._relaxed = columns, bound, margin, relaxed
+        self._target, self._deadline = target, deadline
+        # Links that the margin loses with a weight, at the program's prices.
+        self._worth = bound * np.abs(columns @ relaxed.prices)
+        self._order = np.argsort(self._worth, kind="stable")
+        self._rng = np.random.default_rng(seed)
+
+    def done(self) -> bool:
+        late = self._deadline is not None and time.perf_counter() >= self._deadline
+        return self.links <= self._target or late
+
+    def _offer(self, weights: Integers) -> None:
+        count = int(np.count_nonzero(weights))
+        if count < self.links:
+            self.links, self.weights = count, weights.copy()
+
+    def strip_starts(self) -> None:
+        """Strip links off several roundings of the program's solution, and off the start."""
+        x, n = self._relaxed.weights, len(self._columns)
+        away = (np.sign(x) * np.ceil(np.abs(x) - 1e-7)).astype(np.int64)
+        full = (np.sign(x) * np.where(np.abs(x) > 1e-7, self._bound, 0)).astype(np.int64)
+        for point in (np.zeros(n, np.int64), np.rint(x).astype(np.int64), away, full, self.weights):
+            sums = point @ self._columns
+            if self.done() or sums.min() < self._margin:
+                continue
+            for trial in range(_STRIPS + 1):
+                order = self._order
+                if trial > 0:
+                    noise = np.exp(_STRIP_NOISE * self._rng.standard_normal(n))
+                    order = np.argsort(self._worth * noise, kind="stable")
+                weights = point.copy()
+                _strip(self._columns, weights, sums.copy(), self._margin, order)
+                self._offer(weights)
+
+    def prepare_walks(self) -> None:
+        """Set what all walks share; the links that are found before set their scale."""
+        prices = self._relaxed.prices
+        self._total = float(prices.sum())
+        # The distance between the margin and what the program reaches with as many links.
+        self._scale = max(1.0, (self.links - self._relaxed.bound) / self._total)
+        self._partners = metropolis.partner_columns(self._columns[:, prices > 0], metropolis.PARTNERS)
+
+    def walk(self, wall: tuple[float, float, float], proposals: int) -> int:
+        """One walk from the best weights; returns the proposals it took, at most so many."""
+        first, last, rate = wall
+        weights = self.weights.copy()
+        sums = weights @ self._columns
         found = weights.copy()
+        used = 0
         for chunk in range(_RUN):
-            if used >= proposals or done():
+            if used >= proposals or self.done():
                 break
             size = min(_CHUNK, proposals - used)
             progress = (chunk + np.arange(4) / 4.0) / _RUN
             reached = _walk(
-                columns,
-                float(margin),
+                self._columns,
+                float(self._margin),
                 weights,
                 sums,
-                bound,
-                mate,
-                mate_sign,
-                scale * first * (last / first) ** progress,
+                self._bound,
+                *self._partners,
+                self._scale * first * (last / first) ** progress,
                 _TEMPERATURE[0] * (_TEMPERATURE[1] / _TEMPERATURE[0]) ** progress,
-                rate * total,
+                rate * self._total,
                 max(1, size // 4),
-                int(rng.integers(1, 2**62)),
+                int(self._rng.integers(1, 2**62)),
                 found,
-                np.int64(best),
+                np.int64(self.links),
             )
             used += size
-            if reached < best:
-                stripped = found.copy()
-                rest = stripped @ columns
-                if rest.min() >= margin:
-                    _strip(columns, stripped, rest, margin, order)
-                    offer(stripped)
-    return best_weights
+            if reached < self.links:
+                self._strip_and_offer(found.copy())
+        return used
+
+    def _strip_and_offer(self, weights: Integers) -> None:
+        rest = weights @ self._columns
+        if rest.min() >= self._margin:
+            _strip(self._columns, weights, rest, self._margin, self._order)
+            self._offer(weights)

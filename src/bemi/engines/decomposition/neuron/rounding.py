@@ -18,11 +18,14 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from bemi.engines.decomposition.neuron import metropolis
+from bemi.engines.decomposition.neuron.metropolis import fast_part
 from bemi.products import Integers
 from bemi.programs.limits import Limits
 from bemi.programs.program import Builder, Status
@@ -40,7 +43,6 @@ _FIRST_WIDTH, _WIDTH, _LEVELS = 60, 150, 12
 _BEAM_TAU = (0.5, 0.1)  # first and last softness, in units of the root mean square entry
 _ORDER_NOISE = 0.2  # spread of the column order in later rounds
 _FREE_COST = (0.002, 0.003, 0.0015)  # dearest free weight by rounds, as a share of U / P
-_MATES = 8  # partners per column
 _RUN = (4, 8)  # chunks per annealing run, by rounds
 _TAU = (0.35, 0.2)  # first and last softness, relative to the gap of the present point
 _TEMPERATURE = (0.005, 0.0014)  # first and last, relative to the same
@@ -80,6 +82,50 @@ def _nth(values, size, nth):
     return values[nth]
 
 
+@fast_part
+def _set_terms(residuals, tau, terms):
+    for k in range(residuals.shape[0]):
+        terms[k] = math.exp(max(-40.0, min(40.0, residuals[k] / tau)))
+
+
+@fast_part
+def _set_factors(column, by, tau, factors):
+    for k in range(column.shape[0]):
+        factors[k] = math.exp(max(-30.0, min(30.0, -by * column[k] / tau)))
+
+
+@fast_part
+def _extend_point(residuals, terms, by, column, factors, new_residuals, new_terms):
+    for k in range(column.shape[0]):
+        new_residuals[k] = residuals[k] - by * column[k]
+        new_terms[k] = min(np.float32(1e20), max(np.float32(1e-20), terms[k] * factors[k]))
+
+
+@fast_part
+def _threshold(score, scratch, total, width):
+    """The score up to which points are kept."""
+    if total <= width:
+        return np.float32(3e38)
+    for q in range(total):
+        scratch[q] = score[q]
+    return _nth(scratch, total, width - 1)
+
+
+@fast_part
+def _best_point(residuals, count):
+    """The point whose largest residual is smallest: that of the largest margin."""
+    best = 0
+    lowest = np.float32(3e38)
+    for b in range(count):
+        largest = np.float32(-3e38)
+        for k in range(residuals.shape[1]):
+            largest = max(largest, residuals[b, k])
+        if largest < lowest:
+            lowest = largest
+            best = b
+    return best
+
+
 @njit(cache=True, fastmath=True, error_model="numpy")
 def _beam(a, x, res, power, order, tau_first, tau_last, width, levels):
     """Fix the columns of ``order`` one by one and keep the ``width`` best partial points.
@@ -90,18 +136,15 @@ def _beam(a, x, res, power, order, tau_first, tau_last, width, levels):
     """
     n_rows = res.shape[0]
     steps = order.shape[0]
-    cur = np.empty((width, n_rows), np.float32)
-    nxt = np.empty((width, n_rows), np.float32)
-    e_cur = np.empty((width, n_rows), np.float32)
-    e_nxt = np.empty((width, n_rows), np.float32)
+    cur, nxt = np.empty((width, n_rows), np.float32), np.empty((width, n_rows), np.float32)
+    e_cur, e_nxt = np.empty((width, n_rows), np.float32), np.empty((width, n_rows), np.float32)
     for k in range(n_rows):
         cur[0, k] = res[k]
-    count = 1
+    count = np.int64(1)
     parent = np.zeros((steps, width), np.int32)
     choice = np.zeros((steps, width), np.int16)
     factor = np.empty((4, n_rows), np.float32)
-    score = np.empty(4 * width, np.float32)
-    scratch = np.empty(4 * width, np.float32)
+    score, scratch = np.empty(4 * width, np.float32), np.empty(4 * width, np.float32)
     level = -1
     tau = tau_first
     for t in range(steps):
@@ -111,8 +154,7 @@ def _beam(a, x, res, power, order, tau_first, tau_last, width, levels):
             level = now
             tau = tau_last + (tau_first - tau_last) * (1.0 - now / max(1, levels - 1))
             for b in range(count):
-                for k in range(n_rows):
-                    e_cur[b, k] = math.exp(max(-40.0, min(40.0, cur[b, k] / tau)))
+                _set_terms(cur[b], tau, e_cur[b])
         # the neighbours of the LP value on both sides, at most four
         low = max(-power, math.floor(x[i] + 1e-7) - 1)
         high = min(power, math.ceil(x[i] - 1e-7) + 1)
@@ -121,47 +163,26 @@ def _beam(a, x, res, power, order, tau_first, tau_last, width, levels):
             high = 1
         vals = high - low + 1
         for v in range(vals):
-            d = low + v - x[i]
-            for k in range(n_rows):
-                factor[v, k] = math.exp(max(-30.0, min(30.0, -d * a[i, k] / tau)))
+            _set_factors(a[i], low + v - x[i], tau, factor[v])
         for b in range(count):
-            e = e_cur[b]
             for v in range(vals):
-                s = np.float32(0)
-                f = factor[v]
-                for k in range(n_rows):
-                    s += e[k] * f[k]
-                score[b * vals + v] = s
+                score[b * vals + v] = metropolis.rated(e_cur[b], factor[v])
         total = count * vals
-        worst = np.float32(3e38)
-        if total > width:
-            for q in range(total):
-                scratch[q] = score[q]
-            worst = _nth(scratch, total, width - 1)
+        worst = _threshold(score, scratch, total, width)
         kept = 0
         for q in range(total):
             if score[q] <= worst and kept < width:
                 b = q // vals
                 v = q % vals
                 d = np.float32(low + v - x[i])
-                for k in range(n_rows):
-                    nxt[kept, k] = cur[b, k] - d * a[i, k]
-                    e_nxt[kept, k] = min(np.float32(1e20), max(np.float32(1e-20), e_cur[b, k] * factor[v, k]))
+                _extend_point(cur[b], e_cur[b], d, a[i], factor[v], nxt[kept], e_nxt[kept])
                 parent[t, kept] = b
                 choice[t, kept] = low + v
                 kept += 1
         count = kept
         cur, nxt = nxt, cur
         e_cur, e_nxt = e_nxt, e_cur
-    best = 0
-    low_res = np.float32(3e38)
-    for b in range(count):
-        m = np.float32(-3e38)
-        for k in range(n_rows):
-            m = max(m, cur[b, k])
-        if m < low_res:
-            low_res = m
-            best = b
+    best = _best_point(cur, count)
     out = np.zeros(steps, np.int64)
     for t in range(steps - 1, -1, -1):
         out[t] = choice[t, best]
@@ -169,44 +190,34 @@ def _beam(a, x, res, power, order, tau_first, tau_last, width, levels):
     return out
 
 
-@njit(cache=True, fastmath=True, error_model="numpy")
-def _terms(y, u, tau, e):
-    s = np.float32(0)
-    for k in range(y.shape[0]):
-        e[k] = math.exp(max(-60.0, min(30.0, (u - y[k]) / tau)))
-        s += e[k]
-    return s
+@fast_part
+def _tabulate(table, a, tau):
+    """Set the factor by which the steps +1 and -1 of each weight multiply each term."""
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            z = max(-25.0, min(25.0, a[i, k] / tau))  # products of three stay within float32
+            f = math.exp(-z)
+            table[0, i, k] = f
+            table[1, i, k] = 1.0 / f
 
 
 @njit(cache=True, fastmath=True, error_model="numpy")
 def _anneal(a, u, w, y, power, mate, mate_sign, taus, temps, per, seed, best_w, best):
     """Metropolis walk on ``tau * log sum_k exp((u - y_k) / tau)``; changes w, y and best_w, returns the best margin."""
-    n, n_rows = a.shape
     mates = mate.shape[1]
-    table = np.empty((2, n, n_rows), np.float32)  # factors of the steps +1 and -1
-    e = np.empty(n_rows, np.float32)
+    table = np.empty((2, *a.shape), np.float32)
+    e = np.empty(a.shape[1], np.float32)
     one = np.uint64(1)
-    r = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x2545F4914F6CDD1D)
-    if r == np.uint64(0):
-        r = one
-    low32 = np.uint64(0xFFFFFFFF)
-    low16 = np.uint64(0xFFFF)
+    r = metropolis.first_state(seed)
     for stage in range(taus.shape[0]):
         tau = taus[stage]
         inv_kappa = temps[stage] / tau
-        for i in range(n):
-            for k in range(n_rows):
-                z = max(-25.0, min(25.0, a[i, k] / tau))  # products of three stay within float32
-                f = math.exp(-z)
-                table[0, i, k] = f
-                table[1, i, k] = 1.0 / f
-        s = _terms(y, u, tau, e)
+        _tabulate(table, a, tau)
+        s = metropolis.soft_terms(y, u, tau, e)
         since = 0
         for _ in range(per):
-            r ^= r << np.uint64(13)
-            r ^= r >> np.uint64(7)
-            r ^= r << np.uint64(17)
-            i = np.int64(((r & low32) * np.uint64(n)) >> np.uint64(32))
+            r = metropolis.next_state(r)
+            i = metropolis.below(r & np.uint64(0xFFFFFFFF), 32, a.shape[0])
             hi = r >> np.uint64(32)
             c = np.int64(hi & one)
             if w[i] >= power:
@@ -214,72 +225,41 @@ def _anneal(a, u, w, y, power, mate, mate_sign, taus, temps, per, seed, best_w, 
             elif w[i] <= -power:
                 c = 0
             d = 1 - 2 * c
-            fi = table[c, i]
-            pair = mates > 0 and ((hi >> one) & low16) >= np.uint64(32768)
+            pair = mates > 0 and ((hi >> one) & np.uint64(0xFFFF)) >= np.uint64(32768)
             j = 0
             dj = 0
-            new = np.float32(0)
             if pair:
-                q = np.int64(((hi >> np.uint64(17)) * np.uint64(mates)) >> np.uint64(15))
+                q = metropolis.below(hi >> np.uint64(17), 15, mates)
                 j = np.int64(mate[i, q])
                 dj = d * np.int64(mate_sign[i, q])
                 if w[j] + dj > power or w[j] + dj < -power:
                     continue
-                fj = table[0 if dj > 0 else 1, j]
-                for k in range(n_rows):
-                    new += e[k] * fi[k] * fj[k]
+                new = metropolis.rated_pair(e, table[c, i], table[0 if dj > 0 else 1, j])
             else:
-                for k in range(n_rows):
-                    new += e[k] * fi[k]
+                new = metropolis.rated(e, table[c, i])
             if not new < s:
                 # beyond the reach of any draw: most proposals end here, without a logarithm
                 if inv_kappa < 0.05 and not new < s * (1.0 + 40.0 * inv_kappa):
                     continue
-                r ^= r << np.uint64(13)
-                r ^= r >> np.uint64(7)
-                r ^= r << np.uint64(17)
-                draw = (np.float64(r >> np.uint64(12)) + 1.0) * 2.0**-52
-                if not math.log(new / s) <= -inv_kappa * math.log(draw):
+                r = metropolis.next_state(r)
+                if not math.log(new / s) <= -inv_kappa * math.log(metropolis.uniform(r)):
                     continue
             w[i] += d
-            ai = a[i]
             if pair:
                 w[j] += dj
-                aj = a[j]
-                fj = table[0 if dj > 0 else 1, j]
-                for k in range(n_rows):
-                    y[k] += d * ai[k] + dj * aj[k]
-                    e[k] *= fi[k] * fj[k]
+                metropolis.take_pair(y, e, d, a[i], table[c, i], dj, a[j], table[0 if dj > 0 else 1, j])
             else:
-                for k in range(n_rows):
-                    y[k] += d * ai[k]
-                    e[k] *= fi[k]
+                metropolis.take_step(y, e, d, a[i], table[c, i])
             s = new
             since += 1
-            if since >= 64:  # products of rounded factors drift
-                s = _terms(y, u, tau, e)
+            if since >= metropolis.TERMS_STAY_EXACT:
+                s = metropolis.soft_terms(y, u, tau, e)
                 since = 0
             m = y.min()
             if m > best:
                 best = m
-                best_w[:] = w
+                metropolis.copy_weights(w, best_w)
     return best
-
-
-def _mates(columns: Integers, count: int) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-    """For each column the partners whose sum or difference with it is shortest, with the relative sign."""
-    n = len(columns)
-    count = min(count, n - 1)
-    if count <= 0:
-        return np.zeros((n, 0), np.int32), np.zeros((n, 0), np.int8)
-    c = columns.astype(np.float32)
-    g = c @ c.T
-    q = np.diag(g).copy()
-    dist = q[None, :] - 2 * np.abs(g)
-    np.fill_diagonal(dist, np.inf)
-    idx = np.argpartition(dist, count - 1, axis=1)[:, :count]
-    sign = np.where(np.take_along_axis(g, idx, 1) > 0, -1, 1)
-    return idx.astype(np.int32), sign.astype(np.int8)
 
 
 def integer_weights(
@@ -314,8 +294,6 @@ def integer_weights(
         Margin at which to stop.
     """
     columns = np.ascontiguousarray((signs[:, None] * data).T)
-    n, rows = columns.shape
-    multipliers = np.maximum(0.0, multipliers)
     goal = math.floor(value + 1e-6 * max(1.0, abs(value)))
     if enough is not None:
         goal = min(goal, enough)
@@ -325,94 +303,171 @@ def integer_weights(
     x = np.clip(relaxed, -bound, bound)
     x[up], x[down], x[up & down] = bound, -bound, 0
 
-    candidates = [np.rint(x).astype(np.int64), np.zeros(n, dtype=np.int64)]
+    candidates = [np.rint(x).astype(np.int64), np.zeros(len(columns), dtype=np.int64)]
     if start is not None:
         candidates.append(np.asarray(start, dtype=np.int64))
-    best, best_weights = max(((exact_margin(columns, c), c) for c in candidates), key=lambda pair: pair[0])
-
-    def done() -> bool:
-        return best >= goal or (deadline is not None and time.perf_counter() >= deadline)
-
+    best = _Best(*max(((exact_margin(columns, c), c) for c in candidates), key=lambda pair: pair[0]), goal, deadline)
     mixed = ~(up | down)
-    if done() or not mixed.any():
-        return best_weights, best
-    tight = multipliers > 1e-9 * multipliers.max(initial=0.0)
-    if not tight.any():
-        tight = np.ones(rows, dtype=bool)
-    cost = np.abs(columns @ (multipliers / max(1e-300, multipliers.sum())))
-    part = columns[:, tight].astype(np.float64)
-    length = np.sqrt((part**2).sum(axis=1))
-    unit = float(np.sqrt((part[mixed] ** 2).mean())) or 1.0
-    ranked = np.sort(cost[mixed])
-    # At least the fractional weights and a few dozen more are free, however small the numbers are.
-    least = ranked[min(len(ranked) - 1, 2 * int(tight.sum()) + 32)]
-    limits = [max(share * max(value, 0.0) / bound, least) for share in _FREE_COST]
+    if best.done() or not mixed.any():
+        return best.weights, best.margin
+    guide = _Guide.of(columns, bound, x, value, np.maximum(0.0, multipliers), mixed)
     rng = np.random.default_rng(seed)
     used = rounds = 0
-    while used < proposals and not done():
-        # A weight whose single step costs more than the present gap must stay; most dear ones will.
-        free = np.flatnonzero(mixed & (cost <= min(value - best, limits[rounds % len(limits)])))
+    while used < proposals and not best.done():
+        free = guide.free(best.margin, rounds)
         if not len(free):
             break
-        weights = np.rint(x).astype(np.int64)
-        mixed_point = weights.astype(np.float64)
-        mixed_point[free] = x[free]
-        columns_free = np.ascontiguousarray(columns[free])
-        jitter = 1.0 if rounds == 0 else np.exp(_ORDER_NOISE * rng.standard_normal(len(free)))
-        order = np.argsort(-length[free] * jitter, kind="stable")
-        weights[free[order]] = _beam(
-            columns_free.astype(np.float32),
-            mixed_point[free],
-            (value - mixed_point @ columns).astype(np.float32),
-            bound,
-            order,
-            _BEAM_TAU[0] * unit,
-            _BEAM_TAU[1] * unit,
-            _FIRST_WIDTH if rounds == 0 else _WIDTH,
-            _LEVELS,
-        )
-        sums = weights @ columns
-        reached = int(sums.min())
-        if reached > best:
-            best, best_weights = reached, weights.copy()
-        elif rounds == 0 and start is not None:
-            weights, reached = best_weights.copy(), best
-            sums = weights @ columns
-        mate, mate_sign = _mates(columns_free[:, tight], _MATES)
-        walker = weights[free].copy()
-        kept = walker.copy()
-        chunks = _RUN[rounds % len(_RUN)]
-        for chunk in range(chunks):
-            if used >= proposals or done():
-                break
-            size = min(_CHUNK, proposals - used)
-            gap = max(value - reached, 1.0)
-            progress = (chunk + np.arange(4) / 4.0) / chunks
-            taus = gap * _TAU[0] * (_TAU[1] / _TAU[0]) ** progress
-            temperatures = gap * _TEMPERATURE[0] * (_TEMPERATURE[1] / _TEMPERATURE[0]) ** progress
-            reached = int(
-                _anneal(
-                    columns_free,
-                    float(value),
-                    walker,
-                    sums,
-                    bound,
-                    mate,
-                    mate_sign,
-                    taus,
-                    temperatures,
-                    max(1, size // 4),
-                    int(rng.integers(1, 2**62)),
-                    kept,
-                    reached,
-                )
-            )
-            used += size
-            if reached > best:
-                best, best_weights = reached, weights.copy()
-                best_weights[free] = kept
+        weights = _beam_weights(guide, free, rounds, rng)
+        margin = exact_margin(columns, weights)
+        if not best.offer(margin, weights) and rounds == 0 and start is not None:
+            weights, margin = best.weights.copy(), best.margin
+        used += _annealing_run(guide, free, weights, margin, best, rounds, proposals - used, rng)
         rounds += 1
-    return best_weights, exact_margin(columns, best_weights)
+    return best.weights, exact_margin(columns, best.weights)
+
+
+@dataclass
+class _Best:
+    """The best weights so far, the margin at which to stop, and the moment."""
+
+    margin: int
+    weights: Integers
+    goal: int
+    deadline: float | None
+
+    def done(self) -> bool:
+        return self.margin >= self.goal or (self.deadline is not None and time.perf_counter() >= self.deadline)
+
+    def offer(self, margin: int, weights: Integers) -> bool:
+        """Take the weights if they are better; returns whether they are."""
+        if margin <= self.margin:
+            return False
+        self.margin, self.weights = margin, weights.copy()
+        return True
+
+
+@dataclass(frozen=True, eq=False)
+class _Guide:
+    """What the linear program says about where to search.
+
+    Attributes
+    ----------
+    columns, bound
+        Signed columns, and P.
+    x, value
+        Solution of the linear program, and its value.
+    mixed, cost, length
+        Per column: whether it has both signs, what a step of its weight costs, and its length on the tight rows.
+    tight, unit
+        Rows with multipliers, and the root mean square entry of the mixed columns on them.
+    limits
+        Cost of the dearest weight that may move, by rounds.
+    """
+
+    columns: Integers
+    bound: int
+    x: Floats
+    value: float
+    mixed: NDArray[np.bool_]
+    cost: Floats
+    length: Floats
+    tight: NDArray[np.bool_]
+    unit: float
+    limits: list[float]
+
+    @classmethod
+    def of(
+        cls, columns: Integers, bound: int, x: Floats, value: float, multipliers: Floats, mixed: NDArray[np.bool_]
+    ) -> _Guide:
+        tight = multipliers > 1e-9 * multipliers.max(initial=0.0)
+        if not tight.any():
+            tight = np.ones(columns.shape[1], dtype=bool)
+        cost = np.abs(columns @ (multipliers / max(1e-300, multipliers.sum())))
+        part = columns[:, tight].astype(np.float64)
+        length = np.sqrt((part**2).sum(axis=1))
+        unit = float(np.sqrt((part[mixed] ** 2).mean())) or 1.0
+        ranked = np.sort(cost[mixed])
+        # At least the fractional weights and a few dozen more are free, however small the numbers are.
+        least = ranked[min(len(ranked) - 1, 2 * int(tight.sum()) + 32)]
+        limits = [max(share * max(value, 0.0) / bound, least) for share in _FREE_COST]
+        return cls(columns, bound, x, value, mixed, cost, length, tight, unit, limits)
+
+    def free(self, margin: int, rounds: int) -> NDArray[np.intp]:
+        """Weights that may move; if a single step costs more than the present gap, the weight must stay."""
+        limit = self.limits[rounds % len(self.limits)]
+        return np.flatnonzero(self.mixed & (self.cost <= min(self.value - margin, limit)))
+
+
+def _beam_weights(guide: _Guide, free: NDArray[np.intp], rounds: int, rng: np.random.Generator) -> Integers:
+    """All weights, rounded; the free ones by the beam."""
+    weights = np.rint(guide.x).astype(np.int64)
+    mixed_point = weights.astype(np.float64)
+    mixed_point[free] = guide.x[free]
+    jitter = 1.0 if rounds == 0 else np.exp(_ORDER_NOISE * rng.standard_normal(len(free)))
+    order = np.argsort(-guide.length[free] * jitter, kind="stable")
+    weights[free[order]] = _beam(
+        np.ascontiguousarray(guide.columns[free]).astype(np.float32),
+        mixed_point[free],
+        (guide.value - mixed_point @ guide.columns).astype(np.float32),
+        guide.bound,
+        order,
+        _BEAM_TAU[0] * guide.unit,
+        _BEAM_TAU[1] * guide.unit,
+        _FIRST_WIDTH if rounds == 0 else _WIDTH,
+        _LEVELS,
+    )
+    return weights
+
+
+def _annealing_run(
+    guide: _Guide,
+    free: NDArray[np.intp],
+    weights: Integers,
+    margin: int,
+    best: _Best,
+    rounds: int,
+    proposals: int,
+    rng: np.random.Generator,
+) -> int:
+    """Anneal the free ones of these weights, whose margin is given; returns the proposals it took, at most so many."""
+    columns_free = np.ascontiguousarray(guide.columns[free])
+    mate, mate_sign = metropolis.partner_columns(columns_free[:, guide.tight], metropolis.PARTNERS)
+    sums = weights @ guide.columns
+    walker = weights[free].copy()
+    kept = walker.copy()
+    chunks = _RUN[rounds % len(_RUN)]
+    used = 0
+    for chunk in range(chunks):
+        if used >= proposals or best.done():
+            break
+        size = min(_CHUNK, proposals - used)
+        gap = max(guide.value - margin, 1.0)
+        progress = (chunk + np.arange(4) / 4.0) / chunks
+        taus = gap * _TAU[0] * (_TAU[1] / _TAU[0]) ** progress
+        temperatures = gap * _TEMPERATURE[0] * (_TEMPERATURE[1] / _TEMPERATURE[0]) ** progress
+        margin = int(
+            _anneal(
+                columns_free,
+                float(guide.value),
+                walker,
+                sums,
+                guide.bound,
+                mate,
+                mate_sign,
+                taus,
+                temperatures,
+                max(1, size // 4),
+                int(rng.integers(1, 2**62)),
+                kept,
+                margin,
+            )
+        )
+        used += size
+        if margin > best.margin:
+            found = weights.copy()
+            found[free] = kept
+            best.offer(margin, found)
+    return used
 
 
 def settled_weights(
