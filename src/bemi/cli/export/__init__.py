@@ -1,16 +1,15 @@
-"""``bemi export``: write a model for use outside Python."""
+"""``bemi export``: write a model for use outside Python.  Every target has a module of its name here."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
-from bemi.cli.export import c, onnx, page
-
-TARGETS = (c, onnx, page)
+from bemi.export.registry import TARGETS
 
 
 def add_command(commands: Any) -> None:
     command = commands.add_parser("export", help="write a model for use outside Python")
     targets = command.add_subparsers(dest="target", required=True, metavar="target")
-    for target in TARGETS:
-        target.add_command(targets)
+    for target in TARGETS.values():
+        import_module(f"bemi.cli.export.{target.name}").add_command(targets, help=target.words)

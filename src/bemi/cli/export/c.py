@@ -10,7 +10,6 @@ from typing import Any
 from bemi.cli import choices
 from bemi.cli.options import add_json
 from bemi.cli.output import show
-from bemi.export.registry import TARGETS
 
 COSTS = {
     "flash": "flash, bytes",
@@ -23,8 +22,8 @@ COSTS = {
 """Rows of the table of costs."""
 
 
-def add_command(commands: Any) -> None:
-    command = commands.add_parser("c", help=TARGETS["c"].words)
+def add_command(targets: Any, **options: Any) -> None:
+    command = targets.add_parser("c", **options)
     command.set_defaults(run=run)
     add = command.add_argument
     add("model", type=Path)

@@ -8,11 +8,10 @@ from typing import Any
 
 from bemi.cli.options import add_json
 from bemi.cli.output import check_writable, show
-from bemi.export.registry import TARGETS
 
 
-def add_command(commands: Any) -> None:
-    command = commands.add_parser("onnx", help=TARGETS["onnx"].words)
+def add_command(targets: Any, **options: Any) -> None:
+    command = targets.add_parser("onnx", **options)
     command.set_defaults(run=run)
     command.add_argument("model", type=Path)
     command.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="ONNX file to write")

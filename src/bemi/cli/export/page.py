@@ -11,7 +11,6 @@ from bemi.cli import choices
 from bemi.cli.options import IMAGE, add_json, image_shape_or_none
 from bemi.cli.output import check_writable, feature_names, show
 from bemi.datasets.sets import SETS
-from bemi.export.registry import TARGETS
 
 if TYPE_CHECKING:
     from bemi.datasets.dataset import Dataset
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
     from bemi.export.page import TestData, TrainingData
 
 
-def add_command(commands: Any) -> None:
-    command = commands.add_parser("page", help=TARGETS["page"].words)
+def add_command(targets: Any, **options: Any) -> None:
+    command = targets.add_parser("page", **options)
     command.set_defaults(run=run)
     add = command.add_argument
     add("model", type=Path)
