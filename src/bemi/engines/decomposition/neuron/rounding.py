@@ -307,7 +307,7 @@ def integer_weights(
     if start is not None:
         candidates.append(np.asarray(start, dtype=np.int64))
     best = _Best(*max(((exact_margin(columns, c), c) for c in candidates), key=lambda pair: pair[0]), goal, deadline)
-    mixed = ~(up | down)
+    mixed = np.asarray(~(up | down))
     if best.done() or not mixed.any():
         return best.weights, best.margin
     guide = _Guide.of(columns, bound, x, value, np.maximum(0.0, multipliers), mixed)
