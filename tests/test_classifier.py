@@ -166,7 +166,7 @@ GOOD = (np.array([[1, 2], [3, 1], [2, 5], [4, 1]]), [0, 1, 0, 1])
         ({"n_jobs": 0}, "n_jobs must be None or an integer other than 0, got 0"),
         ({"n_jobs": "2"}, "n_jobs must be None or an integer other than 0, got '2'"),
         ({"run_dir": 3}, "run_dir must be None or a folder, got 3"),
-        ({"run_dir": __file__}, "cannot be made: a file has its name"),
+        ({"run_dir": __file__}, "cannot be created: a file has its name"),
         ({"hidden_layers": (4, 0)}, "hidden_layers must be"),
         ({"hidden_layers": 4}, "hidden_layers must be"),
         ({"weight_bound": 0}, "weight_bound must be"),

@@ -74,7 +74,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     weight_bound
         Weights are integers in ``{-weight_bound..weight_bound}``.
     stages
-        Which programs to solve, in order: ``"sm"`` (most training rows confidently correct), ``"mm"`` (largest
+        Which programs to solve, in order: ``"sm"`` (most training rows confidently right), ``"mm"`` (largest
         margins), ``"mw"`` (fewest links).  Without a hidden layer also ``"ml2"`` (soft margins, as in a linear support
         vector machine), alone or followed by ``"mw"``.
     engine

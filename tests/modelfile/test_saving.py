@@ -383,21 +383,21 @@ def changed(content: bytes, path: tuple, value) -> bytes:
         (("settings", "engine"), "steam", "unknown engine 'steam'"),
         (("networks", 0, "reports", 0, "outcome"), "lucky", "must have ended for one of the known reasons"),
         (("networks", 0, "reports", 0, "outcome"), 3, "must have ended for one of the known reasons"),
-        (("networks", 0, "reports", 0, "soft"), {}, "soft must be with a stage of soft margins"),
-        (("networks", 0, "reports", 2, "links"), 8, "not as many links as the last stage left"),
+        (("networks", 0, "reports", 0, "soft"), {}, "soft must be given exactly for stages of soft margins"),
+        (("networks", 0, "reports", 2, "links"), 8, "number of links in the weights is not that of the last stage"),
         (("networks", 0, "reports", 0, "message"), "m" * 20_000, "message must be text of at most"),
         (("given_rows",), 6, "a network has no member 'added'"),
-        (("given_rows",), None, "a part that says nothing must be left out"),
-        (("subsets",), [[0, 1], [0, 2], [1, 2]], "subsets must be left out where there are all"),
-        (("selection",), {"subsets": None, "max_per_class": None, "scenarios": None}, "says nothing must be left out"),
+        (("given_rows",), None, "a member without a value must be left out"),
+        (("subsets",), [[0, 1], [0, 2], [1, 2]], "subsets must be left out if they are all"),
+        (("selection",), dict.fromkeys(("subsets", "max_per_class", "scenarios")), "an empty selection must be left out"),
         (("selection",), {"subsets": 0, "max_per_class": None, "scenarios": None}, "subsets must be an integer in 1"),
         (("transform",), {}, "transform must have a name"),
-        (("transform",), {"name": "x", "a": [[[[[1]]]]]}, "transform: 'a' is too deep"),
+        (("transform",), {"name": "x", "a": [[[[[1]]]]]}, "transform: 'a' is nested too deeply"),
         (("transform",), {"name": "x"}, "transform must be one of integer-hog, constant-input"),
         (
             ("transform",),
             {"name": "constant-input", "version": 1, "inputs": 3, "level": 7},
-            "does not lead from the features to the inputs",
+            "does not map the features to the inputs",
         ),
     ],
 )
@@ -424,7 +424,7 @@ def saved(tmp_path, **parameters) -> bytes:
         (SOFT, ("networks", 0, "reports", 0, "bound"), "f" * 300 + "/1", "not too large"),
         (SOFT, ("networks", 0, "reports", 0, "soft", "price"), "0/1", "must be positive"),
         (SOFT, ("networks", 0, "reports", 0, "soft", "resolutions"), [], "resolutions must be a list of 1 values"),
-        (SOFT, ("networks", 0, "reports", 0, "soft"), ..., "soft must be with a stage of soft margins"),
+        (SOFT, ("networks", 0, "reports", 0, "soft"), ..., "soft must be given exactly for stages of soft margins"),
         ({"transform": ConstantInput()}, ("transform", "level"), None, "level must be an integer"),
         ({"transform": ConstantInput()}, ("transform", "version"), True, "this is version 1"),
         ({"transform": ConstantInput()}, ("transform", "inputs"), 2, "from the features to the inputs"),
@@ -448,7 +448,7 @@ def test_a_transform_must_take_what_was_seen_in_training(tmp_path):
     save(model, tmp_path / "m.bemi")
     for path, value in (("low", -1), ("high", 16)):
         (tmp_path / "x.bemi").write_bytes(changed((tmp_path / "m.bemi").read_bytes(), ("input_scaling", path), value))
-        with pytest.raises(ModelFileError, match="does not take the integers seen in training"):
+        with pytest.raises(ModelFileError, match="does not accept the integers seen in training"):
             load(tmp_path / "x.bemi")
 
 
@@ -460,7 +460,7 @@ def test_weights_that_no_network_has(tmp_path):
         (weights[:-1], "the weights do not fit the layers"),
         (weights + b"\0", "the weights do not fit the layers"),
         (b"\xff" + weights[1:], "a weight lies outside -1..1"),
-        (bytes([0b01010101]) * len(weights), "not as many links"),
+        (bytes([0b01010101]) * len(weights), "number of links in the weights"),
     ):
         path.write_bytes(with_digest(joined(schema, header, wrong)))
         with pytest.raises(ModelFileError, match=message):
@@ -482,7 +482,7 @@ def test_a_neuron_without_links_splits_nothing(tmp_path):
     networks = {**model.networks_, network: changed}
     marks = np.ones_like(model.splitting_[network])
     give_networks(model, networks, splitting={network: marks}, reports={network: {"sm": report}})
-    with pytest.raises(ValueError, match="a neuron without links splits nothing"):
+    with pytest.raises(ValueError, match="a neuron without links cannot split"):
         save(model, tmp_path / "m.bemi")
 
 
@@ -521,7 +521,7 @@ MEGABYTE = 2**20
         ({("inputs",): 2**20, ("features",): 2**20}, "weights do not fit"),
         (
             {("inputs",): 2**20, ("transform",): {"name": "constant-input", "version": 1, "inputs": 2**40, "level": 1}},
-            "does not lead",
+            "does not map the features to the inputs",
         ),
         (
             {
@@ -531,7 +531,7 @@ MEGABYTE = 2**20
                     **{"orientations": 16, "straighten": False},
                 },
             },
-            "does not lead",
+            "does not map the features to the inputs",
         ),
         ({("classes",): ["a", "b", "c"], ("classes_dtype",): "<U999999999"}, "of the type that classes_dtype names"),
     ],

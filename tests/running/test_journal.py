@@ -94,7 +94,7 @@ def test_a_damaged_file_is_noticed(damage, training, tmp_path):
     journal = Journal(tmp_path)
     journal.write("k", training)
     journal.path("k").write_bytes(damage(journal.path("k").read_bytes()))
-    with pytest.warns(RuntimeWarning, match="damaged and will be made again"):
+    with pytest.warns(RuntimeWarning, match="damaged and will be replaced"):
         assert journal.read("k") is None
 
 
@@ -102,5 +102,5 @@ def test_a_file_under_another_name_is_noticed(training, tmp_path):
     journal = Journal(tmp_path)
     journal.write("k", training)
     journal.path("k").rename(journal.path("l"))
-    with pytest.warns(RuntimeWarning, match="another task's file"):
+    with pytest.warns(RuntimeWarning, match="the file belongs to another task"):
         assert journal.read("l") is None

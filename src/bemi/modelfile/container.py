@@ -1,8 +1,8 @@
-"""The outside of a model file: prefix, JSON header, packed weights, digest.  docs/model-file.md has the layout.
+"""The container of a model file: prefix, JSON header, packed weights, digest.  docs/model-file.md describes the layout.
 
-This module knows bytes and sizes, not what a header means.  It needs the standard library alone, since the checker of
-certificates reads model files too.  Whatever a file claims about its own size is held against a limit before anything
-is allocated for it.
+This module knows bytes and sizes, not what a header means.  It needs only the standard library, since the certificate
+checker reads model files, too.  Every size that a file claims is checked against a limit before anything is allocated
+for it.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from bemi.files import read_at_most
 
 MAGIC = b"BEMI"
 SCHEMA = 5
-"""The format that is written and read; those before it were never released."""
+"""The format that is written and read; earlier ones were never released."""
 
 LARGEST_FILE = 64 * 2**20
 LARGEST_HEADER = 16 * 2**20
 MOST_VALUES = 2**21
-"""Values in a header.  A value of three bytes, such as ``[],``, takes twenty times as much room once it is parsed."""
+"""Values in a header.  A value of three bytes, such as ``[],``, takes twenty times as much memory once parsed."""
 
 _PREFIX = struct.Struct("<4sHI")  # magic, format, header length
 _DIGEST_BYTES = 32
 
 
 class ModelFileError(ValueError):
-    """A file that is not a model, is damaged, or is of a version that this release does not know."""
+    """A file that is not a model, is damaged, or has a version that this release does not know."""
 
 
 def pack(header: dict[str, Any], weights: bytes) -> bytes:
@@ -40,7 +40,7 @@ def pack(header: dict[str, Any], weights: bytes) -> bytes:
 
 
 def read(path: str | os.PathLike) -> tuple[dict[str, Any], bytes]:
-    """Header and packed weights of a model file; ModelFileError says why it is none."""
+    """Header and packed weights of a model file; raises ModelFileError with the reason if it is not one."""
     path = os.fspath(path)
     return unpack(read_at_most(path, LARGEST_FILE, ModelFileError), path)
 
@@ -63,7 +63,7 @@ def unpack(content: bytes, name: str) -> tuple[dict[str, Any], bytes]:
 
 
 def canonical(header: Any) -> bytes:
-    """The one way in which a header is written."""
+    """The canonical JSON text of a header."""
     return json.dumps(header, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 
@@ -72,7 +72,7 @@ def _parsed(text: bytes, name: str) -> dict[str, Any]:
         raise ModelFileError(f"{name} is damaged: its header has too many values")
     try:
         header = json.loads(text)
-        # One comparison rules out members given twice, NaN, numbers in odd notation and blanks.
+        # One comparison rules out duplicate members, NaN, numbers in unusual notation and whitespace.
         written = canonical(header) == text
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{name} is damaged: its header is not JSON") from error

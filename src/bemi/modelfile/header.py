@@ -1,8 +1,8 @@
-"""What the header of a model file may say: every member is checked before anything is built of it.
+"""Validation of a model file's header: every member is checked before anything is built from it.
 
-A digest tells that a file is as it was written, not who wrote it, so a header is text from a stranger.
-:func:`checked` raises ValueError unless it describes a model that training could have left, of a size that fits into
-memory.  docs/model-file.md lists the members.
+A digest shows that a file is unchanged, not who wrote it, so a header is untrusted input.  :func:`checked` raises
+ValueError unless it describes a model that training could have produced and that fits into memory.
+docs/model-file.md lists the members.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ LONGEST_LABEL = 2**10
 LONGEST_TEXT = 2**14
 LONGEST_RATIONAL = 2**17
 LARGEST_RATIONAL = 2**1000
-"""What a double can still hold, with room for a sum."""
+"""Within the range of a double, with room for a sum."""
 LARGEST_INTEGER = 2**63 - 1
 LARGEST_SEED = 2**256
 LARGEST_NUMBER = 1e300
 LEVELS = 4
-"""Lists within lists in the parameters of a transform or of scenarios."""
+"""Maximum nesting of lists in the parameters of a transform or of scenarios."""
 
 SETTINGS = (
     *("hidden_layers", "weight_bound", "stages", "engine", "solver", "time_limit", "node_limit", "gap"),
     *("subset_size", "ties", "input_scaling", "C", "mw_loss", "random_state"),
 )
-"""Parameters that a model file has."""
+"""Parameters that every model file has."""
 
 SELECTION = ("subsets", "max_per_class", "scenarios")
-"""Further parameters, which stand in a part of their own where one of them is not None."""
+"""Further parameters, in a separate member that is written only if one of them is not None."""
 
 _MEMBERS = {
     *("bemi", "settings", "classes", "classes_dtype", "features", "feature_names", "inputs", "transform"),
     *("input_scaling", "training_digest", "networks", "solver"),
 }
 _PARTS = {"subsets", "given_rows", "selection"}
-"""Members that are there only where they say something."""
+"""Optional members, present only if they carry information."""
 
 _LABELS = {
     "|b1": bool,
@@ -62,17 +62,17 @@ _LABELS = {
     **dict.fromkeys(("<f2", "<f4", "<f8"), float),
     "|O": str,
 }
-"""Types of the labels by NumPy's name of the array that holds them; there is also ``<U`` and a length."""
+"""Types of the labels by NumPy dtype; text has ``<U`` and a length."""
 _FIXED_LENGTH = re.compile("<U([1-9][0-9]{0,3})")
 _DIGEST = re.compile("[0-9a-f]{64}")
 _RATIONAL = re.compile("(?:0|-?[1-9a-f][0-9a-f]*)/[1-9a-f][0-9a-f]*")
 
 
 def checked(header: Any) -> dict[str, Any]:
-    """The header, if it describes a model; an error says what is wrong with it."""
+    """The header, if it describes a model; otherwise ValueError with the reason."""
     _members(header, "the header", _MEMBERS, _PARTS)
     if any(header[part] is None for part in _PARTS & header.keys()):
-        raise ValueError("a part that says nothing must be left out")
+        raise ValueError("a member without a value must be left out")
     _members(header["settings"], "settings", set(SETTINGS))
     _text(header["bemi"], "bemi")
     _text(header["solver"], "solver")
@@ -101,7 +101,7 @@ def checked(header: Any) -> dict[str, Any]:
 def _check_settings(settings: Mapping[str, Any]) -> None:
     bound = _whole(settings["weight_bound"], "weight_bound", 1, PRE_ACTIVATION_LIMIT - 1)
     for size in _listed(settings["hidden_layers"], "hidden_layers", MOST_LAYERS):
-        # A sum over a layer must stay within the exact range whatever the signs in it.
+        # A sum over a layer must stay within the exact range for all sign patterns.
         _whole(size, "a hidden layer", 1, (PRE_ACTIVATION_LIMIT - 1) // bound)
     for stage in _listed(settings["stages"], "stages", len(stages.STAGES)):
         _text(stage, "a stage")
@@ -121,7 +121,7 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
         _number(settings[name], name)
     if not settings["C"]:
         raise ValueError("C must be positive")
-    # Which engines there are, the classifier knows.
+    # The classifier checks the engine.
     _text(settings["engine"], "engine")
     for name, known in (("solver", SOLVERS), ("ties", TIES), ("input_scaling", INPUT_SCALINGS)):
         if settings[name] not in tuple(known):
@@ -129,7 +129,7 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
 
 
 def _check_classes(classes: Any, dtype: Any, ties: str) -> None:
-    """Labels are of one type, fit into the array that will hold them, and are in order, each once."""
+    """Labels have one type, fit into the array that will hold them, are sorted, and are unique."""
     labels = _listed(classes, "classes", MOST_CLASSES)
     if len(labels) < 2:
         raise ValueError("there must be at least two classes")
@@ -164,7 +164,7 @@ def _check_inputs(header: Mapping[str, Any]) -> None:
     if header["feature_names"] is not None:
         for name in _listed(header["feature_names"], "feature_names", features, features):
             _text(name, "a feature's name")
-        # A data frame with a name twice would be refused by scikit-learn.
+        # scikit-learn would reject a data frame with duplicate names.
         if len(set(header["feature_names"])) < features:
             raise ValueError("feature_names must be different")
     scaling = _members(header["input_scaling"], "input_scaling", {"factors", "low", "high"})
@@ -178,7 +178,7 @@ def _check_inputs(header: Mapping[str, Any]) -> None:
 
 
 def _check_subsets(header: Mapping[str, Any], networks: int) -> None:
-    """There are as many networks as sets of classes, which are in order."""
+    """There are as many networks as sets of classes, and the sets are sorted."""
     classes, size = len(header["classes"]), header["settings"]["subset_size"]
     every = math.comb(classes, size)
     if "subsets" not in header:
@@ -192,7 +192,7 @@ def _check_subsets(header: Mapping[str, Any], networks: int) -> None:
         _increasing(subset, "the classes of a set")
     _increasing(subsets, "subsets")
     if networks == every:
-        raise ValueError("subsets must be left out where there are all")
+        raise ValueError("subsets must be left out if they are all")
 
 
 def _check_network(entry: Any, layers: list[int], names: list[str], given: int | None) -> None:
@@ -224,7 +224,7 @@ def _check_report(report: Any, name: str, links: int, outputs: int, *, first: bo
     if report["proof"] not in (("certified", "solver") if ran else ("none",)) or (report["bound"] is not None) != ran:
         raise ValueError(f"stage {name} must have an objective, a bound and a proof, or none of them")
     if ("soft" in report) != (not stage.whole_numbers and ran):
-        raise ValueError("soft must be with a stage of soft margins")
+        raise ValueError("soft must be given exactly for stages of soft margins")
     for number in ("objective", "bound") if ran else ():
         if not stage.whole_numbers:
             _rational(report[number], number)
@@ -236,7 +236,7 @@ def _check_report(report: Any, name: str, links: int, outputs: int, *, first: bo
             if _rational(quotient, "a price or resolution") <= 0:
                 raise ValueError("a price or resolution must be positive")
     _whole(report["links"], "links", 0, links)
-    # The first stage sees all rows; it may leave none for later ones, which then do not run.
+    # The first stage sees all rows; it may leave none for later stages, which are then skipped.
     _whole(report["rows"], "rows", 1 if ran or first else 0, LARGEST_INTEGER)
     _text(report["message"], "message")
 
@@ -244,7 +244,7 @@ def _check_report(report: Any, name: str, links: int, outputs: int, *, first: bo
 def _check_selection(selection: Any) -> None:
     _members(selection, "selection", set(SELECTION))
     if all(value is None for value in selection.values()):
-        raise ValueError("a selection that says nothing must be left out")
+        raise ValueError("an empty selection must be left out")
     sets = selection["subsets"]
     if isinstance(sets, list):
         for labels in sets:
@@ -259,7 +259,7 @@ def _check_selection(selection: Any) -> None:
 
 
 def _check_parameters(value: Any, what: str) -> None:
-    """What pins a transform or scenarios down; they check for themselves what the parameters say."""
+    """Check the form of a transform's or scenarios' parameters; the objects themselves check the values."""
     if not isinstance(value, dict) or type(value.get("name")) is not str:
         raise ValueError(f"{what} must have a name")
     for name, parameter in value.items():
@@ -275,7 +275,7 @@ def _check_parameter(value: Any, what: str, levels: int) -> None:
     elif type(value) is str:
         _text(value, what)
     elif value is not None and not isinstance(value, (bool, float)):
-        raise ValueError(f"{what} is too deep")
+        raise ValueError(f"{what} is nested too deeply")
 
 
 def _members(value: Any, what: str, required: set[str], optional: Iterable[str] = ()) -> dict[str, Any]:
@@ -308,7 +308,7 @@ def _number(value: Any, what: str) -> None:
 def _text(value: Any, what: str, longest: int = LONGEST_TEXT) -> None:
     if type(value) is not str or len(value) > longest:
         raise ValueError(f"{what} must be text of at most {longest} characters, got {_shown(value)}")
-    value.encode()  # Half a surrogate pair can stand in JSON, but in no output.
+    value.encode()  # JSON can hold half a surrogate pair, but no output can.
 
 
 def _rational(value: Any, what: str) -> int:
@@ -327,5 +327,5 @@ def _increasing(values: list[Any], what: str) -> None:
 
 
 def _shown(value: Any) -> str:
-    """A value in an error: short, however large or deep it is."""
+    """A value for an error message: short, however large or deep it is."""
     return reprlib.repr(value)

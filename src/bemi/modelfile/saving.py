@@ -31,13 +31,12 @@ from bemi.stages.records import stage_claim, stage_record, stage_result
 
 
 def write(ensemble: Ensemble, path: str | os.PathLike) -> None:
-    """Write an ensemble to a file, and beside it the certificate of what it claims, all of it or nothing.
+    """Write an ensemble to a file, and the certificate of its claims next to it, atomically.
 
-    The file holds no times: the same networks give the same bytes.  An ensemble that was read from a file has no
-    certificate to write.
+    The file holds no times: the same networks give the same bytes.  An ensemble read from a file has no certificate.
     """
     content = container.pack(_header(ensemble), b"".join(map(packed_weights, ensemble.networks)))
-    # What could not be read again, such as a transform that is in no registry, is not written.
+    # Nothing is written that could not be read again, such as a transform that is not in the registry.
     try:
         _ensemble(*container.unpack(content, "the file"))
     except ValueError as error:
@@ -53,7 +52,7 @@ def write(ensemble: Ensemble, path: str | os.PathLike) -> None:
 
 
 def read(path: str | os.PathLike) -> Ensemble:
-    """Read an ensemble from a file written by :func:`write`; ModelFileError says why a file is refused."""
+    """Read an ensemble from a file written by :func:`write`; raises ModelFileError with the reason for any other."""
     header, weights = container.read(path)
     try:
         return _ensemble(header, weights)
@@ -90,7 +89,7 @@ def _header(ensemble: Ensemble) -> dict[str, Any]:
 
 
 def _parts(ensemble: Ensemble, networks: list[dict[str, Any]]) -> dict[str, Any]:
-    """What is only there for fewer networks, fewer rows, or variants of rows."""
+    """Members needed only for a selection of networks or rows, or for variants of rows."""
     found: dict[str, Any] = {}
     subsets = ensemble.subsets
     if len(subsets) < math.comb(len(ensemble.classes), subsets.shape[1]):
@@ -107,7 +106,7 @@ def _parts(ensemble: Ensemble, networks: list[dict[str, Any]]) -> dict[str, Any]
 
 
 def _certificate(ensemble: Ensemble) -> dict[str, Any]:
-    """All that the checker needs; see docs/certificates.md."""
+    """Everything the checker needs; see docs/certificates.md."""
     rows = ensemble.training.rows
     assert rows is not None
     claims = {
@@ -117,19 +116,19 @@ def _certificate(ensemble: Ensemble) -> dict[str, Any]:
         "networks": [[stage_claim(report) for report in reports.values()] for reports in ensemble.reports],
     }
     if ensemble.training.settings["node_limit"] is None:
-        # With a node limit the same rows give the same bytes, and times would not.
+        # With a node limit the same rows give the same bytes; times would differ.
         claims["seconds"] = [[round(r.seconds, 4) for r in reports.values()] for reports in ensemble.reports]
     return claims
 
 
 def _ensemble(header: Any, weights: bytes) -> Ensemble:
-    """The ensemble that a file describes; ValueError says why it describes none."""
+    """The ensemble that a file describes; ValueError with the reason if it describes none."""
     header = checked(header)
     settings = {name: _tuples(value) for name, value in header["settings"].items()}
     ties = settings.pop("ties")
     classes = np.array(header["classes"], dtype=header["classes_dtype"])
     if classes.tolist() != header["classes"]:
-        raise ValueError("labels are not those that their type can hold")
+        raise ValueError("labels do not fit their type")
     inputs = _inputs(header)
     subsets = _subsets(header)
     layers = (header["inputs"], *settings["hidden_layers"], outputs_for(settings["subset_size"]))
@@ -137,10 +136,10 @@ def _ensemble(header: Any, weights: bytes) -> Ensemble:
     splitting = []
     for network, entry in zip(networks, header["networks"], strict=True):
         if entry["reports"][-1]["links"] != network.links:
-            raise ValueError("the weights have not as many links as the last stage left")
+            raise ValueError("the number of links in the weights is not that of the last stage")
         mask = np.array(entry["splitting"], dtype=bool)
         if not np.abs(network.weights[0]).sum(axis=0)[mask].all():
-            raise ValueError("a neuron without links splits nothing")
+            raise ValueError("a neuron without links cannot split")
         splitting.append(mask)
     return Ensemble(
         classes=classes,
@@ -166,10 +165,10 @@ def _inputs(header: dict[str, Any]) -> Inputs:
     inputs = Inputs(header["features"], None if names is None else tuple(names), scaling, transform)
     if transform is not None:
         if (transform.n_features_in_, transform.n_outputs) != (header["features"], header["inputs"]):
-            raise ValueError("the transform does not lead from the features to the inputs")
+            raise ValueError("the transform does not map the features to the inputs")
         low, high = transform.input_range if inputs.takes_integers else (scaling.low, scaling.high)
         if not low <= scaling.low <= scaling.high <= high:
-            raise ValueError("the transform does not take the integers seen in training")
+            raise ValueError("the transform does not accept the integers seen in training")
     return inputs
 
 
@@ -196,7 +195,7 @@ def _subsets(header: dict[str, Any]) -> Integers:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy scalars, and sequences and sets of anything, as what JSON knows."""
+    """NumPy scalars, sequences and sets, as JSON types."""
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, (set, frozenset)):
@@ -207,5 +206,5 @@ def _plain(value: Any) -> Any:
 
 
 def _tuples(value: Any) -> Any:
-    """Lists within lists as tuples."""
+    """Nested lists as tuples."""
     return tuple(_tuples(item) for item in value) if isinstance(value, list) else value

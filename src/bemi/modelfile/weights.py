@@ -1,4 +1,4 @@
-"""Weights in few bits: every weight ``w`` in ``-P..P`` as the number ``w + P``, the highest digit first."""
+"""Packed weights: each weight ``w`` in ``-P..P`` is stored as ``w + P``, most significant bit first."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from bemi.network import Network
 from bemi.products import Integers
 
 _WEIGHTS_AT_A_TIME = 2**16
-"""How many weights are unpacked at once; a multiple of 8, so that each time begins with a whole byte."""
+"""How many weights are unpacked at once; a multiple of 8, so that each chunk begins at a whole byte."""
 
 
 def bits_per_weight(weight_bound: int) -> int:
-    """The fewest bits that tell the weights ``-P..P`` apart."""
+    """The fewest bits that can encode the weights ``-P..P``."""
     return (2 * weight_bound).bit_length()
 
 
 def packed_weights(network: Network) -> bytes:
-    """All weights of a network, layer after layer; zeros fill the last byte."""
+    """All weights of a network, layer by layer; the last byte is padded with zeros."""
     numbers = np.concatenate([w.reshape(-1) for w in network.weights]) + network.weight_bound
     digits = np.empty((len(numbers), bits_per_weight(network.weight_bound)), dtype=np.uint8)
     for place, digit in enumerate(reversed(digits.T)):
@@ -30,7 +30,7 @@ def packed_weights(network: Network) -> bytes:
 
 
 def unpacked_networks(packed: bytes, layers: tuple[int, ...], weight_bound: int, count: int) -> Iterator[Network]:
-    """The networks that were packed one after the other; ValueError where the bytes are not theirs."""
+    """The networks that were packed one after another; ValueError if the bytes do not fit."""
     shapes = list(pairwise(layers))
     weights = sum(a * b for a, b in shapes)
     size = -(-weights * bits_per_weight(weight_bound) // 8)

@@ -1,7 +1,7 @@
-"""Many calls, run by whatever joblib's settings name: processes of this machine, a Dask cluster, or another backend.
+"""Runs many calls on the backend that joblib is configured for: local processes, a Dask cluster, or another.
 
-Every pool takes calls one by one and hands back results as they come.  A worker that dies costs the call that it was at
-and no other: every process of this machine has an executor of its own, and Dask reschedules by itself.
+Every pool takes calls one by one and returns results as they finish.  If a worker dies, only the call that it was
+running is lost: each local process has its own executor, and Dask reschedules by itself.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bemi.running.pool import CHECK_SECONDS, ClusterLost, Lost, Pool
 from bemi.running.processes import Processes
 
 POOLS: tuple[Callable[[Any, int], Pool | None], ...] = (Cluster.of, Processes.of)
-"""From joblib's backend and a number of jobs to a pool, or None; the first pool counts."""
+"""Functions from joblib's backend and a number of jobs to a pool or None; the first pool is used."""
 
 
 def results(
@@ -28,15 +28,15 @@ def results(
     order: Sequence[int],
     n_jobs: int | None,
 ) -> Iterator[tuple[int, Any]]:
-    """Results of many calls as they come, each with its number; a :class:`Lost` where its worker died every time.
+    """Numbered results of many calls as they finish; :class:`Lost` for a call whose worker died every time.
 
     Parameters
     ----------
     call
         What to run.
     arguments
-        Its arguments, made when they are needed, from the number of the call, how many are still to come with it, and
-        how many run at the same time.
+        Makes its arguments on demand, from the number of the call, how many calls remain including it, and how many run
+        at the same time.
     order
         Numbers of the calls.
     n_jobs
@@ -62,7 +62,7 @@ def results(
                     running[pool.submit(call, *arguments(number, len(waiting) + 1, size))] = number
             except ClusterLost as error:
                 failure = error
-            # Handed out only now, so that no worker waits while the caller is busy with a result.
+            # Yielded only now, so that no worker waits while the caller processes a result.
             yield from finished
             if failure is not None:
                 raise failure
@@ -94,7 +94,7 @@ def results(
 
 
 def _pool(n_jobs: int | None) -> Pool | None:
-    """The pool for joblib's active backend; None where joblib itself runs the calls."""
+    """The pool for joblib's active backend; None if joblib itself runs the calls."""
     backend, _ = get_active_backend()
     pools = (made(backend, effective_n_jobs(n_jobs)) for made in POOLS)
     return next((pool for pool in pools if pool is not None), None)
@@ -106,7 +106,7 @@ def _by_joblib(
     order: Sequence[int],
     n_jobs: int | None,
 ) -> Iterator[tuple[int, Any]]:
-    # Here, since a worker needs none of what comes with it and would take a second longer to start.
+    # Imported here: workers do not need it, and it would slow their start by a second.
     from sklearn.utils.parallel import Parallel, delayed
 
     size = effective_n_jobs(n_jobs)

@@ -19,9 +19,9 @@ CONNECTION_LOST = "the connection to the cluster was lost"
 class Cluster:
     """A Dask cluster.
 
-    Its scheduler moves a task whose worker died to another worker, and gives up after as many deaths as its
-    ``allowed-failures`` says (three, unless it was set).  It counts a death against all tasks that were at the worker,
-    so whatever it gives up is tried once more, with nothing else on the cluster.
+    Its scheduler moves a task whose worker died to another worker, and gives up after ``allowed-failures`` deaths
+    (three by default).  It counts a death against all tasks that were at the worker, so a task that it gives up is
+    tried once more, with nothing else on the cluster.
     """
 
     attempts = 2
@@ -35,7 +35,7 @@ class Cluster:
 
     @classmethod
     def of(cls, backend: Any, n_jobs: int) -> Cluster | None:
-        """The cluster of joblib's backend for Dask; it knows itself how many calls can run at the same time."""
+        """The cluster of joblib's Dask backend; the cluster itself determines how many calls run at the same time."""
         return cls(backend.client) if type(backend).__name__ == "DaskDistributedBackend" else None
 
     @property
@@ -48,7 +48,7 @@ class Cluster:
 
     @contextmanager
     def _connected(self) -> Iterator[None]:
-        """Talk to the scheduler, which may be gone at any time."""
+        """Talk to the scheduler, which may disappear at any time."""
         from distributed.client import ClosedClientError
 
         if self._client.status != "running":
@@ -62,8 +62,8 @@ class Cluster:
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Start a call.
 
-        Dask's own executor loses a call whose worker dies after it finished and before its result was fetched, if all
-        further tries fail: its future then never ends.
+        Dask's own executor loses a call whose worker dies after finishing it but before its result is fetched, if all
+        further attempts fail: its future then never completes.
         """
         future: Future[Any] = Future()
 
@@ -96,7 +96,7 @@ class Cluster:
         if self._threads():
             self._had_workers = now
         elif now - self._had_workers > NO_WORKERS_SECONDS:
-            # Dask would wait for a new one for ever.
+            # Dask would wait forever for a new worker.
             raise ClusterLost(f"the cluster has had no worker for {NO_WORKERS_SECONDS} seconds")
 
     def abandon(self) -> None:

@@ -1,4 +1,4 @@
-"""Finished networks on disk: one file each, named by everything that decides the result."""
+"""Finished networks on disk: one file each, named by a digest of everything that determines the result."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from bemi.training.pipeline import Training
 FORMAT = 2
 
 _LAZY = ("added", "rounds", "violated")
-"""What a training says of the variants of its rows; a file without variants has none of it."""
+"""Fields of a training with variants; a file without variants has none of them."""
 
 
 class Journal:
     """A folder of finished trainings.
 
-    A file appears under its name only when it is complete, so whatever is there after an interrupt or a crash is whole.
+    A file appears under its name only when it is complete, so all files are intact even after an interrupt or a crash.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -32,23 +32,23 @@ class Journal:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError):
-            raise ValueError(f"the run folder {folder} cannot be made: a file has its name") from None
+            raise ValueError(f"the run folder {folder} cannot be created: a file has its name") from None
 
     def path(self, key: str) -> Path:
         return self.folder / f"{key}.json.gz"
 
     def read(self, key: str) -> Training | None:
-        """The training of that key; None if it is not there, or damaged, which gives a warning."""
+        """The training with this key; None if it is missing, or damaged, which gives a warning."""
         path = self.path(key)
         try:
             record = json.loads(gzip.decompress(path.read_bytes()))
             if record["key"] != key or record["format"] != FORMAT:
-                raise ValueError("it is another task's file")
+                raise ValueError("the file belongs to another task")
             return _training(record)
         except FileNotFoundError:
             return None
         except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, IndexError, ArithmeticError) as error:
-            warnings.warn(f"{path} is damaged and will be made again: {error}", RuntimeWarning, stacklevel=2)
+            warnings.warn(f"{path} is damaged and will be replaced: {error}", RuntimeWarning, stacklevel=2)
             return None
 
     def write(self, key: str, training: Training) -> None:

@@ -1,4 +1,4 @@
-"""What runs calls: the contract of a pool of workers, and what its users must know of deaths."""
+"""The interface of a pool of workers that runs calls, and how it reports workers that die."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from concurrent.futures import Future
 from typing import Any, Protocol
 
 ATTEMPTS = 3
-"""Maximum attempts per task, including the first, where its worker dies."""
+"""Maximum attempts per task, including the first, if its worker dies."""
 
 CHECK_SECONDS = 1.0
-"""Where nothing comes back for this long, the pool is asked whether anything ever will."""
+"""If no result arrives for this long, the pool is asked whether any ever will."""
 
 
 class ClusterLost(RuntimeError):
-    """The cluster is gone; results that came back before are not."""
+    """The cluster is gone; results returned earlier are safe."""
 
 
 class Lost:
-    """In place of a result: every worker that had the task died."""
+    """Stands for a missing result: every worker that had the task died."""
 
 
 class Pool(Protocol):
-    """Takes calls one by one, and gives futures of their results."""
+    """Takes calls one by one, and returns futures."""
 
     attempts: int
     """Maximum attempts for a call whose worker dies."""
 
     queued: int
-    """How many calls wait at each worker, so that it has something to do while its results travel."""
+    """Number of calls queued at each worker, so that it stays busy while its results travel."""
 
     loss_counts_against_queued: bool
-    """Whether a death may count against calls that only waited at the worker that died."""
+    """Whether a death may count against calls that were only queued at the worker."""
 
     @property
     def size(self) -> int:
@@ -44,7 +44,7 @@ class Pool(Protocol):
         """Whether an error means that the worker died."""
 
     def check(self) -> None:
-        """Raise if nothing will ever come back."""
+        """Raise if no result will ever arrive."""
 
     def abandon(self) -> None:
-        """Stop what is still under way."""
+        """Stop all running calls."""

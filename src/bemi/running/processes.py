@@ -19,7 +19,7 @@ from joblib.externals.loky.process_executor import BrokenProcessPool, ProcessPoo
 from bemi.running.pool import ATTEMPTS, CHECK_SECONDS
 
 MOST_STARTS = 20
-"""A process that dies while it starts is replaced at most this many times."""
+"""A process that dies during start-up is replaced at most this many times."""
 
 IDLE_SECONDS = 300
 """A process ends after this much time without work."""
@@ -27,7 +27,7 @@ IDLE_SECONDS = 300
 GARBAGE_THRESHOLD = 100_000
 """New objects after which a process collects garbage."""
 
-# A process that has grown ends after its call, and the executor starts another: nothing that a user could act on.
+# A process whose memory has grown ends after its call, and the executor starts another: no action is needed.
 warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given to the executor")
 
 _ONE_THREAD = {
@@ -36,15 +36,15 @@ _ONE_THREAD = {
 
 
 class Processes:
-    """Processes of this machine, each with an executor of its own, so that the death of one concerns no other.
+    """Processes of this machine, each with its own executor, so that the death of one does not affect the others.
 
-    A call is handed to a process that has said that it is ready: one that dies while it starts costs no call.
+    A call goes only to a process that has reported ready: if one dies during start-up, no call is lost.
     """
 
     attempts = ATTEMPTS
     queued = 0
     loss_counts_against_queued = False
-    #: Shared by all: starting a process takes a second or two.
+    #: Shared by all instances: starting a process takes a second or two.
     _idle: ClassVar[list[ProcessPoolExecutor]] = []
 
     def __init__(self, size: int) -> None:
@@ -54,7 +54,7 @@ class Processes:
 
     @classmethod
     def of(cls, backend: Any, n_jobs: int) -> Processes | None:
-        """Processes where joblib would use its own."""
+        """A pool of processes if joblib would use its own."""
         usable = isinstance(backend, LokyBackend | MultiprocessingBackend) and n_jobs > 1
         return cls(n_jobs) if usable else None
 
@@ -68,7 +68,7 @@ class Processes:
         return future
 
     def _begin(self, future: Future[Any], call: Callable[..., Any], arguments: tuple[Any, ...], starts: int) -> None:
-        """Get a process, wait until it is ready, and hand over the call; a process that dies before is replaced."""
+        """Get a process, wait until it is ready, and submit the call; replace a process that dies before that."""
         try:
             executor = self._idle.pop()
         except IndexError:
@@ -105,12 +105,12 @@ class Processes:
         try:
             executor.submit(_ready).add_done_callback(go_on)
         except (BrokenProcessPool, ShutdownExecutorError):
-            # It died while it was idle.
+            # It died while idle.
             self._drop(executor)
             self._begin(future, call, arguments, starts)
 
     def _is_released(self, executor: ProcessPoolExecutor) -> bool:
-        """Take an executor from the busy ones; False if it was abandoned, which another thread may do at any time."""
+        """Remove an executor from the busy ones; False if another thread has already abandoned it."""
         try:
             self._busy.remove(executor)
         except KeyError:
@@ -131,21 +131,21 @@ class Processes:
         self._abandoned = True
         for executor in list(self._busy):
             if self._is_released(executor):
-                # Asked to kill its workers, an executor stumbles over a call that it has not handed to them yet.
+                # When asked to kill its workers, an executor fails on a call that it has not submitted yet.
                 for process in list(executor._processes.values()):
                     kill_process_tree(process)
                 executor.shutdown(wait=False)
 
     @classmethod
     def close(cls) -> None:
-        """End the processes that wait for work."""
+        """End the idle processes."""
         while cls._idle:
             cls._idle.pop().shutdown(wait=False, kill_workers=True)
 
 
 def _ready() -> None:
-    """A process that has run this takes calls; from now on it ends when its parent does."""
-    # What the first call loads stays for good; to look through it for garbage again and again makes the start longer.
+    """Run by each process before its first call; from now on it ends when its parent does."""
+    # What the first call loads stays for good; scanning it for garbage repeatedly would slow the start.
     gc.set_threshold(GARBAGE_THRESHOLD)
     if not any(thread.name == _end_with_parent.__name__ for thread in threading.enumerate()):
         threading.Thread(
@@ -154,7 +154,7 @@ def _ready() -> None:
 
 
 def _end_with_parent(parent: int) -> None:
-    # A parent that is killed cannot tell its children; where there is no such thing as another parent, none is seen.
+    # A killed parent cannot notify its children; on systems where orphans keep their parent id, none is detected.
     while os.getppid() == parent:
         time.sleep(CHECK_SECONDS)
     os._exit(1)
@@ -162,5 +162,5 @@ def _end_with_parent(parent: int) -> None:
 
 atexit.register(Processes.close)
 if hasattr(os, "register_at_fork"):
-    # The processes are the parent's, and so are the threads that talk to them.
+    # The processes belong to the parent, and so do the threads that talk to them.
     os.register_at_fork(after_in_child=Processes._idle.clear)

@@ -1,4 +1,4 @@
-"""A display of how far a training is."""
+"""A progress display for training."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from bemi.training.pipeline import Training
 
 
 class Progression(Protocol):
-    """Tell the display that one more network is there, or whatever is counted."""
+    """Tell the display that one more item, such as a network, is done."""
 
     def __call__(self, training: Training | None, text: str = "") -> None: ...
 
 
 @contextmanager
 def progress(total: int, *, show: bool, what: str = "training") -> Iterator[Progression]:
-    """A bar on standard error with networks done, time left and the mean margin gap so far."""
+    """A bar on standard error: networks done, time left and the mean margin gap so far."""
     columns: tuple[Any, ...] = (
         TextColumn(what),
         BarColumn(),

@@ -1,4 +1,4 @@
-"""Train the networks of a plan: those that are finished already are read, the others are trained and written."""
+"""Train the networks of a plan: finished ones are read, the others are trained and written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bemi.training.task import Task
 
 
 class Tasks(Protocol):
-    """A list of tasks, which may make each one when it is asked for."""
+    """A list of tasks, which may be created on access."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> Task: ...
@@ -30,7 +30,7 @@ def run(
 ) -> Iterator[tuple[int, Training | Lost, bool]]:
     """Train all networks and yield ``(position in tasks, training, was in the journal)`` as they finish.
 
-    With a ``total_time_limit`` in the tasks, every network gets its part of what is left of it when it starts.
+    With a ``total_time_limit`` in the tasks, every network gets an equal part of the time left when it starts.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ def run(
     n_jobs
         Networks trained at the same time, as in scikit-learn.
     journal
-        Where finished networks are stored.  Those that it holds already come first and are not trained again; every new
-        one is written before it is yielded.
+        Where finished networks are stored.  Networks that it already holds come first and are not trained again; every
+        new one is written before it is yielded.
     """
     began = time.perf_counter()
     keys: dict[int, str] = {}
@@ -80,14 +80,14 @@ def train_all(
     run_dir: str | Path | None = None,
     show: bool = False,
 ) -> tuple[list[Training], int]:
-    """All networks in the order of their tasks, and how many of them were finished already.
+    """All networks in the order of their tasks, and how many of them were already finished.
 
-    Whatever ends it early, no finished network is lost: an error names a folder that holds all of them.
+    If it ends early, no finished network is lost: the error names a folder that holds all of them.
 
     Parameters
     ----------
     tasks, names
-        What to train, and what errors call each network.
+        What to train, and the name of each network in error messages.
     n_jobs
         Networks trained at the same time, as in scikit-learn.
     run_dir
@@ -95,7 +95,7 @@ def train_all(
     show
         Whether to show a progress bar.
     """
-    # Here, since processes that train load this module and show nothing.
+    # Imported here: worker processes load this module and show no progress.
     from bemi.running.progress import progress
 
     journal = None if run_dir is None else Journal(run_dir)
@@ -110,11 +110,11 @@ def train_all(
                     continue
                 trainings[index] = compact(training)
                 reused += known
-                advance(training, f"{reused} were there" if reused else "")
+                advance(training, f"{reused} reused" if reused else "")
     except ClusterLost as error:
         folder = save_finished(tasks, trainings, journal)
         raise ClusterLost(
-            f"{error}; {len(trainings)} of {len(tasks)} networks are finished and kept: fitting again with "
+            f"{error}; {len(trainings)} of {len(tasks)} networks are finished and saved: fitting again with "
             f"run_dir={str(folder)!r} trains only what is missing"
         ) from error
     if lost:
@@ -123,7 +123,7 @@ def train_all(
 
 
 def save_finished(tasks: Tasks, trainings: Mapping[int, Training], journal: Journal | None) -> Path:
-    """The folder that holds all finished networks; without a journal they are written to a new one."""
+    """The folder that holds all finished networks; without a journal, a new one they are written to."""
     if journal is None:
         journal = Journal(tempfile.mkdtemp(prefix="bemi-"))
         for index, training in trainings.items():
@@ -137,7 +137,7 @@ class NetworksFailed(RuntimeError):
     def __init__(self, failed: Sequence[tuple], folder: Path) -> None:
         names = ", ".join("/".join(map(str, key)) for key in failed)
         super().__init__(
-            f"the workers that trained {names} died {ATTEMPTS} times; all other networks are kept: fitting "
+            f"the workers that trained {names} died {ATTEMPTS} times; all other networks are saved: fitting "
             f"again with run_dir={str(folder)!r} trains only what is missing (fewer jobs need less memory)"
         )
         self.failed = list(failed)
