@@ -1,7 +1,7 @@
-"""What counts as an integer or a number, and the errors for values that do not: one definition for every parameter.
+"""Parameter checks: one definition of integers and numbers, and the errors for all other values.
 
 Booleans are neither, although Python derives them from integers: ``weight_bound=True`` is a mistake.  NumPy scalars are
-accepted wherever those of Python are.
+accepted wherever Python scalars are.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def is_number(value: Any, low: float = -math.inf, high: float = math.inf) -> boo
 def check_integer(
     name: str, value: Any, low: int | None = None, high: int | None = None, *, optional: bool = False
 ) -> None:
-    """Raise ValueError unless ``value`` is an integer in ``low..high``, or None where that is allowed."""
+    """Raise ValueError unless ``value`` is an integer in ``low..high``, or None with ``optional``."""
     if value is None and optional:
         return
     if not is_integer(value, -math.inf if low is None else low, math.inf if high is None else high):
@@ -37,7 +37,7 @@ def check_integer(
 def check_number(
     name: str, value: Any, *, positive: bool = False, optional: bool = False, what: str = "number"
 ) -> None:
-    """Raise ValueError unless ``value`` is a finite number that is positive or at least 0, or an allowed None."""
+    """Raise ValueError unless ``value`` is a finite number, at least 0 or positive, or None with ``optional``."""
     if value is None and optional:
         return
     if not is_number(value, 0) or (positive and value == 0):
@@ -46,21 +46,21 @@ def check_number(
 
 
 def check_seconds(name: str, value: Any) -> None:
-    """Raise ValueError unless ``value`` is None or positive seconds."""
+    """Raise ValueError unless ``value`` is None or a positive number of seconds."""
     if value is not None and not (is_number(value, 0) and value > 0):
         raise ValueError(f"{name} must be None or positive seconds, got {value!r}")
 
 
 def check_choice(name: str, value: Any, known: Any) -> None:
-    """Raise ValueError unless ``value`` is one of the known ones."""
-    # An array, or anything else that cannot be hashed, is no choice either.
+    """Raise ValueError unless ``value`` is one of ``known``."""
+    # An array, or anything else that is not hashable, is not a valid choice either.
     if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in known):
         raise ValueError(f"{name} must be one of {', '.join(map(str, known))}, got {value!r}")
 
 
 def check_finite(X: Any, names: Iterable[str] | None = None) -> None:
     """Raise ValueError for NaN and infinity, naming the first cell that holds one."""
-    # A number that is not finite makes the sum so.  Finite ones may too, by their size: the second look tells.
+    # A non-finite number makes the sum non-finite.  Large finite ones may, too, so the cells are then checked.
     if X.dtype.kind in "iub" or np.isfinite(X.sum(dtype=np.float64)):
         return
     bad = ~np.isfinite(X)

@@ -1,4 +1,4 @@
-"""The stages of a training: what each asks for, in :mod:`bemi.stages.registry`, and what comes of it."""
+"""The stages of training: what each asks for, in :mod:`bemi.stages.registry`, and its results."""
 
 from bemi.stages.registry import PAPER_STAGES, SOFT_STAGES, STAGES, check_stages, get, list_title
 from bemi.stages.stage import Stage

@@ -20,9 +20,9 @@ _FIELDS = ("stage", "proof", "links", "rows", "message")
 
 
 class CompactResult(StageResult):
-    """A report whose network and certificate are compressed until somebody asks for them.
+    """A report whose network and certificate stay compressed until they are needed.
 
-    An ensemble may have thousands of networks, and of each stage's network and proof little is ever looked at.
+    An ensemble may have thousands of networks, and most networks and proofs of single stages are never read.
     """
 
     def __init__(self, network: Network, certificate: dict[str, Any] | None, **others: Any) -> None:
@@ -43,12 +43,12 @@ class CompactResult(StageResult):
 
 
 def compacted(report: StageResult) -> CompactResult:
-    """The same report in little memory."""
+    """The same report in less memory."""
     return CompactResult(**{field.name: getattr(report, field.name) for field in fields(StageResult)})
 
 
 def stage_record(report: StageResult) -> dict[str, Any]:
-    """What a file says of a stage, besides its weights, its certificate and its seconds."""
+    """What a file stores about a stage, apart from its weights, its certificate and its seconds."""
     record = {name: getattr(report, name) for name in _FIELDS}
     record |= {"objective": _written(report.objective), "bound": _written(report.bound)}
     record["outcome"] = report.outcome.label
@@ -59,7 +59,7 @@ def stage_record(report: StageResult) -> dict[str, Any]:
 
 
 def stage_result(record: dict[str, Any], network: Network | None, seconds: float, certificate: Any) -> StageResult:
-    """The report that a record was made of."""
+    """The report that a record was made from."""
     known = {name: record[name] for name in _FIELDS}
     known |= {"objective": _read(record["objective"]), "bound": _read(record["bound"]), "outcome": _outcome(record)}
     soft = record.get("soft")
@@ -78,7 +78,7 @@ def _outcome(record: dict[str, Any]) -> Outcome:
 
 
 def stage_claim(report: StageResult) -> dict[str, Any]:
-    """All that a stage says of itself: its numbers, the network after it, and what proves its bound."""
+    """Everything a stage claims: its numbers, the network after it, and the proof of its bound."""
     assert report.network is not None
     return stage_record(report) | {"weights": flat_weights(report.network), "certificate": report.certificate}
 

@@ -1,4 +1,4 @@
-"""All stages, by name, and which lists of them make a training.
+"""All stages, by name, and the valid lists of stages.
 
 To add a stage, add an entry here, a function to the ``RUNNERS`` of each engine, and a rule to the certificate checker.
 """
@@ -32,7 +32,7 @@ def _confident_rows(seen: Handover, report: StageResult, parameters: Parameters)
 
 
 def _margins_reached(seen: Handover, report: StageResult, parameters: Parameters) -> Handover:
-    """The margins, if there are any, are not to be lost."""
+    """Later stages must preserve the margins, if there are any."""
     if not report.ran:
         return seen
     assert report.network is not None
@@ -41,14 +41,14 @@ def _margins_reached(seen: Handover, report: StageResult, parameters: Parameters
 
 
 def _objective_reached(seen: Handover, report: StageResult, parameters: Parameters) -> Handover:
-    """The soft-margin objective may rise by a given share."""
+    """Later stages may raise the soft-margin objective by a given fraction."""
     assert report.network is not None
     ceiling = (1 + Fraction(parameters["mw_loss"])) * seen.problem.soft_value(report.network)
     return Handover(seen.problem, KeepObjective(ceiling))
 
 
 def _rounded_machine(problem: Problem, parameters: Parameters) -> Beginning:
-    """The continuous support vector machine, rounded at the resolution that suits it."""
+    """The continuous support vector machine, rounded at a suitable resolution."""
     soft, network = choose_resolution(problem, parameters["C"])
     return Beginning(replace(problem, soft=soft), network)
 
@@ -148,7 +148,7 @@ def get(name: str) -> Stage:
 
 
 def stage_lists() -> list[tuple[str, ...]]:
-    """All lists of stages that make a training, shorter ones first."""
+    """All valid lists of stages, shorter ones first."""
     lists: list[tuple[str, ...]] = []
     longer: list[tuple[str, ...]] = [(name,) for name, stage in STAGES.items() if stage.may_be_first]
     while longer:
@@ -158,7 +158,7 @@ def stage_lists() -> list[tuple[str, ...]]:
 
 
 def check_stages(stages: Any, hidden_layers: Sequence[int] = ()) -> tuple[str, ...]:
-    """Stage names as a tuple; ValueError unless they make a training of networks with these hidden layers."""
+    """Stage names as a tuple; ValueError unless they are valid for networks with these hidden layers."""
     if isinstance(stages, str) or not isinstance(stages, (tuple, list)):
         raise ValueError(f"stages must be a tuple such as {PAPER_STAGES}, got {stages!r}")
     known = [get(name) for name in stages]
@@ -176,7 +176,7 @@ def check_stages(stages: Any, hidden_layers: Sequence[int] = ()) -> tuple[str, .
 
 
 def list_title(stages: Iterable[str]) -> str:
-    """What people call a list of stages."""
+    """The title of a list of stages."""
     names = list(stages)
     return get(names[0]).list_title or "+".join(names).upper()
 

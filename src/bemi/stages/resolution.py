@@ -1,4 +1,4 @@
-"""What the soft-margin stage starts from: the continuous machine, and the resolution that fits it into few bits."""
+"""The start of the soft-margin stage: the continuous SVM, and the resolution that fits it into few bits."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ STEP = Fraction(1, 2**10)
 """Resolutions are multiples of this, so that they are short numbers."""
 
 STRETCH = {1: 0.6, 2: 0.8}
-"""Which part of the largest continuous weight becomes P; all of it for larger P.
+"""Fraction kappa of the largest continuous weight that becomes P; 1 for larger P.
 
-With three values per weight it pays to let the largest weights be cut off."""
+With three values per weight it pays to clip the largest weights."""
 
 _SWEEPS = 5_000
 _TOLERANCE = 1e-7
@@ -26,9 +26,9 @@ _SMALLEST = 1e-6
 def choose_resolution(problem: Problem, price: float) -> tuple[SoftMargin, Network]:
     """The soft-margin objective for a problem, and the rounded continuous solution ``t v``.
 
-    ``t = P / (kappa max_i |v_i|)``, v the continuous machine of the output, rounded to a multiple of :data:`STEP`.
+    ``t = P / (kappa max_i |v_i|)``, rounded to a multiple of :data:`STEP`, where v is the continuous SVM of the output.
     """
-    # Here, since Numba takes long to import.
+    # Imported here because Numba is slow to import.
     from bemi.stages.resolution_kernel import multipliers
 
     bound = problem.weight_bound
@@ -37,7 +37,7 @@ def choose_resolution(problem: Problem, price: float) -> tuple[SoftMargin, Netwo
         rows, _ = normalised_rows(problem.data, problem.codes[:, output])
         v = rows.T @ multipliers(np.ascontiguousarray(rows @ rows.T), float(price), _SWEEPS, _TOLERANCE)
         largest = STRETCH.get(bound, 1.0) * float(np.abs(v).max(initial=0.0))
-        # Contradicting rows leave weights that are zero but for rounding; no resolution fits these.
+        # Contradictory rows give weights that are zero up to rounding; no resolution fits these.
         t = max(1, round(bound / largest / float(STEP))) * STEP if largest > _SMALLEST else Fraction(bound)
         resolutions.append(t)
         columns.append(np.clip(np.rint(float(t) * v), -bound, bound).astype(np.int64))

@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 @njit(cache=True)
 def multipliers(gram: Floats, price: float, sweeps: int, tolerance: float) -> Floats:
-    """Dual of the continuous machine by coordinate descent: ``min 1/2 a.G a - sum a``, ``0 <= a <= C``."""
+    """Dual of the continuous SVM by coordinate descent: ``min 1/2 a.G a - sum a``, ``0 <= a <= C``."""
     rows = len(gram)
     a = np.zeros(rows)
     gradient = np.full(rows, -1.0)

@@ -22,7 +22,7 @@ class ClaimMismatch(RuntimeError):
 
 
 class Outcome(Enum):
-    """Why a stage ended; each member carries a sentence for people.  Whether the stage ran is a separate fact."""
+    """Why a stage ended; each member has a human-readable sentence.  Whether the stage ran is recorded separately."""
 
     OPTIMAL = "solved to optimality"
     WITHIN_GAP = "solved to the requested gap"
@@ -44,7 +44,7 @@ class Outcome(Enum):
 
     @property
     def label(self) -> str:
-        """The outcome as files have it."""
+        """The outcome as written to files."""
         return self.name.lower()
 
     @classmethod
@@ -57,7 +57,7 @@ class Outcome(Enum):
 
     @property
     def successful(self) -> bool:
-        """Whether the stage reached what was asked of it, so that there is nothing to tell."""
+        """Whether the stage reached its goal, so that no message is needed."""
         return self in (Outcome.OPTIMAL, Outcome.WITHIN_GAP)
 
     @classmethod
@@ -83,15 +83,15 @@ class StageResult:
     stage
         Name of the stage, see :mod:`bemi.stages.registry`.
     network
-        The network after the stage; the one before it if the stage could not run.  None in a report that was read from
-        a model file, which keeps only the final network.
+        The network after the stage, or the one before it if the stage could not run.  None in a report read from a
+        model file, which stores only the final network.
     objective, bound
-        Objective recomputed from the weights, and a proven bound on every network's objective.  None if the stage left
-        the network as it was because it could not run.  Rationals for soft margins, integers elsewhere.
+        Objective recomputed from the weights, and a proven bound on every network's objective.  None if the stage could
+        not run and left the network unchanged.  Rationals for soft margins, integers otherwise.
     seconds
-        Wall time; not a number in a report that was read from a model file.
+        Wall time; NaN in a report read from a model file.
     proof
-        What backs the bound: ``"certified"`` can be checked without a solver, ``"solver"`` is the claim of a solver,
+        What supports the bound: ``"certified"`` can be checked without a solver, ``"solver"`` is a solver's claim,
         ``"none"`` means that there is no bound.
     links
         Non-zero weights after the stage.
@@ -100,10 +100,10 @@ class StageResult:
     outcome
         Why the stage ended.
     message
-        Text for people: why the stage could not run, or what stopped it; empty if it reached what was asked.
+        Human-readable: why the stage could not run, or what stopped it; empty if it reached its goal.
     certificate
-        What proves the bound to :mod:`bemi.certificate`, where ``proof`` is ``"certified"`` and more than the trivial
-        bound is claimed.
+        Proof of the bound for :mod:`bemi.certificate`, if ``proof`` is ``"certified"`` and the bound is better than the
+        trivial one.
     soft
         Price and resolutions of the soft-margin objective, in the soft-margin stage.
     """
@@ -139,7 +139,7 @@ class StageResult:
     ) -> StageResult:
         """The report of a stage that ends now; links, rows and seconds follow from the rest.
 
-        Without a message the outcome speaks for itself.
+        Without a message, the outcome provides the text.
         """
         if message is None:
             message = "" if outcome.successful else outcome.sentence
@@ -160,7 +160,7 @@ class StageResult:
         outcome: Outcome,
         message: str | None = None,
     ) -> StageResult:
-        """The report of a stage that could not run and leaves the network as it was."""
+        """The report of a stage that could not run and leaves the network unchanged."""
         return cls.of(stage, problem, network, None, None, clock=clock, proof="none", outcome=outcome, message=message)
 
     @property

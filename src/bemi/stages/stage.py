@@ -1,4 +1,4 @@
-"""What a stage is: what it asks for, how a network is judged by it, and what it hands to the next stage."""
+"""The definition of a stage: what it asks for, how it judges a network, and what it passes to the next stage."""
 
 from __future__ import annotations
 
@@ -22,74 +22,73 @@ Parameters = Mapping[str, Any]
 
 
 class Handover(NamedTuple):
-    """What the next stage is run on: a problem, whose rows are all that it sees, and what its network must keep."""
+    """The input of the next stage: a problem, whose rows are all it sees, and what its network must preserve."""
 
     problem: Problem
     keep: Keep = KEEP_LABELS
 
 
 class Beginning(NamedTuple):
-    """What the first stage is run on, and the network that it starts from."""
+    """The input of the first stage, and the network that it starts from."""
 
     problem: Problem
     network: Network
 
 
 def same_rows(seen: Handover, report: StageResult, parameters: Parameters) -> Handover:
-    """The next stage sees what this one saw, and must keep no more than this one had to."""
+    """The next stage sees the same rows, and must preserve no more than this one had to."""
     return seen
 
 
 Shortfall = Callable[[Network, SoftMargin | None, NDArray[np.integer], Integers], NDArray[np.float64]]
-"""From a network, soft margins, rows and their codes to what each row lacks; 0 for a row that satisfies the stage."""
+"""Maps a network, soft margins, rows and codes to each row's shortfall; 0 for a row that satisfies the stage."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """One thing that training asks of a network.
+    """One goal of training.
 
     Attributes
     ----------
     name
-        What options and files call it.
+        Its name in options and files.
     title, asks_for, measure
-        What people call it, what it asks for, and what its objective is a number of, in words.
+        Its title, what it asks for, and what its objective measures, in words.
     time_share
-        Its part of a time limit for all stages, relative to the parts of the others.
+        Its share of a time limit for all stages, relative to those of the others.
     maximised
         Whether a larger objective is better.
     objective
-        From a problem, a network and what it must keep to the objective in exact numbers; None if the network is not
-        feasible.
+        Maps a problem, a network and what it must preserve to the exact objective; None if the network is infeasible.
     trivial_bound
-        A bound on the objective that anybody can check by hand.
+        A bound on the objective that can be checked by hand.
     may_follow
-        Names of the stages that may stand directly before it.
+        Names of the stages that may come directly before it.
     may_be_first
         Whether a list may begin with it.
     whole_numbers
-        Whether the objective is an integer, and so are all columns of its program; otherwise it is a rational.
+        Whether the objective and all columns of its program are integers; otherwise the objective is a rational.
     uses_gap
-        Whether it may stop within a gap; otherwise its objective is always wanted exactly.
+        Whether it may stop within a gap; otherwise it is always solved to optimality.
     allows_hidden_layers
         Whether its networks may have hidden layers.
     quick
-        Whether it costs so little that it runs even where no time is left.
+        Whether it is cheap enough to run even if no time is left.
     parameters
         Training parameters that it reads, and their defaults.
     begin
-        From a problem and the parameters to what it starts from as the first stage; None to start from the first
-        network of any training.
+        Maps a problem and the parameters to what it starts from as the first stage; None to start from the default
+        first network.
     handover
-        From what it saw, its report and the parameters to what the next stage gets.
+        Maps its input, its report and the parameters to the input of the next stage.
     shortfall
-        By how much rows that it was not trained on fail it; None to ask for confidently right outputs.
+        By how much rows that it was not trained on violate it; None to require confidently right outputs.
     counts_outputs
-        Whether the objective is a number of outputs, of which reports show the share.
+        Whether the objective is a number of outputs, which reports show as a share.
     shows_gap
         Whether a progress bar shows its gap.
     list_title
-        What a training that begins with it is called as a whole; empty to call it by its stages.
+        Title of a training that begins with it; empty to list its stages instead.
     """
 
     name: str
@@ -115,7 +114,7 @@ class Stage:
     list_title: str = ""
 
     def value(self, problem: Problem, network: Network, keep: Keep = KEEP_LABELS) -> Any:
-        """Objective of a network, an integer or a rational; None if the network is not feasible."""
+        """Objective of a network, an integer or a rational; None if the network is infeasible."""
         return self.objective(problem, network, keep)
 
     def better(self, value: Objective | None, other: Objective | None) -> bool:

@@ -1,4 +1,4 @@
-"""What the classifier's parameters and data may be."""
+"""Validation of the classifier's parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lexicographic pipeline: stages in order, each starting from the network that the one before it left."""
+"""The lexicographic pipeline: stages in order, each starting from the network of the previous one."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Training:
     network, reports
         The network after the last stage, and the report of each stage.
     added
-        Positions of the variants that were trained on beside the given rows, see :mod:`bemi.training.variants`.
+        Positions of the variants used in addition to the given rows, see :mod:`bemi.training.variants`.
     rounds
-        How often the stages were run.
+        How many times the stages were run.
     violated
-        How many variants the network violates without having been trained on them.
+        Number of variants that the network violates and was not trained on.
     """
 
     network: Network
@@ -43,7 +43,7 @@ class Training:
 
 
 def share_time(time_limit: Any, stages: Sequence[str]) -> list[float | None]:
-    """Seconds for each stage: one number is shared out, a sequence gives one per stage, None is no limit."""
+    """Seconds for each stage: one number is divided among them, a sequence gives one per stage, None is no limit."""
     if time_limit is None:
         return [None] * len(stages)
     many = isinstance(time_limit, (tuple, list, np.ndarray))
@@ -59,7 +59,7 @@ def share_time(time_limit: Any, stages: Sequence[str]) -> list[float | None]:
 
 
 def stage_parameters(stages: Sequence[str], given: Parameters) -> dict[str, Any]:
-    """The parameters that the stages read, with their defaults where they are not given."""
+    """The parameters that the stages read, with defaults for those not given."""
     return {name: given.get(name, default) for stage in map(get, stages) for name, default in stage.parameters.items()}
 
 
@@ -79,7 +79,7 @@ def beginning(stage: Stage, problem: Problem, parameters: Parameters, seconds: f
 
 
 def untrained(problem: Problem, stages: Sequence[str], seconds: float) -> Training:
-    """The network that a training would start from, found within about this many seconds; no stage is run."""
+    """The network that training would start from, found within about this many seconds; no stage is run."""
     clock = Deadline()
     network = initial_network(problem, seconds)
     reports: dict[str, StageResult] = {}
@@ -101,9 +101,9 @@ def train(
 ) -> Training:
     """Train one network.
 
-    Time that a stage does not use is added to the next one's.  What a stage hands to the next, rows and what must be
-    kept, is in :mod:`bemi.stages.registry`.  A stage that cannot run says so in its report and leaves the network as it
-    was; a network always comes back.
+    Time that a stage does not use is added to the next one's.  :mod:`bemi.stages.registry` defines what a stage passes
+    to the next: rows, and what must be preserved.  A stage that cannot run says so in its report and leaves the network
+    unchanged; a network is always returned.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def train(
             continue
         stage_limits = replace(limits.until(deadline), gap=limits.gap if stage.uses_gap else 0.0)
         report = runner.run(stage.name, seen.problem, start=network, keep=seen.keep, limits=stage_limits, solver=solver)
-        # What the first network cost belongs to the first stage.
+        # Time spent on the first network counts towards the first stage.
         reports[stage.name] = report if reports else replace(report, seconds=report.seconds + before_first)
         assert report.network is not None
         network = report.network

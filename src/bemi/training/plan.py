@@ -1,4 +1,4 @@
-"""Which networks an ensemble needs, each made into a task when it is asked for, and the ensemble that they make."""
+"""The networks that an ensemble needs, each turned into a task on access, and the ensemble that they form."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ from bemi.training.variants import Variants
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The networks to train: a list of tasks that are made when they are asked for.
+    """The networks to train: a list of tasks that are created on access.
 
-    All tasks share the rows of the training set; thousands of networks with copies of their own would not fit into
-    memory.
+    All tasks share the rows of the training set; copies for thousands of networks would not fit into memory.
 
     Attributes
     ----------
@@ -37,7 +36,7 @@ class Plan:
     hidden_layers, weight_bound
         Of every network.
     settings
-        What else a :class:`Task` takes.
+        Further arguments of :class:`Task`.
     """
 
     training_set: TrainingSet
@@ -85,7 +84,7 @@ class Plan:
         ties
             What to do with rows that have no clear winner.
         solver, settings
-            What the ensemble is to say of its training.
+            Recorded in the ensemble's training record.
         """
         ordered = [trainings[key] for key in self.keys]
         taken = self._taken_variants(ordered)

@@ -1,4 +1,4 @@
-"""Trainings in little memory."""
+"""Compact storage of trainings."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from bemi.training.pipeline import Training
 
 
 def compact(training: Training) -> Training:
-    """The same training in little memory."""
+    """The same training in less memory."""
     return replace(training, reports={stage: compacted(report) for stage, report in training.reports.items()})

@@ -1,4 +1,4 @@
-"""One network to train: everything that decides the result, picklable, with a key."""
+"""One network to train: everything that determines the result, picklable, with a key."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bemi.training.pipeline import Training, stage_parameters, train, untrained
 from bemi.training.variants import Variants, shortfall, train_lazily
 
 LEAST_SECONDS = 0.01
-"""Training with less time than this is not begun."""
+"""Training does not begin with less time than this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +39,10 @@ class Task:
     total_time_limit: float | None = None
 
     def run(self, seconds: float | None = None) -> Training:
-        """Train; ``seconds`` may make the time limit shorter.
+        """Train; ``seconds`` may shorten the time limit.
 
-        A stage takes longer than ``LEAST_SECONDS`` however short its limit, so where less is left there is only the
-        network to start from, unless a stage is quick.
+        A stage takes longer than ``LEAST_SECONDS`` however short its limit.  If less time is left, the result is the
+        start network, unless a stage is quick.
         """
         if seconds is not None and seconds < LEAST_SECONDS and not any(get(stage).quick for stage in self.stages):
             training = untrained(self.problem, self.stages, max(0.0, seconds))
@@ -60,7 +60,7 @@ class Task:
         return train_lazily(self.problem, self.variants, self.stages, **settings)
 
     def key(self) -> str:
-        """A digest of all that decides the result: data, parameters, and the versions of bemi and the solver."""
+        """A digest of everything that determines the result: data, parameters, and versions of bemi and the solver."""
         settings = {
             "versions": _versions(self.solver),
             "solver": self.solver,
@@ -89,7 +89,7 @@ def _versions(solver: str) -> tuple[str, str]:
 
 
 def shortened(time_limit: float | tuple[float, ...] | None, seconds: float | None) -> float | tuple[float, ...] | None:
-    """A time limit of at most ``seconds`` in all, with the same shares for the stages."""
+    """A time limit of at most ``seconds`` in total, with the same shares for the stages."""
     if seconds is None or time_limit is None:
         return seconds if time_limit is None else time_limit
     whole = sum(time_limit) if isinstance(time_limit, tuple) else time_limit

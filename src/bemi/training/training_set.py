@@ -31,7 +31,7 @@ class TrainingSet:
     selected
         Positions of these rows among those that were given.
     variants, variant_targets
-        What else the rows could have looked like, and the class indices of that; None without scenarios.
+        Plausible variants of the rows, and their class indices; None without scenarios.
     """
 
     classes: NDArray
@@ -54,7 +54,7 @@ class TrainingSet:
         max_per_class: int | None = None,
         scenarios: Any = None,
     ) -> TrainingSet:
-        """The training set that features and labels make.
+        """The training set for features and labels.
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ class TrainingSet:
             Names of the features.
         """
         classes, targets = np.unique(y, return_inverse=True)
-        # Scaling and transform depend on the training rows alone, so they are part of the model.
+        # Scaling and transform depend only on the training rows, so they are part of the model.
         inputs = Inputs.fit(X, input_scaling, transform, names)
         made = cls._selected(classes, inputs, inputs(X), targets, max_per_class)
         return made if scenarios is None else made._with_variants(X, scenarios)
@@ -79,14 +79,14 @@ class TrainingSet:
         return cls(classes, inputs, data[chosen], targets[chosen], chosen)
 
     def extended(self, X: NDArray, y: ArrayLike, *, max_per_class: int | None = None) -> TrainingSet:
-        """This set and rows of further classes, made into integers in the same way.
+        """This set and rows of further classes, converted to integers in the same way.
 
         Parameters
         ----------
         X, y
             The further rows.
         max_per_class
-            Rows of each further class to use at most.
+            Maximum number of rows of each further class.
         """
         given, targets = np.unique(y, return_inverse=True)
         new = self._selected(given, self.inputs, self.inputs(X), targets, max_per_class)
@@ -98,7 +98,7 @@ class TrainingSet:
         )
 
     def _with_variants(self, X: NDArray, scenarios: Any) -> TrainingSet:
-        """The same set, and what scenarios make of its rows."""
+        """The same set, with the variants that scenarios make of its rows."""
         rows = self.inputs.integers(X[self.selected])
         made = np.asarray(clone(scenarios).variants(rows))
         if made.ndim != 3 or made.shape[::2] != rows.shape or not np.array_equal(made, np.rint(made)):

@@ -1,8 +1,8 @@
 """Training on rows and on those of their variants that matter.
 
-A variant of a row is a further constraint of the same program.  Most are satisfied already by the network that the rows
-alone give, so they enter *lazily*: train, look which variants the network violates, take up the worst of them, train
-again, until no variant is violated that is not in, or the rounds or the time are used up.
+A variant of a row is a further constraint of the same program.  The network trained on the rows alone satisfies most of
+them, so they are added *lazily*: train, find the variants that the network violates, add the worst of them, and train
+again, until no variant that was left out is violated, or the rounds or the time are used up.
 
 A variant is violated
 
@@ -10,10 +10,9 @@ A variant is violated
   w being the weights after that stage;
 * in the paper's stages, which have none, if the network is not confidently right on it.
 
-What is claimed, and certified, is about the rows in the last training: the given ones and the variants taken up.  Soft
-margins claim more where no variant is violated in the end: the variants left out have no loss, and a loss can only add
-to the objective, so value and bound are those of the program with *all* variants, for the resolution t of the last
-training.
+Claims and certificates refer to the rows of the last training: the given ones and the added variants.  Soft margins
+claim more if no variant is violated in the end: the variants left out have no loss, and a loss can only add to the
+objective, so value and bound are those of the program with *all* variants, for the resolution t of the last training.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ from bemi.stages.registry import get
 from bemi.training.pipeline import Training, stage_parameters, train
 
 MOST_ROUNDS = 10
-"""Trainings of one network; most end after three to five."""
+"""Maximum rounds per network; most need three to five."""
 
 
 @dataclass(frozen=True, eq=False)
 class Variants:
-    """Rows that a training may take up, and their codes."""
+    """Rows that training may add, and their codes."""
 
     data: NDArray[np.integer]
     codes: Integers
@@ -50,17 +49,17 @@ class Variants:
 
 
 def train_lazily(problem: Problem, variants: Variants, stages: tuple[str, ...], **settings: Any) -> Training:
-    """Train one network as :func:`bemi.training.pipeline.train` does, taking up the variants that it violates.
+    """Train one network as :func:`bemi.training.pipeline.train` does, adding the variants that it violates.
 
-    A round takes up at most as many variants as there are given rows, the worst first.  Every round has all of the time
-    limit, but none begins after that much time has passed in all.
+    A round adds at most as many variants as there are given rows, the worst first.  Every round has the full time
+    limit, but none begins once that much time has passed in total.
 
     Parameters
     ----------
     problem
         The given rows.
     variants
-        What may be taken up.
+        Rows that may be added.
     stages, **settings
         As in :func:`bemi.training.pipeline.train`.
     """
@@ -83,9 +82,9 @@ def train_lazily(problem: Problem, variants: Variants, stages: tuple[str, ...], 
 def _take_from_first_networks(
     problem: Problem, variants: Variants, stages: tuple[str, ...], settings: Mapping[str, Any], taken: NDArray[np.bool_]
 ) -> None:
-    """Mark variants that the network to start from violates, where a stage has a way of its own to begin.
+    """Mark variants that the start network violates, if the first stage has its own way to begin.
 
-    That costs little compared to a training, and finds most of the variants that matter.
+    This is cheap compared to training, and finds most of the variants that matter.
     """
     first = get(stages[0])
     if first.begin is None or first.shortfall is None:
@@ -99,7 +98,7 @@ def _take_from_first_networks(
 
 
 def take_worst(taken: NDArray[np.bool_], missing: NDArray[np.float64], most: int) -> int:
-    """Mark at most ``most`` of the violated variants that are not in yet, worst first; returns how many there are."""
+    """Mark at most ``most`` violated variants that are not in yet, worst first; returns how many such there are."""
     violated = np.flatnonzero((missing > 0) & ~taken)
     taken[violated[np.argsort(-missing[violated], kind="stable")[:most]]] = True
     return len(violated)
@@ -108,7 +107,7 @@ def take_worst(taken: NDArray[np.bool_], missing: NDArray[np.float64], most: int
 def shortfall(training: Training, variants: Variants) -> NDArray[np.float64]:
     """By how much the constraint of each variant is violated, 0 where it holds.
 
-    Whether it holds is decided in integers; by how much says only which ones are worst.
+    Whether it holds is decided in exact integers; the amount only ranks the variants.
     """
     for name, report in training.reports.items():
         stage = get(name)
