@@ -8,11 +8,11 @@ from pathlib import Path
 
 
 def write_atomically(files: dict[Path, bytes]) -> None:
-    """Write all files completely before putting any of them in place; a failure leaves the old ones."""
+    """Write all files completely before moving any into place; a failure leaves the old files."""
     written: dict[Path, Path] = {}
     try:
         for path, content in files.items():
-            # Not by mkstemp, whose files only their owner may read.
+            # Not with mkstemp, whose files only their owner may read.
             written[path] = path.parent / f".{path.name}.{secrets.token_hex(8)}"
             with open(written[path], "xb") as file:
                 file.write(content)

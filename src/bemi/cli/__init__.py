@@ -1,7 +1,7 @@
 """The ``bemi`` command.
 
-Every command is a module with ``add_command``, which adds its options, and ``run``.  Modules of commands import nothing
-slow before they run, so that help and usage errors appear at once; a test holds them to it.
+Every command is a module with ``add_command``, which adds its options, and ``run``.  Command modules import nothing
+slow before they run, so that help and usage errors appear at once; a test enforces this.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ COMMANDS = (train, predict, evaluate, solvers, verify, export, reproduce, report
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; bad input is one line on standard error and exit code 2."""
+    """Run the command line; bad input gives one line on standard error and exit code 2."""
     options = build_parser().parse_args(arguments)
     try:
         return options.run(options)
@@ -53,7 +53,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Version(argparse.Action):
-    """Looks the version up only when it is asked for."""
+    """Looks up the version only on request."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
         print(f"bemi {bemi.__version__}")
@@ -61,7 +61,7 @@ class _Version(argparse.Action):
 
 
 def _expected_errors() -> tuple[type[Exception], ...]:
-    """Errors whose message is all that the user needs; evaluated only once something went wrong."""
+    """Errors whose message is all the user needs; evaluated only after something went wrong."""
     from bemi.running.pool import ClusterLost
     from bemi.running.schedule import NetworksFailed
 

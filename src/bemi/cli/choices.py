@@ -1,4 +1,4 @@
-"""Values of options whose home is too slow to import for a help text; a test compares each with its home."""
+"""Option values whose home modules are too slow to import for help texts; a test compares them with the originals."""
 
 C_GOALS = ("speed", "size")
 

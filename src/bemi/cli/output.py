@@ -1,4 +1,4 @@
-"""What commands share when they run: tables for people, JSON for programs, progress, Dask clusters."""
+"""What commands share at run time: tables for people, JSON for programs, progress, Dask clusters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def on_cluster(address: str | None) -> Iterator[None]:
         raise ValueError("--cluster needs Dask: pip install 'bemi[cluster]'") from None
     try:
         client = Client(address)
-    except (OSError, ValueError, TypeError) as error:  # TypeError where TLS is not set up
+    except (OSError, ValueError, TypeError) as error:  # TypeError if TLS is not set up
         raise ValueError(f"there is no Dask scheduler at {address}: {error}") from None
     with client, joblib.parallel_config("dask", client=client):
         yield
@@ -49,7 +49,7 @@ def show(options: argparse.Namespace, result: dict[str, Any], *tables: Table) ->
 
 
 def progress_wanted(options: argparse.Namespace) -> bool:
-    """Whether to show progress: only to people who watch a terminal."""
+    """Whether to show progress: only on a terminal."""
     return sys.stderr.isatty() and not options.json
 
 
@@ -62,5 +62,5 @@ def check_writable(path: Path) -> None:
 
 
 def feature_names(ensemble: Ensemble) -> list[str] | None:
-    """Names of the columns that a model was trained on, or None if it knows none."""
+    """Names of the columns that a model was trained on, or None if they are unknown."""
     return None if ensemble.inputs.names is None else list(ensemble.inputs.names)

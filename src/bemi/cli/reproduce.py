@@ -137,7 +137,7 @@ def _system_seconds(experiment: spec.Experiment, options: argparse.Namespace) ->
 
 
 def _dataset(experiment: spec.Experiment, *, quick: bool) -> str:
-    """The paper's data set; in a quick run without its files one that is part of scikit-learn."""
+    """The paper's data set; in a quick run without its files, one from scikit-learn."""
     from bemi import datasets
 
     here = {listing.name for listing in datasets.available() if listing.here}
@@ -147,7 +147,7 @@ def _dataset(experiment: spec.Experiment, *, quick: bool) -> str:
 
 
 def _accuracy(run: results.Run) -> Table:
-    """The accuracy table as far as it fits a terminal: means, and the alternatives that come closest to the paper's."""
+    """The accuracy table, reduced to fit a terminal: means, and the alternatives that come closest to the paper's."""
     from bemi.experiments import tables
 
     left_out = {"ours, ties by margin", "paper's", "logistic regression", "1-NN"}
@@ -155,7 +155,7 @@ def _accuracy(run: results.Run) -> Table:
 
 
 def _systems(run: results.Run) -> Table:
-    """The table of other systems as far as it fits a terminal: those that were run."""
+    """The table of other systems, reduced to fit a terminal: those that were run."""
     from bemi.experiments import tables
 
     content = tables.other_systems(run)

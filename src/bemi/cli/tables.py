@@ -10,7 +10,7 @@ from bemi.ensemble.ties import TIES
 
 
 def training_table(summary: dict[str, Any]) -> Table:
-    """What training reached, stage by stage."""
+    """Training results, stage by stage."""
     layers = ", ".join(map(str, summary["layers"]))
     weights = f"weights -{summary['weight_bound']}..{summary['weight_bound']}"
     table = Table(title=f"{summary['networks']} networks [{layers}], {weights}")

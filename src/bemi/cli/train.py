@@ -32,7 +32,7 @@ def add_command(commands: Any) -> None:
 
 
 def _add_model_options(command: argparse.ArgumentParser) -> None:
-    """What to train.  An option without a default leaves the choice to the preset for the data, or the classifier."""
+    """What to train.  An option without a default leaves the choice to the preset or the classifier."""
     add = command.add_argument
     paper = "the paper's settings: hidden layers 4,4, weights -1..1, and its three stages"
     add("--paper", action="store_true", help=paper)
@@ -89,7 +89,7 @@ PARAMETERS = (
     *("hidden_layers", "weight_bound", "stages", "C", "mw_loss", "engine", "solver", "time_limit", "node_limit", "gap"),
     *("subset_size", "subsets", "max_per_class", "ties", "total_time_limit", "input_scaling"),
 )
-"""Options that are passed on as the classifier's parameter of the same name; the word none becomes None."""
+"""Options passed on as the classifier's parameter of the same name; the word none becomes None."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -112,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
     announcement = f"settings of {preset.name} ({preset.why}): {presets.in_words(settings)}\n"
     announcement += "to choose otherwise: --paper, --image-shape, --transform, --weight-bound, --stages, ..."
     if progress_wanted(options):
-        # Before training, so that whoever watches can still stop it and choose otherwise.
+        # Before training, so that the user can still stop it and choose otherwise.
         print(announcement, file=sys.stderr)
     with on_cluster(options.cluster):
         if options.shard is not None:
@@ -124,7 +124,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _preset(options: argparse.Namespace, X: Any, shape: tuple[int, ...] | None) -> Preset:
-    """Settings to start from: the paper's for whoever asks for hidden layers, which soft margins do not have."""
+    """The base settings: the paper's if the user asks for hidden layers, which soft margins do not have."""
     from bemi import presets
     from bemi.inputs.scaling import are_integers
     from bemi.stages import SOFT_STAGES

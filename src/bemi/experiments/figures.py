@@ -114,7 +114,7 @@ def _lines(
         1, len(panels), figsize=(5.2 * len(panels) + 1.2, 3.8), squeeze=False, sharey=True, layout="constrained"
     )
     ticks = sorted({getattr(result.cell, along) or 0 for result in run.cells})
-    # Few bits double at each step, so their axis counts steps; images per class are to scale.
+    # Bits double at each step, so their axis counts steps; images per class are to scale.
     place = {value: float(position if along == "weight_bound" else value) for position, value in enumerate(ticks)}
     for axis, classes in zip(axes[0], panels, strict=True):
         inside = [result for result in run.cells if result.cell.classes == classes]
@@ -231,7 +231,7 @@ def noise(run: Run) -> Any:
     for row, (size, results) in zip(axes, sizes.items(), strict=True):
         for axis, (kind, levels) in zip(row, kinds.items(), strict=True):
             for name, curve in noise_curves(results, kind).items():
-                # By name over all sizes, so that a system has one colour even where a run is not finished.
+                # By name over all sizes, so that a system has one colour even if a run is unfinished.
                 number = order.index(name)
                 after = number - ours
                 style: dict[str, Any] = {"color": GREY, "lw": 1.1, "ls": ("-", "--", ":", "-.")[after % 4]}
@@ -275,7 +275,7 @@ def confusion(run: Run) -> Any:
 
 
 def weights(run: Run) -> Any:
-    """Where the weights lie: stacked bars, ours beside the paper's."""
+    """Distribution of the weights: stacked bars, ours next to the paper's."""
     pyplot = _pyplot()
     results = run.cells
     shades = ("#D55E00", "#e8e8e8", "#0072B2", "#F0E442")
@@ -305,7 +305,7 @@ def _tick(axis: str, result: CellResult) -> str:
 
 
 def first_layer(run: Run) -> Any:
-    """First-layer weights of one network as images, one row per stage; None if the run keeps no network files."""
+    """First-layer weights of one network as images, one row per stage; None if the run has no network files."""
     pyplot = _pyplot()
     chosen = _one_network(run)
     if chosen is None:
@@ -348,7 +348,7 @@ def _one_network(run: Run) -> tuple[str, dict[str, Network]] | None:
     training = Journal(journal).read(entry["file"])
     if training is None or math.isqrt(training.network.layers[0]) ** 2 != training.network.layers[0]:
         return None
-    # The first stage leaves arbitrary weights on inputs that do not matter; later ones show what the network looks at.
+    # The first stage leaves arbitrary weights on irrelevant inputs; later ones show what the network looks at.
     first = PAPER_STAGES[0]
     snapshots = {s: r.network for s, r in training.reports.items() if s != first and r.network is not None}
     title = f"First layer, classes {axis_value('classes', tuple(entry['classes']))}, {result.cell.per_class} per class"

@@ -16,24 +16,24 @@ Images = NDArray[np.int64]
 
 
 def gaussian(images: Images, level: float, maximum: int, rng: np.random.Generator) -> Images:
-    """Every pixel off by a normal error with a standard deviation of ``level`` times the maximum."""
+    """Normal noise on every pixel, with a standard deviation of ``level`` times the maximum."""
     noisy = images + rng.normal(0.0, level * maximum, images.shape)
     return np.clip(np.rint(noisy), 0, maximum).astype(np.int64)
 
 
 def salt_and_pepper(images: Images, level: float, maximum: int, rng: np.random.Generator) -> Images:
-    """A share ``level`` of all pixels dead: half of them black, half of them white."""
+    """A fraction ``level`` of all pixels is dead: half of them black, half of them white."""
     chance = rng.random(images.shape)
     return np.where(chance < level / 2, 0, np.where(chance < level, maximum, images))
 
 
 def dimming(images: Images, level: float, maximum: int, rng: np.random.Generator) -> Images:
-    """Every pixel darker by a share ``level``; not random."""
+    """Every pixel is darker by a fraction ``level``; not random."""
     return np.rint(images * (1 - level)).astype(np.int64)
 
 
 def shift(images: Images, level: float, maximum: int, rng: np.random.Generator) -> Images:
-    """Every image shifted by ``level`` pixels up, down, left or right; black moves in."""
+    """Every image is shifted by ``level`` pixels up, down, left or right; the gap is filled with black."""
     step = int(level)
     moved = np.zeros_like(images)
     height, width = images.shape[1:]

@@ -1,4 +1,4 @@
-"""Make a page of run folders: reads results, never solves."""
+"""Make a report page from run folders: only reads results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bemi.experiments.tables import TABLES
 
 
 def write(folders: Sequence[Path], page: Path) -> list[Path]:
-    """Write a Markdown page on runs, and beside it a folder of the same name with a CSV per table and all figures.
+    """Write a Markdown page on runs, and next to it a folder of the same name with a CSV per table and all figures.
 
     A run's own ``notes.md``, if there is one, is included unchanged.  Returns the files written.
     """
@@ -53,7 +53,7 @@ def _introduction() -> str:
 
 
 def _title(run: Run) -> str:
-    """The experiment's title, and the engine where it is not the default."""
+    """The experiment's title, and the engine if it is not the default."""
     engine = run.settings["engine"]
     return run.experiment.title if engine == Settings.engine else f"{run.experiment.title} ({engine} engine)"
 
@@ -72,7 +72,7 @@ def _conditions(run: Run) -> str:
         f"{'disjoint' if disjoint else 'independent'} samples.",
     ]
     if run.visits:
-        # An interrupted visit did not record its seconds.
+        # An interrupted run did not record its seconds.
         timed = sum(visit["networks"] for visit in run.visits)
         which = f"{networks} networks" if timed >= networks else f"{networks} networks, of which the last {timed}"
         which += f" and {len(run.systems)} runs of other systems" if run.systems else ""

@@ -87,7 +87,7 @@ class CellResult:
 
     @property
     def inputs(self) -> int:
-        """Inputs of all networks of an ensemble together: the weights of linear machines in their place."""
+        """Inputs of all networks of an ensemble together: the number of weights if they were linear classifiers."""
         return self.records[0]["training"]["layers"][0] * len(self.records[0]["networks"])
 
     @property
@@ -101,13 +101,13 @@ class CellResult:
         return self.links().mean * self.weights / 100
 
     def stage_values(self, stage: str, value: Callable[[Record], float | None]) -> list[float]:
-        """One value per network of every sample, where the stage ran."""
+        """One value per network of every sample in which the stage ran."""
         found = (value(n["stages"][stage]) for r in self.records for n in r["networks"])
         return [v for v in found if v is not None]
 
 
 def gap(stage: Record) -> float | None:
-    """Gap of a stage in %, None if it did not run."""
+    """Gap of a stage in %; None if it did not run."""
     if stage["objective"] is None or stage["bound"] is None:
         return None
     return 100 * abs(stage["bound"] - stage["objective"]) / max(1, abs(stage["objective"]))

@@ -130,7 +130,7 @@ def reproduce(
     show: bool = False,
     shard: tuple[int, int] = (1, 1),
 ) -> dict[str, Any]:
-    """Run whatever an experiment still lacks and return the content of ``run.json``.
+    """Run the unfinished parts of an experiment and return the content of ``run.json``.
 
     With a ``shard``, part i of n, train only these networks and test no ensemble.
     """
@@ -211,7 +211,7 @@ def _run_systems(
 
 
 def _open(folder: Path, experiment: Experiment, settings: Settings) -> dict[str, Any]:
-    """The content of ``run.json``, new or as an earlier visit left it; raises OtherRun if its settings differ."""
+    """The content of ``run.json``, new or from an earlier run; raises OtherRun if its settings differ."""
     folder.mkdir(parents=True, exist_ok=True)
     asked: dict[str, Any] = {"experiment": experiment.name, "settings": asdict(settings), "visits": []}
     path = folder / "run.json"
@@ -250,7 +250,7 @@ def _imputed(rows: Sample) -> Sample:
 
 
 def _measure(trial: Trial, journal: Journal, alternatives: _Alternatives) -> dict[str, Any]:
-    """Fit from the journal, which holds every network already, and test beside the alternatives."""
+    """Fit from the journal, which already holds every network, and test together with the alternatives."""
     rows = trial.rows()
     classifier = trial.classifier().set_params(run_dir=journal.folder).fit(rows.train_X, rows.train_y)
     votes = classifier.vote(rows.test_X, rows.test_y)
@@ -326,7 +326,7 @@ class _Alternatives:
 
 
 def _reference(cell: Cell, rows: Sample) -> Predict:
-    """The linear machine on the inputs that the networks of a cell see."""
+    """The linear SVM on the inputs that the networks of a cell see."""
     transform = registry.make(cell.transform)
     inputs = Inputs.fit(rows.train_X, "auto", transform)
     machine = fitted_reference(inputs(rows.train_X), rows.train_y, transformed=transform is not None)

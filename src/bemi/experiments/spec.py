@@ -26,7 +26,7 @@ def paper_stages() -> tuple[str, ...]:
 class Cell:
     """One setting of an experiment; every sample of a cell is one ensemble.
 
-    ``classes`` is None for all classes, ``per_class`` is None where the sample is not drawn class by class,
+    ``classes`` is None for all classes, ``per_class`` is None if the sample is not drawn class by class,
     ``transform`` is a short name in :mod:`bemi.inputs.registry`, and ``mw_loss`` is None for the classifier's default.
     """
 
@@ -100,11 +100,11 @@ class Experiment:
     equal_shares
         Whether every stage gets the same share of the time, as in the paper's Experiments 1 and 6.
     split
-        Rows to draw and how many of them to hold out for testing, where samples are not drawn class by class.
+        Rows to draw and how many of them to hold out for testing, if samples are not drawn class by class.
     noise
         Levels of each kind of noise (:mod:`bemi.experiments.noise`) under which ensembles are also tested.
     radii
-        Radii for which to count the share of test rows that are certified at least that far; empty for none.
+        Radii for which to report the share of test rows with at least that certified radius; empty for none.
     tables, figures
         What the report shows.
     paper_seconds
@@ -157,7 +157,7 @@ class Settings:
 PAPER_SAMPLES = 5
 
 BUNDLED = {"mnist": "digits", "fashion-mnist": "digits", "heart-disease": "breast-cancer"}
-"""Stand-ins that are part of scikit-learn, for quick runs where a data set's files are missing."""
+"""Stand-ins from scikit-learn, for quick runs if a data set's files are missing."""
 
 
 def names() -> list[str]:
@@ -171,7 +171,7 @@ def load(name: str, *, quick: bool = False) -> Experiment:
         raise ValueError(f"unknown experiment {name!r}; known: {', '.join(names())}")
     content = tomllib.loads((_folder() / f"{name}.toml").read_text(encoding="utf-8"))
     small = content["quick"] if quick else {}
-    # One grid, or several where not every combination makes sense.
+    # One grid, or several if not every combination makes sense.
     grids = content["cells"] if isinstance(content["cells"], list) else [content["cells"]]
     paper = content.get("paper", {"seconds": 0.0, "values": []})
     confusion = paper.get("confusion")
@@ -213,7 +213,7 @@ def _grid(axes: Mapping[str, list[Any]]) -> tuple[Cell, ...]:
 
 
 def _paper_values(entries: list[dict[str, Any]], axes: Mapping[str, list[Any]]) -> dict[Cell, dict[str, float]]:
-    """The paper's measures by cell: an entry lists them along one axis, ``where`` other axes have fixed values."""
+    """The paper's measures by cell: an entry lists them along one axis; ``where`` fixes the values of other axes."""
     # An axis with a single value need not be repeated by every entry.
     fixed = {axis: values[0] for axis, values in axes.items() if len(values) == 1}
     found = {}

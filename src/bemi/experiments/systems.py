@@ -1,4 +1,4 @@
-"""Other systems beside ours: each trained on the same rows in the same time, and measured in three ways."""
+"""Comparison with other systems: each is trained on the same rows in the same time, and measured in three ways."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def contests(
 
 
 def run(todo: list[Contest], rows: dict[tuple[int, int], Sample], n_jobs: int | None) -> Iterator[tuple[Contest, dict]]:
-    """Train and measure, handing out each record as it comes; ``rows`` are by rows per class and index."""
+    """Train and measure, yielding records as they finish; ``rows`` is keyed by rows per class and index."""
 
     def arguments(number: int, to_come: int, at_once: int) -> tuple[Contest, Sample]:
         contest = todo[number]
@@ -127,7 +127,7 @@ def _header(contest: Contest) -> dict[str, Any]:
 
 
 def measured(contest: Contest, rows: Sample) -> dict[str, Any]:
-    """Train a system and measure it; the record says so where it finds no network."""
+    """Train a system and measure it; the record says so if it finds no network."""
     record = _header(contest)
     classifier = contest.classifier(len(np.unique(rows.train_y)))
     began = time.perf_counter()
@@ -143,7 +143,7 @@ def measured(contest: Contest, rows: Sample) -> dict[str, Any]:
         "largest": largest,
         "voting": voting,
         "fit": float(np.mean(fitted == rows.train_y)),
-        # True where a system found nothing better than the network that it started from.
+        # True if a system found nothing better than the network that it started from.
         "one_answer": bool((fitted == fitted[0]).all()),
         "links": sum(network.links for network in networks),
         "weights": sum(w.size for network in networks for w in network.weights),
@@ -156,8 +156,8 @@ def accuracies(classifier: ClassifierMixin, rows: Sample) -> tuple[float, float,
 
     *All good*: all outputs that concern the row's class are right; in an ensemble, all networks that know the class
     vote for it.  *Largest*: the label of the largest output, or of the most votes with ties broken by margin.
-    *Voting*: the paper's rule; a network with one output per class votes for those whose output is +1, so that it
-    leaves open what is not good.
+    *Voting*: the paper's rule; a network with one output per class votes for those whose output is +1, so rows that are
+    not *all good* stay unclassified.
     """
     truth = np.searchsorted(classifier.classes_, rows.test_y)
     largest = float(np.mean(classifier.predict(rows.test_X) == rows.test_y))
@@ -179,6 +179,6 @@ def _networks(classifier: BeMiClassifier | BaselineClassifier) -> list[Network]:
 
 
 def _steps(classifier: BeMiClassifier | BaselineClassifier) -> list[dict[str, Any]]:
-    """What each step of each network reached."""
+    """Results of each step of each network."""
     reports = [classifier.reports_] if isinstance(classifier, BaselineClassifier) else classifier.reports_.values()
     return [{"stage": name} | stage_numbers(report) for steps in reports for name, report in steps.items()]

@@ -109,7 +109,7 @@ def _difference(ours: float, paper: float | None) -> float | None:
 
 
 def accuracy(run: Run) -> Table:
-    # Two classes leave nothing open, and then one accuracy says it all.
+    # With two classes no row stays unclassified, so one accuracy is enough.
     ties = any(result.unclassified.high > 0 for result in run.cells)
     rows = []
     for result in run.cells:
@@ -143,7 +143,7 @@ def links(run: Run) -> Table:
 
 
 def reference(run: Run) -> Table:
-    """Ours beside the same linear machine in floating point, paired by sample."""
+    """Ours and the same linear SVM in floating point, paired by sample."""
     headings = [
         *_axis_headings(run),
         "samples",
@@ -181,7 +181,7 @@ def input_title(transform: str) -> str:
 
 
 def system(cell: Cell) -> str:
-    """What a cell trains, for a reader who does not know its settings; sizes of samples aside."""
+    """What a cell trains, in words, without the sample size."""
     trained = list_title(cell.stages)
     if cell.hidden_layers:
         return f"{trained} ({'the paper' if cell.stages == PAPER_STAGES else 'an ablation'})"
@@ -201,7 +201,7 @@ FLOAT_BITS = 32
 
 
 def frontier(run: Run) -> Table:
-    """Accuracy beside what it costs to store: links and bits of all networks."""
+    """Accuracy and storage: links and bits of all networks."""
     rows: list[list[Any]] = []
     for size, results in by_size(run).items():
         for result in results:
@@ -240,7 +240,7 @@ def noise_curves(results: Sequence[CellResult], kind: str) -> dict[str, list[flo
 
 
 def noise(run: Run) -> Table:
-    """What noise leaves of the accuracy of every system."""
+    """Accuracy of every system under noise."""
     found: list[tuple[list[Any], dict[str, float]]] = []
     for size, results in by_size(run).items():
         for number, (kind, levels) in enumerate(run.experiment.noise.items()):
@@ -249,7 +249,7 @@ def noise(run: Run) -> Table:
                 found.append(([size, "none", "0"], {name: curve[0] for name, curve in curves.items()}))
             for position, level in enumerate(levels, 1):
                 found.append(([size, kind, f"{level:g}"], {name: curve[position] for name, curve in curves.items()}))
-    # A run that goes on may know some systems for some sizes only.
+    # An unfinished run may have some systems for some sizes only.
     names = list(dict.fromkeys(name for _, values in found for name in values))
     units = "; ".join(f"{kind}: {LEVELS[kind]}" for kind in run.experiment.noise)
     caption = (
@@ -368,14 +368,14 @@ def confusion(run: Run) -> Table:
 
 
 PUBLISHED = "published"
-"""Who stands behind numbers that were not measured here."""
+"""Sources of numbers that were not measured here."""
 
 MEASURES = {"all_good": "all good", "largest": "largest output", "voting": "voting"}
 """Ways to measure an accuracy, and their headings."""
 
 
 def other_systems(run: Run) -> Table:
-    """Every system in every measure, and what was published in the measure that it was published in."""
+    """Every system in every measure, and published results in the measure of their publication."""
     headings = ["system", "by", "per class", "samples", *MEASURES.values(), "training fit", "s", "links", "remark"]
     grouped: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for record in run.systems:
@@ -408,7 +408,7 @@ def other_systems(run: Run) -> Table:
 
 
 def _remark(records: Sequence[dict[str, Any]]) -> str:
-    """Where a system found no network in its time, or one that gives every row the same label."""
+    """Remark for systems that found no network in time, or one that gives every row the same label."""
     remarks = ["no network" if "failure" in r else "one answer" if r["one_answer"] else "" for r in records]
     counted = [(remark, remarks.count(remark)) for remark in dict.fromkeys(remarks) if remark]
     return ", ".join(remark if count == len(records) else f"{remark} ({count})" for remark, count in counted)

@@ -1,1 +1,1 @@
-"""Trained ensembles for other places than Python: one package per target, listed in :mod:`bemi.export.registry`."""
+"""Exports of trained ensembles for use outside Python: one package per target, see :mod:`bemi.export.registry`."""

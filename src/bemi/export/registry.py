@@ -29,7 +29,7 @@ class Target:
     writes_folder: bool = False
 
     def load(self) -> ModuleType:
-        """The package, imported only now: not everyone has what it needs."""
+        """The package, imported on demand, since its dependencies may be missing."""
         return import_module(self.module)
 
 

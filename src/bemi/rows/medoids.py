@@ -1,7 +1,7 @@
-"""Choose training rows where there are too many for the solver: the medoids of each class.
+"""Choose training rows if there are too many for the solver: the medoids of each class.
 
-k-medoids picks k rows such that the distances of all rows to the nearest picked one add up to as little as possible.  A
-medoid is a row, not a mean, so integers stay integers and images stay images.
+k-medoids picks k rows that minimise the sum of the distances from all rows to the nearest picked one.  A medoid is a
+row, not a mean, so integers stay integers and images stay images.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 def select_rows(X: ArrayLike, y: ArrayLike, per_class: int) -> NDArray[np.intp]:
     """Indices of at most ``per_class`` rows of each class, in the order of ``X``.
 
-    A class with no more rows than that keeps all of them; of a larger one its medoids are chosen, see
+    A class with no more rows than that keeps all of them; a larger one is represented by its medoids, see
     :func:`k_medoids`.
     """
     X, y = np.asarray(X), np.asarray(y)
@@ -32,11 +32,11 @@ def select_rows(X: ArrayLike, y: ArrayLike, per_class: int) -> NDArray[np.intp]:
 
 
 def k_medoids(X: ArrayLike, k: int) -> NDArray[np.intp]:
-    """Sorted indices of k rows with a small sum, over all rows, of the Euclidean distance to the nearest of them.
+    """Sorted indices of k rows with a small total Euclidean distance from all rows to the nearest of them.
 
-    Medoids are first added one by one, each where it lowers the sum most, and then swapped for other rows while that
-    lowers the sum.  The result is a local optimum, which no single swap improves.  Nothing is random.  Time and memory
-    grow with the square of the number of rows.
+    Medoids are first added one by one, each where it lowers the sum most, and then swapped for other rows as long as
+    that lowers the sum.  The result is a local optimum: no single swap improves it.  Nothing is random.  Time and
+    memory grow with the square of the number of rows.
     """
     # Imported here because loading numba takes a while, and few programs select rows.
     from bemi.rows.medoids_kernel import build, swap

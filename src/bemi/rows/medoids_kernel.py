@@ -35,7 +35,7 @@ def build(distances: Floats, k: int) -> Places:
 
 @njit(cache=True)
 def swap(distances: Floats, medoids: Places) -> None:
-    """Swap medoids for other rows, in place, while the sum falls: FasterPAM of Schubert and Rousseeuw (2021).
+    """Swap medoids for other rows, in place, as long as the sum falls: FasterPAM by Schubert and Rousseeuw (2021).
 
     If a row becomes a medoid in place of medoid i, each row moves to it if that is nearer than its own medoid, or, if i
     was its own, to the nearer of the new one and its second.  One pass over the rows gives the change for all i.
@@ -44,7 +44,7 @@ def swap(distances: Floats, medoids: Places) -> None:
     is_medoid = np.zeros(rows, dtype=np.bool_)
     is_medoid[medoids] = True
     own, first, second, loss = _nearest(distances, medoids)
-    # Without a tolerance, changes that are only rounding could repeat for ever.
+    # Without a tolerance, changes due to rounding could repeat forever.
     tolerance = 1e-9 * (1.0 + first.sum())
     unchanged, candidate = 0, 0
     while unchanged < rows:
@@ -73,8 +73,8 @@ def swap(distances: Floats, medoids: Places) -> None:
 
 @njit(cache=True)
 def _nearest(distances: Floats, medoids: Places) -> tuple[Places, Floats, Floats, Floats]:
-    """For each row, the place of its medoid and the distances to it and to the second; for each medoid, what losing it
-    alone costs."""
+    """For each row, the index of its medoid and the distances to it and to the second; for each medoid, the cost of
+    removing it."""
     rows, k = len(distances), len(medoids)
     own = np.zeros(rows, dtype=np.int64)
     first = np.full(rows, np.inf)

@@ -1,8 +1,8 @@
 """Variants of training rows that should keep their label: rotated, sheared, resized, shifted or noisy.
 
-The few rows that a network is trained on are samples of what it will meet.  A scenario object makes *variants* of them.
+The few rows that a network is trained on are samples of what it will see.  A scenario object makes *variants* of them.
 Training adds only those variants that the network gets wrong or not clearly right, see :mod:`bemi.training.variants`;
-docs/scenarios-and-selection.md has the rules and what they are worth.
+docs/scenarios-and-selection.md explains the rules and measures their effect.
 
 Variants are made from the integers that ``input_scaling`` gives, before any transform, and are integers in the same
 range.  Your own scenario object must offer what :class:`Scenarios` lists.
@@ -30,7 +30,7 @@ _MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
 
 class Scenarios(Protocol):
-    """What a scenario object must offer, beside scikit-learn's ``get_params`` and ``set_params``."""
+    """What a scenario object must offer, in addition to scikit-learn's ``get_params`` and ``set_params``."""
 
     def variants(self, X: ArrayLike) -> Integers:
         """Variants of integer rows, shape (rows, variants, features); the same rows give the same variants."""
@@ -97,7 +97,7 @@ class ImageScenarios(BaseEstimator):
         found = []
         for matrix, shift in self._maps():
             moved = sampling(height, width, matrix, shift) @ pixels
-            # The weights of a pixel add up to STEPS^2 at most, so that no value leaves the range.
+            # The weights of a pixel add up to at most STEPS^2, so no value leaves the range.
             moved = (moved + STEPS**2 // 2) // STEPS**2
             found.append(moved.reshape(height * width, len(X), channels).transpose(1, 0, 2).reshape(X.shape))
         low, high = int(X.min(initial=0)), int(X.max(initial=0))
@@ -179,7 +179,7 @@ def from_parameters(given: Mapping[str, Any]) -> Any:
 
 
 def sampling(height: int, width: int, matrix: NDArray[np.float64], shift: tuple[float, float]) -> csr_array:
-    """Integer weights, out of ``STEPS^2``, with which pixels of the image add up to those of the moved image.
+    """Integer weights, out of ``STEPS^2``, that combine pixels of the image into those of the moved image.
 
     With p the position of a pixel relative to the centre, the new pixel at p is the old image at
     ``matrix (p - shift)``, rounded to multiples of 1 / STEPS and interpolated from the four pixels around it.

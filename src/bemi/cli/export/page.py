@@ -1,4 +1,4 @@
-"""``bemi export page``: an HTML file in which people can try a model and look into it."""
+"""``bemi export page``: an HTML file in which people can try and inspect a model."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _with_record(ensemble: Ensemble, model: Path) -> tuple[Ensemble, TrainingDat
 
 
 def _others(ensemble: Ensemble, training: TrainingData | None, test: TestData | None) -> dict[str, float]:
-    """Accuracy of other classifiers, untuned, on the same inputs of the networks and the same training rows."""
+    """Accuracy of other classifiers, untuned, on the same network inputs and the same training rows."""
     import numpy as np
 
     from bemi.baselines.alternatives import fitted
@@ -110,7 +110,7 @@ def _others(ensemble: Ensemble, training: TrainingData | None, test: TestData | 
 def _test(
     ensemble: Ensemble, options: argparse.Namespace, training: TrainingData | None
 ) -> tuple[TestData | None, tuple[int, ...] | None]:
-    """Test rows, and their shape where they are images."""
+    """Test rows, and their shape if they are images."""
     from bemi import datasets
     from bemi.export.page import TestData
     from bemi.rows.files import read_test, row_shape
@@ -128,7 +128,7 @@ def _test(
 
 
 def _of_set(ensemble: Ensemble, known: Dataset, training: TrainingData | None) -> TestData:
-    """The test part of a data set; where it has none, all complete rows that the model was not trained on."""
+    """The test part of a data set; if it has none, all complete rows that the model was not trained on."""
     import numpy as np
 
     if known.train_X.shape[1] != ensemble.inputs.features:
@@ -151,7 +151,7 @@ def _of_set(ensemble: Ensemble, known: Dataset, training: TrainingData | None) -
 
 
 def _as_model_knows(ensemble: Ensemble, X: Any, y: Any, about: str, known: Dataset) -> TestData:
-    """Rows of a data set with the model's column names and kind of labels."""
+    """Rows of a data set with the model's column names and label type."""
     import numpy as np
     import pandas as pd
 

@@ -1,8 +1,8 @@
-"""C99 for devices: one header, one source, integers only, nothing allocated, no library called.
+"""C99 for devices: one header, one source, integers only, no allocation, no library calls.
 
-The source is put together from the pieces in ``runtime`` that an ensemble needs, from the piece of its transform, and
-from tables.  Networks are folded over the whole range of the inputs' type (:mod:`bemi.ensemble.folding`), so that
-whatever can be passed gets the label that Python gives it.  docs/export.md explains how to use it.
+The source is assembled from the pieces in ``runtime`` that an ensemble needs, the piece of its transform, and tables.
+Networks are folded over the whole range of the input type (:mod:`bemi.ensemble.folding`), so that every possible input
+gets the same label as in Python.  docs/export.md explains how to use it.
 """
 
 from bemi.export.c.costs import Costs

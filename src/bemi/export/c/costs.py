@@ -1,7 +1,7 @@
-"""What exported C takes on a device, known before it is compiled.
+"""Costs of exported C on a device, estimated before it is compiled.
 
-Tables are exact.  Code, stack and instructions are those of a Cortex-M3 compiled by gcc with -Os, rounded up; tests
-compile and run exports and compare.
+Table sizes are exact.  Code, stack and instructions are those for a Cortex-M3 with gcc -Os, rounded up; tests compile
+and run exports to compare.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CODE = {
 """Bytes of code by file of the runtime."""
 
 FRAMES = 200
-"""Bytes of stack for calls and local variables beside the arrays."""
+"""Bytes of stack for calls and local variables, without the arrays."""
 
 ADDITION = 4.9
 GROUP = 34
@@ -34,11 +34,11 @@ UNPACKING, BIT = 13, 0.9
 
 NETWORK = 120
 NEURON = 30
-"""Instructions for one network, and for every neuron of it after the first, beside their sums."""
+"""Instructions for one network, and for each neuron after its first, without their sums."""
 
 COUNT = 8
 CLASS = 30
-"""Instructions for looking at one vote while counting those of one class, and for comparing a class with the best."""
+"""Instructions for reading one vote while counting those of one class, and for comparing a class with the best."""
 
 UPPER = 14
 """Instructions for one weight above the first layer."""
@@ -46,14 +46,14 @@ UPPER = 14
 
 @dataclass(frozen=True)
 class Work:
-    """What one prediction does at most.
+    """Upper bounds on the work of one prediction.
 
     Attributes
     ----------
     bits
         Bits of a packed weight, None for lists.
     networks, classes
-        How many there are.
+        Number of networks and classes.
     additions, groups, neurons
         Additions of inputs, groups of them, and neurons after the first of each network, for all votes.
     tie_additions, tie_groups, tie_neurons
@@ -79,18 +79,18 @@ class Work:
 
 @dataclass(frozen=True)
 class Costs:
-    """What an export takes.
+    """Resources that an export needs.
 
     Attributes
     ----------
     flash, tables
         Bytes of flash, and how many of them are tables.
     stack
-        Bytes of stack; there is no other RAM beside the input.
+        Bytes of stack; the only other RAM is the input.
     additions
-        Most additions of inputs in one prediction.
+        Maximum number of additions of inputs in one prediction.
     instructions, without_tie
-        Most instructions of one prediction, with a tie that needs evidence and without one.
+        Maximum number of instructions in one prediction, with a tie that needs evidence and without one.
     """
 
     flash: int
@@ -123,7 +123,7 @@ def costs(files: Iterable[str], tables: int, arrays: int, work: Work, transform:
     arrays
         Bytes of arrays on the stack, without those of the transform.
     work
-        What a prediction does after the transform.
+        Work of a prediction after the transform.
     transform
         The piece of the transform, None without one.
     """

@@ -1,4 +1,4 @@
-"""An ensemble as C sees it: types, macros and tables, which are decided here and written out in ``program.py``."""
+"""The layout of an ensemble in C: types, macros and tables, chosen here and written by ``program.py``."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from bemi.problem.codes import ABSTAIN
 
 NO_EVIDENCE = 2**32 - 1
 LAYERS_INSTEAD = 255
-"""In place of the number of voting neurons: this network has no table."""
+"""Replaces the number of voting neurons: this network has no table."""
 
 MOST = 2**16 - 1
-"""Inputs, networks, neurons and places in tables are counted in 16 bits."""
+"""Inputs, networks, neurons and table entries are counted in 16 bits."""
 
 
 class Layout:
@@ -30,7 +30,7 @@ class Layout:
     Attributes
     ----------
     ensemble, input_types
-        What is exported, and for which inputs.
+        The exported ensemble, and the types and ranges of its inputs.
     networks
         The networks, folded for these inputs.
     transform
@@ -42,7 +42,7 @@ class Layout:
     tables
         Constant arrays.
     costs
-        What it all takes on a device.
+        Resources needed on a device.
     """
 
     def __init__(self, ensemble: Ensemble, input_types: InputTypes, optimize: str) -> None:
@@ -54,12 +54,12 @@ class Layout:
         every = class_subsets(self.classes, 2)
         self.all_pairs = ensemble.subsets.shape == every.shape and bool((ensemble.subsets == every).all())
         self.has_layers = any(n.table is None for n in self.networks)
-        # In a tie the sums of many networks are needed once more; of this many they fit on a small device's stack.
+        # A tie needs the sums of many networks again; up to this many fit on a small device's stack.
         self.keeps_sums = self.by_evidence and len(self.networks) <= 255
         # First-layer neurons of each network: those that its vote depends on, then those that are only evidence.
         self.neurons = [self._neurons(n) for n in self.networks]
         self._check_sizes()
-        # No sum on the way to a neuron's is larger; with a base weight, the common inputs and the rest add up.
+        # Upper bound on partial sums of a neuron; with a base weight, the common inputs and the rest add up.
         largest = 3 * ensemble.weight_bound * len(input_types.value_low) * self._largest_input()
         self.weights = encoded(self._columns(), ensemble.weight_bound, optimize, with_base=largest < 2**31)
         self.types = {"bemi_value_t": "bemi_input_t" if self.transform is None else input_types.value_type}
@@ -73,7 +73,7 @@ class Layout:
         self.costs = self._costs()
 
     def runtime_files(self) -> list[str]:
-        """Names of the files of the runtime that the ensemble needs, in their order."""
+        """Names of the runtime files that the ensemble needs, in order."""
         return [
             "sum_list.c" if self.weights.bits is None else "sum_packed.c",
             "vote_layers.c" if self.has_layers else "vote_table.c",
@@ -89,7 +89,7 @@ class Layout:
     def _columns(self) -> np.ndarray:
         """Weights of all first-layer neurons that are computed, shape (inputs, neurons)."""
         if not any(self.neurons):
-            # All votes are constant.  C has no empty tables, so there is one neuron that is never used.
+            # All votes are constant.  C has no empty tables, so one unused neuron is written.
             return np.zeros((len(self.input_types.value_low), 1), dtype=np.int64)
         parts = zip(self.networks, self.neurons, strict=True)
         return np.concatenate([n.network.weights[0][:, own] for n, own in parts], axis=1)
@@ -107,8 +107,8 @@ class Layout:
         for name, count in counts.items():
             if count > MOST:
                 raise ValueError(f"the ensemble has {count} {name}, and the C export counts up to {MOST}")
-        # |w x| floor(2^24 / |w|_1) <= 2^24 max |x|, summed over a class's networks; where classes are in different
-        # numbers of networks, sums are multiplied by these to compare shares.
+        # |w x| floor(2^24 / |w|_1) <= 2^24 max |x|, summed over a class's networks; if classes are in different numbers
+        # of networks, sums are multiplied by these to compare shares.
         members = memberships(self.ensemble.subsets, self.classes)
         times = 1 if members.min() == members.max() else int(members.max())
         largest = EVIDENCE_SCALE * self._largest_input() * int(members.max()) * times
@@ -155,7 +155,7 @@ class Layout:
             self.macros["BEMI_NETWORKS_OF(a)"] = "BEMI_READ16(bemi_memberships[a])"
 
     def _lay_out_layers(self, layered: Sequence[FoldedNetwork]) -> None:
-        """Per network: signs of the first layer, 0 where they depend on the input, and the weights above, by neuron."""
+        """Per network: signs of the first layer, 0 if they depend on the input, and the upper weights, by neuron."""
         rows = [np.concatenate([n.fixed, *(w.T.reshape(-1) for w in n.network.weights[1:])]) for n in layered]
         bound = self.ensemble.weight_bound
         kind = next(k for k in ("int8_t", "int16_t", "int32_t") if bound < 2 ** (8 * BYTES[k] - 1))
@@ -185,7 +185,7 @@ class Layout:
             self.tables.add(table.name, table.kind, table.values)
 
     def _reader(self, name: str, kind: str) -> None:
-        """How to read such a table; what AVR reads has no sign until it is cast."""
+        """Define the macro that reads such a table; on AVR, values read are unsigned until cast."""
         self.macros[f"BEMI_READ_{name}(place)"] = f"(({kind})BEMI_READ{8 * BYTES[kind]}(place))"
 
     def _costs(self) -> Costs:

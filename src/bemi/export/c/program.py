@@ -1,4 +1,4 @@
-"""The files of an export, from everything that was decided about it."""
+"""Writes the files of an export from its layout."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def header(layout: Layout) -> str:
         stack=costs.stack,
         inputs=ensemble.inputs.features,
         input_type=types.type,
-        # The smallest integer has no literal: its digits alone are too large before the sign.
+        # The smallest integer has no literal: its digits are too large without the sign.
         low=f"({types.low + 1}L - 1)" if types.low < 0 else "0",
         high=f"{types.high}" if types.high < 2**15 else f"{types.high}L",
         classes=len(ensemble.classes),
@@ -62,7 +62,7 @@ def example() -> str:
 
 
 def _scaling(inputs: Inputs) -> list[str]:
-    """What the inputs are, in words; one line per feature where they are scaled."""
+    """A description of the inputs; one line per feature if they are scaled."""
     factors = inputs.scaling.factors
     if factors is None:
         return ["Inputs are the features as they are."]

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
 BYTES = {"uint8_t": 1, "int8_t": 1, "uint16_t": 2, "int16_t": 2, "uint32_t": 4, "int32_t": 4}
-"""Sizes of the types that tables have."""
+"""Sizes of the table types."""
 
 LINE = 120
-"""Most characters of a line."""
+"""Maximum line length."""
 
 
 class Tables:
@@ -38,7 +38,7 @@ def runtime(name: str) -> str:
 
 
 def comment(lines: Sequence[str]) -> str:
-    """Lines for the inside of a comment, which nothing in them can end."""
+    """Lines for the inside of a comment, with comment delimiters defused."""
     plain = ("".join(c if " " <= c <= "~" and c != "\\" else "?" for c in line) for line in lines)
     return "\n".join("   " + line.replace("*/", "* /").replace("/*", "/ *") for line in plain)
 
@@ -46,5 +46,5 @@ def comment(lines: Sequence[str]) -> str:
 def string(text: str) -> str:
     """A string literal for any text, in UTF-8."""
     plain = b" !#$%&'()*+,-./:;<=>@[]^_`{|}~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    # An octal escape has at most three digits, so that what follows cannot become part of it.
+    # An octal escape has at most three digits, so that the next character cannot become part of it.
     return '"' + "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in text.encode()) + '"'

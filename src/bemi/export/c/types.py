@@ -1,4 +1,4 @@
-"""What exported C accepts: the integer type of its inputs, their range, and that of the networks' inputs."""
+"""Integer type and range of the inputs of exported C, before and after the transform."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TYPES = {
 """Integer types of C with their ranges, small ones first."""
 
 SCALED_TYPES = ("uint16_t", "int16_t")
-"""Types for scaled features, whose largest training magnitude is 127: room for values beyond what training saw."""
+"""Types for scaled features, whose largest training magnitude is 127: room for larger values than in training."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class InputTypes:
     type
         Type of an input.
     low, high
-        Every input between these gets the label that Python gives it.
+        Every input in this range gets the same label as in Python.
     value_type
         Type of an input of the networks, after the transform.
     value_low, value_high
@@ -48,14 +48,14 @@ class InputTypes:
 
 
 def input_types(ensemble: Ensemble, input_type: str | None = None) -> InputTypes:
-    """Types and ranges for an ensemble; unless it is given, the type of an input is the smallest that fits.
+    """Types and ranges for an ensemble; by default, the input type is the smallest that fits.
 
-    Where the transform accepts a small range only, the type holds this range, otherwise the training rows.
+    If the transform accepts only a small range, the type holds this range, otherwise the training rows.
     """
     if input_type is not None:
         check_choice("input_type", input_type, TYPES)
     inputs, scaling = ensemble.inputs, ensemble.inputs.scaling
-    # No sum may reach the limit that Python keeps, too.
+    # Sums must stay below the same limit as in Python.
     largest_sum = max(int(np.abs(network.weights[0]).sum(axis=0).max()) for network in ensemble.networks)
     reach = (PRE_ACTIVATION_LIMIT - 1) // max(largest_sum, 1)
     accepted = inputs.closed_range

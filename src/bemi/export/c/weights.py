@@ -1,4 +1,4 @@
-"""First-layer weights as bytes, in the two forms that ``runtime/sum_list.c`` and ``runtime/sum_packed.c`` read."""
+"""First-layer weights as bytes, in the two formats read by ``runtime/sum_list.c`` and ``runtime/sum_packed.c``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LARGEST_LISTED = 63
 """Weights of lists, and their differences from a base weight, are signed bytes."""
 
 WIDEST = 24
-"""Most bits of a packed weight."""
+"""Maximum bits of a packed weight."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class Encoded:
     bits
         Bits of a packed weight; None for lists.
     neurons
-        Bytes of each neuron.  In a list that has common inputs, the last is their sum.
+        Bytes of each neuron.  In lists with common inputs, the last neuron is their sum.
     has_common
         Whether neurons refer to a sum of common inputs.
     additions
-        How many inputs are added for each neuron.
+        Number of inputs added for each neuron.
     groups
-        How many times a sum of inputs is multiplied by a weight, for each neuron.
+        Number of products of a weight and a sum of inputs, for each neuron.
     """
 
     bits: int | None
@@ -50,7 +50,7 @@ class Encoded:
 
 
 def packed(columns: Integers, weight_bound: int) -> Encoded:
-    """Every neuron as its first input with a weight, the number of inputs from there to the last, and packed weights.
+    """Each neuron as its first linked input, the number of inputs up to the last linked one, and packed weights.
 
     Parameters
     ----------
@@ -72,14 +72,14 @@ def packed(columns: Integers, weight_bound: int) -> Encoded:
 
 
 def listed(columns: Integers, with_base: bool = True) -> Encoded:
-    """Every neuron as a base weight for the common inputs, and lists of the inputs whose weight is another.
+    """Each neuron as a base weight for the common inputs, and lists of the inputs with another weight.
 
     With A the common inputs and b the base weight, ``w x = b sum(x_i: i in A) + sum((w_i - b [i in A]) x_i)``.  On
-    images most weights in the middle are +1 or -1, so that with one of the two as the base only the others need
-    listing.  Which inputs are common, and the base of each neuron, are chosen for the fewest bytes.
+    images, most weights in the middle are +1 or -1, so with one of the two as the base only the others are listed.  The
+    common inputs, and the base of each neuron, are chosen to minimise the number of bytes.
     """
     linked = (columns != 0).mean(axis=1)
-    # An input is common if more than this share of the neurons has a link to it; of 1 there is no more.
+    # An input is common if more than this share of the neurons has a link to it; with 1, none is.
     shares = (0.25, 0.5, 0.75, 1.0) if with_base else (1.0,)
     return min((_listed(columns, (linked > share).astype(np.int64)) for share in shares), key=lambda made: made.size)
 
@@ -107,7 +107,7 @@ def _listed(columns: Integers, common: Integers) -> Encoded:
 
 
 def _groups(column: Integers) -> list[bytes]:
-    """Groups of inputs of one weight: the weight, how many follow the first, the first, and the steps to the others."""
+    """Groups of inputs with equal weight: the weight, the count after the first, the first, and steps to the others."""
     groups: list[bytes] = []
     for weight in np.unique(column[column != 0]).tolist():
         inputs = np.flatnonzero(column == weight)
@@ -122,7 +122,7 @@ def _groups(column: Integers) -> list[bytes]:
 
 
 def encoded(columns: Integers, weight_bound: int, optimize: str, with_base: bool = True) -> Encoded:
-    """Weights in the form that takes fewest bytes, or fewest steps.
+    """Weights in the format that needs the fewest bytes or steps.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def encoded(columns: Integers, weight_bound: int, optimize: str, with_base: bool
     optimize
         ``"size"`` or ``"speed"``.
     with_base
-        Whether lists may have base weights, which make sums on the way larger than the result.
+        Whether lists may have base weights, which can make partial sums larger than the result.
     """
     choices = []
     if bits_per_weight(weight_bound) <= WIDEST:

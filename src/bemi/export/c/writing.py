@@ -46,8 +46,7 @@ def write(model: Any, folder: str | os.PathLike, *, optimize: str = "speed", inp
     folder
         Where to write.
     optimize
-        ``"speed"`` stores weights such that the fewest steps are needed, ``"size"`` such that they take the least
-        flash.
+        ``"speed"`` stores weights for the fewest steps, ``"size"`` for the least flash.
     input_type
         Type of an input, such as ``"int16_t"``; None chooses the smallest that holds the training rows.
     """

@@ -1,8 +1,8 @@
 """An ONNX graph written down as arithmetic on integer tensors.
 
 onnxruntime 1.31 compares the wrong bits of 64-bit integers in Max, Min, Clip, Relu, ReduceMax and ReduceMin on some
-processors (a bug of Eigen, whose vectors it uses), and adds them up in double precision in ReduceSum.  So largest and
-smallest are for 32 bits here; comparisons, Where, MatMul and ScatterElements are exact for 64.
+processors (a bug in Eigen, whose vectors it uses), and adds them in double precision in ReduceSum.  So maximum and
+minimum are restricted to 32 bits here; comparisons, Where, MatMul and ScatterElements are exact for 64.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from numpy.typing import ArrayLike, DTypeLike
 from onnx import helper, numpy_helper
 
 OPERATORS = 18
-"""Version of the operators: the first in which a reduction takes its axes as an input."""
+"""Operator set version: the first in which reductions take their axes as an input."""
 
 FILE_FORMAT = 8
-"""Version of the file format that came with these operators; older runtimes refuse newer ones."""
+"""Version of the file format that came with these operators; older runtimes reject newer ones."""
 
 
 class Graph:
-    """Nodes in the order in which they were asked for, and the constants that they use."""
+    """Nodes in the order of creation, and the constants that they use."""
 
     def __init__(self) -> None:
         self._nodes: list[onnx.NodeProto] = []
@@ -31,7 +31,7 @@ class Graph:
         self._constants: dict[tuple, onnx.TensorProto] = {}
 
     def input(self, name: str, dtype: DTypeLike, shape: Sequence[int | str]) -> Tensor:
-        """An input; a size that is a name is open."""
+        """An input; a size given by name is variable."""
         self._inputs.append(helper.make_tensor_value_info(name, _onnx_type(dtype), shape))
         return Tensor(self, name, dtype)
 
@@ -44,7 +44,7 @@ class Graph:
         return Tensor(self, self._constants[key].name, dtype)
 
     def node(self, operator: str, *inputs: Tensor, dtype: DTypeLike, **attributes: Any) -> Tensor:
-        """What an operator makes of tensors."""
+        """The output of an operator applied to tensors."""
         name = f"{operator.lower()}_{len(self._nodes)}"
         self._nodes.append(helper.make_node(operator, [i.name for i in inputs], [name], name, **attributes))
         return Tensor(self, name, dtype)
@@ -64,7 +64,7 @@ class Graph:
 
 
 class Tensor:
-    """A tensor of a graph.  Python's operators append nodes; numbers and arrays beside it become constants."""
+    """A tensor of a graph.  Python's operators append nodes; numbers and arrays as operands become constants."""
 
     def __init__(self, graph: Graph, name: str, dtype: DTypeLike) -> None:
         self.graph, self.name, self.dtype = graph, name, np.dtype(dtype)
@@ -82,7 +82,7 @@ class Tensor:
         return self._with("Mul", other)
 
     def __floordiv__(self, other: Operand) -> Tensor:
-        """The quotient of numbers that are not negative; of others ONNX would cut, not take the floor."""
+        """The quotient of non-negative numbers; for others ONNX would truncate instead of taking the floor."""
         return self._with("Div", other)
 
     def __matmul__(self, other: Operand) -> Tensor:
@@ -127,7 +127,7 @@ class Tensor:
         return self.graph.node("Abs", self, dtype=self.dtype)
 
     def choose(self, yes: Operand, no: Operand, dtype: DTypeLike = np.int32) -> Tensor:
-        """One number where this is true, another where it is not."""
+        """``yes`` where this is true, ``no`` where it is not."""
         chosen = [o if isinstance(o, Tensor) else self.graph.constant(o, dtype) for o in (yes, no)]
         assert all(c.dtype == np.dtype(dtype) for c in chosen)
         return self.graph.node("Where", self, *chosen, dtype=dtype)
@@ -138,7 +138,7 @@ class Tensor:
         return self.graph.node("Cast", self, dtype=dtype, to=_onnx_type(dtype))
 
     def sum(self, *axes: int, keep: bool = False) -> Tensor:
-        """Sums over axes; of 64-bit integers only such as stay below 2^53."""
+        """Sums over axes; sums of 64-bit integers must stay below 2^53."""
         return self._reduced("ReduceSum", axes, keep)
 
     def max(self, *axes: int, keep: bool = False) -> Tensor:
@@ -148,20 +148,20 @@ class Tensor:
         return self._ordered()._reduced("ReduceMin", axes, keep)
 
     def first(self, axis: int, length: int) -> Tensor:
-        """Index of the first true entry along an axis, counted from the end as -1, -2, ...; the axis goes."""
+        """Index of the first true entry along an axis, counted from the end as -1, -2, ...; drops the axis."""
         along = np.arange(length).reshape(-1, *[1] * (-axis - 1))
         return self.choose(along, length).min(axis)
 
     def gather(self, indices: Operand, axis: int) -> Tensor:
-        """Entries along an axis, the indices' axes in its place."""
+        """Entries along an axis, which the indices' axes replace."""
         return self.graph.node("Gather", self, self._index(indices), dtype=self.dtype, axis=axis)
 
     def gather_elements(self, indices: Tensor, axis: int) -> Tensor:
-        """For each index the entry along an axis that it names."""
+        """For each index, the entry at that position along an axis."""
         return self.graph.node("GatherElements", self, indices, dtype=self.dtype, axis=axis)
 
     def scatter_add(self, indices: Tensor, updates: Tensor, axis: int) -> Tensor:
-        """This, with updates added where the indices say."""
+        """This, with updates added at the indices."""
         tensors = (self, indices, updates)
         return self.graph.node("ScatterElements", *tensors, dtype=self.dtype, axis=axis, reduction="add")
 
@@ -170,11 +170,11 @@ class Tensor:
         return self.graph.node("Slice", self, *limits, dtype=self.dtype)
 
     def pad(self, before: Sequence[int], after: Sequence[int]) -> Tensor:
-        """This with zeros around it: how many before and after along each axis."""
+        """This padded with zeros, by the given numbers before and after along each axis."""
         return self.graph.node("Pad", self, self._index([*before, *after]), dtype=self.dtype)
 
     def reshape(self, *shape: int) -> Tensor:
-        """0 leaves a size as it is, -1 takes what is left."""
+        """0 keeps a size, -1 infers it."""
         return self.graph.node("Reshape", self, self._index(shape), dtype=self.dtype)
 
     def transpose(self, *order: int) -> Tensor:
@@ -187,7 +187,7 @@ class Tensor:
         return self.graph.node("Unsqueeze", self, self._index(axes), dtype=self.dtype)
 
     def sizes(self, start: int, end: int) -> Tensor:
-        """Lengths of the axes from start up to end."""
+        """Lengths of the axes from ``start`` up to ``end``."""
         return self.graph.node("Shape", self, dtype=np.int64, start=start, end=end)
 
     def expand(self, shape: Tensor) -> Tensor:

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class FirstLayer:
-    """First-layer neurons that votes or evidence depend on, those of all networks side by side.
+    """First-layer neurons that votes or evidence depend on, for all networks.
 
     Attributes
     ----------
     networks
         The folded networks.
     weights
-        Shape (inputs, neurons).  The last neuron has no links: it stands wherever a network has no neuron to put.
+        Shape (inputs, neurons).  The last neuron has no links: it is a placeholder.
     """
 
     def __init__(self, networks: tuple[FoldedNetwork, ...], *, evidence: bool) -> None:
@@ -45,8 +45,8 @@ class FirstLayer:
 def votes(sums: Tensor, layer: FirstLayer) -> Tensor:
     """Vote of every network for every row, shape (rows, networks).
 
-    Every network reads its vote from a table at the place that some bits name: the signs of its first-layer neurons or,
-    where these are too many for a table, of its outputs.
+    Every network looks up its vote in a table, indexed by the signs of its first-layer neurons or, if these are too
+    many for a table, of its outputs.
     """
     bits = (sums >= 0).cast(np.int32)
     wide = [k for k, n in enumerate(layer.networks) if n.table is None]
@@ -87,7 +87,7 @@ def _output_bits(bits: Tensor, layer: FirstLayer, wide: list[int]) -> Tensor:
     columns = np.full_like(fixed, layer.none)
     for place, (k, n) in enumerate(zip(wide, networks, strict=True)):
         columns[place, n.neurons] = layer.index(k, n.neurons)
-    # Neurons whose sign is known need not be computed: 2 * bit - 1 for the others, the sign for these.
+    # Neurons with a known sign are not computed: they contribute the sign, the others 2 * bit - 1.
     signs = bits.gather(columns, axis=1) * (2 * (fixed == 0)) + np.where(fixed == 0, -1, fixed)
     signs = signs.transpose(1, 0, 2)
     for above in zip(*(n.network.weights[1:] for n in networks), strict=True):
@@ -96,13 +96,13 @@ def _output_bits(bits: Tensor, layer: FirstLayer, wide: list[int]) -> Tensor:
 
 
 def evidence(sums: Tensor, layer: FirstLayer) -> Tensor:
-    """Distance of each network from its nearest decision, as :class:`bemi.ensemble.folding.FoldedEnsemble` has it."""
+    """Evidence of each network, as :meth:`bemi.ensemble.folding.FoldedEnsemble.evidence` defines it."""
     most = max(1, *(len(n.split) for n in layer.networks))
     columns = np.full((most, len(layer.networks)), layer.none)
     scales = np.zeros_like(columns)
     for k, n in enumerate(layer.networks):
         if len(n.split):
-            # All in turn again in the places that are left: a minimum does not change.
+            # Repeat them cyclically in the remaining places: a minimum does not change.
             order = np.resize(np.arange(len(n.split)), most)
             columns[:, k], scales[:, k] = layer.index(k, n.split)[order], n.scales[order]
     sizes = sums.magnitude().cast(np.int64)
@@ -113,7 +113,7 @@ def evidence(sums: Tensor, layer: FirstLayer) -> Tensor:
 
 
 def collected(votes: Tensor, amounts: Tensor, classes: int) -> Tensor:
-    """For each class the sum of what the networks that voted for it give, shape (rows, classes)."""
+    """For each class, the sum of ``amounts`` over the networks that voted for it, shape (rows, classes)."""
     graph = votes.graph
     # The first column is for networks that abstain.
     shape = votes.sizes(0, 1).beside(graph.constant([classes + 1], np.int64), axis=0)
@@ -122,10 +122,10 @@ def collected(votes: Tensor, amounts: Tensor, classes: int) -> Tensor:
 
 
 def largest_shares(sums: Tensor, networks: Integers, among: Tensor | None = None) -> Tensor:
-    """Which classes have the largest sum per network of theirs, of all classes or of those ``among`` which it is.
+    """Which classes have the largest sum relative to their number of networks, of all classes or of those ``among``.
 
-    Shares ``s_a / n_a`` and ``s_b / n_b`` are compared by their whole parts, and where these are equal by their
-    remainders: ``r_a n_b < r_b n_a``.  Nothing becomes larger than s.  Where all n are equal, sums do for shares.
+    Shares ``s_a / n_a`` and ``s_b / n_b`` are compared by their integer parts, and if these are equal by their
+    remainders: ``r_a n_b < r_b n_a``.  Nothing becomes larger than s.  If all n are equal, sums replace shares.
     """
     differ = bool((networks != networks[0]).any())
     whole = sums // networks if differ else sums
@@ -146,6 +146,6 @@ def paper_label(votes: Tensor, dominant: Tensor, subsets: Integers, classes: int
     theirs = dominant.gather(subsets[:, 0], axis=1)
     for members in subsets.T[1:]:
         theirs = theirs & dominant.gather(members, axis=1)
-    # No two networks have the same classes.  One that abstains votes -1, as if there were none.
+    # No two networks have the same classes.  A network that abstains votes -1, as if there were none.
     decided = theirs.choose(votes, ABSTAIN).max(1)
     return number.equals(subsets.shape[1]).choose(decided, label)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bemi.export.onnx.graph import Tensor
 
 LARGEST_INPUT = PRE_ACTIVATION_LIMIT - 1
-"""Inputs are signed 32-bit integers, and so is every sum of them that Python would answer for."""
+"""Inputs are signed 32-bit integers, and so is every sum of them that Python accepts."""
 
 
 class OnnxNotInstalled(ImportError, ValueError):
@@ -39,9 +39,9 @@ def write(model: Any, path: str | os.PathLike) -> None:
 def model(model: Any) -> ModelProto:
     """The ONNX model of a fitted classifier or an :class:`bemi.ensemble.ensemble.Ensemble`.
 
-    Its input ``x``, int32 of shape (N, features), are the integers that ``classifier.input_scaling_`` makes of the
+    Its input ``x``, int32 of shape (N, features), holds the integers that ``classifier.input_scaling_`` makes from the
     features.  Its outputs are ``label``, the class index or -1, and ``counts``, the votes for each class, both int64.
-    For every input within the declared range that Python answers for, they are those of
+    For every input within the declared range that Python accepts, they equal those of
     :meth:`bemi.BeMiClassifier.vote`.
     """
     return _model(ensemble_of(model))
@@ -83,7 +83,7 @@ def _transformed(x: Tensor, ensemble: Ensemble) -> Tensor:
 
 
 def metadata(model: Any) -> dict[str, Any]:
-    """What an ONNX model says of itself beside the graph, each value as JSON."""
+    """The metadata of an ONNX model, each value as JSON."""
     ensemble = ensemble_of(model)
     inputs = ensemble.inputs
     factors = inputs.scaling.factors
@@ -111,7 +111,7 @@ def _description(ensemble: Ensemble) -> str:
 def input_range(model: Any) -> tuple[int, int]:
     """Smallest and largest value of ``x`` that the ONNX model is made for.
 
-    Where a transform accepts a smaller range than 32 bits, values beyond are treated as the nearest inside.
+    If a transform accepts a smaller range than 32 bits, values beyond it are clipped.
     """
     return _range(ensemble_of(model))
 

@@ -1,8 +1,7 @@
-"""A page for people: one HTML file in which a trained ensemble can be tried and looked into.
+"""An interactive page: one HTML file in which people can try and inspect a trained ensemble.
 
-It holds the networks, some test rows and everything that draws them, loads nothing and sends nothing.  What is in
-``files``, and the script of the transform, computes the same integers as Python; docs/page.md shows what there is to
-see.
+It contains the networks, some test rows and all drawing code, loads nothing and sends nothing.  The scripts in
+``files``, and that of the transform, compute the same integers as Python; docs/page.md gives a tour.
 """
 
 from bemi.export.page.results import TestData

@@ -1,4 +1,4 @@
-"""What a page knows of an ensemble: all that a prediction needs, and what training says of every network."""
+"""The data of a page: everything a prediction needs, and the training results of every network."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from bemi.stages import get
 from bemi.stages.result import StageResult
 
 BLOCKS_SIDE = 16
-"""Images with a shorter side are framed as the digits of 8 x 8 were, others as MNIST was."""
+"""Images with a shorter side are framed like the 8 x 8 digits, others like MNIST."""
 
 MOST_BARS = 31
-"""Weights are counted one by one up to this many different ones, and in ranges beyond."""
+"""Up to this many different weights are counted individually; more are counted in ranges."""
 
 
 def model_data(ensemble: Ensemble) -> dict[str, Any]:
-    """All that a prediction needs except the transform, and what training says of every network."""
+    """Everything a prediction needs except the transform, and the training results of every network."""
     scaling = ensemble.inputs.scaling
     low, high = ensemble.inputs.bounds(scaling.low, scaling.high)
     folded = ensemble.folded(low, high).networks
@@ -59,7 +59,7 @@ def model_data(ensemble: Ensemble) -> dict[str, Any]:
 
 
 def _stage_words(names: Sequence[str]) -> dict[str, Any]:
-    """What people call the stages, what these ask for, and by which of them a network is judged."""
+    """Titles and goals of the stages, and which of them a network is judged by."""
     stages = [get(name) for name in names]
     judged = next((stage for stage in stages if stage.shows_gap), stages[0])
     words = {
@@ -99,7 +99,7 @@ def label_texts(ensemble: Ensemble, names: Sequence[str] | None) -> list[str]:
 
 
 def image_data(inputs: Inputs, image: Sequence[int] | bool) -> dict[str, Any] | None:
-    """Shape and brightest value of the images, and how a drawing becomes one; None where rows are no images."""
+    """Shape and brightest value of the images, and how a drawing becomes one; None if rows are not images."""
     shape = _image_shape(inputs, image)
     if shape is None:
         return None
@@ -140,7 +140,7 @@ def _brightest(inputs: Inputs) -> float:
 
 
 def fields(inputs: Inputs, test: TestData | None, training: TrainingRows | None) -> list[dict[str, Any]]:
-    """Name, range and usual value of every feature."""
+    """Name, range and typical value of every feature."""
     scaling = inputs.scaling
     seen = None
     if test is not None and len(test.y):
@@ -164,10 +164,10 @@ def _rounded(value: float, whole: bool) -> float | int:
 
 
 def weight_counts(ensemble: Ensemble) -> list[dict[str, int]]:
-    """How many weights of all networks there are of each value, or in each of some ranges."""
+    """Number of weights of all networks with each value, or in each range."""
     weights = np.concatenate([w.reshape(-1) for network in ensemble.networks for w in network.weights])
     bound = ensemble.weight_bound
-    width = -(-(2 * bound + 1) // MOST_BARS) | 1  # odd, so that zero stands in the middle of its range
+    width = -(-(2 * bound + 1) // MOST_BARS) | 1  # odd, so that zero is in the middle of its range
     place = (weights + width // 2) // width
     reach = (bound + width // 2) // width
     return [

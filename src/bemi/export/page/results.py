@@ -1,4 +1,4 @@
-"""How an ensemble does on test rows, and some of these rows."""
+"""Performance of an ensemble on test rows, and some of these rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class TestData:
     about
         Where they come from, in words.
     class_names
-        Names of the classes 0, 1, ..., where the labels are these numbers.
+        Names of the classes 0, 1, ..., if the labels are these numbers.
     """
 
     X: Any
@@ -38,7 +38,7 @@ class TestData:
 
 
 def results(ensemble: Ensemble, test: TestData, others: Mapping[str, float], samples: int) -> dict[str, Any]:
-    """Accuracy and confusion on all rows beside the accuracies of other classifiers, and some of the rows."""
+    """Accuracy and confusion on all rows, the accuracies of other classifiers, and some of the rows."""
     y = np.asarray(test.y)
     votes = ensemble.votes(test.X)
     truth, given = ensemble.class_indices(y), votes.label
@@ -57,7 +57,7 @@ def results(ensemble: Ensemble, test: TestData, others: Mapping[str, float], sam
 
 
 def _confusion(truth: Integers, given: Integers, classes: int) -> list[list[int]]:
-    """Rows by true class, columns by decision, the last one for none."""
+    """Rows by true class, columns by decision; the last column is for no label."""
     known = truth != ABSTAIN
     if not known.any():
         return np.zeros((classes, classes + 1), dtype=int).tolist()
@@ -65,7 +65,7 @@ def _confusion(truth: Integers, given: Integers, classes: int) -> list[list[int]
 
 
 def _chosen(right: NDArray[np.bool_], samples: int) -> Integers:
-    """Rows to show, misclassified ones first, spread over the data; each kind gets what the other does not use."""
+    """Rows to show, misclassified ones first, spread over the data; each kind may use places the other leaves."""
     wrong, fine = np.flatnonzero(~right), np.flatnonzero(right)
     first = min(len(wrong), max(samples - samples // 2, samples - len(fine)))
     parts = [
@@ -79,7 +79,7 @@ def _samples(X: NDArray, truth: Integers, given: Integers, y: NDArray, chosen: I
     rows = X[chosen]
     small = rows.dtype.kind in "biuf" and bool(((rows == np.rint(rows)) & (rows >= 0) & (rows <= 255)).all())
     return {
-        # Pixels take a byte each; other numbers stand as they are.
+        # Pixels take a byte each; other numbers are written as they are.
         "rowBytes": base64.b64encode(rows.astype(np.uint8).tobytes()).decode() if small else None,
         "rowNumbers": None if small else rows.tolist(),
         "numbers": chosen.tolist(),

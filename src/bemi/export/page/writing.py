@@ -27,7 +27,7 @@ SCRIPTS_AFTER_TRANSFORM = (
     *("network.js", "framing.js", "words.js", "pictures.js"),
     *("pad.js", "form.js", "votes.js", "samples.js", "results.js", "training.js", "inside.js", "main.js"),
 )
-"""Parts of the page's script, in their order."""
+"""Parts of the page's script, in order."""
 
 SAMPLES = 200
 
@@ -61,15 +61,14 @@ def page(
     test
         Rows to click through and to measure accuracy on; None for neither.
     training
-        The rows that it was trained on, for the ranges of features; None uses those that the ensemble still has, if
-        any.
+        The rows that it was trained on, for the ranges of features; None uses those that the ensemble has, if any.
     others
-        Accuracy of other classifiers on the test rows, by name, to show beside the ensemble's.
+        Accuracy of other classifiers on the test rows, by name, to show next to the ensemble's.
     image
-        ``(height, width)`` or ``(height, width, channels)`` of the rows, False if they are no images; True uses the
+        ``(height, width)`` or ``(height, width, channels)`` of the rows, False if they are not images; True uses the
         shape that a transform knows, and treats 784 and 64 features as square grey images.
     samples
-        How many test rows to put into the page at most.
+        Maximum number of test rows in the page.
     """
     ensemble = ensemble_of(model)
     check_integer("samples", samples, 0)
@@ -92,7 +91,7 @@ def page(
 
 
 def _given_rows(ensemble: Ensemble, training: TrainingData | None) -> TrainingData | None:
-    """The training rows without variants of them, which are no rows of their own."""
+    """The training rows without their variants."""
     rows = ensemble.training.rows if training is None else training
     if rows is None:
         return None
@@ -101,7 +100,7 @@ def _given_rows(ensemble: Ensemble, training: TrainingData | None) -> TrainingDa
 
 
 def _transform(ensemble: Ensemble) -> tuple[dict[str, Any] | None, str]:
-    """What the page knows of the transform, and its script."""
+    """The transform's data for the page, and its script."""
     transform = ensemble.inputs.transform
     if transform is None:
         return None, ""
@@ -110,7 +109,7 @@ def _transform(ensemble: Ensemble) -> tuple[dict[str, Any] | None, str]:
 
 
 def _filled(title: str, data: dict[str, Any], transform_script: str) -> str:
-    """The template with everything in it; only what is in it may run, and it can load nothing."""
+    """The completed template; only the scripts in it may run, and it can load nothing."""
     before, after = ("".join(map(page_file, names)) for names in (SCRIPTS_BEFORE_TRANSFORM, SCRIPTS_AFTER_TRANSFORM))
     script = f'(() => {{\n"use strict";\n{before}{transform_script}{after}}})();\n'
     style = page_file("style.css")
@@ -128,8 +127,8 @@ def _digest(text: str) -> str:
 
 
 def _inert(data: dict[str, Any]) -> str:
-    """JSON that nothing in it can end: everything that HTML or JavaScript could read as more than text is escaped."""
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)  # ASCII alone
+    """JSON that cannot break out of its element: everything HTML or JavaScript could interpret is escaped."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)  # ASCII only
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 

@@ -1,7 +1,7 @@
-/* Inputs between -BEMI_LEVEL and BEMI_LEVEL, and that level itself as one more. */
+/* Inputs clipped to -BEMI_LEVEL..BEMI_LEVEL, followed by the constant BEMI_LEVEL. */
 static void bemi_transform(const bemi_input_t *x, bemi_value_t *z)
 {
-    /* Volatile, since a compiler may turn a plain copy into a call of memcpy. */
+    /* Volatile, since a compiler may turn a plain copy into a call to memcpy. */
     const volatile bemi_input_t *from = x;
     uint_fast16_t i;
     for (i = 0; i < BEMI_INPUTS; i++) {

@@ -1,5 +1,5 @@
-/* Histograms of oriented gradients.  Lines are made, blurred and pooled one after the other, so that no copy of the image
-   is needed; only the two rows of regions that a line belongs to are open at a time. */
+/* Histograms of oriented gradients.  Lines are made, blurred and pooled one by one, so no copy of the image is needed;
+   only the two rows of regions that a line belongs to are in memory at a time. */
 static uint_fast16_t bemi_pixel(const bemi_input_t *x, uint_fast16_t row, uint_fast16_t column, uint_fast8_t channel)
 {
     bemi_input_t value =
@@ -31,7 +31,7 @@ static uint_fast16_t bemi_mass(const bemi_input_t *x, uint_fast16_t row, uint_fa
     return sum >> BEMI_MASS_SHIFT;
 }
 
-/* Centre of the mass along one side, in half pixels, by counting up instead of a division. */
+/* Centre of mass along one side, in half pixels, by counting up instead of dividing. */
 static uint_fast16_t bemi_centre(uint32_t moment, uint32_t mass)
 {
     uint_fast16_t centre = 0;
@@ -40,7 +40,7 @@ static uint_fast16_t bemi_centre(uint32_t moment, uint32_t mass)
     return centre;
 }
 
-/* Shear in 1/64 pixel per line; the line of the centre, in half pixels, goes to centre. */
+/* Shear in 1/64 pixel per line; the line of the centre, in half pixels, is stored in centre. */
 static int_fast16_t bemi_slant(const bemi_input_t *x, int_fast16_t *centre)
 {
     uint32_t mass = 0, across = 0, down = 0, size;
@@ -85,7 +85,7 @@ static int_fast16_t bemi_slant(const bemi_input_t *x, int_fast16_t *centre)
 }
 #endif
 
-/* One line of the image, upright. */
+/* One line of the straightened image. */
 static void bemi_line(const bemi_input_t *x, uint_fast16_t r, int_fast16_t slant, int_fast16_t centre, uint8_t *line)
 {
     uint_fast16_t c;
@@ -137,7 +137,7 @@ static void bemi_blur(const uint8_t *above, const uint8_t *line, const uint8_t *
     }
 }
 
-/* Share the gradients of one line out over two orientations, two columns of regions and two rows of them. */
+/* Distribute the gradients of one line over two orientations, two columns and two rows of regions. */
 static void bemi_pool(const int16_t *above, const int16_t *line, const int16_t *below, uint_fast16_t r, int32_t *upper,
                       int32_t *lower)
 {
@@ -191,10 +191,10 @@ static void bemi_pool(const int16_t *above, const int16_t *line, const int16_t *
     }
 }
 
-/* Roots of the sums of one row of regions, which start again from 0. */
+/* Roots of the sums of one row of regions; the sums are then reset to 0. */
 static void bemi_roots(int32_t *sums, bemi_value_t *z)
 {
-    /* Volatile, since a compiler may turn a plain loop of zeros into a call of memset. */
+    /* Volatile, since a compiler may turn a plain zeroing loop into a call to memset. */
     volatile int32_t *cleared = sums;
     uint_fast16_t i;
     for (i = 0; i < BEMI_COLUMNS * BEMI_ORIENTATIONS; i++) {

@@ -1,5 +1,5 @@
-// Histograms of oriented gradients; docs/transforms.md has the algorithm step by step.  Everything fits 32 bits, and
-// quotients are of integers small enough that the floor of the rounded quotient is that of the exact one.
+// Histograms of oriented gradients; docs/transforms.md describes the algorithm step by step.  Everything fits 32 bits,
+// and integers are small enough that the floor of a rounded quotient equals that of the exact one.
 {
   function histograms(integers, hog) {
     const image = brightness(integers, hog);
@@ -84,7 +84,7 @@
     });
   }
 
-  /** Gradients, shared out over two orientations and up to four regions, and the roots of the sums. */
+  /** Gradients, distributed over two orientations and up to four regions, and the roots of the sums. */
   function pooled(planes, { height, width, rows, columns, orientations, directions, outputShift }) {
     const sums = new Int32Array(rows * columns * orientations);
     const sectors = directions.length - 1;

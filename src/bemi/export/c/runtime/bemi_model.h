@@ -8,11 +8,11 @@ $about */
 #define BEMI_INPUTS $inputs
 typedef $input_type bemi_input_t;
 
-/* Any input between these is answered exactly as Python answers it. */
+/* Every input in this range gets exactly the same label as in Python. */
 #define BEMI_INPUT_MIN $low
 #define BEMI_INPUT_MAX $high
 
-/* What it takes at most on a Cortex-M3 with gcc -Os. */
+/* Upper limits for a Cortex-M3 with gcc -Os. */
 #define BEMI_FLASH_BYTES $flash
 #define BEMI_STACK_BYTES $stack
 
@@ -23,7 +23,7 @@ typedef $input_type bemi_input_t;
 extern "C" {
 #endif
 
-/* Index of the class of an input, from 0, or -1 where the ensemble leaves it open. */
+/* Class index of an input, from 0, or -1 if it is unclassified. */
 int bemi_predict(const bemi_input_t x[BEMI_INPUTS]);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* How far the input is from a network's nearest decision. */
+/* How far the input is from a network's nearest decision boundary. */
 static uint64_t bemi_evidence(const bemi_state_t *state, uint_fast16_t network)
 {
     uint_fast16_t first = BEMI_READ_NEURON(bemi_neurons_at[network]), neuron = first;

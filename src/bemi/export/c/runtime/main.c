@@ -1,4 +1,4 @@
-/* An example for a computer: reads inputs, BEMI_INPUTS integers each, and prints the label of each.
+/* An example for a desktop computer: reads inputs of BEMI_INPUTS integers each and prints their labels.
    cc -std=c99 -O2 bemi_model.c main.c -o predict && ./predict < inputs.txt */
 #include <stdio.h>
 

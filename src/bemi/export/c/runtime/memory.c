@@ -1,4 +1,4 @@
-/* Tables stay in flash.  AVR reads flash with instructions of its own. */
+/* Tables stay in flash.  AVR reads flash with special instructions. */
 #ifdef __AVR__
 #include <avr/pgmspace.h>
 #define BEMI_TABLE static const PROGMEM

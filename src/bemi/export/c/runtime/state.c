@@ -1,5 +1,5 @@
-/* What one prediction knows: the inputs of the networks, the sum of those that most neurons share, the votes so far, and
-   where ties may need it, the first sum of every network that has voted. */
+/* The state of one prediction: the inputs of the networks, the sum of the common inputs, the votes so far, and, if ties
+   may need it, the first sum of every network that has voted. */
 typedef struct {
     const bemi_value_t *z;
     bemi_sum_t common;

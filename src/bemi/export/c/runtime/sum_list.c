@@ -1,6 +1,6 @@
-/* The sum that enters a first-layer neuron: a base weight times the sum of the common inputs, and for each other
-   weight, times the sum of the inputs that have it.  Inputs of a group are the first one and then the distance of each
-   to the next. */
+/* The pre-activation of a first-layer neuron: a base weight times the sum of the common inputs, plus each other weight
+   times the sum of the inputs that have it.  A group stores its first input, then the distance from each input to the
+   next. */
 #define BEMI_ADD(next) input += BEMI_READ8(p[next]); part += *input;
 
 static bemi_sum_t bemi_sum(const bemi_state_t *state, uint_fast16_t neuron)

@@ -1,5 +1,5 @@
-/* The sum that enters a first-layer neuron: from the first input that has a weight to the last, every weight plus
-   BEMI_WEIGHT_BOUND in BEMI_BITS bits, lowest bits first. */
+/* The pre-activation of a first-layer neuron.  From the first input with a non-zero weight to the last, each weight plus
+   BEMI_WEIGHT_BOUND is stored in BEMI_BITS bits, lowest bits first. */
 static bemi_sum_t bemi_sum(const bemi_state_t *state, uint_fast16_t neuron)
 {
     const uint8_t *p = bemi_weights + BEMI_READ_PLACE(bemi_weights_at[neuron]);

@@ -1,5 +1,5 @@
     {
-        /* A tie: the class whose networks are farthest from changing their minds, then the first. */
+        /* A tie: the class with the most evidence per network wins, then the first. */
         uint64_t strongest = 0;
         uint_fast16_t winner = best;
         for (a = best; a < BEMI_CLASSES; a++)

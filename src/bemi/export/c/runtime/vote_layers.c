@@ -1,5 +1,5 @@
-/* Let a network vote.  Where few neurons matter, a table gives the class for their signs; otherwise the signs go through
-   the upper layers.  Zero counts as positive everywhere. */
+/* Let a network vote.  If few neurons matter, a table gives the class for their signs; otherwise the signs go through the
+   upper layers.  Zero always counts as positive. */
 static bemi_class_t bemi_vote(bemi_state_t *state, uint_fast16_t network)
 {
     int8_t signs[2][BEMI_WIDEST_LAYER];

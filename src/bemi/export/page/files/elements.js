@@ -1,4 +1,4 @@
-// Small helpers for building the page.  Text always enters as text: no string ever becomes markup.
+// Small helpers for building the page.  Text is always inserted as text: no string ever becomes markup.
 
 function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
@@ -25,13 +25,13 @@ function short(number) {
   return Math.abs(number) >= 1e6 ? number.toExponential(2) : String(Number(number.toPrecision(4)));
 }
 
-/** "a", "a and b", "a, b and c"; of a long list the first few. */
+/** "a", "a and b", "a, b and c"; only the first few of a long list. */
 function listed(names, most = 6) {
   const shown = names.length > most ? [...names.slice(0, most - 1), `${names.length - most + 1} others`] : names;
   return shown.length < 2 ? shown.join("") : `${shown.slice(0, -1).join(", ")} and ${shown[shown.length - 1]}`;
 }
 
-/** Whether headings of columns take too much room unless they stand upright. */
+/** Whether column headings need too much room unless they are set vertically. */
 const needsUpright = (labels) => labels.join("").length > Math.max(16, 2 * labels.length);
 
 /** A table from headings and rows of cells, each text or an element; the first column names the rows. */

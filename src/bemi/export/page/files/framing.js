@@ -28,10 +28,10 @@ function cover(ink, width, height, [x0, y0], [x1, y1], radius) {
     }
 }
 
-const PEN = 0.06; // radius of the pen, as a share of the box that a drawing is brought into
+const PEN = 0.06; // radius of the pen, as a fraction of the box that a drawing is fitted into
 const LARGEST_ZOOM = 6; // a dot stays a dot
 
-/** Brings a drawing into a box in the middle of a picture, aspect ratio kept. */
+/** Fits a drawing into a box in the middle of a picture, preserving the aspect ratio. */
 function boxed(strokes, width, height, box) {
   const xs = strokes.flat().map(([x]) => x),
     ys = strokes.flat().map(([, y]) => y);

@@ -67,7 +67,7 @@ class Inside {
     );
   }
 
-  /** Shows a network and goes there. */
+  /** Shows a network and scrolls to it. */
   open(n) {
     this.select(n);
     this.detail.focus({ preventScroll: true });
@@ -109,7 +109,7 @@ class Inside {
     this.body.replaceChildren(
       this.verdict,
       make("div", { class: "neurons" }, ...neurons),
-      make("div", {}, ...this.upperLayers(network), make("h4", {}, "What training reached"), this.reports(network)),
+      make("div", {}, ...this.upperLayers(network), make("h4", {}, "Training results"), this.reports(network)),
     );
     this.showOutcome(this.outcome);
   }
@@ -235,7 +235,7 @@ class Inside {
     );
   }
 
-  /** What the selected network makes of the current row. */
+  /** The vote of the selected network on the current row. */
   showOutcome(outcome) {
     this.outcome = outcome;
     const network = this.ensemble.networks[this.selected];

@@ -21,7 +21,7 @@ const inside = { view: null };
 const votes = new VotesView(ensemble, (network) => inside.view?.open(network));
 let samples = null;
 
-/** Shows what the networks say of a row; null is an empty pad. */
+/** Shows how the networks vote on a row; null is an empty pad. */
 function answer(row, truth = null, truthLabel = null) {
   let outcome = null;
   try {
@@ -34,7 +34,7 @@ function answer(row, truth = null, truthLabel = null) {
   inside.view?.showOutcome(outcome);
 }
 
-/** Strokes come faster than screens show them. */
+/** Strokes arrive faster than screens can show them. */
 let waiting = null;
 function later(row) {
   samples?.leave();
@@ -65,7 +65,7 @@ function start() {
   input.show();
   if (samples) samples.choose(samples.first);
   else answer(data.image === null ? input.values : null);
-  // What is further down comes after the first picture.
+  // Parts further down are built after the first paint.
   requestAnimationFrame(() =>
     setTimeout(() => {
       samples?.show();
@@ -76,7 +76,7 @@ function start() {
   );
 }
 
-/** The outcome of what is shown now, or null. */
+/** The outcome for the row on display, or null. */
 function current() {
   const row = data.image === null ? input.values : (input.row ?? (input.strokes.length ? input.drawn() : null));
   return row === null ? null : ensemble.outcome(row);
@@ -94,11 +94,11 @@ addEventListener("resize", () => input.show());
 
 /**
  * For programs and tests.
- *   bemi.predict(row, truth)  row: features as numbers; truth: true class index, -1 for none of the classes, or left out.
+ *   bemi.predict(row, truth)  row: features as numbers; truth: true class index, -1 for an unknown class, or omitted.
  *     Gives {label, index, votes, counts, dominant, unclassified, status}: label as text, its class index or -1, the
  *     class index that every network votes for (-1 for none), votes by class, which classes lead, whether the paper's
- *     rule leaves the row open, and the paper's label status where truth is given.  Throws a RangeError for a row that
- *     Python refuses.
+ *     rule leaves the row unclassified, and the paper's label status if truth is given.  Throws a RangeError for a row
+ *     that Python rejects.
  *   bemi.inputs(row)  the integers that the networks see.
  *   bemi.samples      the test rows in the page, as features.
  */

@@ -7,7 +7,7 @@ const EVIDENCE_SCALE = 2 ** 24;
 /** Bytes of text in base64. */
 const decoded = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 
-/** Networks from their packed weights: w + P in as few bits as 2P needs, highest first, each network from a new byte. */
+/** Networks from packed weights: w + P in as few bits as 2P needs, highest first, each network byte-aligned. */
 function unpacked({ weights, weightBound, bitsPerWeight, layers, networks }) {
   const bytes = decoded(weights);
   let place = 0;
@@ -59,7 +59,7 @@ class Ensemble {
   inputs(row) {
     if (row.length !== this.data.features) throw new RangeError(`a row has ${this.data.features} features`);
     const inputs = transformed(scaled(Array.from(row), this.data.factors), this.data);
-    // As Python, which refuses such rows.
+    // Python rejects such rows, too.
     let largest = 0,
       total = 0;
     for (const value of inputs) {
@@ -70,7 +70,7 @@ class Ensemble {
     return inputs;
   }
 
-  /** Sums that enter the neurons of every layer of a network. */
+  /** Pre-activations of every layer of a network. */
   sums(network, inputs) {
     const found = [];
     let values = inputs;
@@ -81,7 +81,7 @@ class Ensemble {
     return found;
   }
 
-  /** Class index that a network votes for, from the sums of its last layer. */
+  /** Class index that a network votes for, from the pre-activations of its last layer. */
   vote(network, outputs) {
     const number = outputs.reduce((code, sum) => 2 * code + (sign(sum) < 0 ? 1 : 0), 0);
     return number < network.classes.length ? network.classes[number] : ABSTAIN;
@@ -103,7 +103,7 @@ class Ensemble {
     return { inputs, sums, votes, counts, shares, dominant, paper, decision, status };
   }
 
-  /** One dominant label: that one.  As many as a network has classes: what their network says.  Else none. */
+  /** One dominant label: that one.  As many as a network has classes: the vote of their network.  Otherwise none. */
   paperLabel(votes, dominant) {
     const leaders = dominant.flatMap((leads, index) => (leads ? [index] : []));
     if (leaders.length === 1) return leaders[0];
@@ -134,7 +134,7 @@ class Ensemble {
     return BigInt(Math.max(this.memberships[index], 1));
   }
 
-  /** How far the input is from a network's nearest decision: the smallest scaled sum of its splitting neurons. */
+  /** Distance of the input from a network's nearest decision boundary: the smallest scaled sum of a splitting neuron. */
   evidence(network, first) {
     let nearest = null;
     network.splitting.forEach((splits, neuron) => {
@@ -146,7 +146,7 @@ class Ensemble {
     return nearest ?? 0n;
   }
 
-  /** The paper's label status; a true label that is none of the classes is ABSTAIN. */
+  /** The paper's label status; a true label that is not one of the classes is ABSTAIN. */
   status(paper, dominant, truth) {
     const number = dominant.filter(Boolean).length;
     const correct = truth !== ABSTAIN && paper === truth;

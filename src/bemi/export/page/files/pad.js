@@ -12,7 +12,7 @@ class Pad {
     this.row = null; // a test row that is shown instead of strokes
     this.pen = [0.5, 0.5]; // where the keys draw
     this.penDown = false;
-    this.active = null; // the pointer that draws
+    this.active = null; // the pointer that is drawing
     this.canvas = make("canvas", {
       class: "pad",
       tabindex: 0,

@@ -16,7 +16,7 @@ function drawRow(canvas, row, image) {
   context.putImageData(picture, 0, 0);
 }
 
-/** Ways to draw the first-layer weights of one neuron; `size` is the width in pixels for what is not made of pixels. */
+/** Ways to draw the first-layer weights of one neuron; `size` is the width in pixels unless inputs are pixels. */
 const PIXELS = {
   words: "Each image shows the weights of one first-layer neuron, pixel by pixel",
   draw: (canvas, weight, data) => drawPixels(canvas, weight, data.image),
@@ -26,7 +26,7 @@ const BARS = {
   draw: (canvas, weight, data, size) => drawBars(canvas, weight, data.layers[0], size),
 };
 
-/** The way in which the weights of a model are drawn; its transform may have one of its own. */
+/** How to draw the weights of a model; its transform may define its own way. */
 const weightView = (data) => transformOf(data)?.weights ?? (data.image === null ? BARS : PIXELS);
 
 function drawWeights(canvas, ensemble, network, neuron, size = 64) {

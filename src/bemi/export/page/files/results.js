@@ -1,4 +1,4 @@
-// How well the ensemble does on all test rows: accuracy beside other classifiers, label statuses, confusion matrix.
+// Performance on all test rows: accuracy compared with other classifiers, label statuses, confusion matrix.
 
 function showResults(ensemble, element) {
   const { test, labels } = ensemble.data;
@@ -115,7 +115,7 @@ function confusionCard(test, labels) {
     make(
       "p",
       { class: "hint" },
-      "A row is a true label, a column the decision; n.l. is none. Shades are of square roots, so that rare mistakes show.",
+      "A row is a true label, a column the decision; n.l. means no label. Shades follow square roots, so rare mistakes show.",
     ),
   );
 }

@@ -57,7 +57,7 @@ class Samples {
     return this.test.truth[i] === ABSTAIN ? this.test.truthLabels[i] : this.labels[this.test.truth[i]];
   }
 
-  /** The first row that is right: a calm start. */
+  /** The first correctly classified row: a calm start. */
   get first() {
     return Math.max(
       0,
@@ -79,7 +79,7 @@ class Samples {
     this.chosen(Array.from(this.rows[i]), this.test.truth[i], this.truthLabel(i));
   }
 
-  /** The chosen row is shown no more. */
+  /** The chosen row is no longer shown. */
   leave() {
     if (this.current >= 0) this.buttons[this.current].removeAttribute("aria-pressed");
   }

@@ -1,6 +1,6 @@
 // From features to the integers that networks see: the same integers as bemi.inputs.
 
-/** Nearest integer, halves to the even one, as NumPy's rint. */
+/** Nearest integer, halves to even, like NumPy's rint. */
 function roundHalfEven(value) {
   const below = Math.floor(value);
   const rest = value - below;
@@ -12,7 +12,7 @@ const EXACT_RANGE = 2 ** 31;
 
 const tooLarge = () => new RangeError("values are too large: sums of them would leave the exact range");
 
-/** Features times their factors, rounded; integers enter as they are. */
+/** Features times their factors, rounded; integers stay as they are. */
 function scaled(row, factors) {
   return row.map((value, i) => {
     const integer = factors === null ? value : roundHalfEven(value * factors[i]);
@@ -23,10 +23,10 @@ function scaled(row, factors) {
 }
 
 /**
- * What transforms do, by name.  The script of the model's transform, beside its Python, enters itself here:
- *   inputs(integers, data)  inputs of the networks from scaled features; data is what Python handed over.
- *   furtherInputs           names of the inputs that come after one per feature, if there are any.
- *   weights                 how to draw the first-layer weights of a neuron, as in pictures.js, if in a way of its own.
+ * Transforms by name.  The script of the model's transform, next to its Python code, registers itself here:
+ *   inputs(integers, data)  inputs of the networks from scaled features; data comes from Python.
+ *   furtherInputs           names of the inputs that follow those of the features, if any.
+ *   weights                 how to draw the first-layer weights of a neuron, see pictures.js, if it has its own way.
  */
 const TRANSFORMS = {};
 

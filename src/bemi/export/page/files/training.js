@@ -1,6 +1,6 @@
-// What training reached: stages, weights, links, margins with their bounds, time, proofs.
+// Training results: stages, weights, links, margins with their bounds, time, proofs.
 
-/** What each stage reached over all networks. */
+/** Results of each stage over all networks. */
 function trainingCard(ensemble) {
   const { summary, solver, stageWords } = ensemble.data;
   const rows = Object.entries(summary.stages).map(([stage, numbers]) => [
@@ -18,14 +18,14 @@ function trainingCard(ensemble) {
   return make(
     "section",
     { class: "card" },
-    make("h3", {}, "What training reached"),
-    make("div", { class: "wide" }, table("What each stage reached over all networks", headings, rows)),
+    make("h3", {}, "Training results"),
+    make("div", { class: "wide" }, table("Results of each stage over all networks", headings, rows)),
     make(
       "p",
       { class: "hint" },
       `${goals.join(" ")} A gap is how far the result may be from the best possible. Certified bounds can be checked ` +
-        `without a solver (bemi verify); others rest on the word of ${solver ?? "the solver"}.` +
-        (seconds ? " Times are kept in the certificate, which was not available." : ""),
+        `without a solver (bemi verify); the others rely on ${solver ?? "the solver"}.` +
+        (seconds ? " Times are in the certificate, which was not available." : ""),
     ),
   );
 }
@@ -78,7 +78,7 @@ function weightsCard(ensemble) {
   );
 }
 
-/** All numbers; `opened` is called with the number of a network to look into. */
+/** All numbers; `opened` is called with the index of a network to inspect. */
 function networksTable(ensemble, opened) {
   const { networks } = ensemble;
   const stages = networks[0].stages.map(({ stage }) => stage);

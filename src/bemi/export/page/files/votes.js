@@ -1,10 +1,10 @@
-// The decision, and the votes behind it: a tournament grid where networks tell two classes apart, else a list.
+// The decision, and the votes behind it: a tournament grid if networks tell two classes apart, otherwise a list.
 
 const MOST_CLASSES = 24; // a larger grid shows the classes with the most votes
 const MOST_SHOWN = 12;
 
 class VotesView {
-  /** `opened` is called with the number of a network to look into. */
+  /** `opened` is called with the index of a network to inspect. */
   constructor(ensemble, opened) {
     this.ensemble = ensemble;
     this.opened = opened;
@@ -40,7 +40,7 @@ class VotesView {
     this.showBoard(outcome);
   }
 
-  /** What keeps a row from being answered. */
+  /** Shows why a row cannot be classified. */
   refuse(message) {
     this.element.classList.add("idle");
     this.say("–", message, "");
@@ -51,7 +51,7 @@ class VotesView {
     this.label.textContent = label;
     this.reason.textContent = reason;
     this.truth.textContent = status;
-    // Readers hear the result once the hand rests.
+    // Screen readers announce the result once drawing pauses.
     clearTimeout(this.timer);
     this.timer = setTimeout(() => (this.spoken.textContent = `Decision: ${label}. ${reason} ${status}`), 600);
   }

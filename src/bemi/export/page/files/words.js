@@ -2,11 +2,11 @@
 
 const PROOF_WORDS = {
   certified: "certified: the bound can be checked without a solver",
-  solver: "the bound is a solver's word",
+  solver: "the bound is a solver's claim",
   none: "no bound",
 };
 
-/** A decision: its label, and one or two sentences on how it came about. */
+/** A decision: its label, and one or two sentences that explain it. */
 function decisionWords(ensemble, outcome) {
   const { labels, byEvidence } = ensemble.data;
   const leaders = labels.filter((_, index) => outcome.dominant[index]);
