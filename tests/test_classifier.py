@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
-from bemi import BeMiClassifier, IntegerHog, Network, recommended
+from bemi import BeMiClassifier, IntegerHog, Network, load, recommended, save
 from bemi.rows.medoids import select_rows
 from bemi.rows.scenarios import ImageScenarios, NoiseScenarios
 
@@ -431,3 +431,35 @@ def test_splitting_neurons_are_those_of_all_rows(tmp_path):
     for key, network in classifier.networks_.items():
         signs = X @ network.weights[0] >= 0
         assert classifier.splitting_[key].tolist() == (signs.any(axis=0) & ~signs.all(axis=0)).tolist()
+
+
+def test_fitted_attributes_can_be_pickled_and_do_not_depend_on_the_tie_rule(digits_model):
+    for name in ("networks_", "reports_", "splitting_", "added_rows_"):
+        assert pickle.loads(pickle.dumps(getattr(digits_model, name))).keys() == digits_model.networks_.keys()
+    model = copy(digits_model).set_params(ties="loudest")
+    assert model.classes_.tolist() == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match="ties must be one of margin, abstain, got 'loudest'"):
+        model.predict(few_digits()[2])
+
+
+def test_attributes_that_are_not_there_say_why(digits_model, tmp_path):
+    with pytest.raises(AttributeError, match="this classifier is not fitted yet"):
+        _ = BeMiClassifier().networks_
+    save(digits_model, tmp_path / "m")
+    with pytest.raises(AttributeError, match="this classifier was read from a file"):
+        _ = load(tmp_path / "m").training_rows_
+
+
+def test_added_classes_leave_known_networks_alone(tmp_path):
+    X, y, _, _ = few_digits()
+    first = y < 3
+    classifier = BeMiClassifier(hidden_layers=(2,), node_limit=1, time_limit=None).fit(X[first], y[first])
+    save(classifier, tmp_path / "m")
+    loaded = load(tmp_path / "m")
+    # Rows on which no neuron of the known networks would split, and a new class.
+    loaded.add_classes(np.concatenate([X[first] * 0, X[~first]]), y)
+    for key, network in classifier.networks_.items():
+        assert loaded.networks_[key] == network
+        assert np.array_equal(loaded.splitting_[key], classifier.splitting_[key])
+    assert loaded.selected_rows_.tolist() == list(range(len(y)))
+    assert loaded.solver_ == classifier.solver_

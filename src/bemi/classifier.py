@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from bemi import solvers
-from bemi.checks import check_finite, is_integer
+from bemi.checks import is_integer
 from bemi.ensemble.ensemble import Ensemble, ensemble_of, unclassified_label
 from bemi.ensemble.folding import FoldedEnsemble
 from bemi.ensemble.radius import Radii
 from bemi.ensemble.subsets import class_subsets, subsets_to_train
 from bemi.ensemble.ties import TIES
 from bemi.ensemble.voting import Votes
+from bemi.inputs.transform import Takes
 from bemi.modelfile import saving
 from bemi.modelfile.container import ModelFileError
 from bemi.products import PRE_ACTIVATION_LIMIT, Integers
@@ -46,18 +46,20 @@ SAME_FOR_ALL_NETWORKS = ("hidden_layers", "weight_bound", "subset_size", "stages
 
 
 def _fitted(path: str, *, by_key: bool = False) -> Any:
-    """A fitted attribute of the classifier, read from its ensemble; ``by_key`` if there is one value per network.
+    """A fitted attribute of the classifier that is part of its ensemble; ``by_key`` if there is one per network.
 
-    Mappings are read-only because ensembles are immutable.  If the ensemble lacks something, as one read from a file
-    lacks its training rows, so does the classifier.
+    The classifier lacks whatever its ensemble lacks, such as the training rows of a model that was read from a file.
     """
 
     def read(classifier: BeMiClassifier) -> Any:
-        ensemble = classifier.ensemble_
+        ensemble: Ensemble | None = vars(classifier).get("_ensemble")
         found: Any = ensemble
         for name in path.split("."):
+            if found is None:
+                state = "is not fitted yet" if ensemble is None else "was read from a file, which does not have them"
+                raise AttributeError(f"{path.split('.')[-1]} are not there: this classifier {state}")
             found = found[name] if isinstance(found, Mapping) else getattr(found, name)
-        return MappingProxyType(dict(zip(ensemble.keys, found, strict=True))) if by_key else found
+        return dict(zip(ensemble.keys, found, strict=True)) if by_key and ensemble is not None else found
 
     return property(read)
 
@@ -293,12 +295,10 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         training_set = _known_rows(ensemble).extended(X, y, max_per_class=self.max_per_class)
         self._check_classes(training_set.classes)
         plan = self._plan(training_set, class_subsets(len(training_set.classes), int(self.subset_size)))
-        known = {
-            key: Training(network, reports)
-            for key, network, reports in zip(ensemble.keys, ensemble.networks, ensemble.reports, strict=True)
-        }
+        known = set(ensemble.keys)
         trained = self._train(plan.part(i for i, key in enumerate(plan.keys) if key not in known))
-        extended = self._assembled(plan, known | trained)
+        extended = self._assembled(plan, trained, known=ensemble)
+        self.selected_rows_ = training_set.selected
         if not has_rows:
             # The proofs of networks read from a file are missing, so no certificate can be written.
             extended = replace(extended, training=replace(extended.training, rows=None))
@@ -449,13 +449,9 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         )
         return dict(zip(plan.keys, trainings, strict=True))
 
-    def _assembled(self, plan: Plan, trainings: Mapping[tuple, Training]) -> Ensemble:
-        return plan.assembled(
-            trainings,
-            ties=TIES[self.ties],
-            solver=f"{self.solver} {solvers.get(self.solver).version()}",
-            settings=self._recorded(),
-        )
+    def _assembled(self, plan: Plan, trainings: Mapping[tuple, Training], known: Ensemble | None = None) -> Ensemble:
+        solver = f"{self.solver} {solvers.get(self.solver).version()}" if known is None else known.training.solver
+        return plan.assembled(trainings, known=known, ties=TIES[self.ties], solver=solver, settings=self._recorded())
 
     def _recorded(self) -> dict[str, Any]:
         """The parameters that a fitted ensemble records."""
@@ -477,15 +473,16 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
                 )
 
     def _checked_rows(self, X: ArrayLike, y: ArrayLike, *, reset: bool) -> tuple[NDArray, NDArray]:
-        rows, labels = validate_data(self, X, y, reset=reset, ensure_all_finite=False)
-        check_finite(rows, getattr(self, "feature_names_in_", None))
+        takes = Takes.by(vars(self)["transform"])
+        rows, labels = validate_data(self, X, y, reset=reset, **_validation(takes))
+        takes.check_cells(rows, getattr(self, "feature_names_in_", None))
         check_classification_targets(labels)
         return rows, labels
 
     def _rows(self, X: ArrayLike) -> NDArray:
         """Rows to predict; the ensemble checks their values."""
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, ensure_all_finite=False)
+        return validate_data(self, X, reset=False, **_validation(Takes.by(self.transform_)))
 
     def _check_classes(self, classes: NDArray) -> None:
         if len(classes) < 2:
@@ -503,6 +500,11 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         if not is_integer(seed):
             seed = check_random_state(seed).randint(2**31 - 1)
         return int(seed) % 2**31
+
+
+def _validation(takes: Takes) -> dict[str, Any]:
+    """What scikit-learn checks of rows of this kind; cells are checked with better messages elsewhere."""
+    return {"dtype": takes.dtype, "allow_nd": takes.dimensions > 2, "ensure_all_finite": False}
 
 
 def _known_rows(ensemble: Ensemble) -> TrainingSet:

@@ -1,6 +1,7 @@
 """Scaling and transform together, with a transform that takes columns as they are."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -139,3 +140,42 @@ def test_features_behind_the_inputs():
         assert np.allclose(inputs.features_of(inputs(rows)), rows, atol=0.05)
     hog = Inputs.fit(np.ones((2, 64), dtype=int), "auto", IntegerHog())
     assert hog.features_of(hog(np.ones((2, 64), dtype=int))) is None
+
+
+class IsText(AboveMedian):
+    """Whether each cell is the most frequent text of its column; missing cells are not."""
+
+    NAME = "is-text"
+
+    def fit(self, X, y=None):
+        self.n_features_in_ = X.shape[1]
+        self.usual_ = [max({v for v in column if isinstance(v, str)}, key=list(column).count) for column in X.T]
+        return self
+
+    def transform(self, X):
+        return np.where(np.asarray(X, dtype=object) == np.array(self.usual_, dtype=object), 1, -1)
+
+
+def test_raw_columns_may_be_text_and_missing():
+    table = pd.DataFrame(
+        {"colour": ["red", "red", "blue", None, "red", "green"], "size": ["s", "s", "m", "l", "s", "l"]}
+    )
+    labels = np.array(["a", "a", "b", "b", "a", "b"])
+    classifier = BeMiClassifier(hidden_layers=(), transform=IsText()).fit(table, labels)
+    assert classifier.feature_names_in_.tolist() == ["colour", "size"]
+    assert classifier.predict(table).tolist() == labels.tolist()
+    assert classifier.predict(pd.DataFrame({"colour": [np.nan], "size": ["s"]})).shape == (1,)
+    assert classifier.ensemble_.votes(table).label.shape == (6,)
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        BeMiClassifier(hidden_layers=()).fit(table, labels)
+
+
+def test_an_ensemble_names_the_cell_that_is_no_number():
+    ensemble = BeMiClassifier(hidden_layers=()).fit(ROWS, LABELS).ensemble_
+    for kind in (float, object):
+        rows = ROWS.astype(kind)
+        rows[3, 1] = np.nan
+        with pytest.raises(ValueError, match="X contains NaN at row 3, column 1"):
+            ensemble.votes(rows)
+    with pytest.raises(ValueError, match=r"rows must have 2 features, got an array of shape \(6, 1\)"):
+        ensemble.votes(ROWS[:, :1])

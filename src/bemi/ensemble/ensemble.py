@@ -5,7 +5,7 @@ Training produces an :class:`Ensemble`, which votes.  Files, certificates, expor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bemi.checks import check_choice, check_finite
+from bemi.checks import check_choice
 from bemi.ensemble.folding import FoldedEnsemble, FoldedNetwork
 from bemi.ensemble.radius import Radii, certified_radii
 from bemi.ensemble.ties import TIES, TieRule
@@ -130,6 +130,10 @@ class Ensemble:
         """Names of the stages that the networks were trained with."""
         return tuple(self.reports[0])
 
+    def parts(self) -> Iterator[tuple[Network, Reports, NDArray[np.bool_]]]:
+        """Network, reports and splitting mask of each network."""
+        return zip(self.networks, self.reports, self.splitting, strict=True)
+
     def with_networks(
         self,
         subsets: Integers,
@@ -169,18 +173,9 @@ class Ensemble:
         truth
             True class indices, :data:`ABSTAIN` for an unknown label.  If given, label statuses are computed.
         """
-        rows = self._checked(X)
-        truths = [None if truth is None else truth[part] for part in _pieces(len(rows))]
-        parts = zip(_pieces(len(rows)), truths, strict=True)
-        return Votes.joined([self._decided(self.inputs(rows[part]), true) for part, true in parts])
-
-    def _checked(self, X: ArrayLike) -> NDArray:
-        rows = np.asarray(X)
-        if rows.ndim != 2 or rows.shape[1] != self.inputs.features:
-            raise ValueError(f"rows must have {self.inputs.features} features, got an array of shape {rows.shape}")
-        if rows.dtype.kind == "f":
-            check_finite(rows, self.inputs.names)
-        return rows
+        rows = self.inputs.checked(X)
+        pieces = _pieces(len(rows))
+        return Votes.joined([self._decided(self.inputs(rows[p]), None if truth is None else truth[p]) for p in pieces])
 
     def _decided(self, inputs: Integers, truth: Integers | None) -> Votes:
         rows = Rows(inputs)
@@ -203,13 +198,14 @@ class Ensemble:
 
     def evidence(self, X: ArrayLike) -> Integers:
         """How far each row is from every network's nearest decision boundary, shape (rows, networks)."""
-        return self._prediction(not_negative=False).evidence(Rows(self.inputs(self._checked(X))))
+        rows, prediction = self.inputs.checked(X), self._prediction(not_negative=False)
+        return np.concatenate([prediction.evidence(Rows(self.inputs(rows[p]))) for p in _pieces(len(rows))])
 
     def radius(
         self, X: ArrayLike, *, exact: bool = False, time_limit: float | None = 60.0, solver: str = "highs"
     ) -> Radii:
         """How far the network input of each row may move with the label provably unchanged."""
-        inputs = self.inputs(self._checked(X))
+        inputs = self.inputs(self.inputs.checked(X))
         votes = self.network_votes(inputs)
         outcome = vote(votes, self.subsets, len(self.classes))
         return certified_radii(

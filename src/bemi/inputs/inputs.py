@@ -43,12 +43,23 @@ class Inputs:
         features, names = X.shape[1], None if names is None else tuple(names)
         if transform is None:
             return cls(features, names, InputScaling.fit(X, scaling))
-        if taken_by(transform) is not Takes.SCALED_INTEGERS:
+        if Takes.by(transform) is not Takes.SCALED_INTEGERS:
             if scaling not in ("auto", None):
                 raise ValueError(f"{_takes(transform)}; leave out input_scaling={scaling!r}")
             return cls(features, names, InputScaling(None), clone(transform).fit(X))
         fitted = InputScaling.fit(X, scaling)
         return cls(features, names, fitted, clone(transform).fit(fitted(X)))
+
+    def checked(self, X: ArrayLike) -> NDArray:
+        """Rows as an array; ValueError says why they are not what was trained on."""
+        takes = Takes.by(self.transform)
+        rows = np.asarray(X)
+        if rows.ndim != takes.dimensions or rows.shape[1] != self.features:
+            raise ValueError(f"rows must have {self.features} features, got an array of shape {rows.shape}")
+        if takes.dtype is not None and rows.dtype.kind == "O":
+            rows = rows.astype(np.float64)
+        takes.check_cells(rows, self.names)
+        return rows
 
     def __call__(self, X: ArrayLike) -> Integers:
         """The integers that the networks see."""
@@ -57,7 +68,7 @@ class Inputs:
     @property
     def takes_integers(self) -> bool:
         """Whether features are scaled to integers first, rather than passed to the transform as they are."""
-        return self.transform is None or taken_by(self.transform) is Takes.SCALED_INTEGERS
+        return Takes.by(self.transform) is Takes.SCALED_INTEGERS
 
     def integers(self, X: ArrayLike) -> Integers:
         """Features on their integer grid, as the transform takes them."""
@@ -116,10 +127,5 @@ class Inputs:
         return replace(self, scaling=self.scaling.widened(self.integers(X))) if self.takes_integers else self
 
 
-def taken_by(transform: Any) -> Takes:
-    """What rows a transform takes: scaled integers, unless it says otherwise."""
-    return getattr(transform, "takes", Takes.SCALED_INTEGERS)
-
-
 def _takes(transform: Any) -> str:
-    return f"{type(transform).__name__} takes {taken_by(transform).value}"
+    return f"{type(transform).__name__} takes {Takes.by(transform).value}"

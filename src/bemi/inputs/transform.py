@@ -6,13 +6,13 @@ can then be trained and saved.  With the methods of :mod:`bemi.inputs.pieces` th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any, ClassVar, Protocol
 
 from numpy.typing import ArrayLike
 
-from bemi.checks import is_integer
+from bemi.checks import check_finite, is_integer
 from bemi.products import Integers
 
 
@@ -22,6 +22,26 @@ class Takes(Enum):
     SCALED_INTEGERS = "features on the integer grid of the input scaling"
     RAW_COLUMNS = "features as they are given"
     WINDOWS = "windows of a signal, time by channels"
+
+    @classmethod
+    def by(cls, transform: Any) -> Takes:
+        """What a transform takes: scaled integers if it does not say, and if there is none."""
+        return getattr(transform, "takes", cls.SCALED_INTEGERS)
+
+    @property
+    def dtype(self) -> str | None:
+        """Type of the cells for scikit-learn's validation; None accepts text and missing values."""
+        return None if self is Takes.RAW_COLUMNS else "numeric"
+
+    @property
+    def dimensions(self) -> int:
+        """Dimensions of an array of rows."""
+        return 3 if self is Takes.WINDOWS else 2
+
+    def check_cells(self, rows: Any, names: Iterable[str] | None) -> None:
+        """Raise ValueError for cells that such rows must not have; raw columns are for the transform to check."""
+        if self is not Takes.RAW_COLUMNS:
+            check_finite(rows, names)
 
 
 class Transform(Protocol):

@@ -73,21 +73,28 @@ class Plan:
         return Task(problem=problem, variants=variants, **self.settings)
 
     def assembled(
-        self, trainings: Mapping[tuple, Training], *, ties: TieRule, solver: str, settings: Mapping[str, Any]
+        self,
+        trainings: Mapping[tuple, Training],
+        *,
+        known: Ensemble | None = None,
+        ties: TieRule,
+        solver: str,
+        settings: Mapping[str, Any],
     ) -> Ensemble:
         """The ensemble of the trained networks.
 
         Parameters
         ----------
         trainings
-            A training for the key of each network.
+            Trainings by the key of their network.
+        known
+            An ensemble that supplies the networks without a training.
         ties
             What to do with rows that have no clear winner.
         solver, settings
-            Recorded in the ensemble's training record.
+            What the ensemble records about its training.
         """
-        ordered = [trainings[key] for key in self.keys]
-        taken = self._taken_variants(ordered)
+        taken = self._taken_variants(trainings)
         every = None if taken is None else np.unique(np.concatenate(taken))
         given = len(self.training_set.data)
         rows = self.training_set.rows(every)
@@ -104,28 +111,30 @@ class Plan:
             given_rows=None if taken is None else given,
             added_rows=added,
         )
-        networks = tuple(training.network for training in ordered)
-        splitting = tuple(
-            network.splitting_neurons(rows.rows[rows.of(subset, given, own)])
-            for network, subset, own in zip(networks, self.subsets, added, strict=True)
-        )
+        parts = {} if known is None else dict(zip(known.keys, known.parts(), strict=True))
+        for key, subset, own in zip(self.keys, self.subsets, added, strict=True):
+            if key in trainings:
+                network = trainings[key].network
+                splitting = network.splitting_neurons(rows.rows[rows.of(subset, given, own)])
+                parts[key] = network, dict(trainings[key].reports), splitting
+        networks, reports, splittings = zip(*(parts[key] for key in self.keys), strict=True)
         return Ensemble(
             classes=self.training_set.classes,
             subsets=self.subsets,
             networks=networks,
-            reports=tuple(dict(training.reports) for training in ordered),
-            splitting=splitting,
+            reports=reports,
+            splitting=splittings,
             inputs=self.training_set.inputs,
             training=record,
             ties=ties,
         )
 
-    def _taken_variants(self, trainings: Iterable[Training]) -> list[NDArray[np.integer]] | None:
+    def _taken_variants(self, trainings: Mapping[tuple, Training]) -> list[NDArray[np.integer]] | None:
         """For each network, the positions of the variants that it was trained on; None without scenarios."""
         targets = self.training_set.variant_targets
         if targets is None:
             return None
-        pairs = zip(self.subsets, trainings, strict=True)
+        pairs = zip(self.subsets, (trainings[key] for key in self.keys), strict=True)
         return [np.flatnonzero(np.isin(targets, subset))[list(training.added)] for subset, training in pairs]
 
 
