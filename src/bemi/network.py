@@ -1,7 +1,7 @@
 """The network: small-integer weights and sign activations.
 
-This is the only module that knows what a network computes: the sign at zero, when an output is confidently
-right, what a margin is, which weights count as links.  Everything else is tested against it.
+Only this module defines what a network computes: the sign at zero, when an output is confidently right, what a margin
+is, which weights count as links.  Everything else is tested against it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,18 @@ def sign(pre_activation: Integers) -> Integers:
 def confidence_threshold(layers: Sequence[int], weight_bound: int) -> int:
     """Smallest output pre-activation, times the label, that counts as confidently right.
 
-    The paper asks for ``2 / (P (n_{L-1} + 1)) * sum >= 1/2``; on integers that is ``sum >= ceil(P (n_{L-1} + 1) / 4)``.
-    Without a hidden layer the last layer sees raw inputs, whose scale says nothing about confidence: there,
-    strictly right (1) is enough.
+    The paper requires ``2 / (P (n_{L-1} + 1)) * sum >= 1/2``; on integers, ``sum >= ceil(P (n_{L-1} + 1) / 4)``.
+    Without a hidden layer the last layer sees raw inputs, whose scale says nothing about confidence: there, strictly
+    right (1) is enough.
     """
     if len(layers) == 2:
         return 1
     return -(-weight_bound * (layers[-2] + 1) // 4)
+
+
+def bits_per_weight(weight_bound: int) -> int:
+    """The fewest bits that can encode the weights ``-P..P``."""
+    return (2 * weight_bound).bit_length()
 
 
 def first_pre_activations(networks: Sequence[Network], inputs: Integers) -> list[Integers]:
@@ -85,7 +90,7 @@ class Network:
         return f"Network(layers={list(self.layers)}, weight_bound={self.weight_bound}, links={self.links})"
 
     def __setstate__(self, state: dict) -> None:
-        # Unpickled arrays come back writeable.
+        # Unpickled arrays are writeable.
         self.__dict__.update(state)
         for w in self.weights:
             w.flags.writeable = False
@@ -147,7 +152,7 @@ class Network:
     def flipped(self, layer: int, neurons: NDArray[np.bool_]) -> Network:
         """Hidden neurons with all incoming and outgoing weights negated.
 
-        The function is the same wherever those neurons' pre-activations are not zero.
+        The function is the same wherever the pre-activations of those neurons are non-zero.
         """
         weights = [w.copy() for w in self.weights]
         weights[layer][:, neurons] *= -1

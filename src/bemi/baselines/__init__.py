@@ -1,4 +1,4 @@
-"""Other ways to train few-bit networks, to compare with: one network on all classes, one output per class."""
+"""Other ways to train few-bit networks, for comparison: one network on all classes, one output per class."""
 
 from bemi.baselines.classifier import BaselineClassifier, NoNetwork
 from bemi.baselines.systems import SYSTEMS

@@ -1,4 +1,4 @@
-"""What a user would take instead of few-bit networks: scikit-learn's classifiers, untuned, on the same rows."""
+"""Alternatives to few-bit networks: scikit-learn's classifiers, untuned, on the same rows."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from sklearn.svm import SVC
 NAMES = ("linear SVM", "RBF SVM", "logistic regression", "1-NN")
 
 REFERENCE = "linear SVM, same inputs"
-"""A linear machine in floating point on the very inputs that the networks see."""
+"""A linear SVM in floating point on the same inputs that the networks see."""
 
 Predict = Callable[[NDArray], NDArray]
 """From rows to labels."""
 
 
 def fitted(train_X: NDArray, train_y: NDArray, *, images: bool, names: Sequence[str] = NAMES) -> dict[str, Predict]:
-    """Each alternative of these names, trained; SVMs vote one-versus-one, as BeMi does.
+    """The alternatives of these names, trained; SVMs vote one-versus-one, as BeMi does.
 
-    Pixels share one unit and are only brought into [0, 1]; columns of a table are standardised.
+    Pixels share one unit and are only scaled to [0, 1]; columns of a table are standardised.
     """
     largest = max(1.0, float(np.abs(train_X).max())) if images else 1.0
     scaler = StandardScaler().fit(train_X)
@@ -35,7 +35,7 @@ def fitted(train_X: NDArray, train_y: NDArray, *, images: bool, names: Sequence[
         return X / largest if images else scaler.transform(X)
 
     rows = scaled(train_X)
-    # What gamma="scale" stands for; kernels given as functions are matrix products, many times faster on many rows.
+    # Equivalent to gamma="scale"; kernels given as functions are matrix products, many times faster on many rows.
     gamma = 1.0 / (rows.shape[1] * float(rows.var()) or 1.0)
     models: dict[str, ClassifierMixin] = {
         "linear SVM": SVC(kernel=linear_kernel),

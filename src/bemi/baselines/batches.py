@@ -1,4 +1,4 @@
-"""Batch training (Thorbjarnarson and Yorke-Smith): many small programs, their weights averaged."""
+"""Batch training (Thorbjarnarson and Yorke-Smith): many small programs whose weights are averaged."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from bemi.programs.limits import Limits
 from bemi.stages.result import Outcome, StageResult
 
 EPOCHS = 3
-"""How often all batches are solved, within bounds that close in on the average of the epoch before."""
+"""How many times all batches are solved, within bounds that close in on the previous epoch's average."""
 
 BATCHES = 4
-"""Parts into which the rows of every epoch fall, as even in classes as the rows allow."""
+"""Number of batches per epoch, as balanced in classes as the rows allow."""
 
 
 def train_in_batches(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
     """Solve Sat-Margin on batches of rows, average the networks by how many of all rows each gets right, and repeat.
 
-    In epoch e of E a weight may be at most ``P (1 - e / E)`` away from its average of the epoch before, ``e = 0`` being
-    free.  Validation is by the training rows, of which a batch saw a part.  The best network of all comes back: that
+    In epoch e of E a weight may be at most ``P (1 - e / E)`` away from its average in the previous epoch; ``e = 0`` is
+    free.  Validation uses all training rows, of which each batch saw a part.  The best network is returned: the one
     with the most confidently right outputs on all rows.
     """
     clock = limits.deadline()
@@ -70,7 +70,7 @@ def _rounded(mean: list[NDArray[np.float64]], bound: int) -> Network:
 
 
 def _around(mean: list[NDArray[np.float64]], distance: float, bound: int) -> Within:
-    """Weights no further from the average than the distance; the rounded average itself is always among them."""
+    """Bounds on weights within the distance of the average; the rounded average itself always satisfies them."""
     nearest = [np.rint(layer).astype(np.int64) for layer in mean]
     low = [np.minimum(n, np.ceil(m - distance)) for n, m in zip(nearest, mean, strict=True)]
     high = [np.maximum(n, np.floor(m + distance)) for n, m in zip(nearest, mean, strict=True)]
@@ -81,7 +81,7 @@ def _around(mean: list[NDArray[np.float64]], distance: float, bound: int) -> Wit
 
 
 def _parts(problem: Problem, rng: np.random.Generator) -> list[NDArray[np.bool_]]:
-    """Rows of each batch: shuffled, then dealt out class by class."""
+    """Rows of each batch: shuffled, then dealt class by class."""
     labels = problem.codes.argmax(axis=1)
     order = rng.permutation(len(labels))
     dealt = order[np.argsort(labels[order], kind="stable")]

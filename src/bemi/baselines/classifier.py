@@ -23,7 +23,7 @@ from bemi.stages.result import Outcome
 
 
 class NoNetwork(RuntimeError):
-    """A system found no network in its time."""
+    """A system found no network in time."""
 
 
 class BaselineClassifier(ClassifierMixin, BaseEstimator):
@@ -79,7 +79,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> BaselineClassifier:
-        """Train the network; :class:`NoNetwork` where the system finds none in its time."""
+        """Train the network; raises :class:`NoNetwork` if the system finds none in time."""
         self.__dict__.pop("network_", None)
         system = self._check()
         X, y = validate_data(self, X, y, ensure_all_finite=False)
@@ -125,17 +125,17 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         return hasattr(self, "network_")
 
     def sums(self, X: ArrayLike) -> Integers:
-        """Sums that enter the outputs, shape (rows, classes)."""
+        """Pre-activations of the outputs, shape (rows, classes)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, ensure_all_finite=False)
         check_finite(X, getattr(self, "feature_names_in_", None))
         return self.network_.pre_activations(with_constant(self.input_scaling_(X), self._unit))[-1]
 
     def outputs(self, X: ArrayLike) -> Integers:
-        """Outputs in {-1, +1}, shape (rows, classes): a row is *all good* if the one +1 is that of its class."""
+        """Outputs in {-1, +1}, shape (rows, classes): a row is *all good* if its class has the only +1."""
         return sign(self.sums(X))
 
     def predict(self, X: ArrayLike) -> NDArray:
-        """The class with the largest sum; of several, the first."""
+        """The class with the largest sum; ties go to the first."""
         sums = self.sums(X)
         return self.classes_[sums.argmax(axis=1)]

@@ -1,18 +1,18 @@
 """Gradient descent for binarised networks: the baselines GD_b and GD_t.
 
 GD_b is the method of Hubara et al. (2016), as Toro Icarte et al. (2019) use it: every link has a real *latent* weight
-in [-1, 1], of which the network sees only the sign.  GD_t gives every link two latent weights and takes the mean of
-their signs, so that zeros occur: weights in {-1, 0, 1}.
+in [-1, 1], of which the network sees only the sign.  GD_t gives every link two latent weights and uses the mean of
+their signs, so zeros occur: weights in {-1, 0, 1}.
 
-A sign has no useful slope.  The *straight-through* gradient passes it unchanged where its argument lies in [-1, 1]
-and stops it elsewhere.  Latent weights are clipped to [-1, 1], so their gradient always passes; for neurons one
-must say in what unit a sum is measured, since sums over raw pixels run to tens of thousands.  Hubara et al. normalise
-by batch, which would give the network biases and factors that are not small integers.  Here every layer has one fixed
-unit, see :func:`units`: the typical size of its sums under random signs.  It is used by the gradient and by the loss;
-the sign of a sum does not depend on it, so the network itself stays one of small integers.
+A sign has no useful slope.  The *straight-through* estimator passes the gradient unchanged if the argument lies in
+[-1, 1] and stops it elsewhere.  Latent weights are clipped to [-1, 1], so their gradient always passes.  For neurons,
+sums need a unit, since sums over raw pixels run to tens of thousands.  Hubara et al. use batch normalisation, which
+would give the network biases and factors that are not small integers.  Here every layer has one fixed unit, see
+:func:`units`: the typical size of its sums under random signs.  The gradient and the loss use it; the sign of a sum
+does not depend on it, so the network itself still has small integer weights.
 
-The loss is the squared hinge ``max(0, 1 - y s)^2``, a mean over all rows and outputs, with output sums s in their unit
-and codes y; it is made small by Adam on all rows at once.
+The loss is the squared hinge ``max(0, 1 - y s)^2``, averaged over all rows and outputs, with output sums s in their
+unit and codes y; Adam minimises it on all rows at once.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ HINGE_MARGIN = 1.0
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """What gradient descent came to.
+    """The result of gradient descent.
 
     Attributes
     ----------
     network
-        The best network on the way: most rows with all outputs right, then the smallest loss.  The last one may be
-        worse, since a small step can flip many signs.
+        The best network seen: most rows with all outputs right, then the smallest loss.  The last one may be worse,
+        since a small step can flip many signs.
     loss
         Its loss.
     steps
@@ -64,7 +64,7 @@ class Descent:
 
 
 class Activation(NamedTuple):
-    """What weights and neurons make of a number, and the slope that the gradient takes it to have."""
+    """The activation of weights and neurons, and the slope that the gradient uses for it."""
 
     value: Callable[[Floats], Floats]
     slope: Callable[[Floats], Floats]
@@ -109,9 +109,9 @@ def forward_and_back(
     latents
         Latent weights of each layer, shape (1 or 2, inputs, neurons).
     fed
-        For each layer 1 for neurons with incoming links, 0 for the others.
+        For each layer, 1 for neurons with incoming links, 0 for the others.
     data, codes
-        Inputs and wanted outputs.
+        Inputs and target outputs.
     units
         Unit of the sums of each layer.
     activation
@@ -138,7 +138,7 @@ def forward_and_back(
 
 
 class Adam:
-    """Adam of Kingma & Ba (2015) with their constants; moves arrays in place and keeps them in [-1, 1]."""
+    """Adam by Kingma & Ba (2015) with their constants; updates arrays in place and clips them to [-1, 1]."""
 
     def __init__(self, arrays: Sequence[Floats], learning_rate: float) -> None:
         self._arrays = arrays
@@ -168,8 +168,8 @@ def descend(
 ) -> Descent:
     """Train a network by gradient descent until the loss is zero or a limit is reached.
 
-    Latent weights start uniformly at random.  Inputs that are zero in every training row get weight 0, also from GD_b,
-    which has no zeros otherwise: the rows say nothing of them.
+    Latent weights start uniformly at random.  Inputs that are zero in every training row get weight 0, since the rows
+    say nothing about them, even in GD_b, which otherwise has no zeros.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def descend(
     ternary
         Weights in {-1, 0, 1} (GD_t) instead of {-1, 1} (GD_b).
     seconds, steps
-        Limits, of which one may be None.  With a limit of steps alone the same seed gives the same network.
+        Limits, of which one may be None.  With only a step limit, the same seed gives the same network.
     learning_rate
         Of Adam.
     seed
@@ -194,7 +194,7 @@ def descend(
         raise ValueError("gradient descent may never reach zero loss; give a limit of seconds or of steps")
     clock = Deadline.after(seconds)
     live = problem.live
-    # Sums of integers are exact below this limit, whatever their order.
+    # Sums of integers are exact below this limit, in any order.
     largest = max(np.abs(problem.data).sum(axis=1).max(), *problem.layers)
     dtype: type[np.floating] = np.float32 if largest < Rows.EXACT else np.float64
     data, codes = problem.data[:, live].astype(dtype), problem.codes.astype(dtype)

@@ -20,22 +20,22 @@ from bemi.programs.limits import Deadline, Limits
 from bemi.stages.result import Outcome, StageResult
 
 CP = "cpsat"
-"""The solver that stands for constraint programming."""
+"""The solver for constraint programs."""
 
 CP_OPTIONS: dict[str, Any] = {"linearization_level": 0, "symmetry_level": 0, "cp_model_probing_level": 0}
 """No linear relaxation, no search for symmetry, no probing: on ten classes it finds a network in half the time."""
 
 NOT_BY_CLASS = " with one activation for each class, of those that rounding finds a neuron for"
-"""What else must be said where activations by class are infeasible: it is no proof for other networks."""
+"""Added to the message if activations by class are infeasible: this proves nothing about other networks."""
 
 
 def find(goal: Goal, limits: Limits) -> StageResult:
-    """Any network that is feasible, from constraint programming."""
+    """Any feasible network, from constraint programming."""
     return solve_goal(goal, start=None, limits=limits, solver=CP, **CP_OPTIONS)
 
 
 def warm_started(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
-    """HW: a network from constraint programming, then margins from there with the time that is left."""
+    """HW: a network from constraint programming, then margins from there in the remaining time."""
     clock = limits.deadline()
     found = find(objectives.feasible(problem), limits)
     if not found.ran:
@@ -45,18 +45,18 @@ def warm_started(problem: Problem, limits: Limits, solver: str) -> list[StageRes
 
 
 def fixed_activations(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
-    """HA: a network from constraint programming; then its activations stay, and each neuron is a program of its own."""
+    """HA: a network from constraint programming; then its activations are fixed, and each neuron is its own program."""
     clock = limits.deadline()
     found = find(objectives.feasible(problem), limits)
     return [found, _with_margins(problem, found.network, limits, clock, solver)] if found.network else [found]
 
 
 def by_class(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
-    """HA on classes instead of rows: constraint programming settles one activation for each class and neuron.
+    """HA on classes instead of rows: constraint programming chooses one activation for each class and neuron.
 
-    Given an input of its own for each class, a first-layer neuron can have any sign for any class, so a network on
-    these few inputs is one on the rows wherever single neurons can tell the classes apart in the same way.  They are
-    found by a linear program and rounding; what cannot be told apart so is forbidden, and the search goes on.
+    With one input per class, a first-layer neuron can have any sign on any class.  A network on these few inputs gives
+    one on the rows if single neurons can separate the classes in the same way.  Such neurons are found by a linear
+    program and rounding; a separation for which none is found is forbidden, and the search continues.
     """
     clock = limits.deadline()
     if not problem.hidden_layers:
@@ -112,10 +112,10 @@ def _with_margins(problem: Problem, network: Network, limits: Limits, deadline: 
 def margins_of_fixed_activations(
     problem: Problem, network: Network, share: Callable[[int], Limits], solver: str
 ) -> Network:
-    """Give every neuron of a network the largest margin that leaves all activations as they are.
+    """Give every neuron of a network the largest margin that leaves all activations unchanged.
 
-    For given activations a neuron's margin depends on its own weights alone: a layer of one neuron, whose inputs and
-    output are known.
+    For given activations, a neuron's margin depends only on its own weights: a layer of one neuron with known inputs
+    and output.
     """
     sums = network.pre_activations(problem.data)
     inputs = [problem.data, *(sign(s) for s in sums[:-1])]

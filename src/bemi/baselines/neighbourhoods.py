@@ -1,6 +1,6 @@
-"""Large-neighbourhood search: a network improved a part at a time, by the same programs with all other weights fixed.
+"""Large-neighbourhood search: improves a network part by part, with the same programs and all other weights fixed.
 
-Where a solver finds nothing on a whole network in its time, it does on a layer or a neuron.
+A solver that finds nothing for a whole network in time often does for a layer or a neuron.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bemi.programs.limits import Limits
 from bemi.stages.result import StageResult
 
 Objective = Callable[..., Goal]
-"""From a problem, ``within``, closer bounds on weights, and ``most``, the largest sum of an output, to a goal."""
+"""Maps a problem, ``within`` (tighter bounds on weights) and ``most`` (the largest sum of an output) to a goal."""
 
 WHOLE_SHARE = 4
 """The whole program gets the time divided by this; it also gives the bound."""
@@ -33,23 +33,23 @@ PART_SECONDS = 2.0
 """Seconds that a neighbourhood may always take: some take a second to build."""
 
 LEAST_SECONDS = 0.01
-"""With less time for a part the search ends."""
+"""The search ends if less time is left for a part."""
 
 
 def solve(objective: Objective, start: Network, problem: Problem, limits: Limits, solver: str) -> StageResult:
-    """Solve the whole program for a while; then improve a network with random hidden layers, a part at a time.
+    """Solve the whole program for a while; then improve a network with random hidden layers, part by part.
 
-    It ends with the time, or when no part can be improved any more.
+    Ends when the time is up or no part can be improved.
 
     Parameters
     ----------
     objective
-        What to reach.
+        The goal.
     start
         A feasible network for the whole program.  The search begins with its outputs on random hidden layers, which
-        must be feasible too.
+        must be feasible, too.
     problem, limits, solver
-        On which rows, for how long, and by whom.
+        The rows, the limits and the MILP solver.
     """
     clock = limits.deadline()
     goal = objective(problem)
@@ -86,7 +86,7 @@ def solve(objective: Objective, start: Network, problem: Problem, limits: Limits
 
 
 def _random_hidden(problem: Problem, outputs: Network, rng: np.random.Generator) -> Network:
-    """Hidden layers of random weights under the output layer of a network; constant neurons stay so."""
+    """Hidden layers of random weights under the output layer of a network; constant neurons stay constant."""
     bound = problem.weight_bound
     weights: list[Integers] = []
     for w in outputs.weights[:-1]:
@@ -99,7 +99,7 @@ def _random_hidden(problem: Problem, outputs: Network, rng: np.random.Generator)
 
 
 def _parts(problem: Problem, rng: np.random.Generator) -> Iterator[tuple[int, int | None]]:
-    """Outputs one by one, all of them at once, then hidden neurons from the top in random order, and so on for ever.
+    """Outputs one by one, all of them at once, then hidden neurons from the top in random order, repeated forever.
 
     A part is a layer and one of its neurons, or None for the output layer as a whole.
     """
@@ -121,9 +121,9 @@ def _improved(
     limits: Limits,
     solver: str,
 ) -> Network:
-    """The network with the best weights into and out of a neuron, or of the output layer where there is none.
+    """The network with the best weights into and out of a neuron, or of the output layer if ``neuron`` is None.
 
-    Layers below do not change, so what they give is data.
+    Layers below do not change, so their outputs are data.
     """
     sums = network.pre_activations(problem.data)
     inputs = sign(sums[layer - 1]) if layer else problem.data
@@ -136,9 +136,9 @@ def _improved(
 
 
 def _free(network: Network, neuron: int | None) -> Within:
-    """Bounds that fix all weights but those into and out of a first-layer neuron; without one, all are free.
+    """Bounds that fix all weights except those into and out of a first-layer neuron; without one, all are free.
 
-    A network of one layer has outputs only, and nothing comes out of them.
+    A network of one layer has only outputs, which have no outgoing weights.
     """
     bound = network.weight_bound
     low, high = ([w.copy() for w in network.weights] for _ in range(2))

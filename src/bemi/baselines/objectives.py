@@ -1,9 +1,9 @@
-"""What the other systems optimise, as further objectives on the rows that all programs here share.
+"""Objectives of the other systems, on the rows that all programs here share.
 
-Toro Icarte et al. (2019) want every training row right, with the largest margins or the fewest links; Thorbjarnarson
+Toro Icarte et al. (2019) require every training row right, with the largest margins or the fewest links; Thorbjarnarson
 and Yorke-Smith (2023) count right rows, or measure by how much outputs miss.  ``B = P (n_{L-1} + 1)`` below is the
-largest sum that an output with a bias can have.  Where weights must lie ``within`` closer bounds than -P and P, these
-are arrays per layer; ``most`` gives B where the layers are only the upper ones of a network.
+largest sum that an output with a bias can have.  ``within`` gives tighter bounds on weights than -P and P, as arrays
+per layer; ``most`` gives B if the layers are only the upper ones of a network.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def largest_sum(problem: Problem) -> int:
 
 
 def feasible(problem: Problem, forbidden: Sequence[Integers] = ()) -> Goal:
-    """Every row right, and nothing else: what the hybrids ask of constraint programming.
+    """Every row right, and no objective: the constraint program of the hybrids.
 
     ::
 
@@ -131,7 +131,7 @@ def _margin_rows(encoding: Encoding, layer: int, margin: Indices, step: int) -> 
 
 
 def sat_margin(problem: Problem, *, within: Within | None = None, most: int | None = None) -> Goal:
-    """Sat-Margin as Thorbjarnarson and Yorke-Smith have it: ``y 2 sum / B >= 1/2`` for as many outputs as possible.
+    """Sat-Margin of Thorbjarnarson and Yorke-Smith: ``y 2 sum / B >= 1/2`` for as many outputs as possible.
 
     On integers that is ``y sum >= ceil(B / 4)``.
     """
@@ -162,14 +162,14 @@ def _lies_within(network: Network, within: Within | None) -> bool:
 
 
 def max_correct(problem: Problem, *, within: Within | None = None, most: int | None = None) -> Goal:
-    """Max-Correct of Thorbjarnarson and Yorke-Smith: most rows whose one positive output is that of their class.
+    """Max-Correct of Thorbjarnarson and Yorke-Smith: most rows whose only positive output is that of their class.
 
     ::
 
         max  sum_k q^k_{j(k)},   j(k) the row's class,   sum_j q^k_j = 1
         q^k_j = 1  =>  sum >= 0,   q^k_j = 0  =>  sum <= -1
 
-    Sums are compared with 0 alone, whatever ``most`` is.
+    Sums are only compared with 0, regardless of ``most``.
     """
     right = problem.codes > 0
 
@@ -257,7 +257,7 @@ def min_neurons(
     within: Within | None = None,
     most: int | None = None,
 ) -> Goal:
-    """Fewest hidden neurons beside Sat-Margin, of Thorbjarnarson and Yorke-Smith.
+    """Sat-Margin with the fewest hidden neurons, of Thorbjarnarson and Yorke-Smith.
 
     ::
 
@@ -305,7 +305,7 @@ def min_neurons(
 
 
 def _used(problem: Problem, network: Network) -> list[NDArray[np.bool_]]:
-    """Per hidden layer, which neurons have a link; constant neurons aside."""
+    """Per hidden layer, which neurons have a link; constant neurons do not count."""
     return [
         ((into != 0).any(axis=0) | (out != 0).any(axis=1))[: n - problem.biased]
         for into, out, n in zip(network.weights, network.weights[1:], problem.hidden_layers, strict=False)
@@ -323,7 +323,7 @@ def _finished(
     costs: ArrayLike = 1.0,
     own: OwnColumns = lambda network: [],
 ) -> StageProgram:
-    """A program without rows against symmetry: the original systems have none."""
+    """A program without symmetry-breaking rows: the original systems have none."""
     milp = encoding.builder.program(sense, objective, costs)
     return StageProgram(milp, encoding, own, _no_order, [], flips=False)
 

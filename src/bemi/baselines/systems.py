@@ -23,10 +23,10 @@ from bemi.programs.limits import Deadline, Limits
 from bemi.stages.result import Outcome, StageResult
 
 PRICE = 1
-"""What a hidden neuron costs, in confidently right outputs, where neurons are minimised by weight."""
+"""Cost of a hidden neuron, in confidently right outputs, in the weighted objective."""
 
 Train = Callable[[Problem, Limits, str], list[StageResult]]
-"""From a problem, limits for everything together, and a solver for mixed-integer programs, to reports in order."""
+"""Maps a problem, overall limits and a MILP solver to reports in order."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,10 @@ class System:
     title, paper
         The name its authors give it, and their paper.
     train
-        How it trains.
+        The training function.
     grid
-        What the largest input becomes, where inputs are scaled; a bias of 1 is worth as much.  None for inputs as they
-        are, and biases of 1.
+        Value of the largest input, and of the constant input for biases, if inputs are scaled.  None for unscaled
+        inputs and a constant input of 1.
     only_bits
         Whether weights are in {-1, 0, 1} only.
     needs_cp
@@ -72,7 +72,7 @@ def _solve_by_cp(objective: Callable[[Problem], Goal], problem: Problem, limits:
 
 
 def _fewest_neurons_after(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
-    """Sat-Margin, then the fewest hidden neurons that keep what it reached."""
+    """Sat-Margin, then the fewest hidden neurons that preserve its result."""
     clock = limits.deadline()
     (first,) = _in_parts(objectives.sat_margin, silent, problem, limits.until(clock.share(1 / 2)), solver)
     assert first.network is not None
@@ -102,7 +102,7 @@ def silent(problem: Problem) -> Network:
 
 
 def one_answer(problem: Problem) -> Network:
-    """A network that always gives the first class, by its biases alone."""
+    """A network that always gives the first class, through its biases only."""
     weights = [w.copy() for w in silent(problem).weights]
     weights[-1][-1, 1:] = -problem.weight_bound
     return Network(tuple(weights), problem.weight_bound)

@@ -1,4 +1,4 @@
-"""Checks what a trained ensemble claims, in exact integers, with the standard library alone."""
+"""Checks the claims of a trained ensemble in exact integers, with only the standard library."""
 
 from bemi.certificate.arithmetic import CertificateError
 from bemi.certificate.verification import (

@@ -1,4 +1,4 @@
-"""Exact integers for the checker: what a network computes, and what multipliers prove."""
+"""Exact integer arithmetic for the checker: what a network computes, and what multipliers prove."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class CertificateError(ValueError):
 
 
 def require(condition: object, message: str) -> None:
-    """Refuse a certificate unless the condition holds."""
+    """Reject a certificate unless the condition holds."""
     if not condition:
         raise CertificateError(message)
 
@@ -29,7 +29,7 @@ def whole(value: Any, low: int, high: int, what: str) -> int:
 
 
 def sparse(row: Row) -> list[tuple[int, int]]:
-    """The entries of a row that are not zero."""
+    """The non-zero entries of a row."""
     return [(i, v) for i, v in enumerate(row) if v]
 
 
@@ -77,7 +77,7 @@ class Rows:
         return g, total
 
     def _check(self, signs: Sequence[int], multipliers: Any) -> int:
-        """Refuse multipliers that prove nothing; returns their sum."""
+        """Reject multipliers that prove nothing; returns their sum."""
         require(isinstance(multipliers, list) and multipliers, "multipliers are missing")
         total = 0
         for entry in multipliers:
@@ -101,8 +101,8 @@ class Rows:
     def _packed_norm(self, signs: Sequence[int], multipliers: Any) -> int:
         """``||sum_k lam_k s_k x^k||_1`` with each row as one long integer of 64-bit digits.
 
-        Most of a check's time is spent here, and long integers are the fastest vectors that Python itself has.  Every
-        digit is shifted by 2^63, so that none is negative and none carries into the next.
+        Most of the checking time is spent here, and long integers are the fastest vectors in plain Python.  Every digit
+        is shifted by 2^63, so that none is negative and none carries into the next.
         """
         if not self._packed:
             live = sorted({i for entries in self.sparse for i, _ in entries})

@@ -1,4 +1,4 @@
-"""Replays the proof of a lower bound on the links of every network that keeps given margins.
+"""Replays the proof of a lower bound on the links of every network that has given margins.
 
 The proof's form is described in docs/certificates.md.  As with margins, any non-negative multipliers give a true bound.
 """
@@ -24,7 +24,7 @@ def links_bound(rows: Rows, margins: Sequence[Sequence[int]], proof: Any) -> int
     rows
         The rows, their codes, the layers and P.
     margins
-        What every neuron must keep: one list per layer.
+        The margins that the neurons must have: one list per layer.
     proof
         ``target``, ``main`` and ``steps``.
     """
@@ -49,7 +49,7 @@ def _fixed_signs(rows: Rows, margins: Sequence[int], steps: list[Any]) -> list[i
 
 
 class _Links:
-    """Replays a proof with a hidden layer; every step speaks of networks with fewer links than the target."""
+    """Replays a proof with a hidden layer; every step is about networks with fewer links than the target."""
 
     def __init__(self, rows: Rows, margins: Sequence[Sequence[int]], above: int, proof: dict[str, Any]) -> None:
         self.rows, self.margins, self.above, self.steps = rows, list(margins[0]), above, proof["steps"]
@@ -81,7 +81,7 @@ class _Links:
         require(all((j in self.main) == main for j in neurons), "main and light neurons share a tree")
         groups = _main_groups(self.component, self.labels) if main else _light_groups(self.component)
         leaves = _leaves(self.rows, min(self.margins[j] for j in neurons), groups, {}, tree, flippable=True)
-        # Without an open leaf there is no such network at all.
+        # Without an open leaf, no such network exists.
         least = min(leaves, default=self.target)
         for j in neurons:
             self.bounds[j] = max(self.bounds[j], least)
@@ -108,7 +108,7 @@ def _bound_step(step: Any, count: int) -> tuple[list[int], Any]:
 
 
 def _separators(margins: Sequence[Sequence[int]], weight_bound: int) -> int:
-    """At least so many first-layer neurons separate two rows whose codes differ in an output with a margin.
+    """The fewest first-layer neurons that separate two rows whose codes differ in an output with a margin.
 
     A neuron that separates two rows with margin m has at least m / P inputs that do.  If h neurons of a layer separate
     them, one of these has at least the h-th smallest margin of the layer.
@@ -129,7 +129,7 @@ def _leaves(
 ) -> list[int]:
     """Bounds on the links in the open leaves; every other leaf must be closed by the margin.
 
-    Without ``groups`` nothing may be branched on.  A neuron without signs may be flipped, so there one child is enough.
+    Without ``groups``, branching is not allowed.  A neuron without signs may be flipped, so one child is enough.
     """
     bounds = []
     stack = [(signs, tree)]
@@ -167,7 +167,7 @@ def _light_groups(component: list[int]) -> GroupOf:
 
 
 def _main_groups(component: list[int], labels: list[Row]) -> GroupOf:
-    """Where a component holds two codes, main neurons must tell them apart: they equal the code up to sign."""
+    """If a component holds two codes, main neurons must tell them apart: they equal the code up to sign."""
 
     def group(k: int) -> Group:
         members = [i for i, c in enumerate(component) if c == component[k]]

@@ -1,7 +1,7 @@
 """Replays the proof of a bound on Max-Margin.
 
-The proof's form is described in docs/certificates.md.  Nothing numerical is taken from it but multipliers, and any
-non-negative multipliers give a true bound; so a changed proof is either refused or still proves what it claims.
+docs/certificates.md describes the format of the proof.  Its only numerical content is multipliers, and any non-negative
+multipliers give a valid bound; so an altered proof is either rejected or still proves what it claims.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from bemi.certificate.arithmetic import CertificateError, Rows, require, whole
 def upper_bounds(layers: Sequence[int], weight_bound: int) -> list[list[int | None]]:
     """table[h][d]: largest sum of margins above layer 1 if two rows are separated by h neurons and d outputs.
 
-    A neuron that separates them has a margin of at most P times its separating inputs, one that does not, of at most P
-    times the others; every hidden layer has to separate them somewhere.
+    A neuron that separates them has a margin of at most P times its separating inputs, any other one at most P times
+    the other inputs; every hidden layer must separate them somewhere.
     """
     widths = list(layers[1:])
     last = len(widths) - 1
@@ -51,7 +51,7 @@ class _Neuron:
         return _Neuron(list(self.signs), list(self.group), self.bound)
 
     def assign(self, row: int, sign: int) -> bool:
-        """Give the row's group a sign; False if it has the other one already."""
+        """Give the row's group a sign; False if it already has the other one."""
         if self.signs[row] == -sign:
             return False
         mine = self.group[row]
@@ -59,7 +59,7 @@ class _Neuron:
         return True
 
     def equate(self, a: int, b: int) -> bool:
-        """Make the groups of a and b one; False if they have different signs already."""
+        """Merge the groups of a and b; False if they already have different signs."""
         if self.group[a] == self.group[b]:
             return True
         sign_a, sign_b = self.signs[a], self.signs[b]
@@ -75,7 +75,7 @@ class _Neuron:
         return self.group[a] != self.group[b] and self.signs[a] * self.signs[b] == 0
 
     def orientations(self, a: int, b: int) -> list[int]:
-        """Signs that a may get if the neuron is to separate a and b; a neuron without signs may be flipped."""
+        """Possible signs of a if the neuron separates a and b; a neuron without signs may be flipped."""
         if not self.can_separate(a, b):
             return []
         if self.signs[a] or self.signs[b]:
@@ -91,7 +91,7 @@ def _joined(group: list[int], a: int, b: int) -> list[int]:
 class _List:
     """All dichotomies of the neurons of some tiers that have margins above a level, largest bounds first.
 
-    Bit 2i of ``plus[k]`` says that member i gives row k a +, bit 2i + 1 that its flip does.
+    Bit 2i of ``plus[k]`` is set if member i gives row k a +, bit 2i + 1 if its flip does.
     """
 
     def __init__(self, tier: int, level: int, members: list[tuple[int, list[int]]]) -> None:
@@ -102,7 +102,7 @@ class _List:
         self.plus = [sum((1 if s[k] > 0 else 2) << (2 * i) for i, (_, s) in enumerate(members)) for k in range(rows)]
 
     def narrow(self, neuron: _Neuron, count: int) -> bool:
-        """Give the neuron what all of the first ``count`` members that fit it have in common; False if none fits."""
+        """Assign the signs shared by those of the first ``count`` members that fit the neuron; False if none fits."""
         left = (1 << (2 * count)) - 1
         if not left:
             return False
@@ -124,7 +124,7 @@ class _List:
 class _State:
     """All neurons at a node of the proof; dead once they contradict each other.
 
-    ``floors`` are margins that the neurons have at least, and ``listed`` is a list of dichotomies, if there is one.
+    ``floors`` are lower bounds on the margins of the neurons, and ``listed`` is a list of dichotomies, if any.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ def largest_leaf(
 ) -> int:
     """Largest margin bound over the leaves of a tree over one neuron's signs; children must cover their parent.
 
-    Leaves where all signs are settled may stand apart as members of a list.
+    Leaves in which all signs are fixed may be collected as members of a list.
     """
     worst = 0
     stack = [(signs, tree)]
@@ -179,7 +179,7 @@ def largest_leaf(
 
 
 class MarginProof:
-    """Replays one proof; :meth:`bound` is what it really establishes."""
+    """Replays one proof; :meth:`bound` is what it actually proves."""
 
     def __init__(self, rows: Rows, proof: dict[str, Any]) -> None:
         require(isinstance(proof, dict), "the proof is malformed")
@@ -223,7 +223,7 @@ class MarginProof:
         rows = self.rows
         own = list(range(len(rows)))
         if len(rows.layers) == 2:
-            # No hidden layer: the signs are the codes, and there is nothing above.
+            # No hidden layer: the signs are the codes, and there are no upper layers.
             largest = rows.weight_bound * max(rows.norms)
             neurons = [_Neuron([c[j] for c in rows.codes], own, largest) for j in range(self.neurons)]
             return _State(neurons, [own], 0)
@@ -246,7 +246,7 @@ class MarginProof:
         return _State(neurons, [list(own) for _ in range(max(self.tiers) + 1)], upper)
 
     def _total(self, state: _State) -> int:
-        """Margins in a higher tier are at least as large as in a lower one, so its bounds hold below too."""
+        """Margins in a higher tier are at least as large as in a lower one, so its bounds also hold below."""
         total = state.upper
         for j, neuron in enumerate(state.neurons):
             above = [n.bound for i, n in enumerate(state.neurons) if self.tiers[i] > self.tiers[j]]
@@ -254,7 +254,7 @@ class MarginProof:
         return total
 
     def _need(self, state: _State, j: int) -> int:
-        """Least margin of neuron j in a network above the value that is in this state."""
+        """Smallest margin of neuron j in any network in this state with an objective above the value."""
         goal = self.value + 1 - state.upper
         others = sum(n.bound for i, n in enumerate(state.neurons) if self.tiers[i] >= self.tiers[j] and i != j)
         lower = [n.bound for i, n in enumerate(state.neurons) if self.tiers[i] < self.tiers[j]]
@@ -274,7 +274,7 @@ class MarginProof:
         return a, b
 
     def _classes(self, state: _State) -> list[list[int]]:
-        """Identical neurons of one tier: they may change places."""
+        """Classes of identical neurons of one tier, which are interchangeable."""
         classes: dict[Any, list[int]] = {}
         for j, neuron in enumerate(state.neurons):
             classes.setdefault((self.tiers[j], tuple(neuron.signs), tuple(neuron.group)), []).append(j)
@@ -347,7 +347,7 @@ class MarginProof:
         tier = whole(tier, 0, max(self.tiers) + 1, "tier")
         require(type(level) is int, "the level of a list is no integer")
         group = state.components[tier]
-        # A dichotomy and its flip stand for each other, so one row's sign is free to choose.
+        # A dichotomy and its flip are equivalent, so the sign of one row can be chosen freely.
         require(isinstance(tree, list), "a tree is malformed")
         first = self.rows.norms.index(min(self.rows.norms))
         signs = [1 if g == group[first] else 0 for g in group]
@@ -425,7 +425,7 @@ class MarginProof:
         """States of "neuron j, and with it all of higher tiers, has a margin above the level", and of its opposite."""
         j = whole(j, 0, self.neurons, "neuron")
         require(type(level) is int, "a level is no integer")
-        # Neurons of one tier may change places elsewhere, which a floor or a ceiling for one of them forbids.
+        # Other steps rely on neurons of one tier being interchangeable; a floor or ceiling for one would break that.
         require(self.tiers.count(self.tiers[j]) == 1, "a level splits a neuron that may change places with another")
         strong, weak = state.copy(), state.copy()
         for i in range(self.neurons):

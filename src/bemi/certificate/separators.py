@@ -1,7 +1,7 @@
-"""Repeats the proof of a lower bound on the links of every network that gets all rows right, whatever its margins.
+"""Replays the proof of a lower bound on the links of every network that gets all rows right, for any margins.
 
-A neuron gives + where its sum is at least 0, so without links it is constantly +.  Why the bounds follow stands in
-docs/certificates.md; all that has to be tried out is which classes of rows one input, or two, can tell apart.
+A neuron gives + if its sum is at least 0, so without links it is always +.  docs/certificates.md derives the bounds;
+all that is left to try is which classes of rows one or two inputs can tell apart.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from bemi.certificate.arithmetic import Rows, require
 
 LARGEST_PAIR_BOUND = 500
-"""All pairs of weights are tried out up to this P; that takes half a minute."""
+"""All pairs of weights are tried up to this P; this takes half a minute."""
 
 
 def separation_bound(rows: Rows, proof: Any) -> int:
@@ -25,7 +25,7 @@ def separation_bound(rows: Rows, proof: Any) -> int:
     rows
         The rows, their codes, the layers and P.
     proof
-        ``support``: 1 to count only, 2 to try out single inputs, 3 to try out pairs of inputs as well.
+        ``support``: 1 only counts, 2 tries single inputs, 3 also tries pairs of inputs.
     """
     require(isinstance(proof, dict), "the proof is malformed")
     support: Any = proof.get("support")
@@ -38,7 +38,7 @@ def separation_bound(rows: Rows, proof: Any) -> int:
         return sum(inputs.needed(plus, support, may_turn=False) for plus in negative)
     codes = len(set(rows.codes))
     bound = len(negative) + (layers - 1) * (codes - 1).bit_length()
-    # Outputs that are equal up to a turn can share a neuron.
+    # Outputs that are equal up to a flip can share a neuron.
     different = {tuple(p == plus[0] for p in plus) for plus in negative if any(plus)}
     if codes == 2:
         return bound + inputs.needed(list(different.pop()), support, may_turn=True) - 1
@@ -53,7 +53,7 @@ class _Inputs:
         self.bound = rows.weight_bound
 
     def needed(self, plus: list[bool], support: int, *, may_turn: bool) -> int:
-        """Inputs that a neuron needs at least to give + on exactly these rows, or, turned, on exactly the others."""
+        """The fewest inputs with which a neuron gives + on exactly these rows or, flipped, on exactly the others."""
         if support == 1 or self._single(plus, may_turn):
             return 1
         return 2 if support == 2 or self._pair(plus, may_turn) else 3
@@ -63,7 +63,7 @@ class _Inputs:
         return any([sign * x >= 0 for x in column] in wanted for column in self.columns for sign in (1, -1))
 
     def _pair(self, plus: list[bool], may_turn: bool) -> bool:
-        """Whether two inputs do it: bit sets of the weights that are still possible, row by row."""
+        """Whether two inputs suffice: bit sets of the weights that are still possible, row by row."""
         if len(self.columns) < 2:
             return False
         require(self.bound <= LARGEST_PAIR_BOUND, f"pairs of weights beyond {LARGEST_PAIR_BOUND} are not tried out")
@@ -87,7 +87,7 @@ class _Inputs:
 
 
 def _in_turn(plus: list[bool]) -> Iterator[int]:
-    """Rows of both classes in turn, so that what does not separate fails early."""
+    """Rows of both classes alternately, so that candidates that do not separate fail early."""
     one = [k for k, p in enumerate(plus) if p]
     other = [k for k, p in enumerate(plus) if not p]
     for n in range(max(len(one), len(other))):
@@ -130,7 +130,7 @@ def _angle(v: int, w: int) -> tuple[int, int]:
 
 
 class _Table(dict[int, "_Line"]):
-    """For x and y, the directions that give the wanted sign, and shifted behind them those that give the other one."""
+    """For x and y, the directions that give the required sign, followed (shifted) by those that give the other one."""
 
     def __init__(self, sides: _Sides, turned: int) -> None:
         self.sides, self.turned = sides, turned

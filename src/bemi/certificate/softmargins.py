@@ -1,4 +1,4 @@
-"""Soft margins: the objective in exact rationals, and what multipliers prove of it and of the links that it needs.
+"""Soft margins: the objective in exact rationals, and what multipliers prove about it and the links it needs.
 
 For one output with signs s_k, ``nu_k = isqrt(sum_i (x^k_i)^2)`` and the resolution t,
 
@@ -8,7 +8,7 @@ over the rows with ``nu_k > 0``.  Any ``mu_k >= 0`` with ``nu_k mu_k <= C t`` gi
 
     f(w) >= 1/2 sum_i w_i^2 - g.w + t sum_k nu_k mu_k   for every w,
 
-because ``C t max(0, a) >= nu_k mu_k a``.  The right side falls apart into one small problem per weight, so its minimum
+because ``C t max(0, a) >= nu_k mu_k a``.  The right side separates into one small problem per weight, so its minimum
 over integers in {-P..P} is found exactly.  With a price theta on f it bounds the links of every network whose f is at
 most V:  links >= min_w ( links(w) + theta (f(w) - V) ).
 """

@@ -1,9 +1,8 @@
-"""Checks what a trained ensemble claims, in exact integers, with the standard library alone.
+"""Checks the claims of a trained ensemble in exact integers, with only the standard library.
 
-:func:`verify` shares no code with the engines that train.  It recomputes from the training rows and the weights of
-every stage how many outputs are confidently right, which rows that leaves for the later stages, all margins and all
-links, and it replays the proofs of the bounds.  See docs/certificates.md for what stands in the file and why that
-suffices.
+:func:`verify` shares no code with the engines that train.  From the training rows and the weights of every stage it
+recomputes how many outputs are confidently right, which rows that leaves for later stages, all margins and all links,
+and it replays the proofs of the bounds.  docs/certificates.md describes the file and why it suffices.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ FORMAT = 1
 _LARGEST_FILE = 1 << 27
 _LARGEST = 1 << 28
 _MOST_VALUES = 1 << 25
-"""Bytes of a certificate as it is on disk and unpacked, and values in it: nothing larger is read."""
+"""Limits on the bytes of a certificate, on disk and unpacked, and on its values: nothing larger is read."""
 _STAGES = (("sm", "mm", "mw"), ("ml2", "mw"))
 
 
@@ -47,11 +46,11 @@ class Verification:
     Attributes
     ----------
     networks
-        How many networks were checked.
+        Number of networks checked.
     certified, claimed
-        By stage, how many bounds are proved by the certificate, and how many rest on a solver's word.
+        By stage, the number of bounds that the certificate proves, and of those that are only a solver's claim.
     not_run
-        By stage, how many networks it could not run on.
+        By stage, the number of networks that it could not run on.
     bytes, seconds
         Size of the certificate file, and the time that checking took.
     """
@@ -65,14 +64,14 @@ class Verification:
 
 
 def certificate_path(model: str | os.PathLike) -> str:
-    """Where the certificate of a model file stands: beside it."""
+    """Path of a model file's certificate, which is next to it."""
     return os.fspath(model) + ".cert"
 
 
 def verify(model: str | os.PathLike, certificate: str | os.PathLike | None = None) -> Verification:
-    """Check a model file against the certificate beside it.
+    """Check a model file against the certificate next to it.
 
-    Everything that the certificate claims is recomputed; :class:`CertificateError` says what does not hold.
+    Recomputes everything that the certificate claims; raises :class:`CertificateError` if something does not hold.
     """
     began = time.perf_counter()
     path = certificate_path(model) if certificate is None else os.fspath(certificate)
@@ -100,7 +99,7 @@ def _read(packed: bytes, path: str) -> dict[str, Any]:
         text = unpacker.decompress(packed, _LARGEST)
         require(not unpacker.unconsumed_tail, f"{path} is too large")
         require(unpacker.eof and not unpacker.unused_data, f"{path} is cut off or followed by something else")
-        # Parsed, a value takes up to twenty times the room that it has in the text.
+        # Once parsed, a value takes up to twenty times as much memory as its text.
         require(sum(map(text.count, (b",", b"[", b"{"))) <= _MOST_VALUES, f"{path} has too many values")
         claims = json.loads(text)
     except (zlib.error, gzip.BadGzipFile, ValueError, RecursionError) as error:
@@ -113,15 +112,15 @@ def _read(packed: bytes, path: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """What the certificate beside a model says of its training, apart from proofs.
+    """The training record in a model's certificate, without the proofs.
 
     Attributes
     ----------
     rows, labels
-        The rows that the model was trained on, as its networks saw them, and their class indices: those that the
-        model's digest is over.
+        The rows that the model was trained on, as its networks saw them, and their class indices; they match the
+        model's digest.
     seconds
-        Seconds of every stage of every network, which nobody can check; None in older certificates.
+        Seconds of every stage of every network, which cannot be checked; None in older certificates.
     """
 
     rows: list[list[int]]
@@ -130,7 +129,7 @@ class TrainingRecord:
 
 
 def training_record(model: str | os.PathLike) -> TrainingRecord:
-    """Read the certificate beside a model for its training rows; none of its proofs is looked at."""
+    """Read the training rows from a model's certificate, without checking its proofs."""
     path = certificate_path(model)
     claims = _read(read_at_most(path, _LARGEST_FILE, CertificateError), path)
     header, _ = container.read(model)
@@ -150,7 +149,7 @@ def training_record(model: str | os.PathLike) -> TrainingRecord:
 
 
 def training_digest(rows: Sequence[Sequence[int]], labels: Sequence[int]) -> str:
-    """SHA-256 over the numbers of rows and features, all rows, all class indices: 64-bit little-endian integers."""
+    """SHA-256 of the numbers of rows and features, all rows, all class indices: 64-bit little-endian integers."""
     digest = hashlib.sha256()
     for values in ([len(rows), len(rows[0]) if rows else 0], *rows, labels):
         digest.update(struct.pack(f"<{len(values)}q", *values))
@@ -219,7 +218,7 @@ def _code(index: int, outputs: int) -> Row:
 
 
 def _final_weights(packed: bytes, layers: Sequence[int], bound: int, networks: int) -> list[list[Matrix]]:
-    """Weights of all networks: each is the number w + P of a few bits, the highest first."""
+    """Weights of all networks: each is stored as w + P in a few bits, the highest first."""
     bits = (2 * bound).bit_length()
     count = sum(a * b for a, b in pairwise(layers))
     size = (count * bits + 7) // 8
@@ -241,7 +240,7 @@ def _matrices(flat: Sequence[int], layers: Sequence[int]) -> list[Matrix]:
 
 
 class _Network:
-    """One network's stages, each checked against what the stages before it left."""
+    """One network's stages, each checked against the results of earlier ones."""
 
     def __init__(self, rows: Rows, settings: dict[str, Any], result: Verification) -> None:
         self.all, self.seen, self.settings, self.result = rows, rows, settings, result
@@ -342,7 +341,7 @@ class _Network:
             trivial = layers[1] * bound * min(self.seen.norms)
             trivial += bound * sum(a * b for a, b in pairwise(layers[1:]))
             return objective, trivial
-        # The proof speaks of distinct rows, in order of their values and then their codes.
+        # The proof refers to distinct rows, sorted by their values and then their codes.
         pairs = sorted({(row, code) for row, code in zip(self.seen.rows, self.seen.codes, strict=True)})
         distinct = Rows([p[0] for p in pairs], [p[1] for p in pairs], self.all.layers, self.all.weight_bound)
         return objective, MarginProof(distinct, claim["certificate"]).bound()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bemi.datasets.sampling import Sample, draw, sample, split
 
 _HOMES = {"Dataset": "dataset", "Sample": "sampling", "draw": "sampling", "sample": "sampling", "split": "sampling"}
-"""Names that need NumPy, by module; they are imported on first use, so that listing the data sets takes no time."""
+"""Names that need NumPy, by module; they are imported on first use, so that listing the data sets is fast."""
 
 __all__ = [
     "FOLDER_VARIABLE",

@@ -43,7 +43,7 @@ def load(name: str) -> Dataset:
     come from, they must be exactly the published ones.  Data sets that are part of scikit-learn have no files.
 
     Missing values, which only ``heart-disease`` has, are NaN: cells marked ``?``, and zeros in ``trestbps`` and
-    ``chol``, which no patient can have.  Impute them from training rows alone; otherwise test rows leak into training.
+    ``chol``, which no patient can have.  Impute them from training rows only; otherwise test rows leak into training.
     """
     known = _described(name)
     reader = import_module(f"bemi.datasets.{known.reader}")

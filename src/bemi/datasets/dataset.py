@@ -15,8 +15,8 @@ Labels = NDArray[np.int64]
 class Dataset:
     """Rows and labels of a training and a test part.
 
-    Images are rows of integers, which ``shape`` turns back into images; other rows are floats, NaN where a value is
-    missing.  Where the publishers did not set test rows apart, all rows are in the training part.
+    Images are rows of integers, which ``shape`` turns back into images; other rows are floats, with NaN for missing
+    values.  If the publishers did not set test rows apart, all rows are in the training part.
     """
 
     name: str

@@ -25,10 +25,10 @@ NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)", re.ASCII)
 
 
 def build(known: Description, files: Mapping[str, StoredFile]) -> Dataset:
-    """Stack the clinics' tables: NaN for missing values, class 1 for every diagnosis but 0.
+    """Stack the clinics' tables: NaN for missing values, class 1 for every diagnosis except 0.
 
     Cells marked ``?`` and zeros in ``trestbps`` and ``chol`` are missing.  They stay NaN here: imputed values must be
-    computed from training rows alone, and only the caller knows which rows these are.
+    computed from training rows only, and only the caller knows which rows these are.
     """
     table = np.concatenate([read(files[name], rows) for name, rows in HEART_DISEASE_ROWS.items()])
     X, y = table[:, :-1], (table[:, -1] > 0).astype(np.int64)

@@ -1,7 +1,7 @@
 """The data sets: what each contains, who published it, and which files hold it.
 
-These are facts without code, and importing them costs nothing, so that the command line can name every data set in its
-help.  The modules that a description names as ``reader`` turn files into arrays.
+This module holds facts and no code.  It imports quickly, so the command line can name every data set in its help.  The
+modules that a description names as ``reader`` turn files into arrays.
 """
 
 from __future__ import annotations

@@ -7,11 +7,11 @@ import numpy as np
 from bemi.products import Integers
 
 ABSTAIN = -1
-"""Vote of a network that gives a code beyond its last class, and label of a row that is not classified."""
+"""Vote of a network that gives a code beyond its last class, and label of an unclassified row."""
 
 
 def outputs_for(n_classes: int) -> int:
-    """How many outputs tell that many classes apart."""
+    """Number of outputs needed to tell this many classes apart."""
     return max(1, (n_classes - 1).bit_length())
 
 
@@ -22,7 +22,7 @@ def class_codes(n_classes: int) -> Integers:
 
 
 def decode_outputs(outputs: Integers, n_classes: int) -> Integers:
-    """Class that each row of ±1 outputs stands for, or :data:`ABSTAIN` for a code beyond the last class."""
+    """Class that each row of ±1 outputs encodes, or :data:`ABSTAIN` for a code beyond the last class."""
     powers = 1 << np.arange(outputs.shape[1])[::-1]
     number = ((1 - outputs) // 2) @ powers
     return np.where(number < n_classes, number, ABSTAIN)

@@ -1,7 +1,7 @@
-"""What a network must not lose while something else is improved; one type per kind.
+"""What a network must preserve while something else is improved; one type per kind.
 
-``solvers_may_miss`` tells whether a solver's network may fail to keep it by the solver's tolerance, since its rows
-are not made of integers.
+``solvers_may_miss`` tells whether a solver's network may violate it within the solver's tolerance, since its rows are
+not integer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a network is worth on a problem, recomputed from its weights in exact integers, and bounds checkable by hand."""
+"""Objectives of a network on a problem, recomputed from its weights in exact integers, and simple bounds on them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def confident_outputs(problem: Problem, network: Network) -> int:
 
 
 def confident_outputs_bound(problem: Problem) -> int:
-    """No network has more confidently right outputs.
+    """Upper bound on the confidently right outputs of every network.
 
     Equal rows give equal outputs, so of each output on them only the more frequent sign can be right.
     """
@@ -37,7 +37,7 @@ def sum_of_margins(problem: Problem, network: Network) -> int | None:
 
 
 def sum_of_margins_bound(problem: Problem) -> int:
-    """No network has a larger sum of margins."""
+    """Upper bound on the sum of margins of every network."""
     return sum(n * cap for n, cap in zip(problem.layers[1:], problem.margin_caps(), strict=True))
 
 

@@ -17,9 +17,9 @@ from bemi.products import PRE_ACTIVATION_LIMIT, Integers, too_large
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Integer data, output codes in {-1, +1}, hidden layer sizes, weight bound P and, where asked for, soft margins.
+    """Integer data, output codes in {-1, +1}, hidden layer sizes, weight bound P and, optionally, soft margins.
 
-    A problem is ``biased`` if the last neuron of every hidden layer has no incoming links: it then gives +1 always, and
+    A problem is ``biased`` if the last neuron of every hidden layer has no incoming links: it then always gives +1, and
     its outgoing links are biases, as are those of a constant input.  See :meth:`with_biases`.
     """
 
@@ -61,7 +61,7 @@ class Problem:
     def with_biases(self, unit: int = 1) -> Problem:
         """The same problem with biases: a last input that is always ``unit``, a constant neuron in every hidden layer.
 
-        A bias is a link like any other, so nothing else has to know of it.
+        A bias is a link like any other, so no other code needs to know about it.
         """
         return replace(
             self,
@@ -72,7 +72,7 @@ class Problem:
 
     @property
     def live(self) -> NDArray[np.intp]:
-        """Inputs that are not zero in every row; the weights of the others cannot matter and are 0."""
+        """Inputs that are non-zero in some row; the weights of the others do not matter and are 0."""
         return np.flatnonzero((self.data != 0).any(axis=0))
 
     def rows(self, mask: NDArray[np.bool_]) -> Problem:
@@ -94,7 +94,7 @@ class Problem:
         return soft_value(self.data, self.codes, weights, self.soft)
 
     def margin_caps(self) -> list[int]:
-        """Largest conceivable margin of a neuron in each layer.
+        """Upper bound on the margin of a neuron in each layer.
 
         In the first layer no margin exceeds ``P min_k ||x^k||_1``; above, a neuron has n_{l-1} inputs of size 1.
         """

@@ -1,4 +1,4 @@
-"""The soft-margin objective: squared weights, and a price for rows whose margin is too small.
+"""The soft-margin objective: squared weights, and a penalty for rows whose margin is too small.
 
 For one output with signs s_k, ``nu_k = isqrt(sum_i (x^k_i)^2)``, a price C and a resolution t,
 
@@ -6,7 +6,7 @@ For one output with signs s_k, ``nu_k = isqrt(sum_i (x^k_i)^2)``, a price C and 
 
 is the linear support vector machine on the normalised rows ``x^k / nu_k``, stretched so that its weights fill the range
 of few-bit integers: with ``w = t v`` it is ``t^2`` times ``1/2 |v|^2 + C sum_k max(0, 1 - s_k v.x^k / nu_k)``.  All
-values are exact rationals.  Rows of zeros say nothing and drop out.
+values are exact rationals.  Rows of zeros carry no information and are dropped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bemi.products import Integers
 
 @dataclass(frozen=True)
 class SoftMargin:
-    """Price C of a missing margin, and the resolution t of every output."""
+    """Penalty C on margin violations, and the resolution t of every output."""
 
     price: Fraction
     resolutions: tuple[Fraction, ...]
@@ -35,7 +35,7 @@ def row_norms(data: NDArray[np.integer]) -> list[int]:
 
 
 def normalised_rows(data: Integers, signs: Integers) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """``s_k x^k / nu_k`` in floating point, and which rows these are: those that are not zero."""
+    """``s_k x^k / nu_k`` in floating point for the non-zero rows, and their indices."""
     norms = np.array(row_norms(data), dtype=np.float64)
     kept = np.flatnonzero(norms)
     return np.ascontiguousarray(signs[kept, None] * data[kept] / norms[kept, None]), kept

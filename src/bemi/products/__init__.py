@@ -36,7 +36,7 @@ class Rows:
 
     def __init__(self, integers: Integers) -> None:
         self.integers = integers
-        # Here, since Numba takes long to import.
+        # Imported here because Numba is slow to import.
         from bemi.products.kernel import fill_with
 
         floats = np.empty(integers.shape, dtype=np.float32)
@@ -47,13 +47,13 @@ class Rows:
         self.low, self.high = float(low), float(high)
 
     def times(self, weights: Weights) -> NDArray:
-        """The products, shape (rows, neurons): whole numbers, in whatever type."""
+        """The products, shape (rows, neurons): integers, of any dtype."""
         if self.integers.size == 0 or weights.integers.size == 0:
             return self.integers @ weights.integers
-        # Two bounds on every partial sum: the first is quick, the second may be smaller.
+        # Two bounds on every partial sum: the first is fast, the second may be smaller.
         largest = max(self.high, -self.low) * weights.largest_sum
         if largest >= self.EXACT:
-            # Of floats: the smallest 64-bit integer has no magnitude of its own type.
+            # As floats: the magnitude of the smallest 64-bit integer does not fit its type.
             largest = min(largest, np.abs(self._floats).sum(axis=1, dtype=np.float64).max() * weights.largest)
         if largest >= PRE_ACTIVATION_LIMIT:
             raise too_large(largest)
@@ -72,7 +72,7 @@ class Weights:
         self.single = integers.astype(np.float32)
         columns = integers.shape[1]
         if columns > 8:
-            # Products are quickest where columns come in eights.
+            # Products are fastest if the number of columns is a multiple of eight.
             self.single = np.pad(self.single, ((0, 0), (0, -columns % 8)))
         sizes = np.abs(integers)
         self.largest, self.largest_sum = int(sizes.max(initial=0)), int(sizes.sum(axis=0).max(initial=0))

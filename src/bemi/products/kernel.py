@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 @njit(cache=True)
 def fill_with(floats: NDArray[np.float32], integers: NDArray[np.int64]) -> tuple[np.int64, np.int64]:
-    """Put integers, shape (rows, columns), into an array of floats; the smallest and largest of them and 0."""
+    """Copy integers, shape (rows, columns), into an array of floats; returns the extremes of them and 0."""
     low = high = np.int64(0)
     for row in range(integers.shape[0]):
         for column in range(integers.shape[1]):

@@ -27,14 +27,14 @@ class Encoding:
     - ``c[l]``, shape (rows, n_{l-1}, n_l), l >= 1: the product c_{ilj} = (2 u_{(l-1)i} - 1) w_{ilj} (eq:sat_mult; the
       paper prints u_{(l-1)j}).  First-layer products ``x_i w_{i1j}`` (eq:sat_trivial_mult) are linear and need none.
 
-    Where the problem is biased, the weights into the last neuron of every hidden layer are fixed to 0.
+    If the problem is biased, the weights into the last neuron of every hidden layer are fixed to 0.
 
     Parameters
     ----------
     problem
         Data, codes, layers and weight bound.
     within
-        Smallest and largest weights, as arrays per layer, where they must lie closer together than -P and P.
+        Smallest and largest weights, as arrays per layer, if they are tighter than -P and P.
     """
 
     def __init__(self, problem: Problem, within: Within | None = None) -> None:
@@ -47,7 +47,7 @@ class Encoding:
         depth = len(sizes) - 1
         columns = self.builder.columns
         lower, upper = self._weight_bounds(within)
-        # Inputs without columns: what their weights may be, as near to 0 as that is.
+        # Inputs without columns: the allowed weight closest to 0.
         self._dead = np.clip(0, lower[0], upper[0])
         lower[0], upper[0] = lower[0][self.live], upper[0][self.live]
         self.w = [columns((sizes[t], sizes[t + 1]), lower[t], upper[t], integer=True) for t in range(depth)]
@@ -104,7 +104,7 @@ class Encoding:
         return x
 
     def decode(self, x: Floats) -> Network:
-        """The network whose weights a point holds; inputs without columns get weight 0 where they may."""
+        """The network whose weights a point holds; inputs without columns get weight 0 if allowed."""
         weights = [np.rint(x[index]).astype(np.int64) for index in self.w]
         first = self._dead.copy()
         first[self.live] = weights[0]

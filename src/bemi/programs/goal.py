@@ -1,4 +1,4 @@
-"""A goal: a program, and how exact integers judge a network that is meant to solve it."""
+"""A goal: a program, and the exact integer check of a network that is meant to solve it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class Goal:
     Attributes
     ----------
     name, problem, maximised
-        What it is called, on which data, and whether a larger objective is better.
+        Its name, the data, and whether a larger objective is better.
     program
         Builds the program.
     value
-        From a network to its objective, or None where the network is not feasible.
+        Maps a network to its objective, or None if the network is infeasible.
     trivial
-        A bound on the objective that anybody can check by hand.
+        A bound on the objective that can be checked by hand.
     unit
-        What a 1 of the objective stands for in reports.
+        The value of one unit of the objective in reports.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Goal:
     unit: Fraction | int = 1
 
     def in_report_units(self, value: int) -> Objective:
-        """An objective as reports give it."""
+        """An objective in the units of reports."""
         scaled = value * Fraction(self.unit)
         return int(scaled) if scaled.denominator == 1 else scaled
 

@@ -1,4 +1,4 @@
-"""When a search may stop: the limits that a caller sets, and the clock that runs against them."""
+"""When a search must stop: limits set by the caller, and a clock."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class Limits:
     seed: int = 0
 
     def deadline(self) -> Deadline:
-        """The moment at which the seconds are over, counted from now."""
+        """The deadline if the seconds start now."""
         return Deadline.after(self.seconds)
 
     def until(self, deadline: Deadline) -> Limits:
-        """The same limits with the time that is left until a deadline."""
+        """The same limits with the time left until a deadline."""
         return replace(self, seconds=deadline.left)
 
 
 @dataclass(frozen=True)
 class Deadline:
-    """A moment at which work has to end, and a clock that runs until then.
+    """A time at which work must end, and a clock that runs until then.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
-        """A deadline that many seconds from now; never for None."""
+        """A deadline this many seconds from now; None means never."""
         began = time.perf_counter()
         return cls(None if seconds is None else began + seconds, began)
 
@@ -68,16 +68,16 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
-        """Whether the time is over."""
+        """Whether the time is up."""
         return self.moment is not None and time.perf_counter() >= self.moment
 
     def share(self, fraction: float, at_least: float = 0.0) -> Deadline:
-        """A new clock for a fraction of the time that is left, or for ``at_least`` seconds of it if that is more."""
+        """A new clock for a fraction of the time left, or for ``at_least`` seconds of it if that is more."""
         left = self.left
         return Deadline.after(None if left is None else min(left, max(fraction * left, at_least)))
 
     def later(self, seconds: float | None) -> Deadline:
-        """The same clock with the deadline moved by some seconds; without a deadline for None."""
+        """The same clock with the deadline moved by some seconds; None removes the deadline."""
         moment = None if self.moment is None or seconds is None else self.moment + seconds
         return replace(self, moment=moment)
 

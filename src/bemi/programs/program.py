@@ -1,4 +1,4 @@
-"""Mixed-integer linear programs as plain arrays, with rows that may hold only when a binary has a value."""
+"""Mixed-integer linear programs as plain arrays, with indicator rows that bind only if a binary has a given value."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ ALWAYS = -1
 class MILP:
     """Minimise or maximise ``cost @ x`` subject to two-sided rows and columns, some of them integer.
 
-    Row r, ``row_lower[r] <= A[r] @ x <= row_upper[r]``, binds only if ``x[when[r]] == value[r]``; where
-    ``when[r]`` is :data:`ALWAYS`, it always binds.  Condition columns are binary.
+    Row r, ``row_lower[r] <= A[r] @ x <= row_upper[r]``, binds only if ``x[when[r]] == value[r]``; if ``when[r]`` is
+    :data:`ALWAYS`, it always binds.  Condition columns are binary.
 
     Columns marked ``implied`` are declared continuous, but are integers at every feasible point.
     """
@@ -120,7 +120,7 @@ def linearize(milp: MILP) -> MILP:
 
 
 class Builder:
-    """Collects columns and rows, block by block, and makes a :class:`MILP` of them."""
+    """Collects columns and rows, block by block, and makes a :class:`MILP` from them."""
 
     def __init__(self) -> None:
         self._columns: list[tuple[Floats, Floats, NDArray[np.bool_], NDArray[np.bool_]]] = []
@@ -140,7 +140,7 @@ class Builder:
     ) -> Indices:
         """Add an array of columns and return their indices in that shape.
 
-        ``implied`` says that the rows make integers of columns that are declared continuous.
+        ``implied`` marks columns that are declared continuous, but that the rows force to be integer.
         """
         count = math.prod(shape) if isinstance(shape, tuple) else shape
         index = self._n_columns + np.arange(count)
@@ -190,7 +190,7 @@ class Builder:
 
 
 class Status(Enum):
-    """Why a solver stopped; each member carries its message.  Whether it holds a point is a separate fact."""
+    """Why a solver stopped; each member has a message.  Whether it found a point is recorded separately."""
 
     OPTIMAL = "solved to the requested gap"
     INFEASIBLE = "proved that no point is feasible"
@@ -219,7 +219,7 @@ class Solution:
     seconds
         Wall time used.
     message
-        The solver's own words where something went wrong.
+        The solver's own message if something went wrong.
     """
 
     status: Status
@@ -233,7 +233,7 @@ class Solution:
     def of(
         cls, milp: MILP, status: Status, x: ArrayLike | None, bound: float | None, seconds: float, message: str = ""
     ) -> Solution:
-        """Round a solver's point and bound to the integers that they stand for, and recompute the objective."""
+        """Round a solver's point and bound to integers where they must be, and recompute the objective."""
         worst = math.inf if milp.sense == "max" else -math.inf
         bound = worst if bound is None or math.isnan(bound) else bound
         objective = None

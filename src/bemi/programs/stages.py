@@ -26,7 +26,7 @@ Groups = list[list[Indices]]
 
 @dataclass(frozen=True, eq=False)
 class StageProgram:
-    """A stage as a program, with the way from a network to a point of it and back.
+    """A stage as a program, with maps from networks to its points and back.
 
     Attributes
     ----------
@@ -35,15 +35,15 @@ class StageProgram:
     encoding
         Its columns shared by all stages.
     stage_columns
-        From a network to ``(indices, values)`` of the columns that only this stage has.
+        Maps a network to ``(indices, values)`` of the columns that only this stage has.
     order_key
-        From a network and a hidden layer to one number per neuron; interchangeable neurons stand in descending order.
+        Maps a network and a hidden layer to one number per neuron; interchangeable neurons are in descending order.
     interchangeable
-        Per hidden layer, the sets of neurons that may change places.
+        Per hidden layer, the sets of interchangeable neurons.
     flips
-        Whether hidden neurons are turned so that they give +1 on the first row.
+        Whether hidden neurons are flipped so that they give +1 on the first row.
     constant
-        What the stage's objective has on top of the program's.
+        Difference between the stage's objective and the program's.
     """
 
     milp: MILP
@@ -55,18 +55,18 @@ class StageProgram:
     constant: float = 0.0
 
     def encode(self, network: Network) -> Floats:
-        """The point that stands for a network."""
+        """The point that represents a network."""
         x = self.encoding.encode(network, len(self.milp.cost))
         for index, values in self.stage_columns(network):
             x[index] = values
         return x
 
     def decode(self, x: Floats) -> Network:
-        """The network that a point stands for."""
+        """The network that a point represents."""
         return self.encoding.decode(x)
 
     def canonical(self, network: Network) -> Network:
-        """An equally good network that satisfies the symmetry-breaking rows: a solver drops a start that does not."""
+        """An equally good network that satisfies the symmetry-breaking rows; solvers reject any other start."""
         data = self.encoding.problem.data
         first = np.zeros_like(network.weights[0])
         first[self.encoding.live] = network.weights[0][self.encoding.live]
@@ -90,7 +90,7 @@ def _all_interchangeable(problem: Problem) -> Groups:
 def _descending(encoding: Encoding, groups: Groups, keys: Sequence[Indices]) -> None:
     """Rows ``key_j >= key_j'`` for neighbours in a group, where a neuron's key is the sum of its ``keys`` columns.
 
-    Neurons that may change places would otherwise give the solver every solution in every order.
+    Otherwise, interchangeable neurons would give the solver every solution in every order.
     """
     for layer_groups, columns in zip(groups, keys, strict=False):
         for group in layer_groups:
@@ -112,7 +112,7 @@ def sat_margin(problem: Problem) -> StageProgram:
         u^k_{lj} = 1  =>  sum_i c^k_{ilj} >= 0              (sat_impl_3)
         u^k_{lj} = 0  =>  sum_i c^k_{ilj} <= -1             (sat_impl_4)
 
-    Hidden neurons are ordered by the sum of their weights.  They are not turned: at 0 a neuron gives +1 either way.
+    Hidden neurons are ordered by the sum of their weights.  They are not flipped: at 0 a neuron gives +1 either way.
     """
     encoding = Encoding(problem)
     right = confident_columns(encoding, confidence_threshold(problem.layers, problem.weight_bound))
@@ -132,7 +132,7 @@ def sat_margin(problem: Problem) -> StageProgram:
 
 
 def confident_columns(encoding: Encoding, threshold: int) -> Indices:
-    """Columns q, 1 where y times the output's sum reaches the threshold, shape (rows, n_L)."""
+    """Columns q, 1 if y times the output's sum reaches the threshold, shape (rows, n_L)."""
     problem, builder = encoding.problem, encoding.builder
     right = builder.columns(problem.codes.shape, 0, 1, integer=True)
     columns, coefficients = encoding.pre_activation(len(problem.layers) - 2)
@@ -169,7 +169,7 @@ def max_margin(problem: Problem) -> StageProgram:
         u^k_{lj} = 1  =>  sum_i c^k_{ilj} >= m_{lj}         (eq:mm_impl_1)
         u^k_{lj} = 0  =>  sum_i c^k_{ilj} <= -m_{lj}        (eq:mm_impl_2)
 
-    Margins are integers because the data are.  Hidden neurons are ordered by margin and turned to +1 on the first row,
+    Margins are integers because the data are.  Hidden neurons are ordered by margin and flipped to +1 on the first row,
     which changes nothing since no pre-activation is 0 here.
     """
     encoding = Encoding(problem)
@@ -215,7 +215,7 @@ def _positive_on_first_row(encoding: Encoding) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _SoftColumns:
-    """Columns of the soft-margin objective, what each costs, and what the objective has on top of them."""
+    """Columns of the soft-margin objective, their costs, and the constant term."""
 
     segments: Indices
     missing: Indices
@@ -243,7 +243,7 @@ def _missing(problem: Problem, network: Network) -> Floats:
 
 
 def _soft_columns(encoding: Encoding) -> _SoftColumns:
-    """Columns and rows that tie them to the weights.
+    """Columns, and rows that link them to the weights.
 
     ::
 
@@ -294,11 +294,11 @@ def _no_order(network: Network, layer: int) -> Integers:
 
 
 CEILING_TOLERANCE = 1e-6
-"""By which share a ceiling on the soft-margin objective is raised in a program, whose arithmetic is not exact."""
+"""Fraction by which a program raises a ceiling on the soft-margin objective, since its arithmetic is inexact."""
 
 
 def min_weight(problem: Problem, keep: Keep = KEEP_LABELS) -> StageProgram:
-    """Min-Weight: the fewest links of a network that keeps what it must.
+    """Min-Weight: the fewest links of a network that preserves ``keep``.
 
     ::
 
@@ -340,7 +340,7 @@ def min_weight(problem: Problem, keep: Keep = KEEP_LABELS) -> StageProgram:
 
 @dataclass(frozen=True, eq=False)
 class _Kept:
-    """What the rows of something to keep leave free: which neurons may change places, and whether they are turned."""
+    """Symmetry left by the rows that preserve ``keep``: interchangeable neurons, and whether they are flipped."""
 
     groups: Groups
     flips: bool = False
@@ -348,7 +348,7 @@ class _Kept:
 
 
 def _margins_kept(encoding: Encoding, margins: Sequence[Integers]) -> _Kept:
-    """No neuron's margin falls below what it has to keep.
+    """No neuron's margin falls below its given value.
 
     ::
 
@@ -356,7 +356,7 @@ def _margins_kept(encoding: Encoding, margins: Sequence[Integers]) -> _Kept:
         u^k_{lj} = 1  =>  sum_i c^k_{ilj} >= m_{lj}
         u^k_{lj} = 0  =>  sum_i c^k_{ilj} <= -m_{lj}
 
-    Neurons may change places only where their margins are equal.
+    Neurons are interchangeable only if their margins are equal.
     """
     problem, builder = encoding.problem, encoding.builder
     last = len(problem.layers) - 2

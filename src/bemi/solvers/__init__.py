@@ -1,6 +1,6 @@
 """Solver backends, one module each: ``solve(milp, *, start, limits, **native) -> Solution`` and ``version()``.
 
-A backend that takes no continuous columns says ``INTEGERS_ONLY = True``.
+A backend that does not support continuous columns sets ``INTEGERS_ONLY = True``.
 """
 
 from __future__ import annotations
@@ -41,5 +41,5 @@ def installed() -> list[str]:
 
 
 def integers_only(name: str) -> bool:
-    """Whether the backend of that name takes programs of integers only."""
+    """Whether the backend of that name supports only pure integer programs."""
     return getattr(get(name), "INTEGERS_ONLY", False)

@@ -1,4 +1,4 @@
-"""CP-SAT of OR-Tools, for programs of integers; one process per call, see ``cpsat_process.py``."""
+"""CP-SAT of OR-Tools, for pure integer programs; one process per call, see ``cpsat_process.py``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INTEGERS_ONLY = True
 PROCESS = Path(__file__).with_name("cpsat_process.py")
 
 LARGEST = 2.0**53
-"""Beyond this, a double does not tell an integer from its neighbours."""
+"""Beyond this, a double cannot tell an integer from its neighbours."""
 
 _STATUS = {
     "OPTIMAL": Status.OPTIMAL,
@@ -42,7 +42,7 @@ def version() -> str:
 
 
 def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None = None, **native: Any) -> Solution:
-    """Solve a program of integers; ``native`` are CP-SAT parameters by their own names.
+    """Solve a pure integer program; ``native`` are CP-SAT parameters by their own names.
 
     CP-SAT has no nodes: ``limits.nodes`` limits its conflicts.
     """
@@ -70,7 +70,7 @@ def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None =
     answer = _ask(
         {
             "parameters": parameters,
-            # The other process has no part in this one's clock.
+            # The other process does not share this one's clock.
             "deadline": None if clock.left is None else time.time() + clock.left,
             "maximise": milp.sense == "max",
             "cost": milp.cost.astype(np.int64),
@@ -95,7 +95,7 @@ def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None =
         return result(status, None, None)
     x, bound = answer["x"], answer["bound"]
     if x is None and point is not None and milp.residual(point) == 0:
-        # The time went by before the search began.
+        # The time was up before the search began.
         x = point
     if bound is None:
         ends = milp.cost * lower, milp.cost * upper
@@ -114,7 +114,7 @@ def _has_integers_only(milp: MILP) -> bool:
 
 
 def _side(values: Floats) -> Indices:
-    """Sides of rows as CP-SAT has them, with the ends of 64 bits for infinity."""
+    """Sides of rows for CP-SAT, with the 64-bit extremes for infinity."""
     ends = np.iinfo(np.int64)
     sides = np.clip(values, -(2.0**62), 2.0**62).astype(np.int64)
     sides[values == -np.inf], sides[values == np.inf] = ends.min, ends.max

@@ -1,7 +1,7 @@
-"""CP-SAT in a process of its own: reads one program from standard input, writes the answer to standard output.
+"""CP-SAT in a separate process: reads one program from standard input, writes the answer to standard output.
 
-Run by path, never imported: OR-Tools carries a HiGHS of its own, which does not share a process with highspy, and
-importing bemi imports highspy.
+Run by path, never imported: OR-Tools bundles its own HiGHS, which cannot share a process with highspy, and importing
+bemi imports highspy.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ortools.sat.python import cp_model
 
 def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
-    # What CP-SAT prints, such as its log, must not get between the bytes of the answer.
+    # CP-SAT's own output, such as its log, must not mix with the bytes of the answer.
     os.dup2(2, 1)
     request = pickle.load(sys.stdin.buffer)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def _end_with_parent() -> None:
-    """End once standard input is closed: the parent is gone, or does not want the answer any more."""
+    """End once standard input is closed: the parent is gone, or no longer wants the answer."""
     os.read(0, 1)
     os._exit(1)
 
@@ -48,7 +48,7 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
         solver.parameters.max_time_in_seconds = max(0.0, request["deadline"] - time.time())
     status = solver.status_name(solver.solve(model))
     answer: dict[str, Any] = {"status": status, "x": None, "bound": None, "message": ""}
-    # Without a point the bound may be a 0 that nobody proved.
+    # Without a point, the bound may be an unproved 0.
     if status in ("OPTIMAL", "FEASIBLE"):
         answer |= {"x": list(solver.response_proto.solution), "bound": solver.best_objective_bound}
     if status == "MODEL_INVALID":
@@ -58,7 +58,7 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fill(proto: Any, request: dict[str, Any]) -> None:
-    """Columns, rows, objective and hint of a program; lists go over much faster than numbers one by one."""
+    """Columns, rows, objective and hint of a program; lists are much faster than single numbers."""
     lower, upper, starts, columns, coefficients = (
         request[name].tolist() for name in ("lower", "upper", "starts", "columns", "coefficients")
     )
@@ -71,7 +71,7 @@ def _fill(proto: Any, request: dict[str, Any]) -> None:
             constraint.enforcement_literal.append(when if value else -when - 1)
         linear = constraint.linear
         if least > most:
-            # No sum will do; CP-SAT wants to hear that as 0 = 1.
+            # No value is feasible; CP-SAT needs that as 0 = 1.
             linear.domain.extend((1, 1))
             continue
         entries = slice(starts[row], starts[row + 1])
@@ -81,7 +81,7 @@ def _fill(proto: Any, request: dict[str, Any]) -> None:
     cost = request["cost"]
     used = cost.nonzero()[0]
     if len(used):
-        # CP-SAT minimises; a negative factor turns the objective and its bound back.
+        # CP-SAT minimises; a negative factor restores the sign of the objective and its bound.
         sign = -1 if request["maximise"] else 1
         proto.objective.vars.extend(used.tolist())
         proto.objective.coeffs.extend((sign * cost[used]).tolist())

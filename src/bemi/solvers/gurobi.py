@@ -17,7 +17,7 @@ from bemi.solvers.tolerance import feasibility_tolerance
 _STATUS = {
     GRB.OPTIMAL: Status.OPTIMAL,
     GRB.INFEASIBLE: Status.INFEASIBLE,
-    # Every program here is bounded, so the doubtful case is the infeasible one.
+    # Every program here is bounded, so "infeasible or unbounded" means infeasible.
     GRB.INF_OR_UNBD: Status.INFEASIBLE,
     GRB.TIME_LIMIT: Status.LIMIT,
     GRB.NODE_LIMIT: Status.LIMIT,

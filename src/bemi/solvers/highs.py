@@ -16,7 +16,7 @@ from bemi.solvers.tolerance import feasibility_tolerance
 _STATUS = {
     highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,
     highspy.HighsModelStatus.kInfeasible: Status.INFEASIBLE,
-    # Every program here is bounded, so the doubtful case is the infeasible one.
+    # Every program here is bounded, so "infeasible or unbounded" means infeasible.
     highspy.HighsModelStatus.kUnboundedOrInfeasible: Status.INFEASIBLE,
     highspy.HighsModelStatus.kTimeLimit: Status.LIMIT,
     highspy.HighsModelStatus.kIterationLimit: Status.LIMIT,
@@ -72,7 +72,7 @@ def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None =
     if limits.nodes is not None:
         options["mip_max_nodes"] = min(limits.nodes, highspy.kHighsIInf)
     highs = highspy.Highs()
-    # HiGHS keeps one thread pool per process and refuses another size until it is reset.
+    # HiGHS has one thread pool per process and rejects another size until it is reset.
     highspy.Highs.resetGlobalScheduler(True)
     for name, value in options.items():
         if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:

@@ -17,7 +17,7 @@ _STATUS = {
     "optimal": Status.OPTIMAL,
     "gaplimit": Status.OPTIMAL,
     "infeasible": Status.INFEASIBLE,
-    # Every program here is bounded, so the doubtful case is the infeasible one.
+    # Every program here is bounded, so "infeasible or unbounded" means infeasible.
     "inforunbd": Status.INFEASIBLE,
     "timelimit": Status.LIMIT,
     "nodelimit": Status.LIMIT,
@@ -37,7 +37,7 @@ def version() -> str:
 def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None = None, **native: Any) -> Solution:
     """Solve a program; ``native`` are SCIP parameters by their own names, with ``__`` for ``/``.
 
-    SCIP's branch and bound runs on one thread whatever ``limits.threads`` says.
+    SCIP's branch and bound runs on one thread, regardless of ``limits.threads``.
     """
     limits = limits or Limits()
     clock = limits.deadline()

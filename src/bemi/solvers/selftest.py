@@ -47,9 +47,9 @@ def infeasible() -> MILP:
 
 
 def failures(solve: Callable[..., Solution], *, integers_only: bool = False) -> Iterator[str]:
-    """What a backend gets wrong, a line each; nothing if it is right.
+    """What a backend gets wrong, one line each; nothing if it is correct.
 
-    One for programs of integers only must refuse the others.
+    A backend for pure integer programs must reject all others.
     """
     cases = [(f"knapsack {seed}", *knapsack(seed)) for seed in range(3)]
     if not integers_only:

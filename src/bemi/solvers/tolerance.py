@@ -1,4 +1,4 @@
-"""How exact a solver must be for its answers to mean anything on a program with big coefficients."""
+"""The tolerances that a solver needs for meaningful answers on programs with large coefficients."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def largest_coefficient(milp: MILP) -> float:
 
 
 def feasibility_tolerance(milp: MILP) -> float:
-    """Tolerance at which a binary that is off by it moves no row by more than a tenth of a unit."""
+    """Tolerance at which the rounding error of a binary moves no row by more than a tenth of a unit."""
     return float(np.clip(0.1 / max(1.0, largest_coefficient(milp)), TIGHTEST, 1e-6))
