@@ -282,8 +282,8 @@ def test_a_transform_is_part_of_the_classifier():
     ("parameters", "message"),
     [
         ({"stages": ("ml2",)}, "use hidden_layers=()"),
-        ({"stages": ("ml2", "mm"), "hidden_layers": ()}, "stages must be some of"),
-        ({"stages": ("mw", "ml2"), "hidden_layers": ()}, "stages must be some of"),
+        ({"stages": ("ml2", "mm"), "hidden_layers": ()}, "stages must be one of these lists"),
+        ({"stages": ("mw", "ml2"), "hidden_layers": ()}, "stages must be one of these lists"),
         ({"C": 0}, "C must be a positive number"),
         ({"C": "1"}, "C must be a positive number"),
         ({"mw_loss": -0.1}, "mw_loss must be a number"),

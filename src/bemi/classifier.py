@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 
 from bemi import solvers
 from bemi.checks import is_integer
-from bemi.ensemble.ensemble import Ensemble, ensemble_of, unclassified_label
+from bemi.ensemble.ensemble import RECORDED, Ensemble, check_open_label, ensemble_of
 from bemi.ensemble.folding import FoldedEnsemble
 from bemi.ensemble.radius import Radii
 from bemi.ensemble.subsets import class_subsets, subsets_to_train
@@ -34,12 +34,6 @@ from bemi.training.pipeline import Training, stage_parameters
 from bemi.training.plan import Plan
 from bemi.training.task import Task
 from bemi.training.training_set import TrainingSet
-
-RECORDED = (
-    *("hidden_layers", "weight_bound", "stages", "engine", "solver", "time_limit", "node_limit", "gap"),
-    *("subset_size", "input_scaling", "C", "mw_loss", "random_state", "subsets", "max_per_class", "scenarios"),
-)
-"""Parameters that a fitted ensemble records; ``n_jobs`` and ``verbose`` do not affect the model and are left out."""
 
 SAME_FOR_ALL_NETWORKS = ("hidden_layers", "weight_bound", "subset_size", "stages", "C", "mw_loss")
 """Parameters that must be the same for all networks of an ensemble."""
@@ -489,11 +483,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("training needs at least two classes; the labels have only one class")
         if self.subset_size > len(classes):
             raise ValueError(f"subset_size is {self.subset_size}, but there are only {len(classes)} classes")
-        if not TIES[self.ties].by_evidence and unclassified_label(classes) in classes.tolist():
-            raise ValueError(
-                f"{unclassified_label(classes)!r} is a class, but ties={self.ties!r} needs that label for unclassified "
-                "rows; rename the class or use ties='margin'"
-            )
+        check_open_label(classes, TIES[self.ties])
 
     def _seed(self) -> int:
         seed: Any = 0 if self.random_state is None else self.random_state

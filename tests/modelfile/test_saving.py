@@ -340,7 +340,7 @@ def changed(content: bytes, path: tuple, value) -> bytes:
         (("settings", "hidden_layers"), [2**31], "a hidden layer must be an integer in 1"),
         (("settings", "hidden_layers"), [1] * 33, "hidden_layers must be a list of 0 to 32"),
         (("settings", "stages"), [["sm"]], "a stage must be text"),
-        (("settings", "stages"), [], "stages must be some of"),
+        (("settings", "stages"), [], "stages must be one of these lists"),
         (("settings", "stages"), ["ml2"], "'ml2' is for networks without a hidden layer"),
         (("settings", "time_limit"), 0, "time_limit must be positive"),
         (("settings", "time_limit"), [1.0], "time_limit must be a list of 3 values"),
@@ -434,7 +434,7 @@ def saved(tmp_path, **parameters) -> bytes:
         ({"scenarios": NoiseScenarios()}, ("selection", "scenarios", "name"), "x", "one of images, noise"),
         ({"scenarios": NoiseScenarios()}, ("networks", 0, "added"), [5], "an added row must be an integer in 6"),
         ({"scenarios": NoiseScenarios()}, ("networks", 0, "added"), [9, 8], "added rows must be in order"),
-        ({"ties": "abstain"}, ("classes",), [-1, 0, 1], "the label of unclassified rows"),
+        ({"ties": "abstain"}, ("classes",), [-1, 0, 1], "needs that label for unclassified rows"),
     ],
 )
 def test_headers_of_other_models_that_describe_none(tmp_path, parameters, path, value, message):

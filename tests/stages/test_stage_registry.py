@@ -54,8 +54,8 @@ def test_exactly_these_lists_make_a_training():
 @pytest.mark.parametrize(
     ("stages", "words"),
     [
-        ((), "some of sm, mm, ml2, mw"),
-        (("mm", "sm"), "mm directly after sm"),
+        ((), "one of these lists: sm; mm; ml2; mw; sm, mm"),
+        (("mm", "sm"), "one of these lists: sm; mm; ml2; mw; sm, mm"),
         (("sm", "xx"), "unknown stage 'xx'; known: sm, mm, ml2, mw"),
         (([],), r"unknown stage \[\]"),
         ("sm", "must be a tuple such as"),

@@ -31,6 +31,16 @@ UNCLASSIFIED = "unclassified"
 ROWS_AT_A_TIME = 512
 """Rows that are predicted together: few enough to stay in the processor's cache through all steps."""
 
+SELECTION = ("subsets", "max_per_class", "scenarios")
+"""Parameters about which networks and rows there are."""
+
+RECORDED = (
+    *("hidden_layers", "weight_bound", "stages", "engine", "solver", "time_limit", "node_limit", "gap"),
+    *("subset_size", "input_scaling", "C", "mw_loss", "random_state"),
+    *SELECTION,
+)
+"""Parameters of the training that an ensemble remembers; the number of jobs, for one, is not part of the model."""
+
 Reports = Mapping[str, StageResult]
 """Stage results of one network, by stage name."""
 
@@ -259,6 +269,16 @@ def ensemble_of(model: Any) -> Ensemble:
         return model
     check_is_fitted(model)
     return model.ensemble_
+
+
+def check_open_label(classes: NDArray, ties: TieRule) -> None:
+    """Raise ValueError if a class has the label of rows that the tie rule leaves open."""
+    label = unclassified_label(classes)
+    if not ties.by_evidence and label in classes.tolist():
+        raise ValueError(
+            f"{label!r} is a class, but ties={ties.name!r} needs that label for unclassified rows; rename the class or "
+            "use ties='margin'"
+        )
 
 
 def unclassified_label(classes: NDArray) -> int | str:

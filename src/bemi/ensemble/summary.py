@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.metrics import confusion_matrix
 
 from bemi.ensemble.ensemble import Ensemble
-from bemi.ensemble.voting import CORRECT, STATUSES
+from bemi.ensemble.voting import CORRECT, STATUSES, Votes
+from bemi.problem.codes import ABSTAIN
+from bemi.products import Integers
 from bemi.stages import get
 from bemi.stages.result import StageResult
 
@@ -53,8 +56,8 @@ def _stage_summary(reports: list[StageResult], outputs: int) -> dict[str, Any]:
 def stage_numbers(report: StageResult) -> dict[str, Any]:
     """The result of a stage, as plain numbers and words."""
     numbers = {name: getattr(report, name) for name in ("objective", "bound", "proof", "links", "rows", "message")}
-    shown = {name: float(v) if isinstance(v, Fraction) else v for name, v in numbers.items()}
-    return shown | {"seconds": round(report.seconds, 4)}
+    plain = {name: float(v) if isinstance(v, Fraction) else v for name, v in numbers.items()}
+    return plain | {"seconds": round(report.seconds, 4)}
 
 
 def _sum_known(seconds: list[float]) -> float | None:
@@ -66,21 +69,33 @@ def _counted(messages: list[str]) -> dict[str, int]:
     return {text: messages.count(text) for text in dict.fromkeys(messages)}
 
 
-def evaluation(ensemble: Ensemble, X: ArrayLike, y: ArrayLike) -> dict[str, Any]:
+def evaluation(ensemble: Ensemble, X: ArrayLike, y: ArrayLike, votes: Votes | None = None) -> dict[str, Any]:
     """Accuracy, unclassified share and label statuses on labelled rows.
 
     ``accuracy`` follows the tie rule of the ensemble; ``paper_accuracy`` and ``unclassified`` follow the paper's, under
-    which a row without a clear winner has no label.
+    which a row without a clear winner has no label.  ``votes``, with statuses, saves voting again.
     """
-    truth = ensemble.class_indices(y)
-    votes = ensemble.votes(X, truth)
+    votes = ensemble.votes(X, ensemble.class_indices(y)) if votes is None else votes
     assert votes.status is not None
     share = {status: float(np.mean(votes.status == status)) for status in STATUSES}
     return {
-        "rows": len(truth),
+        "rows": len(votes.status),
         "accuracy": float(np.mean(ensemble.labels(votes.label) == np.asarray(y))),
         "paper_accuracy": sum(share[status] for status in CORRECT),
         "unclassified": float(np.mean(votes.unclassified)),
         "ties": ensemble.ties.name,
         "statuses": share,
     }
+
+
+def confusion(ensemble: Ensemble, votes: Votes, truth: Integers, *, by_paper: bool = True) -> list[list[int]]:
+    """Counts by actual class (rows) and predicted class (columns); the last column counts unclassified rows.
+
+    ``truth`` holds class indices; rows whose label is not a class do not count.  ``by_paper`` follows the paper's rule,
+    otherwise the tie rule of the ensemble.
+    """
+    classes, known = len(ensemble.classes), truth != ABSTAIN
+    given = np.where(votes.unclassified, ABSTAIN, votes.label) if by_paper else votes.label
+    if not known.any():
+        return np.zeros((classes, classes + 1), dtype=int).tolist()
+    return confusion_matrix(truth[known], given[known], labels=[*range(classes), ABSTAIN])[:-1].tolist()

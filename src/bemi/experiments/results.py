@@ -13,6 +13,8 @@ import numpy as np
 
 from bemi.experiments import spec
 from bemi.experiments.spec import AXES, Cell, Experiment
+from bemi.network import bits_per_weight
+from bemi.stages.result import relative_gap
 
 Record = dict[str, Any]
 
@@ -93,7 +95,7 @@ class CellResult:
     @property
     def bits(self) -> int:
         """Bits of all weights: ``ceil(log2(2 P + 1))`` for each."""
-        return self.weights * (2 * self.cell.weight_bound).bit_length()
+        return self.weights * bits_per_weight(self.cell.weight_bound)
 
     @property
     def links_in_all(self) -> float:
@@ -110,7 +112,7 @@ def gap(stage: Record) -> float | None:
     """Gap of a stage in %; None if it did not run."""
     if stage["objective"] is None or stage["bound"] is None:
         return None
-    return 100 * abs(stage["bound"] - stage["objective"]) / max(1, abs(stage["objective"]))
+    return 100 * relative_gap(stage["objective"], stage["bound"])
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,9 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.impute import SimpleImputer
-from sklearn.metrics import confusion_matrix
 
 import bemi
 from bemi import solvers
@@ -29,8 +27,7 @@ from bemi.baselines.alternatives import REFERENCE, Predict, fitted, fitted_refer
 from bemi.classifier import BeMiClassifier
 from bemi.datasets import Dataset, Sample, sample, split
 from bemi.datasets import load as load_dataset
-from bemi.ensemble.summary import evaluation, stage_numbers, training_summary
-from bemi.ensemble.voting import Votes
+from bemi.ensemble.summary import confusion, evaluation, stage_numbers, training_summary
 from bemi.experiments.noise import noisy_rows
 from bemi.experiments.results import OURS
 from bemi.experiments.spec import Cell, Experiment, Settings, Systems
@@ -253,7 +250,9 @@ def _measure(trial: Trial, journal: Journal, alternatives: _Alternatives) -> dic
     """Fit from the journal, which already holds every network, and test together with the alternatives."""
     rows = trial.rows()
     classifier = trial.classifier().set_params(run_dir=journal.folder).fit(rows.train_X, rows.train_y)
-    votes = classifier.vote(rows.test_X, rows.test_y)
+    ensemble = classifier.ensemble_
+    truth = ensemble.class_indices(rows.test_y)
+    votes = ensemble.votes(rows.test_X, truth)
     keys = [task.key() for task in trial.tasks()]
     noise = trial.under_noise(rows, {OURS: classifier.predict})
     theirs, their_noise = alternatives.on(trial, rows)
@@ -264,9 +263,9 @@ def _measure(trial: Trial, journal: Journal, alternatives: _Alternatives) -> dic
         "disjoint_samples": rows.disjoint,
         "classes": classifier.classes_.tolist(),
         "train_rows": len(rows.train_X),
-        **evaluation(classifier.ensemble_, rows.test_X, rows.test_y),
-        "confusion": _confusion(classifier, votes, rows.test_y),
-        "training": training_summary(classifier.ensemble_),
+        **evaluation(ensemble, rows.test_X, rows.test_y, votes),
+        "confusion": confusion(ensemble, votes, truth),
+        "training": training_summary(ensemble),
         "weights": _weight_shares(list(classifier.networks_.values())),
         "noise": {kind: ours | their_noise[kind] for kind, ours in noise.items()},
         "radii": _radii(classifier, rows, trial.experiment.radii),
@@ -287,14 +286,6 @@ def _radii(classifier: BeMiClassifier, rows: Sample, steps: tuple[int, ...]) -> 
         norm: {"median": float(np.median(found))} | {str(step): float(np.mean(found >= step)) for step in steps}
         for norm, found in (("linf", radii.linf), ("l1", radii.l1))
     }
-
-
-def _confusion(classifier: BeMiClassifier, votes: Votes, truth: NDArray) -> list[list[int]]:
-    """Counts by actual class (rows) and predicted class (columns); the last column counts unclassified rows."""
-    classes, left_open = classifier.classes_, len(classifier.classes_)
-    predicted = np.where(votes.unclassified, left_open, np.searchsorted(classes, votes.label))
-    counts = confusion_matrix(np.searchsorted(classes, truth), predicted, labels=range(left_open + 1))
-    return counts[:left_open].tolist()
 
 
 def _weight_shares(networks: list[Network]) -> dict[str, float]:

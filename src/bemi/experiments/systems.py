@@ -18,6 +18,7 @@ from bemi.baselines.hybrids import CP
 from bemi.classifier import BeMiClassifier
 from bemi.datasets import Sample
 from bemi.ensemble.summary import stage_numbers
+from bemi.ensemble.voting import CORRECT
 from bemi.network import Network
 from bemi.problem.codes import one_hot
 from bemi.running.calls import results
@@ -169,7 +170,7 @@ def accuracies(classifier: ClassifierMixin, rows: Sample) -> tuple[float, float,
     networks = math.comb(len(classifier.classes_) - 1, classifier.subset_size - 1)
     good = float(np.mean(votes.counts[np.arange(len(truth)), truth] == networks))
     assert votes.status is not None
-    return good, largest, float(np.isin(votes.status, ("1C", "mC")).mean())
+    return good, largest, float(np.isin(votes.status, CORRECT).mean())
 
 
 def _networks(classifier: BeMiClassifier | BaselineClassifier) -> list[Network]:

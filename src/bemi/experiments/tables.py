@@ -12,12 +12,13 @@ import numpy as np
 
 from bemi.baselines.alternatives import NAMES as ALTERNATIVES
 from bemi.baselines.alternatives import REFERENCE
-from bemi.ensemble.voting import STATUSES
+from bemi.ensemble.voting import CORRECT, STATUSES
 from bemi.experiments import markdown, systems
 from bemi.experiments.noise import LEVELS
 from bemi.experiments.results import OURS, CellResult, Run, Spread, gap
 from bemi.experiments.spec import Cell
 from bemi.inputs import registry
+from bemi.network import bits_per_weight
 from bemi.stages import PAPER_STAGES, get, list_title
 
 WEIGHT_SHARES = ("w=-P", "w=0", "w=P", "others")
@@ -206,7 +207,7 @@ def frontier(run: Run) -> Table:
     for size, results in by_size(run).items():
         for result in results:
             row = [size, system(result.cell), result.accuracy_with_ties, round(result.links_in_all)]
-            rows.append([*row, result.weights, (2 * result.cell.weight_bound).bit_length(), result.bits])
+            rows.append([*row, result.weights, bits_per_weight(result.cell.weight_bound), result.bits])
         for transform, result in {r.cell.transform: r for r in results if not r.cell.hidden_layers}.items():
             row = [size, f"linear SVM in floating point, {input_title(transform)}", result.alternative(REFERENCE)]
             rows.append([*row, None, result.inputs, FLOAT_BITS, FLOAT_BITS * result.inputs])
@@ -288,10 +289,10 @@ def statuses(run: Run) -> Table:
     rows = []
     for result in run.cells:
         shares = {name: result.status(name).mean for name in STATUSES}
-        right = shares["1C"] + shares["mC"]
+        right = sum(shares[name] for name in CORRECT)
         open_ = result.unclassified.mean
         rows.append([*_labels(run, result), "ours", right, 100 - right - open_, open_, *shares.values()])
-        if "1C" in result.paper:
+        if result.paper.keys() >= STATUSES.keys():
             right, open_ = result.paper["accuracy"], result.paper["unclassified"]
             row = [*_labels(run, result), "paper", right, 100 - right - open_, open_]
             rows.append(row + [result.paper[name] for name in STATUSES])

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from bemi import stages
-from bemi.ensemble.ensemble import UNCLASSIFIED
+from bemi.ensemble.ensemble import RECORDED, SELECTION
 from bemi.ensemble.ties import TIES
 from bemi.inputs import INPUT_SCALINGS
-from bemi.problem.codes import ABSTAIN, outputs_for
+from bemi.problem.codes import outputs_for
 from bemi.products import PRE_ACTIVATION_LIMIT
 from bemi.solvers import SOLVERS
 from bemi.stages.result import Outcome
@@ -40,14 +40,8 @@ LARGEST_NUMBER = 1e300
 LEVELS = 4
 """Maximum nesting of lists in the parameters of a transform or of scenarios."""
 
-SETTINGS = (
-    *("hidden_layers", "weight_bound", "stages", "engine", "solver", "time_limit", "node_limit", "gap"),
-    *("subset_size", "ties", "input_scaling", "C", "mw_loss", "random_state"),
-)
-"""Parameters that every model file has."""
-
-SELECTION = ("subsets", "max_per_class", "scenarios")
-"""Further parameters, in a separate member that is written only if one of them is not None."""
+SETTINGS = (*(name for name in RECORDED if name not in SELECTION), "ties")
+"""Parameters that every model file has; those of :data:`SELECTION` are in a part of their own if one is not None."""
 
 _MEMBERS = {
     *("bemi", "settings", "classes", "classes_dtype", "features", "feature_names", "inputs", "transform"),
@@ -80,7 +74,7 @@ def checked(header: Any) -> dict[str, Any]:
         raise ValueError("training_digest must be 64 hexadecimal digits")
     settings = header["settings"]
     _check_settings(settings)
-    _check_classes(header["classes"], header["classes_dtype"], settings["ties"])
+    _check_classes(header["classes"], header["classes_dtype"])
     _check_inputs(header)
     outputs = outputs_for(_whole(settings["subset_size"], "subset_size", 2, len(header["classes"])))
     layers = [header["inputs"], *settings["hidden_layers"], outputs]
@@ -128,7 +122,7 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
             raise ValueError(f"{name} must be one of {', '.join(map(str, known))}, got {_shown(settings[name])}")
 
 
-def _check_classes(classes: Any, dtype: Any, ties: str) -> None:
+def _check_classes(classes: Any, dtype: Any) -> None:
     """Labels have one type, fit into the array that will hold them, are sorted, and are unique."""
     labels = _listed(classes, "classes", MOST_CLASSES)
     if len(labels) < 2:
@@ -150,8 +144,6 @@ def _check_classes(classes: Any, dtype: Any, ties: str) -> None:
         raise ValueError(f"a label is beyond the range of {dtype}")
     if any(a >= b for a, b in pairwise(labels)):
         raise ValueError("labels must be in order, each once")
-    if not TIES[ties].by_evidence and (UNCLASSIFIED if kind is str else ABSTAIN) in labels:
-        raise ValueError("a class has the label of unclassified rows")
 
 
 def _check_inputs(header: Mapping[str, Any]) -> None:

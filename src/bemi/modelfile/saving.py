@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bemi.certificate import FORMAT, certificate_path
-from bemi.ensemble.ensemble import Ensemble, TrainingRecord
+from bemi.ensemble.ensemble import SELECTION, Ensemble, TrainingRecord, check_open_label
 from bemi.ensemble.subsets import class_subsets, given_subsets
 from bemi.ensemble.ties import TIES
 from bemi.files import write_atomically
@@ -22,7 +22,7 @@ from bemi.inputs.inputs import Inputs
 from bemi.inputs.scaling import InputScaling
 from bemi.modelfile import container
 from bemi.modelfile.container import ModelFileError
-from bemi.modelfile.header import SELECTION, SETTINGS, checked
+from bemi.modelfile.header import SETTINGS, checked
 from bemi.modelfile.weights import packed_weights, unpacked_networks
 from bemi.problem.codes import outputs_for
 from bemi.products import Integers
@@ -129,6 +129,7 @@ def _ensemble(header: Any, weights: bytes) -> Ensemble:
     classes = np.array(header["classes"], dtype=header["classes_dtype"])
     if classes.tolist() != header["classes"]:
         raise ValueError("labels do not fit their type")
+    check_open_label(classes, TIES[ties])
     inputs = _inputs(header)
     subsets = _subsets(header)
     layers = (header["inputs"], *settings["hidden_layers"], outputs_for(settings["subset_size"]))

@@ -8,16 +8,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.network import Network
+from bemi.network import Network, bits_per_weight
 from bemi.products import Integers
 
 _WEIGHTS_AT_A_TIME = 2**16
 """How many weights are unpacked at once; a multiple of 8, so that each chunk begins at a whole byte."""
-
-
-def bits_per_weight(weight_bound: int) -> int:
-    """The fewest bits that can encode the weights ``-P..P``."""
-    return (2 * weight_bound).bit_length()
 
 
 def packed_weights(network: Network) -> bytes:

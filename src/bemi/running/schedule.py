@@ -14,7 +14,6 @@ from bemi.running.calls import results
 from bemi.running.journal import Journal
 from bemi.running.pool import ATTEMPTS, ClusterLost, Lost
 from bemi.training.pipeline import Training
-from bemi.training.records import compact
 from bemi.training.task import Task
 
 
@@ -108,7 +107,7 @@ def train_all(
                 if isinstance(training, Lost):
                     lost.append(names[index])
                     continue
-                trainings[index] = compact(training)
+                trainings[index] = training.compacted()
                 reused += known
                 advance(training, f"{reused} reused" if reused else "")
     except ClusterLost as error:

@@ -61,20 +61,15 @@ def stage_record(report: StageResult) -> dict[str, Any]:
 def stage_result(record: dict[str, Any], network: Network | None, seconds: float, certificate: Any) -> StageResult:
     """The report that a record was made from."""
     known = {name: record[name] for name in _FIELDS}
-    known |= {"objective": _read(record["objective"]), "bound": _read(record["bound"]), "outcome": _outcome(record)}
+    known |= {
+        "objective": _read(record["objective"]),
+        "bound": _read(record["bound"]),
+        "outcome": Outcome.from_label(record["outcome"]),
+    }
     soft = record.get("soft")
     if soft is not None:
         soft = SoftMargin(Fraction(_read(soft["price"])), tuple(Fraction(_read(t)) for t in soft["resolutions"]))
     return StageResult(network=network, seconds=seconds, certificate=certificate, soft=soft, **known)
-
-
-def _outcome(record: dict[str, Any]) -> Outcome:
-    """Why the stage ended, which older files do not say."""
-    label = record.get("outcome")
-    if label is not None:
-        return Outcome.from_label(label)
-    optimal = record["objective"] is not None and record["objective"] == record["bound"]
-    return Outcome.OPTIMAL if optimal else Outcome.UNRECORDED
 
 
 def stage_claim(report: StageResult) -> dict[str, Any]:

@@ -150,7 +150,7 @@ def get(name: str) -> Stage:
 def stage_lists() -> list[tuple[str, ...]]:
     """All valid lists of stages, shorter ones first."""
     lists: list[tuple[str, ...]] = []
-    longer: list[tuple[str, ...]] = [(name,) for name, stage in STAGES.items() if stage.may_be_first]
+    longer: list[tuple[str, ...]] = [(name,) for name in STAGES]
     while longer:
         lists += longer
         longer = [(*names, name) for names in longer for name in STAGES if names[-1] in STAGES[name].may_follow]
@@ -162,13 +162,9 @@ def check_stages(stages: Any, hidden_layers: Sequence[int] = ()) -> tuple[str, .
     if isinstance(stages, str) or not isinstance(stages, (tuple, list)):
         raise ValueError(f"stages must be a tuple such as {PAPER_STAGES}, got {stages!r}")
     known = [get(name) for name in stages]
-    begins = bool(known) and known[0].may_be_first
-    if not begins or any(before.name not in after.may_follow for before, after in pairwise(known)):
-        after = "; ".join(
-            f"{name} directly after {_either(s.may_follow)}" for name, s in STAGES.items() if s.may_follow
-        )
-        first = _either([name for name, stage in STAGES.items() if stage.may_be_first])
-        raise ValueError(f"stages must be some of {', '.join(STAGES)}: {first} first; {after}; got {stages!r}")
+    if not known or any(before.name not in after.may_follow for before, after in pairwise(known)):
+        valid = "; ".join(", ".join(names) for names in stage_lists())
+        raise ValueError(f"stages must be one of these lists: {valid}; got {stages!r}")
     for stage in known:
         if len(hidden_layers) and not stage.allows_hidden_layers:
             raise ValueError(f"stage {stage.name!r} is for networks without a hidden layer; use hidden_layers=()")
@@ -179,8 +175,3 @@ def list_title(stages: Iterable[str]) -> str:
     """The title of a list of stages."""
     names = list(stages)
     return get(names[0]).list_title or "+".join(names).upper()
-
-
-def _either(names: Iterable[str]) -> str:
-    *others, last = names
-    return f"{', '.join(others)} or {last}" if others else last

@@ -35,7 +35,6 @@ class Outcome(Enum):
     NO_ROWS = "no row is confidently right, so there is nothing to train on"
     TOO_LARGE = "values are too large for a solver's tolerances; scale the data down or use input_scaling='per-feature'"
     FAILED = "the solver failed"
-    UNRECORDED = "read from an older file, which does not say why the stage ended"
 
     @property
     def sentence(self) -> str:

@@ -64,8 +64,6 @@ class Stage:
         A bound on the objective that can be checked by hand.
     may_follow
         Names of the stages that may come directly before it.
-    may_be_first
-        Whether a list may begin with it.
     whole_numbers
         Whether the objective and all columns of its program are integers; otherwise the objective is a rational.
     uses_gap
@@ -100,7 +98,6 @@ class Stage:
     objective: Callable[[Problem, Network, Keep], Objective | None]
     trivial_bound: Callable[[Problem], int]
     may_follow: tuple[str, ...] = ()
-    may_be_first: bool = True
     whole_numbers: bool = True
     uses_gap: bool = True
     allows_hidden_layers: bool = True

@@ -14,6 +14,7 @@ from bemi.engines.start import initial_network
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.programs.limits import Deadline, Limits
+from bemi.stages.records import compacted
 from bemi.stages.registry import PAPER_STAGES, STAGES, check_stages, get
 from bemi.stages.result import Outcome, StageResult
 from bemi.stages.stage import Beginning, Handover, Parameters, Stage
@@ -40,6 +41,10 @@ class Training:
     added: tuple[int, ...] = ()
     rounds: int = 1
     violated: int = 0
+
+    def compacted(self) -> Training:
+        """The same training in less memory."""
+        return replace(self, reports={stage: compacted(report) for stage, report in self.reports.items()})
 
 
 def share_time(time_limit: Any, stages: Sequence[str]) -> list[float | None]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bemi.export.c.costs import steps
-from bemi.modelfile.weights import bits_per_weight
+from bemi.network import bits_per_weight
 from bemi.products import Integers
 
 LONGEST_STEP = LARGEST_GROUP = 255

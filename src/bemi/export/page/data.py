@@ -14,7 +14,8 @@ from bemi.ensemble.voting import STATUSES
 from bemi.export.page.results import TestData
 from bemi.inputs.images import USUAL_SHAPES, check_shape
 from bemi.inputs.inputs import Inputs
-from bemi.modelfile.weights import bits_per_weight, packed_weights
+from bemi.modelfile.weights import packed_weights
+from bemi.network import bits_per_weight
 from bemi.stages import get
 from bemi.stages.result import StageResult
 

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import confusion_matrix
 
 from bemi.ensemble.ensemble import Ensemble
-from bemi.ensemble.summary import evaluation
+from bemi.ensemble.summary import confusion, evaluation
 from bemi.problem.codes import ABSTAIN
 from bemi.products import Integers
 
@@ -40,28 +39,21 @@ class TestData:
 def results(ensemble: Ensemble, test: TestData, others: Mapping[str, float], samples: int) -> dict[str, Any]:
     """Accuracy and confusion on all rows, the accuracies of other classifiers, and some of the rows."""
     y = np.asarray(test.y)
-    votes = ensemble.votes(test.X)
-    truth, given = ensemble.class_indices(y), votes.label
-    confusion = {"paper": _confusion(truth, np.where(votes.unclassified, ABSTAIN, given), len(ensemble.classes))}
+    truth = ensemble.class_indices(y)
+    votes = ensemble.votes(test.X, truth)
+    given = votes.label
+    tables = {"paper": confusion(ensemble, votes, truth)}
     if ensemble.ties.by_evidence:
-        confusion[ensemble.ties.name] = _confusion(truth, given, len(ensemble.classes))
+        tables[ensemble.ties.name] = confusion(ensemble, votes, truth, by_paper=False)
     right = (given == truth) & (truth != ABSTAIN)
     return {
         "about": test.about,
-        **evaluation(ensemble, test.X, y),
-        "confusion": confusion,
+        **evaluation(ensemble, test.X, y, votes),
+        "confusion": tables,
         "others": dict(others),
         "wrong": int((~right).sum()),
         **_samples(np.asarray(test.X), truth, given, y, _chosen(right, samples)),
     }
-
-
-def _confusion(truth: Integers, given: Integers, classes: int) -> list[list[int]]:
-    """Rows by true class, columns by decision; the last column is for no label."""
-    known = truth != ABSTAIN
-    if not known.any():
-        return np.zeros((classes, classes + 1), dtype=int).tolist()
-    return confusion_matrix(truth[known], given[known], labels=[*range(classes), ABSTAIN])[:-1].tolist()
 
 
 def _chosen(right: NDArray[np.bool_], samples: int) -> Integers:
