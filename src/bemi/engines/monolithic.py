@@ -1,4 +1,4 @@
-"""The paper's own way: the whole stage as one mixed-integer program, handed to a solver."""
+"""The paper's own approach: the whole stage as one mixed-integer program for the solver."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bemi.stages.result import ClaimMismatch, Outcome, Proof, StageResult
 
 
 def prepare() -> None:
-    """Nothing has to be made ready."""
+    """Nothing to prepare."""
 
 
 def run(
@@ -42,9 +42,9 @@ def run(
     stage, problem
         The stage's name, and the rows that it sees: after Sat-Margin only those of T-hat.
     start
-        Network to start from; it comes back unchanged if the stage cannot run.
+        Network to start from; it is returned unchanged if the stage cannot run.
     keep
-        What the network must keep, in Min-Weight.
+        What the network must preserve, in Min-Weight.
     limits, solver
         When to stop, and the name of the MILP solver.
     """
@@ -109,11 +109,11 @@ def solve_goal(
     goal
         What to solve.
     start
-        Network to start from, feasible or not; it comes back where nothing better is found.
+        Network to start from, feasible or not; it is returned if nothing better is found.
     limits, solver
         When to stop, and the name of the MILP solver.
     tolerant
-        Whether a solver's network may miss the goal by its tolerance; such a network is ignored.
+        Whether a solver's network may miss the goal within its tolerance; such a network is ignored.
     native
         Parameters of the solver by their own names.
     """
@@ -179,19 +179,19 @@ def _why_nothing(solution: Solution) -> tuple[Outcome, str]:
 
 
 def _proved(bound: float, maximised: bool) -> int:
-    """The integer that a solver's bound on an integer objective stands for, erring on the weak side."""
+    """The integer implied by a solver's bound on an integer objective, erring on the weak side."""
     slack = 1e-6 * max(1.0, abs(bound))
     return math.floor(bound + slack) if maximised else math.ceil(bound - slack)
 
 
 SOFT_TOLERANCE = 1e-6
-"""By which share of itself a solver's bound on the soft-margin objective is lowered: its arithmetic is not exact."""
+"""Fraction by which a solver's bound on the soft-margin objective is lowered, since its arithmetic is inexact."""
 
 
 def soft_margin(
     problem: Problem, *, start: Network, keep: Keep = KEEP_LABELS, limits: Limits, solver: str = "highs"
 ) -> StageResult:
-    """Soft margins: the objective is an exact rational, the bound the solver's, less its tolerance."""
+    """Soft margins: the objective is an exact rational, the bound the solver's minus its tolerance."""
     stage = get("ml2").name
     clock = limits.deadline()
     built = programs.soft_margin(problem)
@@ -237,7 +237,7 @@ def _recompute(
     start_value: int | None,
     tolerant: bool,
 ) -> tuple[Network | None, int | None]:
-    """The better of the start and the solver's network, by exact integers; a claim that does not hold raises.
+    """The better of the start and the solver's network, in exact integers; raises if a claim does not hold.
 
     A network may be better than claimed (a margin column below its neuron's true margin, a link column at 1 for a zero
     weight), but never worse than claimed, nor better than the solver's bound.

@@ -1,4 +1,4 @@
-"""A first network without a search: one separating neuron per output bit, copied upwards."""
+"""A first network without search: one separating neuron per output bit, copied upwards."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from bemi.programs.limits import Deadline, Limits
 from bemi.programs.program import Builder
 
 _SOFT_MARGINS = (0.1, 0.5)
-"""Margins tried where no hyperplane separates, in units of P times the median length of a row."""
+"""Margins tried if no hyperplane separates, in units of P times the median length of a row."""
 
 
 def initial_network(problem: Problem, seconds: float | None = None) -> Network:
     """A network whose first-layer neurons separate the output bits as well as one neuron each can.
 
-    Where every bit has an integer separator and the layers are wide enough to carry the bits (always with one output,
-    and with two outputs if every hidden layer has two neurons), every output is confidently right.
+    If every bit has an integer separator and the layers are wide enough to carry the bits (always with one output, and
+    with two outputs if every hidden layer has two neurons), every output is confidently right.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def _separator(problem: Problem, labels: Integers, deadline: Deadline) -> Intege
     # Without a hidden layer, a row at exactly 0 is not confidently right.
     strict = not problem.hidden_layers
     if deadline.passed:
-        # Rows pull the weights their way, which takes no time.
+        # The sum of the signed rows, which takes no time.
         weights[live] = problem.weight_bound * np.sign(labels @ data)
         return weights
     typical = problem.weight_bound * max(1.0, float(np.median(np.linalg.norm(data, axis=1))))
@@ -69,7 +69,7 @@ def _separator(problem: Problem, labels: Integers, deadline: Deadline) -> Intege
 
 
 def _max_margin_weights(data: Integers, labels: Integers, bound: int, deadline: Deadline) -> NDArray[np.float64] | None:
-    """max m  s.t.  y_k w x^k >= m,  |w_i| <= P;  None where the largest margin is not positive."""
+    """max m  s.t.  y_k w x^k >= m,  |w_i| <= P;  None if the largest margin is not positive."""
     builder = Builder()
     w = builder.columns(data.shape[1], -bound, bound, integer=False)
     m = builder.columns(1, 0, bound * int(np.abs(data).sum(axis=1).min()), integer=False)
@@ -99,7 +99,7 @@ def _soft_weights(
 def _exchange(
     data: Integers, labels: Integers, weights: Integers, bound: int, strict: bool, deadline: Deadline
 ) -> tuple[Integers, tuple[int, int]]:
-    """Change one weight by one at a time while that gets more rows right.
+    """Change one weight by one at a time as long as that gets more rows right.
 
     The score is the number of rows right under the activation (strictly right if ``strict``), then the number strictly
     right: a row at exactly 0 is right for +1 but leaves no margin.

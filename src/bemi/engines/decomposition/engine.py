@@ -1,4 +1,4 @@
-"""Runs the stages by decomposition, and hands over to the monolithic model what stays open."""
+"""Runs the stages by decomposition; the monolithic model may continue if a gap remains."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ from bemi.stages.resolution import choose_resolution
 from bemi.stages.result import Outcome, StageResult
 
 MONOLITHIC_COLUMNS = 300
-"""Programs up to this size are worth handing to a solver where the decomposition leaves a gap."""
+"""Programs up to this size are handed to a solver if the decomposition leaves a gap."""
 
 SOFT_COLUMNS = 100
-"""The same for soft margins: their bound leaves little open, and a solver's claim is no certificate."""
+"""The same for soft margins: their gap is small already, and a solver's claim is not a certificate."""
 
 SOLVED_COLUMNS, WALK_SHARE = 1000, 0.9
 """Beyond this size a solver hardly improves on the local search of Sat-Margin, which then gets most of the time."""
 
 REPAIR_SHARE = 0.6
-"""Part of Max-Margin's time for finding a start with margins, where Sat-Margin's network has none."""
+"""Part of Max-Margin's time for finding a start with margins if Sat-Margin's network has none."""
 
 WIDENING_SHARE = 0.4
-"""Part of the remaining time for enlarging the margins of that start, where several neurons have to split."""
+"""Part of the remaining time for enlarging the margins of that start if several neurons must split."""
 
 SHORT_NODES = 5
 """Node limit of local searches that are followed by the solver in any case."""
 
 SAT_MARGIN_COLUMNS = 3000
-"""Sat-Margin programs up to this size are handed to a solver where a local search leaves outputs unsure."""
+"""Sat-Margin programs up to this size are handed to a solver if a local search leaves some outputs not confident."""
 
 
 def run(
@@ -66,9 +66,9 @@ def run(
 
 
 def sat_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, solver: str) -> StageResult:
-    """Sat-Margin: solved at once where the first network gets every output right; else a local search, then the solver.
+    """Sat-Margin: solved at once if the first network gets every output right; otherwise local search, then the solver.
 
-    On a large program the solver would not move the bound off the number of outputs, so it is not asked.
+    On a large program the solver would not improve the bound beyond the number of outputs, so it is not called.
     """
     stage = get("sm")
     clock = limits.deadline()
@@ -93,10 +93,10 @@ def sat_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
 
 
 def max_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, solver: str) -> StageResult:
-    """Max-Margin by decomposition, from a start with margins where a short local search finds one.
+    """Max-Margin by decomposition, from a start with margins if a short local search finds one.
 
-    Sat-Margin allows sums of 0, and where many neurons have to split, the search over dichotomies may find no network
-    of its own, or only poor ones: then the start's own neurons are improved first.
+    Sat-Margin allows sums of 0, and if many neurons must split, the search over dichotomies may find no network, or
+    only poor ones: then the start's own neurons are improved first.
     """
     stage = get("mm")
     clock = limits.deadline()
@@ -118,7 +118,7 @@ def max_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
 
 
 def min_weight(problem: Problem, *, start: Network, keep: Keep, limits: Limits, solver: str) -> StageResult:
-    """Min-Weight, by a method of its own for each kind of thing that must be kept."""
+    """Min-Weight, with a separate method for each kind of ``keep``."""
     stage = get("mw")
     clock = limits.deadline()
     match keep:
@@ -130,10 +130,10 @@ def min_weight(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
             largest = SOFT_COLUMNS
         case KeepLabels():
             tiny = _columns(problem) <= MONOLITHIC_COLUMNS
-            # The solver settles tiny programs in no time.
+            # The solver closes tiny programs in no time.
             walks = replace(limits, nodes=min(SHORT_NODES, limits.nodes or SHORT_NODES)) if tiny else limits
             result = nomargins.run(stage, problem, start=start, limits=walks)
-            # Separators are hard to beat; a network that only lost some links is not.
+            # Networks of separators are hard to beat; one that only lost some links is not.
             largest = SAT_MARGIN_COLUMNS if result.outcome is Outcome.LOCAL else MONOLITHIC_COLUMNS
     return _closed_by_solver(result, problem, keep, limits, clock, solver, largest)
 
@@ -152,7 +152,7 @@ RUNNERS = {"sm": sat_margin, "mm": max_margin, "mw": min_weight, "ml2": soft_mar
 def _closed_by_solver(
     result: StageResult, problem: Problem, keep: Keep, limits: Limits, clock: Deadline, solver: str, largest: int
 ) -> StageResult:
-    """What the solver makes of a result that stays open, if nothing was found or the program has few columns."""
+    """The solver's improvement of a result with a gap, if nothing was found or the program has few columns."""
     closed = result.gap <= limits.gap or result.outcome is Outcome.INFEASIBLE
     if closed or (result.ran and _columns(problem) > largest):
         return replace(result, seconds=clock.elapsed)
@@ -164,14 +164,14 @@ def _closed_by_solver(
 
 
 def _proposals(limits: Limits) -> int:
-    """Proposals of Sat-Margin's local search: a node limit counts, else a time limit, else a constant."""
+    """Proposals of Sat-Margin's local search: from the node limit, else from the time limit, else a constant."""
     if limits.nodes is not None:
         return limits.nodes * satmargin.PROPOSALS_PER_NODE
     return satmargin.PROPOSALS if limits.seconds is None else 10**12
 
 
 def _columns(problem: Problem) -> int:
-    """About how many columns the monolithic model has."""
+    """Approximate number of columns of the monolithic model."""
     rows, sizes = len(problem.data), problem.layers[1:]
     if problem.soft is not None:
         return (len(problem.live) * (2 * problem.weight_bound + 1) + rows) * sizes[0]
@@ -200,7 +200,7 @@ def _joined(ours: StageResult, theirs: StageResult) -> StageResult:
 
 @cache
 def prepare() -> None:
-    """Have the compiled parts ready before a clock starts; they come from a cache on disk after the first time."""
+    """Load the compiled parts before a clock starts; after the first time they come from a cache on disk."""
     rng = np.random.default_rng(0)
     data = rng.integers(0, 30, (4, 6))
     problem = Problem(data, np.repeat([[1], [-1]], 2, axis=0), (2,), 2)

@@ -20,9 +20,9 @@ from bemi.engines.decomposition.neuron.shortlist_kernel import EXHAUSTED, UNDECI
 from bemi.products import Integers
 
 Schedule = tuple[tuple[int, int, int], ...]
-"""Search limit, how many of the most promising pairs may be tried with it, failures in a row that end the attempt.
+"""Search limit, how many of the most promising pairs may be tried with it, consecutive failures that end the attempt.
 
-A pair far from the threshold would eat the whole limit and prove nothing.
+A pair far from the threshold would use the whole limit and prove nothing.
 """
 
 PairKey = tuple[int, int, int, int, int]
@@ -38,7 +38,7 @@ class Components:
         self.deductions, self.budget = deductions, budget
         self.instance, self.incumbent = deductions.instance, deductions.incumbent
         rows = self.instance.rows
-        # Largest margin of a known dichotomy that separates two rows: no use trying to merge them below it.
+        # Largest margin of a known dichotomy that separates two rows: merging them below it is impossible.
         self._witness = np.zeros((rows, rows))
         lp = self.instance.lp
         self._arguments = kernel_arguments(lp)
@@ -49,9 +49,9 @@ class Components:
         self._order: Integers | None = None
 
     def strengthen(self, node: Node, schedule: Schedule, *, root: bool = False) -> bool:
-        """Merge and tighten in turns, cheap attempts first; True if the node is closed.
+        """Alternate merging and tightening, cheap attempts first; True if the node is closed.
 
-        At the root, costly attempts end with a share of the budget.
+        At the root, costly attempts may use only a share of the budget.
         """
         refine = self.deductions.refine
         if refine(node):
@@ -63,7 +63,7 @@ class Components:
         estimate: dict[PairKey, int] = {}
         for limit, width, patience in schedule:
             if root and limit > 1 and not self._improved:
-                # Cheap steps did not do: look for better incumbents before the costly ones.
+                # Cheap steps were not enough: look for better incumbents before the costly ones.
                 self._improved = True
                 self.incumbent.improve(self.deductions.n_splitting)
                 if refine(node):
@@ -174,14 +174,14 @@ class Components:
             half = self.instance.weight_bound * self.instance.distance[a, b] / 2.0
             likely = np.array([estimate.get(key, h) for key, h in zip(keys, half, strict=True)])
             self._order = np.argsort(likely, kind="stable")
-        # A dichotomy above the threshold respects the components, so one witness speaks for all members.
+        # A dichotomy above the threshold respects the components, so one witness covers all members.
         order = self._order[self._witness[a[self._order], b[self._order]] < threshold + 1 - EPS]
         main = node.neurons[0].signs
         code_of = self.instance.code_of
         seen = 0
         for q in order:
             i, j = int(a[q]), int(b[q])
-            # Costly attempts only where they can tell the splitting neurons something new.
+            # Costly attempts only if they can yield something new about the splitting neurons.
             if limit > 1 and code_of[i] == code_of[j] and main[i] and main[j]:
                 continue
             seen += 1

@@ -1,10 +1,9 @@
 """What follows at a node of the search for every network that beats the incumbent.
 
-Neurons are numbered so that tiers do not fall, and a neuron of a higher tier has a margin at least as large as any of
-a lower tier: without loss of generality, since first-layer neurons may change places.  Tier 0 holds the *splitting*
-neurons, as many as are needed to tell the codes apart; all others are *wide-margin* neurons.  Nothing here is said of
-networks whose objective is not above the incumbent's, and what was deduced under a smaller incumbent stays true under a
-larger one.
+Neurons are numbered so that tiers do not decrease, and a neuron of a higher tier has a margin at least as large as any
+of a lower tier: without loss of generality, since first-layer neurons are interchangeable.  Tier 0 holds the
+*splitting* neurons, as many as are needed to tell the codes apart; all others are *wide-margin* neurons.  Deductions
+apply only to networks with an objective above the incumbent's, so they remain valid when the incumbent improves.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class Deductions:
     def __init__(self, instance: Instance, incumbent: Incumbent) -> None:
         self.instance, self.incumbent = instance, incumbent
         self.n_splitting = min(instance.neurons, outputs_for(instance.n_codes))
-        # One wide-margin neuron has a tier of its own: the one that loses most.
+        # One wide-margin neuron has its own tier: the one that loses most.
         middle = min(1, instance.neurons - self.n_splitting)
         self.tier = [0] * self.n_splitting + [1] * middle + [2] * (instance.neurons - self.n_splitting - middle)
         self.wide_tiers = sorted({t for t in self.tier if t > 0})
@@ -46,7 +45,7 @@ class Deductions:
         return total
 
     def need(self, node: Node, neuron: int) -> int:
-        """The margin that a neuron must at least have in a network above the incumbent.
+        """The smallest margin that a neuron can have in a network above the incumbent.
 
         It is the smallest m with ``m + sum over lower tiers of min(bound, m) + all other bounds + upper > value``, or
         the neuron's floor.
@@ -74,7 +73,7 @@ class Deductions:
         return min(self.need(node, j) for j in range(len(self.tier)) if self.tier[j] >= tier) - 1
 
     def solve(self, node: Node, neuron: int) -> None:
-        """Bring the bound of a neuron up to date."""
+        """Update the bound of a neuron."""
         partial = node.neurons[neuron]
         if not partial.signed:
             return
@@ -87,7 +86,7 @@ class Deductions:
         )
 
     def closed(self, node: Node) -> bool:
-        """Whether no network above the incumbent is left in the node; brings its total up to date."""
+        """Whether no network above the incumbent is left in the node; updates its total."""
         node.total = self.total(node)
         return node.total <= self.incumbent.value or any(neuron.bound < 1 for neuron in node.neurons)
 
@@ -145,7 +144,7 @@ class Deductions:
                 node.neurons[j] = new
                 done = True
                 if len(classes[number]) > 1:
-                    break  # its twins are a class of their own from here on
+                    break  # its twins form a separate class from here on
 
     def tighten_upper(self, node: Node) -> None:
         """Bound the upper layers by the best pair; its separations lie between those made and those still possible."""

@@ -4,8 +4,8 @@ The proof (nested lists of integers and one-letter tags, so that it can be writt
 
     {"value": V, "bound": B, "tiers": [t, ...], "cap": [M, k0, TREE], "tree": NODE}
 
-``TREE`` speaks of one neuron: ``["L", multipliers]`` or ``["T", row, plus, minus]``, where multipliers are pairs
-``[row, weight]``.  ``NODE`` speaks of all neurons: a list of deductions whose last entry is its end.
+``TREE`` concerns one neuron: ``["L", multipliers]`` or ``["T", row, plus, minus]``, where multipliers are pairs
+``[row, weight]``.  ``NODE`` concerns all neurons: a list of deductions whose last entry is its end.
 
 - ``["B", j, multipliers]``: bound of neuron j under its present signs
 - ``["X", j, row, sign, multipliers]``: neuron j cannot give the row that sign; it gets the other one
@@ -21,7 +21,7 @@ The proof (nested lists of integers and one-letter tags, so that it can be writt
 - ``["S", a, b, [NODE, ...]]``, an end: which neuron separates a and b
 - ``["T", j, row, [NODE, ...]]``, an end: the sign of the row in neuron j, + first
 - ``["V", j, level, [NODE, NODE]]``, an end: neuron j, and with it all of higher tiers, has a margin above the level, or
-  it has not
+  it does not
 
 ``tiers`` and ``cap`` are absent without a hidden layer: there the signs are the codes.
 """
@@ -45,11 +45,11 @@ from bemi.problem.problem import Problem
 
 ROOT_SCHEDULE: Schedule = ((1, 400, 400), (8, 60, 16), (40, 40, 8), (200, 20, 4))
 NODE_SCHEDULE: Schedule = ((1, 40, 40), (8, 12, 5), (40, 6, 3))
-_MEASURED_PAIRS = 4  # branching candidates whose children are really solved
+_MEASURED_PAIRS = 4  # branching candidates whose children are actually solved
 _MOST_CAP_NODES = 2000
 _MOST_LISTED = 40_000
-_LISTED_AT_A_TIME = 200  # linear programs between two looks at the clock
-_LISTING_SHARE = 0.6  # of the time that is left after the root's merges
+_LISTED_AT_A_TIME = 200  # linear programs between two checks of the clock
+_LISTING_SHARE = 0.6  # of the time left after the root's merges
 _MARGIN_STEPS = 4
 
 
@@ -178,7 +178,7 @@ class Search:
         """List the dichotomies that wide-margin neurons can have; then branch on the smallest margin among them.
 
         Above the level that the list reaches, that neuron is a member.  Below, its margin is small, and so are those of
-        the splitting neurons, which leaves the others little to lose; the more so the smaller it is, hence the steps.
+        the splitting neurons, which leaves the others little to lose.  The smaller it is, the less, hence the steps.
         """
         deductions = self.deductions
         tier = deductions.wide_tiers[0]
@@ -265,7 +265,7 @@ class Search:
             looked = node.looked.get(tier, 0)
             listed = self.deductions.shortlist
             if listed is not None and self.deductions.threshold(node, tier) >= listed.level:
-                continue  # the list says more than any merge
+                continue  # the list is stronger than any merge
             if self.deductions.threshold(node, tier) > looked + 0.01 * (self.incumbent.cap - looked):
                 return True
         return False
@@ -320,7 +320,7 @@ class Search:
         """Children of "which class of identical neurons is the first to separate a and b".
 
         One child per class and orientation; in it the earlier classes give a and b equal signs, so children are
-        disjoint. If the pair is separated already, a last child says that nobody else does.
+        disjoint.  If the pair is separated already, a last child states that no other class does.
         """
         children: list[Node] = []
         earlier: list[int] = []

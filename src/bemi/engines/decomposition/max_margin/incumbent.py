@@ -1,4 +1,4 @@
-"""Good first-layer sign matrices: where the search starts from, and what it has to beat."""
+"""Good first-layer sign matrices: the start of the search, and what it has to beat."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Incumbent:
     signs, margins
         The matrix, one column per neuron in order of margins, and those margins; None and empty before the first one.
     history
-        All matrices that were the best at their time, best last.
+        All matrices that were the best when found, best last.
     """
 
     def __init__(self, instance: Instance, budget: Budget) -> None:
@@ -39,7 +39,7 @@ class Incumbent:
         self._pool: dict[bytes, tuple[float, Signs]] = {}
 
     def offer(self, signs: Signs) -> bool:
-        """Take a complete sign matrix (rows, neurons) if it is better."""
+        """Accept a complete sign matrix (rows, neurons) if it is better."""
         upper = self.instance.upper_of(signs)
         if upper is None:
             return False
@@ -101,7 +101,7 @@ class Incumbent:
             signs[:, : len(chosen)] = np.stack([split[2] for split in chosen], axis=1)
             self.offer(signs)
             if n_codes == 2:
-                # More copies cost margin and help the upper layers: decisive for data of small scale.
+                # More copies cost margin but help the upper layers: decisive for data of small scale.
                 for copies in range(2, neurons + 1):
                     signs[:, copies - 1] = signs[:, 0]
                     self.offer(signs)
@@ -109,9 +109,9 @@ class Incumbent:
     def improve(self, n_splitting: int, rounds: int = 6) -> None:
         """Local search on the sign matrix, whose first ``n_splitting`` neurons tell the codes apart.
 
-        A wide-margin neuron takes over a few rows that spoil a splitting one: it separates them from every row of
+        A wide-margin neuron takes over a few rows that limit a splitting one: it separates them from every row of
         another code, after which the splitting neuron is free there.  If one row of small L1 norm limits all margins,
-        such a take-over often costs nothing.  Dichotomies of large margin noted on the way are tried as well.
+        this often costs nothing.  Dichotomies of large margin noted during the search are tried as well.
         """
         neurons = self.instance.neurons
         if self.signs is None or neurons < 2 or self.instance.n_codes < 2:
@@ -134,7 +134,7 @@ class Incumbent:
                 return
 
     def _reoptimised(self, signs: Signs, neuron: int, need: int) -> Signs | None:
-        """A dichotomy of margin ``need`` for one neuron while the others stay; it must separate what they do not."""
+        """A dichotomy of margin ``need`` for one neuron, the others fixed; it must separate what they do not."""
         code_of = self.instance.code_of
         _, cell = np.unique(np.delete(signs, neuron, axis=1), axis=0, return_inverse=True)
         cell = cell.reshape(-1)
@@ -176,7 +176,7 @@ class Incumbent:
             np.minimum.at(low, label, tie[free] * sums[free])
             np.maximum.at(high, label, tie[free] * sums[free])
             best = np.maximum(low[label], -high[label])
-            # Cells first: they are duties, single rows only have to stay away from zero.
+            # Cells first: they are required; single rows only have to stay away from zero.
             in_cell = cells[free] >= 0
             if in_cell.any():
                 if found is None:
@@ -222,7 +222,7 @@ class Incumbent:
         for first in _by_weight(present)[:10]:
             taken, dead = [first], set()
             while True:
-                # The taken rows against everyone of another code whom nobody else tells apart.
+                # The taken rows against all rows of another code that no other neuron separates from them.
                 cover = np.zeros(rows, dtype=np.int8)
                 cover[taken] = -1
                 for k in taken:
@@ -260,7 +260,7 @@ class Incumbent:
             self._replaced(self.signs, wide, column, splitting)
 
     def _copy_columns(self) -> None:
-        """Copies of good columns in place of others, for the sake of the upper layers."""
+        """Replace columns by copies of good ones, to help the upper layers."""
         assert self.signs is not None
         columns = {}
         for column in [*self.signs.T, *(signs for _, signs in self._best_noted(12))]:
@@ -282,7 +282,7 @@ class Incumbent:
                 self.offer(signs)
 
     def _value_and_ties(self, signs: Signs) -> tuple[int, int]:
-        """Objective, and minus the number of pairs that hold the upper layers down."""
+        """Objective, and minus the number of pairs that limit the upper layers."""
         count = self.instance.separations(signs)
         if (count == 0).any():
             return -1, 0

@@ -1,4 +1,4 @@
-"""What the search over dichotomies knows of a problem and never changes, and the limits it works under."""
+"""The fixed data of the search over dichotomies, and its limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class OutOfBudget(Exception):
 
 
 class Budget:
-    """Counts nodes and watches the clock; a run that no clock ends is the same every time."""
+    """Counts nodes and watches the clock; a run that the clock does not end is deterministic."""
 
     def __init__(self, nodes: int | None = None, deadline: Deadline | None = None) -> None:
         self.used = 0
@@ -27,11 +27,11 @@ class Budget:
 
     @property
     def spent(self) -> bool:
-        """Whether no node or no time is left."""
+        """Whether the nodes or the time are used up."""
         return (self.nodes is not None and self.used >= self.nodes) or self.deadline.passed
 
     def spend(self) -> None:
-        """One node; raises :class:`OutOfBudget` where there is none left."""
+        """Use one node; raises :class:`OutOfBudget` if none is left."""
         if self.spent:
             raise OutOfBudget
         self.used += 1
@@ -81,7 +81,7 @@ class Instance:
         return self.lp.solve(np.ascontiguousarray(signs)).bound
 
     def upper_everywhere(self) -> int:
-        """Bound on the upper layers whatever the first layer does."""
+        """Bound on the upper layers for any first layer."""
         if self.n_codes == 1:
             return self.weight_bound * sum(a * b for a, b in pairwise(self.problem.layers[1:]))
         return int(min(self.upper[1:, d].max() for d in np.unique(self.code_distance)))
@@ -91,7 +91,7 @@ class Instance:
         return (signs[self.pair_a] != signs[self.pair_b]).sum(axis=1)
 
     def upper_of(self, signs: Signs) -> int | None:
-        """Bound on the upper layers for complete first-layer signs; None where there is no such network."""
+        """Bound on the upper layers for complete first-layer signs; None if there is no such network."""
         if self.n_codes == 1:
             return self.upper_everywhere()
         count = self.separations(signs)
@@ -100,9 +100,9 @@ class Instance:
         return int(self.upper[count, self.code_distance].min())
 
     def opposed(self, signs: Signs) -> tuple[int, int] | None:
-        """Two rows with equal codes that every neuron separates, if there are such.
+        """Two rows with equal codes that every neuron separates, if any.
 
-        No layer has a bias and no sum may be 0, so that opposite signs in the first layer mean opposite signs in all.
+        No layer has a bias and no sum may be 0, so opposite signs in the first layer mean opposite signs in all layers.
         """
         a, b = self.alike
         found = np.flatnonzero((signs[a] * signs[b] < 0).all(axis=1))

@@ -1,4 +1,4 @@
-"""Partly decided neurons and the nodes of the search that hold them."""
+"""Partially assigned neurons and the search nodes that hold them."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class PartialNeuron:
     Attributes
     ----------
     signs
-        -1, 1, or 0 where the row is still free.
+        -1, 1, or 0 if the row is still free.
     group
         Rows with the same number must get the same sign.
     known
-        Last solution of the linear program, of these signs or of fewer, or None.
+        Last solution of the linear program, for these signs or fewer, or None.
     bound
-        No margin of this neuron is larger.
+        Upper bound on the margin of this neuron.
     listed
-        How many members of the shortlist were looked at for these signs and groups, or None.
+        Number of shortlist members examined for these signs and groups, or None.
     """
 
     __slots__ = ("bound", "caps", "group", "key", "known", "listed", "signed", "signs")
@@ -43,7 +43,7 @@ class PartialNeuron:
         self.caps: tuple[Integers, Integers, Floats] | None = None
 
     def assign(self, row: int, sign: int) -> PartialNeuron | None:
-        """The neuron with this sign on the group of the row; None if that contradicts."""
+        """The neuron with this sign on the group of the row; None if that is a contradiction."""
         if self.signs[row] == sign:
             return self
         if self.signs[row] == -sign:
@@ -76,9 +76,9 @@ class PartialNeuron:
         return (self.signs[a] * self.signs[b] == 0) & (self.group[a] != self.group[b])
 
     def orientations(self, a: int, b: int) -> list[int]:
-        """Signs that a may get if the neuron is to separate a and b.
+        """Possible signs of a if the neuron separates a and b.
 
-        A neuron without any sign may be flipped, so there one orientation stands for both.
+        A neuron without any sign may be flipped, so one orientation stands for both.
         """
         if not self.can_separate(a, b):
             return []
@@ -88,7 +88,7 @@ class PartialNeuron:
 
 
 def joined(group: Groups, a: int, b: int) -> Groups:
-    """Groups with those of a and b made one."""
+    """Groups with those of a and b merged."""
     low, high = sorted((group[a], group[b]))
     return np.where(group == high, low, group)
 
@@ -106,13 +106,13 @@ class Node:
     upper
         Bound on the margins of the upper layers.
     log
-        What was deduced here, in the certificate's form; children's logs hang in their parent's.
+        Deductions made here, in the certificate's format; children's logs are nested in their parent's.
     total
         Bound on the whole objective.
     looked
-        By tier, the threshold up to which merges were looked for.
+        By tier, the threshold up to which merges were tried.
     floors
-        Margins that the neurons have at least in this node.
+        Lower bounds on the margins of the neurons in this node.
     """
 
     neurons: list[PartialNeuron]
@@ -125,7 +125,7 @@ class Node:
     floors: dict[int, int] = field(default_factory=dict)
 
     def child(self) -> Node:
-        """A copy to be narrowed down, with an empty log."""
+        """A copy to branch on, with an empty log."""
         return Node(
             list(self.neurons),
             self.components,

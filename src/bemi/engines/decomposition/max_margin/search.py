@@ -19,25 +19,25 @@ from bemi.stages.result import Outcome, StageResult
 from bemi.stages.stage import Stage
 
 SEARCH_SHARE, ROUNDING_SHARE = 0.83, 0.85
-"""Parts of the time limit at which the proof search and the local search for integer weights end at the latest.
+"""Fractions of the time limit at which the proof search and the local search for integer weights must end.
 
-The last seconds of rounding gain next to nothing; left over, they go to Min-Weight, which gains a lot.
+The last seconds of rounding gain next to nothing; if unused, they go to Min-Weight, which gains a lot.
 """
 
 LEAST_ROUNDING = 0.08
-"""Part of the time limit that integer weights get in any case, however long the search took."""
+"""Part of the time limit reserved for integer weights, however long the search took."""
 
 FIRST_PROPOSALS = 500_000
-"""Proposals of the local search for each neuron in its first round; every round doubles them."""
+"""Proposals of the local search for each neuron in the first round; every round doubles them."""
 
 MOST_PROPOSALS = 400_000_000
-"""Proposals after which the local search ends if nothing else ends it; tens of seconds."""
+"""Maximum proposals of the local search; tens of seconds."""
 
 PROPOSALS_PER_NODE = 20_000
 """How a node limit translates into proposals."""
 
 CLOSED_ROWS, CLOSED_INPUTS, CLOSED_NODES = 9, 40, 2000
-"""Most tight rows, or most inputs, of a dichotomy that is handed to the solver, and the solver's node limit."""
+"""Maximum number of tight rows, or of inputs, of a dichotomy handed to the solver, and the solver's node limit."""
 
 CANDIDATES = 4
 """Sign matrices that are rounded; the best of the linear programs need not be the best on integers."""
@@ -56,7 +56,7 @@ def run(stage: Stage, problem: Problem, *, start: Network, limits: Limits) -> St
     bound = search.bound
     history = search.incumbent.history
     if value is not None and value > search.incumbent.value and problem.hidden_layers:
-        # Where the search finds no better signs of its own, the start's can still have better weights.
+        # If the search finds no better signs, those of the start may still have better weights.
         history = [*history, sign(start.pre_activations(distinct.data)[0]).astype(np.int8)]
     if history:
         rounding = Rounding(distinct, search.instance.lp, bound, limits, rounding_deadline)
@@ -82,7 +82,7 @@ def run(stage: Stage, problem: Problem, *, start: Network, limits: Limits) -> St
 
 
 def distinct_rows(problem: Problem) -> Problem:
-    """The problem with equal rows of equal codes once; they say the same thing."""
+    """The problem without duplicate rows of equal codes."""
     rows = np.unique(np.concatenate([problem.data, problem.codes], axis=1), axis=0)
     data, codes = np.split(rows, [problem.data.shape[1]], axis=1)
     return replace(problem, data=data, codes=codes)
@@ -90,7 +90,7 @@ def distinct_rows(problem: Problem) -> Problem:
 
 @dataclass
 class _Rounded:
-    """Integer weights of one dichotomy, as good as was found so far."""
+    """The best integer weights found so far for one dichotomy."""
 
     signs: Signs
     relaxed: NeuronBound
@@ -140,11 +140,11 @@ class Rounding:
         return [self._network(signs, upper) for signs, upper, _ in plans if self._value(signs) > 0]
 
     def _remaining(self) -> Limits:
-        # A moment is needed in any case: without the upper layers there is no network.
+        # Some time is always needed: without the upper layers there is no network.
         return self.limits.until(self.deadline.at_least(0.2))
 
     def _of(self, column: Signs) -> _Rounded:
-        """What is known of a dichotomy, turned so that its first row is +."""
+        """What is known about a dichotomy, flipped so that its first row is +."""
         turned = np.ascontiguousarray(column * column[0])
         key = turned.tobytes()
         if key not in self._rounded:

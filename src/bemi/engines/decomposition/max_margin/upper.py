@@ -18,7 +18,7 @@ from bemi.programs.limits import Limits
 
 
 def upper_bounds(layers: tuple[int, ...], weight_bound: int) -> Integers:
-    """``G[h, d]``: the most that all margins above the first layer can sum to for a pair of rows.
+    """``G[h, d]``: the largest possible sum of all margins above the first layer for a pair of rows.
 
     The pair is separated by h first-layer neurons and d outputs.  With h_1 = h, h_L = d and 1 <= h_l <= n_l between,
 
@@ -26,8 +26,8 @@ def upper_bounds(layers: tuple[int, ...], weight_bound: int) -> Integers:
 
         G[h, d] = P max sum_{l >= 2} [h_l h_{l-1} + (n_l - h_l)(n_{l-1} - h_{l-1})]
 
-    since a neuron that separates the pair has a margin of at most P times its separating inputs, and one that does
-    not, of at most P times the others.
+    since a neuron that separates the pair has a margin of at most P times its separating inputs, and any other neuron
+    at most P times the other inputs.
     """
     sizes = layers[1:]
     table = np.zeros((sizes[0] + 1, sizes[-1] + 1), dtype=np.int64)
@@ -47,7 +47,7 @@ def upper_bounds(layers: tuple[int, ...], weight_bound: int) -> Integers:
 
 
 def upper_problem(problem: Problem, signs: Integers) -> Problem:
-    """The upper layers as a problem of their own: first-layer signs in, codes out, each distinct row once."""
+    """The upper layers as a separate problem: first-layer signs in, codes out, each distinct row once."""
     rows = np.unique(np.concatenate([signs, problem.codes], axis=1), axis=0)
     inputs, codes = rows[:, : signs.shape[1]], rows[:, signs.shape[1] :]
     return Problem(inputs, codes, problem.hidden_layers[1:], problem.weight_bound)
@@ -56,7 +56,7 @@ def upper_problem(problem: Problem, signs: Integers) -> Problem:
 def widest_margins(problem: Problem, signs: Integers, limits: Limits) -> Network | None:
     """The upper layers with the largest sum of margins for these first-layer signs, or None if none was found.
 
-    At most two distinct rows are solved in closed form; more go to the solver, which needs a moment at most.
+    One or two distinct rows are solved in closed form; more go to the solver, which needs very little time.
     """
     upper = upper_problem(problem, signs)
     if len(upper.data) <= 2:
@@ -69,12 +69,12 @@ def widest_margins(problem: Problem, signs: Integers, limits: Limits) -> Network
 
 
 def fewest_links(problem: Problem, network: Network, margins: list[Integers], limits: Limits) -> Network:
-    """Upper layers with the fewest links that keep the margins for the network's own first-layer signs.
+    """Upper layers with the fewest links that preserve the margins for the network's own first-layer signs.
 
     Parameters
     ----------
     network
-        The whole network; its upper layers keep the margins.
+        The whole network; its upper layers have the margins.
     margins
         Of the upper layers only.
     """
@@ -91,8 +91,8 @@ def fewest_links(problem: Problem, network: Network, margins: list[Integers], li
 def _two_rows(upper: Problem) -> Network | None:
     """Exact solution for one row, or two rows with different codes, by dynamic programming over the layers.
 
-    All that matters of a layer is how many of its neurons separate the two rows.  A separating neuron takes all
-    separating inputs, any other neuron all other inputs; both then have the largest margin there is.
+    All that matters about a layer is how many of its neurons separate the two rows.  A separating neuron uses all
+    separating inputs, any other neuron all other inputs; both then have the largest possible margin.
     """
     sizes = upper.layers
     first, last = upper.data[0], upper.data[-1]

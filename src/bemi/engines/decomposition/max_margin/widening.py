@@ -1,11 +1,11 @@
-"""Larger margins for a network that fits: its first-layer neurons are chosen anew, one after another.
+"""Larger margins for a feasible network: its first-layer neurons are re-optimised one by one.
 
-While the other neurons and the layers above stay, a neuron must give its present sign only to the rows that would turn
-wrong without it.  On every other row either sign will do, as long as the sum stays away from zero.  A neuron that no
-row needs becomes a constant, which has the largest margin there is.  The layers above are solved again where no neuron
-gets any better, and the whole is repeated with the neurons in other orders.
+With the other neurons and the upper layers fixed, a neuron must keep its sign only on the rows that would otherwise be
+misclassified.  On every other row either sign is fine, as long as the sum stays away from zero.  A neuron that no row
+needs becomes constant, which has the largest possible margin.  When no neuron improves any more, the upper layers are
+solved again, and the process is repeated with the neurons in other orders.
 
-Signs are chosen by linear programs, but integer weights decide: the network fits at all times, and its objective only
+Signs are chosen by linear programs, but integer weights decide: the network is always feasible, and its objective only
 grows.
 """
 
@@ -28,17 +28,17 @@ from bemi.products import Integers
 from bemi.programs.limits import Limits
 
 ORDERS = 30
-"""The search ends after this many orders of the neurons in a row without a better network."""
+"""The search ends after this many consecutive orders of the neurons without a better network."""
 
 PROPOSALS = 50_000
-"""Of the local search for integer weights of each new dichotomy; those of the last network are worth more later."""
+"""Proposals of the local search for integer weights of each new dichotomy; the final network gets more later."""
 
-_UPPER_SECONDS = 0.5  # for the layers above, which normally take some hundredths
+_UPPER_SECONDS = 0.5  # for the upper layers, which normally take some hundredths
 _EPS = 1e-6
 
 
 def splits(problem: Problem, network: Network) -> int:
-    """How many different dichotomies the first layer makes of the rows; opposite ones count once, constants not."""
+    """Number of different dichotomies in the first layer; opposite ones count once, constants do not count."""
     signs = sign(network.pre_activations(problem.data)[0])
     different = np.unique(signs * signs[:1], axis=1)
     return int((different < 0).any(axis=0).sum())
@@ -52,9 +52,9 @@ def widened(problem: Problem, start: Network, *, budget: Budget, limits: Limits)
     problem, start
         Rows for a network with a hidden layer, and a network with margins on them.
     budget
-        When to stop; a node is one neuron chosen anew.
+        When to stop; a node is one re-optimised neuron.
     limits
-        The seed, and what else the solver of the upper layers has to know.
+        The seed, and the limits for the solver of the upper layers.
     """
     climb = _Climb(problem, start, budget, limits)
     rng = np.random.default_rng(limits.seed)
@@ -65,7 +65,7 @@ def widened(problem: Problem, start: Network, *, budget: Budget, limits: Limits)
 
 
 class _Climb:
-    """Climbs from one network; they share the best one found, and the integer weights of every dichotomy."""
+    """Climbs from one network; all climbs share the best network found and the integer weights of every dichotomy."""
 
     def __init__(self, problem: Problem, start: Network, budget: Budget, limits: Limits) -> None:
         self.problem, self.start, self.budget, self.limits = distinct_rows(problem), start, budget, limits
@@ -78,7 +78,7 @@ class _Climb:
         return better(*values, maximised=True)
 
     def run(self, rng: np.random.Generator) -> bool:
-        """Climb from the start, the neurons in a random order; whether that gave a new best network."""
+        """Climb from the start, with the neurons in random order; returns whether that gave a new best network."""
         network, before = self.start, self.best
         try:
             climbing = True
@@ -100,7 +100,7 @@ class _Climb:
         return self.best is not before
 
     def _chosen_anew(self, network: Network, neuron: int) -> Network:
-        """The network with another dichotomy for one neuron, or the same network where none has a larger margin."""
+        """The network with another dichotomy for one neuron, or the same network if none has a larger margin."""
         sums = network.pre_activations(self.problem.data)[0]
         signs = sign(sums)
         needed = self._needed(network, signs, neuron)
@@ -113,7 +113,7 @@ class _Climb:
         return Network((first, *network.weights[1:]), network.weight_bound)
 
     def _needed(self, network: Network, signs: Integers, neuron: int) -> NDArray[np.bool_]:
-        """Rows that would turn wrong, or get a sum of 0, if the neuron gave them the other sign."""
+        """Rows that would be misclassified, or get a sum of 0, if the neuron gave them the other sign."""
         turned = signs.copy()
         turned[:, neuron] *= -1
         *hidden, outputs = Network(network.weights[1:], network.weight_bound).pre_activations(turned)
@@ -123,7 +123,7 @@ class _Climb:
     def _dichotomy(self, signs: Signs, need: int) -> Signs | None:
         """Signs for all rows by a dive; None once the linear program allows no margin of ``need``, or time is up.
 
-        The free row nearest to zero gets the sign that leaves more, until the margin holds on all rows by itself.
+        The free row closest to zero gets the sign that leaves the larger bound, until the margin holds on all rows.
         """
         signs = signs.copy()
         if not signs.any():
@@ -144,7 +144,7 @@ class _Climb:
         return None
 
     def _integers(self, column: Signs) -> Integers:
-        """Integer weights for a dichotomy, which may not have the signs on all rows where none were found."""
+        """Integer weights for a dichotomy; if none were found, they may not have the signs on all rows."""
         key = column.tobytes()
         if key not in self._rounded:
             relaxed = self.lp.solve(column)

@@ -1,15 +1,15 @@
-"""Few links that tell two classes of rows apart: one neuron of the first layer, or up to three that are joined above.
+"""Few links that separate two classes of rows: one neuron of the first layer, or up to three that are joined above.
 
 A neuron gives + on a row if ``w x >= 0`` and - otherwise, so only the direction of w matters, and -w is not quite the
 opposite of w: both give + on rows at exactly 0.  A :class:`Separator` joins neurons j with signs t_j:
 
     joined(x) = rho(sum_j t_j rho(w_j x)),
 
-which is one of them alone, or + where at least one of two, or at least two of three, say so.  Its *cost* is the number
+which is a single one of them, or + if at least one of two, or at least two of three, are +.  Its *cost* is the number
 of links up to and including the joining neuron: those of all neurons, and one more for each.
 
-Supports of one and of two inputs are tried out completely, which proves where smaller ones do not exist; so are three
-inputs at P = 1.  Otherwise a Metropolis walk over supports of given sizes minimises
+Supports of one and of two inputs are enumerated, which proves that smaller ones do not exist; so are three inputs at
+P = 1.  Otherwise a Metropolis walk over supports of given sizes minimises
 
     sum over wrong rows of 1 + min(1, violation / scale).
 """
@@ -28,10 +28,10 @@ from bemi.products import Integers
 from bemi.programs.limits import Deadline
 
 PROPOSALS = 10_000_000
-"""Proposals of the walks if nothing else ends them; some seconds for pictures."""
+"""Maximum proposals of the walks; some seconds for images."""
 
 MOST_NEURONS = 3
-"""Neurons that may be joined."""
+"""Maximum number of joined neurons."""
 
 _RUN = 50_000  # proposals of the first walk over a shape; each further one is longer by as many
 _TEMPERATURE = (1.5, 0.2)  # first and last, in wrong rows
@@ -49,7 +49,7 @@ class Separator:
     turns
         Weights of the joining neuron, each -1 or 1.
     turned
-        Whether the joined sign is the opposite of the class's.
+        Whether the joined sign is opposite to the class.
     """
 
     weights: Integers
@@ -62,29 +62,29 @@ class Separator:
 
     @property
     def cost(self) -> int:
-        """Links of the neurons and of the one that joins them."""
+        """Links of the neurons and of the joining neuron."""
         return int(np.count_nonzero(self.weights)) + self.neurons
 
     def separates(self, data: Integers, plus: NDArray[np.bool_]) -> bool:
-        """Whether it gives + on exactly the rows of ``plus``, or on exactly the others if it is turned."""
+        """Whether it gives + on exactly the rows of ``plus`` or, if it is turned, on exactly the others."""
         joined = sign(sign(data @ self.weights) @ self.turns) > 0
         return bool(((joined != plus) if self.turned else (joined == plus)).all())
 
 
 @dataclass(frozen=True)
 class Task:
-    """Which rows to separate, and by which means.
+    """The rows to separate, and the allowed means.
 
     Attributes
     ----------
     data, plus
-        Rows, and which of them are of the one class; the columns are the inputs that may be used.
+        Rows, and which of them belong to the first class; the columns are the inputs that may be used.
     bound
         The weight bound P.
     neurons
-        How many may be joined at most.
+        Maximum number of joined neurons.
     may_turn
-        Whether the sign of a single neuron may be the opposite of the class's, and whether that of two joined ones may.
+        Whether the sign of a single neuron may be opposite to the class, and whether that of two joined ones may.
         With one or three, negative weights of the joining neuron do that.
     """
 
@@ -103,7 +103,7 @@ def directions(bound: int) -> Integers:
 
 
 def single(task: Task) -> Separator | None:
-    """A neuron with one link, if there is one that separates."""
+    """A separating neuron with one link, if there is one."""
     for weight in (-1, 1):
         positive = weight * task.data >= 0
         for turned in (False, True)[: 1 + task.may_turn[0]]:
@@ -114,7 +114,7 @@ def single(task: Task) -> Separator | None:
 
 
 def pair(task: Task) -> Separator | None:
-    """A neuron with two links, if there is one that separates."""
+    """A separating neuron with two links, if there is one."""
     if task.data.shape[1] < 2:
         return None
     found = np.zeros(4, dtype=np.int64)
@@ -125,7 +125,7 @@ def pair(task: Task) -> Separator | None:
 
 
 def triple(task: Task, deadline: Deadline | None = None) -> Separator | None:
-    """A neuron with three links, if there is one that separates and it is found before the deadline."""
+    """A separating neuron with three links, if there is one and it is found before the deadline."""
     found = np.zeros(6, dtype=np.int64)
     order = _mixed_order(task.plus)
     columns = np.ascontiguousarray(task.data[order].T)
@@ -149,20 +149,20 @@ def walked(
     seed: int = 0,
     deadline: Deadline | None = None,
 ) -> Separator | None:
-    """A separator of small cost, by walks over supports; the known one if nothing cheaper is found.
+    """A low-cost separator, by walks over supports; the known one if nothing cheaper is found.
 
     Parameters
     ----------
     task, known
         What to separate, and the cheapest separator so far.
     least
-        No separator costs less; there the search ends.
+        Lower bound on the cost; the search ends once it is reached.
     most
-        Cost up to which separators are of use, None for any.
+        Maximum cost of a useful separator; None for any.
     proposals, seed
-        How long to search; the result is the same for the same values.
+        How long to search, and the seed; the same values give the same result.
     deadline
-        When the search ends in any case.
+        When the search must end.
     """
     search = _Walks(task, proposals, seed, deadline)
     largest = task.neurons * (task.data.shape[1] + 1) if most is None else most
@@ -202,7 +202,7 @@ def stripped(task: Task, weights: Integers, turned: bool, seed: int = 0) -> Sepa
 
 
 def compile_loops() -> None:
-    """Run every compiled loop once, so that none is compiled while a clock runs."""
+    """Run every compiled loop once, so that none is compiled while the clock is running."""
     rng = np.random.default_rng(0)
     task = Task(rng.integers(0, 9, (8, 4)), np.arange(8) % 2 == 0, 1, MOST_NEURONS, (True, True))
     pair(task)
@@ -218,7 +218,7 @@ def _alone(task: Task, inputs: Integers, values: Integers, turned: bool) -> Sepa
 
 
 def _mixed_order(plus: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Rows of both classes in turn: a neuron that fails does so within a few of them."""
+    """Rows of both classes alternately: a neuron that fails does so within a few of them."""
     return np.argsort(np.where(plus, np.cumsum(plus), np.cumsum(~plus)), kind="stable")
 
 
@@ -255,7 +255,7 @@ def _triple(
 ) -> bool:
     """Whether three inputs separate, the first of them given; ``highest`` and ``lowest``: see :func:`_reach`.
 
-    Two inputs are enough to see, for most weights, that no third one can put right what is wrong.
+    For most weights, two inputs are enough to see that no third one can correct the wrong rows.
     """
     n, rows = columns.shape
     for j in range(i + 1, n - 1):
@@ -289,7 +289,7 @@ def _triple(
 
 
 def _reach(columns: Integers, bound: int) -> tuple[Integers, Integers]:
-    """Highest and lowest that one link can add to each row, with a positive weight and with a negative one."""
+    """Most and least that one link can add to each row, with a positive and with a negative weight."""
     ends = np.stack([columns, bound * columns])
     low, high = ends.min(axis=(0, 1)), ends.max(axis=(0, 1))
     return np.stack([high, -low]), np.stack([low, -high])
@@ -323,9 +323,9 @@ def _walk(
     inputs: Integers,
     values: Integers,
 ) -> int:
-    """Metropolis walk over the inputs and weights of joined neurons; returns steps made, negative if it arrived.
+    """Metropolis walk over the inputs and weights of joined neurons; returns the steps made, negative on success.
 
-    ``sizes`` gives the links of each neuron; where it arrives, ``inputs`` and ``values`` hold them, neuron by neuron.
+    ``sizes`` gives the links of each neuron; on success, ``inputs`` and ``values`` hold them, neuron by neuron.
     """
     n, rows = columns.shape
     count = len(sizes)
@@ -359,7 +359,7 @@ def _walk(
                 y = sums[m, k]
                 if m == j:
                     y += new_value * columns[new_i, k] - value * columns[i, k]
-                # At least 0 where the neuron, as it is turned, says +.
+                # At least 0 if the neuron, after turning, gives +.
                 literal[m] = y if turns[m] > 0 else -y - 1
             if count == 1:
                 decisive = literal[0]
@@ -414,7 +414,7 @@ class _Walks:
         return None
 
     def _shapes(self, cost: int) -> list[Integers]:
-        """Links of each neuron, for every number of neurons; two neurons may also be a little out of balance."""
+        """Links of each neuron, for every number of neurons; two neurons may also be slightly unbalanced."""
         shapes = []
         for count in range(1, min(self.task.neurons, cost // 2) + 1):
             small, larger = divmod(cost - count, count)
@@ -449,7 +449,7 @@ class _Walks:
         if made >= 0:
             return None
         weights = np.zeros((self.columns.shape[0], count), dtype=np.int64)
-        # An input may come twice; then its weights add up, within the bound or not.
+        # An input may occur twice; then its weights add up, within the bound or not.
         np.add.at(weights, (inputs, np.repeat(np.arange(count), sizes)), values)
         if np.abs(weights).max() > self.task.bound:
             return None

@@ -1,26 +1,26 @@
-"""Min-Weight where only the labels must stay right (the ablation SM+MW): small separators, carried upwards.
+"""Min-Weight if only the labels must stay right (the ablation SM+MW): small separators, passed upwards.
 
-Without margins a neuron without links is a constant that costs nothing, and a sign travels from layer to layer over a
+Without margins, a neuron without links is a constant that costs nothing, and a sign passes from layer to layer over a
 single link.  So the network is, for each output, the cheapest separator of its two classes of rows
 (:mod:`bemi.engines.decomposition.min_weight.separators`) and one link per further layer.  With three codes, one output
 can also be derived from the two others' classes: a row is in the middle class if it is in neither of the others.
 
 The bound.  Let L be the number of layers of weights, c the number of different codes and r = ceil(log2 c).
 
-1. A neuron without links is constantly +.  So each of the q outputs that is - somewhere has a link.  The signs of a
-   hidden layer decide the code, so at least r of its neurons are not constant, and each of them has a link:
+1. A neuron without links is always +.  So each of the q outputs that is - somewhere has a link.  The signs of a hidden
+   layer determine the code, so at least r of its neurons are not constant, and each of them has a link:
    links >= q + (L - 1) r.
-2. Follow an output that is not constant downwards as long as the neurons have one link.  Either this ends at a neuron
-   with two links or more, which gives the output's classes up to a turn, or these are the classes of ``rho(x_i)`` or
+2. Follow a non-constant output downwards as long as the neurons have one link.  Either this ends at a neuron with two
+   or more links, which gives the output's classes up to a turn, or these are the classes of ``rho(x_i)`` or
    ``rho(-x_i)`` for some input i.  Outputs with different classes (up to a turn) end at different neurons, so each
    different one that no single input separates adds 1 to the bound.
 3. c = 2, L > 1, and neither one input nor two separate: links >= q + L + 1.  If one first-layer neuron is not constant,
-   it separates, so it has three links at least, and three links in the first layer are two more than were counted.  If
-   the first layer has two links, they are of two neurons that are not constant, neither of which separates; so the
-   second layer has links from both, or an output two links: one more than was counted there, too.
+   it separates, so it has at least three links, and three links in the first layer are two more than were counted.  If
+   the first layer has two links, they belong to two non-constant neurons, neither of which separates; so the second
+   layer has links from both, or an output has two links: one more than was counted there, too.
 4. L = 1: an output needs as many links as the smallest neuron that gives its signs, none of them turned.
 
-The proof object is ``{"support": s}``: supports of fewer than s inputs are to be tried out, s = 1, 2 or 3.
+The proof object is ``{"support": s}``: supports of fewer than s inputs must be enumerated, s = 1, 2 or 3.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ PROPOSALS_PER_NODE = 20_000
 """Proposals of the walks for each node of a node limit."""
 
 PAIR_WORK, TRIPLE_WORK = 2 * 10**8, 10**6
-"""Pairs of inputs times weights up to which all pairs are tried out, and all triples; each takes a second at most."""
+"""Maximum pairs of inputs times weights for enumerating all pairs, and all triples; each takes at most a second."""
 
 LARGEST_PAIR_BOUND = 500
-"""P up to which all pairs of weights are tried out; the checker goes no further either."""
+"""Largest P for which all pairs of weights are enumerated; the checker has the same limit."""
 
 BLIND_SHARE = 0.4
-"""Part of a time limit for walks where no neuron of the first network separates: there may be no separator at all."""
+"""Part of a time limit for walks if no neuron of the first network separates: there may be no separator at all."""
 
 
 def run(stage: Stage, problem: Problem, *, start: Network, limits: Limits) -> StageResult:
-    """Run Min-Weight without margins; the start comes back unchanged if no network with all rows right is known.
+    """Run Min-Weight without margins; returns the start unchanged if no network with all rows right is known.
 
-    The outcome is local if separators were of no use and links were only removed one by one.
+    The outcome is local if separators did not help and links were only removed one by one.
     """
     clock = limits.deadline()
     search = _Search(problem, start, limits, clock)
@@ -88,7 +88,7 @@ def run(stage: Stage, problem: Problem, *, start: Network, limits: Limits) -> St
 class _Plan:
     """Which classes of rows are separated, and how outputs follow: signals and their signs, added up.
 
-    An output without signals is constantly +; one with the signal None is constantly -.
+    An output without signals is always +; one with the signal None is always -.
     """
 
     signals: tuple[Mask, ...]
@@ -119,7 +119,7 @@ class _Search:
         return best
 
     def bound(self) -> int:
-        """The number of links that every network needs; ``support`` says what was tried out for it."""
+        """The number of links that every network needs; ``support`` records what was enumerated for it."""
         codes = self.problem.codes
         negative: Mask = np.logical_or.reduce(codes < 0, axis=0)
         if self.layers == 1:
@@ -137,11 +137,11 @@ class _Search:
         return bound + sum(s > 1 for s in least)
 
     def _least(self, plus: Mask) -> int:
-        """How many inputs are needed at least to separate these rows: 1, 2, or 3 for three or more."""
+        """The fewest inputs that separate these rows: 1, 2, or 3 for three or more."""
         return self._smallest(plus)[1]
 
     def _smallest(self, plus: Mask) -> tuple[Separator | None, int]:
-        """A neuron with at most two links if there is one, and how many links one needs at least."""
+        """A neuron with at most two links, if there is one, and a lower bound on the links."""
         key = plus.tobytes()
         if key not in self._small:
             task = self._task(plus, 1)
@@ -203,7 +203,7 @@ class _Search:
         proposals = separators.PROPOSALS if limits.nodes is None else limits.nodes * PROPOSALS_PER_NODE
         known = self._at_start(task)
         deadline = self.blind_deadline if known is None else self.deadline
-        # Three links are mostly found by a short walk; trying out all of them shows where there are none.
+        # A short walk usually finds three links; enumerating them shows when there are none.
         cost = least + 1
         if known is None or known.cost > cost:
             short = min(proposals, 200_000)
@@ -215,7 +215,7 @@ class _Search:
         return separators.walked(task, known, cost, proposals=proposals, seed=limits.seed, deadline=deadline)
 
     def _at_start(self, task: Task) -> Separator | None:
-        """The best neuron of the network to start from that separates, without the links that no row needs."""
+        """The best separating neuron of the start network, without the links that no row needs."""
         signs = sign(self.data @ self.start.weights[0][self.live]) > 0
         found = []
         for j in range(signs.shape[1]):

@@ -1,7 +1,7 @@
-"""Min-Weight by decomposition: every first-layer neuron on its own, and a bound that holds over all sign patterns.
+"""Min-Weight by decomposition: each first-layer neuron separately, and a bound that holds over all sign patterns.
 
-For given first-layer signs each neuron is reduced alone (:mod:`bemi.engines.decomposition.neuron.few_links`) and the
-upper layers are a tiny program.  The bound must hold for every network that keeps the margins, whatever its signs.  A
+For given first-layer signs, each neuron is reduced separately (:mod:`bemi.engines.decomposition.neuron.few_links`) and
+the upper layers are a tiny program.  The bound must hold for every network that has the margins, for all signs.  A
 required margin m leaves a neuron few patterns:
 
 1. A pattern is impossible if some lam >= 0 gives ``P * ||sum lam s x||_1 // sum lam < m`` on the signs fixed so far.
@@ -11,9 +11,9 @@ required margin m leaves a neuron few patterns:
    can separate merge into components, on which every wide-margin neuron is constant; rows of different codes in one
    component must be separated by every splitting neuron, which therefore equals the code there, up to sign.
 3. What is left is a tree over the signs of components, one per neuron, with a bound on the links in every leaf.
-4. All this is said of networks with fewer links than a *target*, the links of the network at hand: then a neuron has
-   fewer than the target less the bounds of all others, and a merge may also be proved by the links that a separation
-   costs.
+4. All this applies to networks with fewer links than a *target*, the links of the current network: then a neuron has
+   fewer links than the target minus the bounds of all others, and a merge may also be proved by the links that a
+   separation costs.
 
 The proof object, made of integers, lists and tags; rows are given by their index in the problem's data::
 
@@ -71,7 +71,7 @@ NODES = 200
 """Nodes with a program for links if there is no limit."""
 
 CHEAP_NODES = 10
-"""Nodes with a program for margins only, for each of the others."""
+"""Nodes with only a program for margins, for each node with a program for links."""
 
 PROPOSALS_PER_NODE = 20_000
 """How a node limit translates into the local search's proposals."""
@@ -83,7 +83,7 @@ LINKS_SHARE = 0.6
 """Part of a time limit that the search for fewer links may use; the rest is for the bound."""
 
 _MERGE_LIMITS = (1, 8, 40)  # nodes per attempt, cheap merges first: each makes the next ones easier
-_CANDIDATES = 8  # rows looked at before branching
+_CANDIDATES = 8  # rows examined before branching
 
 
 def run(stage: Stage, problem: Problem, *, start: Network, keep: KeepMargins, limits: Limits) -> StageResult:
@@ -96,11 +96,11 @@ def run(stage: Stage, problem: Problem, *, start: Network, keep: KeepMargins, li
     problem
         The rows of T-hat.
     start
-        A network that keeps the margins.
+        A network that has the margins.
     keep
-        Margin that every neuron must keep, per layer.
+        Margin that every neuron must have, per layer.
     limits
-        When to stop; without limits the work is bounded by constants, and no clock decides anything.
+        When to stop; without limits the work is bounded by constants and independent of the clock.
     """
     clock = limits.deadline()
     links_deadline = clock.share(LINKS_SHARE)
@@ -131,7 +131,7 @@ def _reduced(
     if problem.hidden_layers:
         start = _cheaper_patterns(problem, start, margins, search)
     data, live = search.data, search.lp.live
-    first = np.zeros_like(start.weights[0])  # inputs that are zero in every row cannot matter
+    first = np.zeros_like(start.weights[0])  # inputs that are zero in every row do not matter
     first[live] = start.weights[0][live]
     signs = search.codes if not problem.hidden_layers else sign(start.pre_activations(problem.data[search.index])[0])
     solved: dict[tuple[bytes, int], tuple[Integers, float]] = {}
@@ -151,7 +151,7 @@ def _reduced(
         if np.count_nonzero(after) < np.count_nonzero(before):
             first[live, j] = after * (signs[0, j] if problem.hidden_layers else 1)
     network = Network((first, *start.weights[1:]), problem.weight_bound)
-    # The program takes a margin for granted in every layer.
+    # The program assumes a margin in every layer.
     if problem.hidden_layers and all((m >= 1).all() for m in margins[1:]):
         needed = sum(_links_needed(m, problem.weight_bound) for layer in margins[1:] for m in layer)
         if sum(np.count_nonzero(w) for w in start.weights[1:]) > needed:
@@ -163,7 +163,7 @@ def _reduced(
 
 
 def _cheaper_patterns(problem: Problem, network: Network, margins: list[Integers], search: _Search) -> Network:
-    """The network with other signs in first-layer neurons wherever no margin minds and the links may become fewer.
+    """The network with other signs in first-layer neurons if all margins hold and the number of links may fall.
 
     The signs come from the other neurons, and from the neuron that is constant if the data are not negative.
     """
@@ -220,12 +220,12 @@ def _reduced_neuron(
 
 
 def _links_needed(margin: int, weight_bound: int) -> int:
-    """Links of a neuron above the first layer: its inputs are 1 in size."""
+    """Links of a neuron above the first layer: its inputs are -1 or 1."""
     return max(0, -(-int(margin) // weight_bound))
 
 
 def _separators(margins: list[list[int]], weight_bound: int) -> int:
-    """How many neurons of the first layer at least separate two rows whose codes differ in an output that is kept.
+    """The fewest first-layer neurons that separate two rows whose codes differ in an output with a margin.
 
     If h neurons of a layer separate them, one of these has at least the h-th smallest margin.
     """
@@ -240,7 +240,7 @@ def _separators(margins: list[list[int]], weight_bound: int) -> int:
 
 @dataclass
 class _Leaf:
-    """An open leaf of a neuron's tree; ``spot`` is its place in the proof and is overwritten when it is branched on."""
+    """An open leaf of a neuron's tree; ``spot`` is its place in the proof and is overwritten on branching."""
 
     signs: Signs
     spot: Tree
@@ -251,10 +251,10 @@ class _Leaf:
 
 
 class _Search:
-    """The bound on the links of every network that keeps the margins.
+    """The bound on the links of every network that has the margins.
 
     Rows are numbered among the distinct rows; ``index`` gives their numbers in the problem.
-    ``own_bounds`` are the bounds for the signs of the network at hand, where known.
+    ``own_bounds`` are the bounds for the signs of the current network, if known.
     """
 
     def __init__(self, problem: Problem, margins: list[Integers], nodes: int, gap: float, deadline: Deadline) -> None:
@@ -279,7 +279,7 @@ class _Search:
         self.target = 0
 
     def prove(self, target: int) -> dict[str, Any]:
-        """The proof object; ``target`` is the number of links of a network that keeps the margins."""
+        """The proof object; ``target`` is the number of links of a network that has the margins."""
         self.target = target
         first = self.margins[0]
         wide_margin: int | None = None
@@ -306,7 +306,7 @@ class _Search:
         }
 
     def _finished(self) -> bool:
-        """Whether the bound is good enough, or as good as it can be: no proof excludes the pattern at hand."""
+        """Whether the bound is good enough, or as good as it can be: no proof excludes the current pattern."""
         bound = self.above + sum(self.bounds)
         within = self.target - bound <= self.gap * max(1, self.target)
         reached = all(b >= own for b, own in zip(self.bounds, self.own_bounds, strict=True))
@@ -333,7 +333,7 @@ class _Search:
         return rows, np.where(same, 1, -1).astype(np.int8)
 
     def _first_row(self, group: Callable[[int], Group]) -> int:
-        """Where to begin: the largest group, in it the row of smallest L1 norm."""
+        """The first row to branch on: in the largest group, the row of smallest L1 norm."""
         sizes = [len(group(k)[0]) for k in range(len(self.data))]
         return min(range(len(self.data)), key=lambda k: (-sizes[k], self.lp.norms[k], k))
 
@@ -386,7 +386,7 @@ class _Search:
         return spent
 
     def _next_pair(self, distance: Integers, tried: set[tuple[int, int]]) -> tuple[int, int] | None:
-        """Closest rows of the largest component and another one, as long as the two were not tried."""
+        """Closest rows of the largest component and another one that was not tried yet."""
         names, sizes = np.unique(self.component, return_counts=True)
         giant = int(names[np.argmax(sizes)])
         inside = np.flatnonzero(self.component == giant)
@@ -405,7 +405,7 @@ class _Search:
     def _inseparable(self, a: int, b: int, wide_margin: int, limit: int, room: int | None) -> tuple[Tree | None, int]:
         """A tree that proves that no wide-margin neuron separates the rows, or None; and the nodes used.
 
-        With ``room``, a leaf is also closed where a neuron needs that many links.
+        With ``room``, a leaf is also closed if a neuron needs that many links.
         """
         root: Tree = []
         signs = np.zeros(len(self.data), dtype=np.int8)
@@ -436,7 +436,7 @@ class _Search:
             spot[:] = ["T", int(self.index[k]), [], []]
             likely = 1 if sums[k] >= 0 else -1
             rows, relative = self._wide_group(k)
-            # The likelier sign last, hence first off the stack: if it cannot be closed, that shows soonest.
+            # The likelier sign last, hence first off the stack: if it cannot be closed, we know soonest.
             for s in (-likely, likely):
                 child = signs.copy()
                 child[rows] = s * relative
@@ -444,7 +444,7 @@ class _Search:
         return root, used
 
     def _branching_row(self, signs: Signs, known: NeuronBound, sums: NDArray[np.float64], margin: int) -> int | None:
-        """A free row that the present weights leave within the margin: one whose sign is nearly forced, if any."""
+        """A free row that the current weights leave within the margin: one whose sign is nearly forced, if any."""
         short = np.flatnonzero((signs == 0) & (np.abs(sums) < margin - 1e-6 * max(1, margin)))
         if not len(short):
             return None
@@ -463,7 +463,7 @@ class _Search:
             self.bounds[neuron] = relaxed.bound
 
     def _bound_all(self, nodes: int) -> int:
-        """Bound all neurons under the present merges, equal ones together; returns the nodes used."""
+        """Bound all neurons under the current merges, equal ones together; returns the nodes used."""
         spent = 0
         kinds: dict[tuple[bool, int], list[int]] = {}
         for j, margin in enumerate(self.margins[0]):
@@ -511,7 +511,7 @@ class _Search:
         return root, heap[0][0] if heap else max(0, room), used
 
     def _leaf(self, signs: Signs, spot: Tree, margin: int, parent: _Leaf | None) -> _Leaf | None:
-        """The open leaf with these signs, or None if no weights keep the margin there, which goes to the proof."""
+        """The open leaf with these signs, or None if no weights have the margin there, which the proof records."""
         known = self.lp.solve(signs, start=None if parent is None else parent.known, stop=margin - 1)
         if known.bound < margin:
             spot[:] = ["L", self._plain(known.multipliers)]

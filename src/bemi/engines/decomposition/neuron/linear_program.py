@@ -27,7 +27,7 @@ Multipliers = tuple[tuple[int, int], ...]
 
 
 def plain(multipliers: Multipliers) -> list[list[int]]:
-    """Multipliers as they stand in a certificate."""
+    """Multipliers in the certificate's format."""
     return [[int(k), int(v)] for k, v in multipliers]
 
 
@@ -44,15 +44,15 @@ class NeuronBound:
     value
         Value of the linear program, in floating point.
     bound
-        No integer weights have a larger margin; proved by ``multipliers``.
+        Upper bound on the margin of integer weights, proved by ``multipliers``.
     exact
-        Whether the program was solved to its optimum.  Otherwise the walk stopped because the bound had fallen to the
-        threshold, and ``weights`` and ``sums`` mean nothing.
+        Whether the program was solved to optimality.  Otherwise the walk stopped because the bound had fallen to the
+        threshold, and ``weights`` and ``sums`` are meaningless.
     weights, sums
         Optimal weights of the live inputs, and the pre-activation of every row under them.
     basis_rows, basis_signs, basis_inputs, sides
-        Where the walk ended: rows with multipliers and their signs, inputs whose weights are between the bounds, and
-        the bound at which each other weight sits.
+        The final basis: rows with multipliers and their signs, inputs with weights between the bounds, and the bound
+        at which each other weight is.
     """
 
     value: float
@@ -96,7 +96,7 @@ class NeuronLP:
         row, column = np.nonzero(self.data)
         self.live_of = (np.searchsorted(row, np.arange(len(self.data) + 1)), column)
         # Images have many zeros, and one row of small norm often carries all of lam: without a perturbation the dual is
-        # degenerate.  The weights and the margin do not see it.
+        # degenerate.  It does not affect the weights and the margin.
         rng = np.random.default_rng(0)
         size = 1e-7 * max(1.0, float(np.abs(self._rows).mean()))
         shape = self._rows.shape[1]
@@ -108,7 +108,7 @@ class NeuronLP:
 
     @property
     def tables(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """What the compiled walk works on: rows, columns, Gram matrix and perturbation."""
+        """Data for the compiled walk: rows, columns, Gram matrix and perturbation."""
         return self._rows, self._columns, self._gram, self._perturbation
 
     @staticmethod
@@ -133,7 +133,7 @@ class NeuronLP:
         start
             Bound of a related assignment.
         stop
-            Give up optimality once the bound is at most this; a pruned child needs no more.  A margin below 1 is
+            Stop before optimality once the bound is at most this; a pruned child needs no more.  A margin below 1 is
             useless on integers, so 0 is the natural default.
         """
         signs = np.ascontiguousarray(signs, dtype=np.int8)
@@ -157,7 +157,7 @@ class NeuronLP:
         rows, cols = np.zeros((2, room), dtype=np.int64)
         lam = np.zeros(room)
         weights, sums = np.zeros(self._rows.shape[1]), np.zeros(len(self._rows))
-        # From the given basis if its rows still have the same signs, then from the row of smallest norm alone.
+        # From the given basis if its rows still have the same signs, then from just the row of smallest norm.
         attempts = []
         if start is not None and len(start.basis_rows) and (signs[start.basis_rows] == start.basis_signs).all():
             attempts.append((start.basis_rows, start.basis_inputs, start.sides.copy()))
@@ -256,7 +256,7 @@ class NeuronLP:
         """The integer multipliers that belong to one line-search step."""
         total = sum(v for _, v in known.multipliers)
         new = max(1, round(total * step / max(1e-9, 1.0 - step)))
-        # The sum must not outgrow the common denominator, or 64 bits would not do.
+        # The sum must not exceed the common denominator, or 64 bits would not suffice.
         shift = max(0, (total + new).bit_length() - self.denominator.bit_length())
         moved = {k: v >> shift for k, v in known.multipliers}
         moved[row] = moved.get(row, 0) + (new >> shift)

@@ -1,14 +1,14 @@
 """All dichotomies of one neuron above a level of margin.
 
 If one row has a small L1 norm, every margin is small, rows are far apart in comparison, and hardly any two of them can
-be merged (:mod:`~bemi.engines.decomposition.max_margin.components`).  But a dichotomy has to keep its margin on *all*
-rows, and few dichotomies do: tens or hundreds of the 2^K.  So they are listed, by a best-first search over the signs of
+be merged (:mod:`~bemi.engines.decomposition.max_margin.components`).  But a dichotomy needs its margin on *all* rows,
+and few dichotomies have it: tens or hundreds of the 2^K.  So they are listed, by a best-first search over the signs of
 one neuron, and a wide-margin neuron of a better network must be one of them.
 
 The search's tree is the proof that none is missing::
 
     ["L", multipliers]          no margin above the level
-    ["W", multipliers]          all signs are settled: a member of the list, and the bound on its margin
+    ["W", multipliers]          all signs are fixed: a member of the list, and the bound on its margin
     ["T", row, plus, minus]     the sign of the row and of everything merged with it
 """
 
@@ -24,14 +24,14 @@ from bemi.engines.decomposition.neuron.shortlist_kernel import BRANCH, MEMBER, U
 
 
 class Shortlist:
-    """Dichotomies in the order of falling margins; each stands for its flip too.
+    """Dichotomies in order of decreasing margin; each also stands for its flip.
 
     Attributes
     ----------
     level
         Every dichotomy with a margin above this is listed.
     members, bounds
-        Bounds on their margins and their signs; the bounds alone.
+        Pairs of bound and signs; only the bounds.
     """
 
     def __init__(self, level: int, members: list[tuple[int, Signs]]) -> None:
@@ -49,7 +49,7 @@ class Shortlist:
         return int(np.searchsorted(-np.array(self.bounds), -need, side="right"))
 
     def narrowed(self, neuron: PartialNeuron, count: int) -> PartialNeuron | None:
-        """What the neuron knows if it is one of the first ``count`` members; None if none fits it."""
+        """The neuron with the signs implied if it is one of the first ``count`` members; None if none fits it."""
         left = (1 << (2 * count)) - 1
         if not left:
             return None
@@ -76,7 +76,7 @@ class Shortlist:
 
 
 class Lister:
-    """Lists the dichotomies that respect some groups, those of large margins first, a few linear programs at a time."""
+    """Lists the dichotomies that respect some groups, in order of margin, a few linear programs at a time."""
 
     def __init__(self, lp: NeuronLP, groups: Groups, most: int) -> None:
         rows, inputs = lp.data.shape
@@ -90,7 +90,7 @@ class Lister:
 
     @property
     def level(self) -> int:
-        """All dichotomies with margins above this are known."""
+        """All dichotomies with margins above this are listed."""
         store = self._store
         return max([self._floor, *store.bound[: store.used[0]].tolist()])
 
@@ -110,7 +110,7 @@ class Lister:
         self.more = outcome == UNDECIDED and self.solved + 2 <= store.bound.size
 
     def shortlist(self) -> Shortlist:
-        """What is listed so far."""
+        """The dichotomies listed so far."""
         store, level = self._store, self.level
         members = []
         for place in np.flatnonzero(store.kind[: store.used[1]] == MEMBER):
@@ -123,24 +123,24 @@ class Lister:
         return Shortlist(level, members)
 
     def proof(self) -> list[Any]:
-        """The tree that shows that nothing above the level is missing."""
+        """The tree that proves that nothing above the level is missing."""
         return proof_tree(self._store)
 
 
 def kernel_arguments(lp: NeuronLP) -> tuple[Any, ...]:
-    """What the compiled searches need to know of the rows."""
+    """Data about the rows for the compiled searches."""
     return (*lp.tables, lp.data, lp.norms, float(lp.weight_bound), lp.denominator, *lp.live_of)
 
 
 def proof_tree(store: Store) -> list[Any]:
-    """The tree of a store as it stands in a certificate."""
+    """The tree of a store in the certificate's format."""
     places = int(store.used[1])
     kinds, rows = store.kind[:places].tolist(), store.row[:places].tolist()
     plus, minus = store.plus[:places].tolist(), store.minus[:places].tolist()
     begin, end = store.begin[:places].tolist(), store.end[:places].tolist()
     pairs = np.stack([store.mult_row[: store.used[2]], store.mult_weight[: store.used[2]]], axis=1).tolist()
     spots: list[Any] = [None] * places
-    # Children stand behind their parents.
+    # Children come after their parents.
     for place in range(places - 1, -1, -1):
         if kinds[place] == BRANCH:
             spots[place] = ["T", rows[place], spots[plus[place]], spots[minus[place]]]

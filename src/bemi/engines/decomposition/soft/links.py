@@ -8,7 +8,7 @@ envelope.  Any theta > 0 and any of its multipliers bound the links of every net
 
     links >= theta (t sum_k nu_k mu_k - V) + sum_i min(0, 1 - theta max_{p in -P..P} (p g_i - p^2 / 2)),
 
-summed over the outputs; the best theta is looked for by golden section.
+summed over the outputs; the best theta is found by golden-section search.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _HALVINGS = 8  # of the price of links in the search for weights
 
 
 def run(stage: Stage, problem: Problem, *, start: Network, keep: KeepObjective, limits: Limits) -> StageResult:
-    """Fewest links with a soft-margin objective under a ceiling, which ``start`` keeps."""
+    """Fewest links with a soft-margin objective under a ceiling, which ``start`` satisfies."""
     clock, ceiling = limits.deadline(), keep.ceiling
     parts = [soft_rows(problem, output) for output in range(problem.codes.shape[1])]
     bound, proof, theta = _bound(parts, start.weights[0], ceiling, clock)
@@ -63,7 +63,7 @@ def run(stage: Stage, problem: Problem, *, start: Network, keep: KeepObjective, 
 def _bound(
     parts: list[SoftRows], near: Integers, ceiling: Fraction, deadline: Deadline
 ) -> tuple[int, dict | None, Fraction]:
-    """The best bound found, what proves it, and its theta."""
+    """The best bound found, its proof, and its theta."""
     best: tuple[int, dict | None, Fraction] = (0, None, Fraction(100) / max(Fraction(1), ceiling))
     known: dict[float, Fraction] = {}
 
@@ -130,7 +130,7 @@ def _part(soft: SoftRows, multipliers: Multipliers, theta: Fraction) -> Fraction
 def _reduced(
     problem: Problem, parts: list[SoftRows], start: Network, ceiling: Fraction, theta: Fraction, deadline: Deadline
 ) -> Network:
-    """Descend with a price on links, halved where the ceiling is exceeded; then remove links one by one."""
+    """Descend with a price on links, halved if the ceiling is exceeded; then remove links one by one."""
     best = start
     price = 2.0 / float(theta)
     for _ in range(_HALVINGS):
@@ -154,7 +154,7 @@ def _reduced(
 
 
 def _stripped(problem: Problem, parts: list[SoftRows], network: Network, ceiling: Fraction) -> Network:
-    """Remove links, the least missed first, as long as the objective stays under the ceiling."""
+    """Remove links, the cheapest first, as long as the objective stays under the ceiling."""
     weights = network.weights[0].copy()
     costs = [
         (_loss(soft, weights[:, output], i), output, i)

@@ -32,7 +32,7 @@ from bemi.stages.result import Outcome, StageResult
 from bemi.stages.stage import Stage
 
 KICKS = 100
-"""Kicks of the exchange search per output if nothing else ends it."""
+"""Maximum kicks of the exchange search per output."""
 
 _KICK = 3  # weights that a kick moves
 _BOUND_STEP = 2**30  # bounds are rounded down to multiples of its inverse, so that they are short numbers
@@ -98,7 +98,7 @@ def _rounded(soft: SoftRows, relaxed: Floats) -> Integers:
 
 
 def _kicked(soft: SoftRows, weights: Integers, relaxed: Floats, kicks: int, seed: int, deadline: Deadline) -> Integers:
-    """Turn some of the weights that the linear program leaves between two integers the other way, and descend again."""
+    """Round some weights that are fractional in the linear program the other way, and descend again."""
     loose = np.flatnonzero(np.abs(relaxed - np.rint(relaxed)) > 1e-6)
     if not len(loose):
         return weights

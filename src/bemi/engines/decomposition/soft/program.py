@@ -33,7 +33,7 @@ _PARTNERS = 48  # moves that are tried in pairs
 
 @dataclass(frozen=True, eq=False)
 class SoftRows:
-    """The rows of one output: normalised in floating point for searching, exact for proving."""
+    """The rows of one output: normalised in floating point for the search, exact for the proof."""
 
     data: Integers
     signs: Integers
@@ -46,11 +46,11 @@ class SoftRows:
 
     @property
     def limit(self) -> float:
-        """Price of a missing margin, C t."""
+        """Penalty on margin violations, C t."""
         return float(self.price * self.t)
 
     def multipliers(self, prices: Floats) -> Multipliers:
-        """Prices of the kept rows as integers that keep ``nu_k mu_k <= C t`` exactly."""
+        """Prices of the kept rows as integers that satisfy ``nu_k mu_k <= C t`` exactly."""
         found = []
         for k, y in zip(self.kept.tolist(), prices.tolist(), strict=True):
             top = self.price * self.t * DENOMINATOR / self.norms[k]
@@ -94,9 +94,9 @@ def most_integer(g: Integers, weight_bound: int) -> Integers:
 
 
 def linear_program(soft: SoftRows, breakpoints: Floats, slopes: Floats, near: Floats) -> tuple[Floats, Floats]:
-    """Weights and row prices of the linear program; segments become columns only where they matter.
+    """Weights and row prices of the linear program; segments become columns only where needed.
 
-    ``near`` is where to start looking.
+    The first segments are those around ``near``.
     """
     rows = soft.rows
     last = len(slopes)
@@ -118,7 +118,7 @@ def linear_program(soft: SoftRows, breakpoints: Floats, slopes: Floats, near: Fl
         weights = np.zeros(rows.shape[1])
         weights[live] = base
         np.add.at(weights, owner, filled)
-        # Where the prices ask for a breakpoint outside the segments, more of them are needed.
+        # If the prices call for a breakpoint outside the segments, more segments are needed.
         wanted = np.searchsorted(slopes, prices @ rows)
         outside = ((wanted < low) | (wanted > high))[live]
         if not outside.any():
