@@ -395,7 +395,7 @@ def _force_signs(store, neuron, level, node, signs, lowest):
     X, P, groups = neuron.X, neuron.P, neuron.groups
     place = store.place[node]
     begin, end = store.begin[place], store.end[place]
-    total = 0
+    total = np.int64(0)
     for at in range(begin, end):
         total += store.mult_weight[at]
     which, side = _free_signs(signs)

@@ -272,7 +272,7 @@ def _rate_touched(task, weights, tables, side, rows, sums, step, zero_cost, tota
     columns, zero, worth, tried, moved = task.columns, rows.zero, rows.worth, rows.tried, rows.moved
     neurons = weights.first.shape[1]
     i, j, by = step.i, step.j, step.new - step.old
-    n_touched = 0
+    n_touched = np.int64(0)
     for k in range(moved.shape[0]):
         moved[k] = sums[j, k] + by * columns[i, k] + step.by_second * columns[step.second, k]
     for k in range(moved.shape[0]):
@@ -358,7 +358,7 @@ def _walk(task, weights, sums, cooling, rng, kept, best):
     rate = math.log(cooling.cold / cooling.hot) / steps
     best_count, best_zeros = best
     total, count, zeros = 0.0, 0.0, 0.0
-    present = 0  # the table of the present upper weights
+    present = np.int64(0)  # the table of the present upper weights; a literal would have parts compiled twice
     # Before the first step, the rows are rated where the walk starts, which may be the best point so far.
     for n in range(-1, steps):
         if n < 0:
