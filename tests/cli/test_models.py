@@ -255,7 +255,7 @@ def test_a_part_that_there_is_not_is_refused(folder, tmp_path, part, capsys):
 def test_a_part_without_a_folder_is_refused(folder, tmp_path, capsys):
     command = ["train", str(folder / "digits.csv"), "--target", "digit", "-o", str(tmp_path / "m.bemi"), *FAST]
     assert main([*command, "--shard", "1/2"]) == 2
-    assert "a shard needs run_dir" in capsys.readouterr().err
+    assert "--shard needs --run DIR" in capsys.readouterr().err
 
 
 def test_a_cluster_that_is_not_there_is_named(folder, tmp_path, capsys, monkeypatch):

@@ -36,7 +36,6 @@ def slow_imports(code: str) -> set[str]:
     [
         ["--help"],
         ["--version"],
-        ["train", "--help"],
         ["export", "page", "--help"],
         ["reproduce", "--help"],
         ["nonsense"],
@@ -47,6 +46,15 @@ def slow_imports(code: str) -> set[str]:
 )
 def test_help_and_usage_errors_import_nothing_slow(arguments):
     assert slow_imports(f"from bemi.cli import main; main({arguments!r})") == set()
+
+
+def test_help_on_training_names_the_stages_and_imports_little(capsys):
+    assert slow_imports("from bemi.cli import main; main(['train', '--help'])") <= {"numpy", "scipy"}
+    with pytest.raises(SystemExit):
+        main(["train", "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "sm, most training rows confidently right; mm, largest margins" in shown
+    assert "sm,mm,mw" in shown
 
 
 def test_the_package_and_the_list_of_data_sets_import_nothing_slow():

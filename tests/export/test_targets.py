@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 from exported_models import model
@@ -19,14 +20,12 @@ def written(path):
 def test_a_classifier_and_its_ensemble_give_the_same_files(name, tmp_path):
     if name == "onnx":
         pytest.importorskip("onnx")
-    target = TARGETS[name]
     found = []
     for number, given in enumerate((model("constant input"), model("constant input").ensemble_)):
         folder = tmp_path / str(number)
         folder.mkdir()
         path = folder / "out"
-        target.load().write(given, path)
-        assert path.is_dir() == target.writes_folder
+        import_module(f"bemi.export.{name}").write(given, path)
         found.append(written(path))
     assert found[0] == found[1]
 

@@ -84,7 +84,7 @@ def test_in_onnx(fitted):
     graph = Graph()
     x = graph.input("x", np.int32, ("N", 64))
     first, *others = [part.onnx(x) for part in fitted]
-    made = graph.model({"z": (first.beside(*others, axis=1), ("N", None))})
+    made = graph.model({"z": (first.concatenated(*others, axis=1), ("N", None))})
     session = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
     assert np.array_equal(session.run(None, {"x": ROWS.astype(np.int32)})[0], expected(fitted))
 

@@ -46,7 +46,15 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Usage errors are one line, and the exit code is 2."""
+    """Usage errors are one line, and the exit code is 2.
+
+    A default ``details`` is a function whose text ends the help; it is called only when help is shown.
+    """
+
+    def format_help(self) -> str:
+        details = self.get_default("details")
+        self.epilog = None if details is None else details()
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}\n")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def add_command(commands: Any) -> None:
     command = commands.add_parser("train", help="train an ensemble and write it to a model file")
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, details=_stages)
     add = command.add_argument
     add("data", type=Path, help="CSV with a header row, or NPZ with arrays X and y")
     add("--target", help="column (CSV, default: label) or array (NPZ, default: y) with the labels")
@@ -29,6 +29,14 @@ def add_command(commands: Any) -> None:
     _add_model_options(command)
     _add_running_options(command)
     add_json(command)
+
+
+def _stages() -> str:
+    """What each stage asks for, and which lists of them there are."""
+    from bemi.stages.registry import STAGES, stage_lists
+
+    asked = "; ".join(f"{stage.name}, {stage.asks_for}" for stage in STAGES.values())
+    return f"Stages: {asked}. They can be run as {' or '.join(','.join(names) for names in stage_lists())}."
 
 
 def _add_model_options(command: argparse.ArgumentParser) -> None:
@@ -49,7 +57,7 @@ def _add_model_options(command: argparse.ArgumentParser) -> None:
     )
     add("--hidden-layers", type=integers, metavar="N,N", help="hidden layer sizes, '' for none")
     add("--weight-bound", type=int, metavar="P", help="weights are integers in -P..P")
-    add("--stages", type=names, metavar="LIST", help="stages to run, in order, as in a,b (docs/options.md lists them)")
+    add("--stages", type=names, metavar="LIST", help="stages to run, separated by commas; see below")
     add("--C", type=float, help="price of a missing soft margin (default: 10)")
     loss = "share of the soft-margin objective to trade for fewer links (default: 0.01)"
     add("--mw-loss", type=float, metavar="SHARE", help=loss)
@@ -157,6 +165,8 @@ def _asked_for(options: argparse.Namespace, preset: Preset, shape: tuple[int, ..
 
 def _train_shard(options: argparse.Namespace, classifier: BeMiClassifier, X: Any, y: Any) -> int:
     shard, shards = options.shard
+    if options.run_dir is None:
+        raise ValueError("--shard needs --run DIR, the folder that all parts share")
     trained = classifier.fit_shard(X, y, shard, shards)
     show(options, {"shard": [shard, shards], "trained": trained, "run": str(options.run_dir)})
     if not options.json:

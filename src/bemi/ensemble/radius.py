@@ -95,10 +95,10 @@ def network_radius(network: Network, first: Integers, norm: str) -> Integers:
     neuron at ``a >= 0`` keeps its sign while that is at most a, one at ``a < 0`` while it is at most ``|a| - 1``.
     """
     sizes = np.abs(network.weights[0])
-    reach = sizes.sum(axis=0) if norm == "linf" else sizes.max(axis=0)
+    largest_change = sizes.sum(axis=0) if norm == "linf" else sizes.max(axis=0)
     slack = np.where(first >= 0, first, -first - 1)
     # A neuron without links never changes sign.
-    radii = np.where(reach > 0, slack // np.maximum(reach, 1), UNLIMITED)
+    radii = np.where(largest_change > 0, slack // np.maximum(largest_change, 1), UNLIMITED)
     return radii.min(axis=1)
 
 

@@ -56,10 +56,8 @@ def given_subsets(sets: Any, classes: Sequence[Any], size: int) -> Integers:
     subsets = np.array(sorted(found), dtype=np.int64).reshape(-1, size)
     parts = components(subsets, len(classes))
     if parts.max(initial=0):
-        apart = classes[int(np.flatnonzero(parts != parts[0])[0])]
-        raise ValueError(
-            f"subsets cannot tell {classes[0]!r} from {apart!r}: no chain of networks leads from one to the other"
-        )
+        unreachable = classes[int(np.flatnonzero(parts != parts[0])[0])]
+        raise ValueError(f"subsets cannot tell {classes[0]!r} from {unreachable!r}: no chain of networks connects them")
     return subsets
 
 
@@ -72,7 +70,7 @@ def chosen_subsets(data: ArrayLike, targets: ArrayLike, n_classes: int, size: in
     """
     least = fewest(n_classes, size)
     every = class_subsets(n_classes, size)
-    if isinstance(count, bool) or not least <= count <= len(every):
+    if not least <= count <= len(every):
         raise ValueError(
             f"subsets must be in {least}..{len(every)} for {n_classes} classes, {size} per network, got {count!r}"
         )

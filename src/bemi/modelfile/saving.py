@@ -42,13 +42,13 @@ def write(ensemble: Ensemble, path: str | os.PathLike) -> None:
     except ValueError as error:
         raise ValueError(f"this classifier cannot be saved: {error}") from error
     files = {Path(path): content}
-    beside = Path(certificate_path(path))
+    certificate = Path(certificate_path(path))
     if ensemble.training.rows is not None:
         claims = json.dumps(_certificate(ensemble), separators=(",", ":")).encode()
-        files[beside] = gzip.compress(claims, compresslevel=6, mtime=0)
+        files[certificate] = gzip.compress(claims, compresslevel=6, mtime=0)
     write_atomically(files)
-    if beside not in files:
-        beside.unlink(missing_ok=True)  # an older model's
+    if certificate not in files:
+        certificate.unlink(missing_ok=True)  # an older model's
 
 
 def read(path: str | os.PathLike) -> Ensemble:

@@ -14,8 +14,8 @@ from typing import Any
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
 
-from bemi.running.dask import CONNECTION_LOST, Cluster
-from bemi.running.pool import CHECK_SECONDS, ClusterLost, Lost, Pool
+from bemi.running.dask import Cluster
+from bemi.running.pool import CHECK_SECONDS, CONNECTION_LOST, ClusterLost, Lost, Pool
 from bemi.running.processes import Processes
 
 POOLS: tuple[Callable[[Any, int], Pool | None], ...] = (Cluster.of, Processes.of)

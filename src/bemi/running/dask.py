@@ -8,12 +8,10 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from bemi.running.pool import ClusterLost
+from bemi.running.pool import CONNECTION_LOST, ClusterLost
 
 NO_WORKERS_SECONDS = 120
 """A cluster without a worker for this long counts as lost."""
-
-CONNECTION_LOST = "the connection to the cluster was lost"
 
 
 class Cluster:

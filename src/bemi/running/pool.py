@@ -13,6 +13,9 @@ CHECK_SECONDS = 1.0
 """If no result arrives for this long, the pool is asked whether any ever will."""
 
 
+CONNECTION_LOST = "the connection to the cluster was lost"
+
+
 class ClusterLost(RuntimeError):
     """The cluster is gone; results returned earlier are safe."""
 

@@ -11,5 +11,5 @@ from bemi.export.registry import TARGETS
 def add_command(commands: Any) -> None:
     command = commands.add_parser("export", help="write a model for use outside Python")
     targets = command.add_subparsers(dest="target", required=True, metavar="target")
-    for target in TARGETS.values():
-        import_module(f"bemi.cli.export.{target.name}").add_command(targets, help=target.words)
+    for name, words in TARGETS.items():
+        import_module(f"bemi.cli.export.{name}").add_command(targets, help=words)

@@ -57,7 +57,7 @@ def input_types(ensemble: Ensemble, input_type: str | None = None) -> InputTypes
     inputs, scaling = ensemble.inputs, ensemble.inputs.scaling
     # Sums must stay below the same limit as in Python.
     largest_sum = max(int(np.abs(network.weights[0]).sum(axis=0).max()) for network in ensemble.networks)
-    reach = (PRE_ACTIVATION_LIMIT - 1) // max(largest_sum, 1)
+    largest_safe_input = (PRE_ACTIVATION_LIMIT - 1) // max(largest_sum, 1)
     accepted = inputs.closed_range
     if accepted is not None:
         kind = input_type or _smallest(*accepted)
@@ -67,13 +67,13 @@ def input_types(ensemble: Ensemble, input_type: str | None = None) -> InputTypes
         kind = input_type or _smallest(scaling.low, scaling.high, names)
         low, high = TYPES[kind]
     if inputs.transform is None:
-        _check_reach(max(scaling.high, -scaling.low), reach)
-        low, high = max(low, -reach), min(high, reach)
+        _check_sums(max(scaling.high, -scaling.low), largest_safe_input)
+        low, high = max(low, -largest_safe_input), min(high, largest_safe_input)
     value_low, value_high = inputs.bounds(low, high)
     lowest, highest = int(value_low.min()), int(value_high.max())
     if inputs.transform is None:
         return InputTypes(kind, low, high, kind, value_low, value_high)
-    _check_reach(max(highest, -lowest), reach)
+    _check_sums(max(highest, -lowest), largest_safe_input)
     return InputTypes(kind, low, high, _smallest(lowest, highest), value_low, value_high)
 
 
@@ -81,9 +81,9 @@ def _smallest(low: int, high: int, names: tuple[str, ...] = tuple(TYPES)) -> str
     return next((name for name in names if TYPES[name][0] <= low and high <= TYPES[name][1]), "int32_t")
 
 
-def _check_reach(largest: int, reach: int) -> None:
-    if largest > reach:
+def _check_sums(largest: int, largest_safe_input: int) -> None:
+    if largest > largest_safe_input:
         raise ValueError(
-            f"inputs reach {largest}, and sums of inputs above {reach} may leave 32 bits; "
+            f"inputs reach {largest}, and sums of inputs above {largest_safe_input} may leave 32 bits; "
             "scale the data down and train again"
         )

@@ -180,7 +180,7 @@ class Tensor:
     def transpose(self, *order: int) -> Tensor:
         return self.graph.node("Transpose", self, dtype=self.dtype, perm=order)
 
-    def beside(self, *others: Tensor, axis: int) -> Tensor:
+    def concatenated(self, *others: Tensor, axis: int) -> Tensor:
         return self.graph.node("Concat", self, *others, dtype=self.dtype, axis=axis)
 
     def unsqueeze(self, *axes: int) -> Tensor:

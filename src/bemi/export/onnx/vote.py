@@ -61,7 +61,7 @@ def votes(sums: Tensor, layer: FirstLayer) -> Tensor:
             tables.append(_votes_of_outputs(outputs, n.subset))
             places.append(layer.none + 1 + wide.index(k) * outputs + np.arange(outputs))
     if wide:
-        bits = bits.beside(_output_bits(bits, layer, wide), axis=1)
+        bits = bits.concatenated(_output_bits(bits, layer, wide), axis=1)
     most = max(1, *map(len, places))
     columns = np.full((len(places), most), layer.none)
     powers = np.zeros_like(columns)
@@ -116,7 +116,7 @@ def collected(votes: Tensor, amounts: Tensor, classes: int) -> Tensor:
     """For each class, the sum of ``amounts`` over the networks that voted for it, shape (rows, classes)."""
     graph = votes.graph
     # The first column is for networks that abstain.
-    shape = votes.sizes(0, 1).beside(graph.constant([classes + 1], np.int64), axis=0)
+    shape = votes.sizes(0, 1).concatenated(graph.constant([classes + 1], np.int64), axis=0)
     zeros = graph.constant(0, np.int64).expand(shape)
     return zeros.scatter_add(votes - ABSTAIN, amounts, axis=1).slice(1, classes + 1, axis=1)
 

@@ -127,7 +127,7 @@ class ConstantInput(TransformerMixin, BaseEstimator):
         """The transform as a part of an ONNX graph."""
         within = x.at_least(-self.level_).at_most(self.level_)
         # One more column, for any number of rows.
-        return within.beside(within.slice(0, 1, axis=1) * 0 + self.level_, axis=1)
+        return within.concatenated(within.slice(0, 1, axis=1) * 0 + self.level_, axis=1)
 
     def page_piece(self) -> PagePiece:
         """The transform in a page."""

@@ -120,7 +120,7 @@ def _shares(across: Tensor, down: Tensor, quadrant: NDArray[np.integer]) -> Tens
     does not lie between ``d_{i-1}`` and ``d_{i+1}``, the selected product is not positive.
     """
     circle = _circle(quadrant)
-    gradient = across.unsqueeze(3).beside(down.unsqueeze(3), axis=3)
+    gradient = across.unsqueeze(3).concatenated(down.unsqueeze(3), axis=3)
     this, before, after = (
         # cross(d, g) is a product with (-d_y, d_x).
         gradient @ np.stack([-directions[:, 1], directions[:, 0]])
