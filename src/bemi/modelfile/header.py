@@ -119,7 +119,7 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
     _text(settings["engine"], "engine")
     for name, known in (("solver", SOLVERS), ("ties", TIES), ("input_scaling", INPUT_SCALINGS)):
         if settings[name] not in tuple(known):
-            raise ValueError(f"{name} must be one of {', '.join(map(str, known))}, got {_abbreviated(settings[name])}")
+            raise ValueError(f"{name} must be one of {', '.join(map(str, known))}, got {_brief(settings[name])}")
 
 
 def _check_classes(classes: Any, dtype: Any) -> None:
@@ -131,7 +131,7 @@ def _check_classes(classes: Any, dtype: Any) -> None:
     fixed = _FIXED_LENGTH.fullmatch(dtype)
     kind = str if fixed else _LABELS.get(dtype)
     if kind is None or any(type(label) is not kind for label in labels):
-        raise ValueError(f"labels must be numbers or text of the type that classes_dtype names, {_abbreviated(dtype)}")
+        raise ValueError(f"labels must be numbers or text of the type that classes_dtype names, {_brief(dtype)}")
     if kind is str:
         longest = min(LONGEST_LABEL, int(fixed[1])) if fixed else LONGEST_LABEL
         for label in labels:
@@ -166,7 +166,7 @@ def _check_inputs(header: Mapping[str, Any]) -> None:
     if scaling["factors"] is not None:
         for factor in _listed(scaling["factors"], "factors", features, features):
             if type(factor) is not float or factor < 0:
-                raise ValueError(f"a factor must be a number of at least 0, got {_abbreviated(factor)}")
+                raise ValueError(f"a factor must be a number of at least 0, got {_brief(factor)}")
 
 
 def _check_subsets(header: Mapping[str, Any], networks: int) -> None:
@@ -175,9 +175,7 @@ def _check_subsets(header: Mapping[str, Any], networks: int) -> None:
     every = math.comb(classes, size)
     if "subsets" not in header:
         if networks != every:
-            raise ValueError(
-                f"there must be a network for each of {_abbreviated(every)} sets of classes, got {networks}"
-            )
+            raise ValueError(f"there must be a network for each of {_brief(every)} sets of classes, got {networks}")
         return
     subsets = _listed(header["subsets"], "subsets", networks, networks)
     for subset in subsets:
@@ -213,9 +211,7 @@ def _check_report(report: Any, name: str, links: int, outputs: int, *, first: bo
         raise ValueError(f"the report of stage {name} is missing")
     stage = stages.get(name)
     if type(report["outcome"]) is not str or report["outcome"] not in _OUTCOMES:
-        raise ValueError(
-            f"stage {name} must have ended for one of the known reasons, got {_abbreviated(report['outcome'])}"
-        )
+        raise ValueError(f"stage {name} has an unknown outcome, {_brief(report['outcome'])}")
     ran = report["objective"] is not None
     if report["proof"] not in (("certified", "solver") if ran else ("none",)) or (report["bound"] is not None) != ran:
         raise ValueError(f"stage {name} must have an objective, a bound and a proof, or none of them")
@@ -259,7 +255,7 @@ def _check_parameters(value: Any, what: str) -> None:
     if not isinstance(value, dict) or type(value.get("name")) is not str:
         raise ValueError(f"{what} must have a name")
     for name, parameter in value.items():
-        _check_parameter(parameter, f"{what}: {_abbreviated(name)}", LEVELS)
+        _check_parameter(parameter, f"{what}: {_brief(name)}", LEVELS)
 
 
 def _check_parameter(value: Any, what: str, levels: int) -> None:
@@ -276,44 +272,44 @@ def _check_parameter(value: Any, what: str, levels: int) -> None:
 
 def _members(value: Any, what: str, required: set[str], optional: Iterable[str] = ()) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError(f"{what} must be an object, got {_abbreviated(value)}")
+        raise ValueError(f"{what} must be an object, got {_brief(value)}")
     wrong = [*sorted(required - value.keys()), *sorted(value.keys() - required - set(optional))]
     if wrong:
-        raise ValueError(f"{what} has {'an unknown' if wrong[0] in value else 'no'} member {_abbreviated(wrong[0])}")
+        raise ValueError(f"{what} has {'an unknown' if wrong[0] in value else 'no'} member {_brief(wrong[0])}")
     return value
 
 
 def _listed(value: Any, what: str, most: int = LARGEST_INTEGER, fewest: int = 0) -> list[Any]:
     if not isinstance(value, list) or not fewest <= len(value) <= most:
         size = f"{most}" if fewest == most else f"{fewest} to {most}"
-        raise ValueError(f"{what} must be a list of {size} values, got {_abbreviated(value)}")
+        raise ValueError(f"{what} must be a list of {size} values, got {_brief(value)}")
     return value
 
 
 def _whole(value: Any, what: str, low: int, high: int) -> int:
     if type(value) is not int or not low <= value <= high:
-        raise ValueError(f"{what} must be an integer in {low}..{high}, got {_abbreviated(value)}")
+        raise ValueError(f"{what} must be an integer in {low}..{high}, got {_brief(value)}")
     return value
 
 
 def _number(value: Any, what: str) -> None:
     if type(value) not in (int, float) or not 0 <= value <= LARGEST_NUMBER:
-        raise ValueError(f"{what} must be a number of at least 0, got {_abbreviated(value)}")
+        raise ValueError(f"{what} must be a number of at least 0, got {_brief(value)}")
 
 
 def _text(value: Any, what: str, longest: int = LONGEST_TEXT) -> None:
     if type(value) is not str or len(value) > longest:
-        raise ValueError(f"{what} must be text of at most {longest} characters, got {_abbreviated(value)}")
+        raise ValueError(f"{what} must be text of at most {longest} characters, got {_brief(value)}")
     value.encode()  # JSON can hold half a surrogate pair, but no output can.
 
 
 def _rational(value: Any, what: str) -> int:
     """The numerator of text such as ``-1f/a``: a quotient in hexadecimal, in lowest terms, that a double can hold."""
     if type(value) is not str or len(value) > LONGEST_RATIONAL or not _RATIONAL.fullmatch(value):
-        raise ValueError(f"{what} must be a quotient in hexadecimal, got {_abbreviated(value)}")
+        raise ValueError(f"{what} must be a quotient in hexadecimal, got {_brief(value)}")
     numerator, denominator = (int(part, 16) for part in value.split("/"))
     if math.gcd(numerator, denominator) != 1 or abs(numerator) > LARGEST_RATIONAL * denominator:
-        raise ValueError(f"{what} must be in lowest terms and not too large, got {_abbreviated(value)}")
+        raise ValueError(f"{what} must be in lowest terms and not too large, got {_brief(value)}")
     return numerator
 
 
@@ -322,6 +318,6 @@ def _increasing(values: list[Any], what: str) -> None:
         raise ValueError(f"{what} must be in order, each once")
 
 
-def _abbreviated(value: Any) -> str:
+def _brief(value: Any) -> str:
     """A value for an error message: short, however large or deep it is."""
     return reprlib.repr(value)
