@@ -69,7 +69,7 @@ def test_false_reports_are_refused(tmp_path, change, reason):
 
 def test_without_margins_labels_must_be_right(tmp_path):
     reports = honest("sm", "mw") | {"mw": stage("mw", CONSTANT, 4, 1)}
-    assert "a row is classified wrong" in refusal(tmp_path, reports)
+    assert "a row is misclassified" in refusal(tmp_path, reports)
 
 
 def test_the_model_must_have_the_weights_of_the_last_stage(tmp_path):
@@ -108,8 +108,8 @@ ALONE = [[["O"]], [["O"]]]
     ("tree", "more", "reason"),
     [
         ([["C"]], {}, "called closed, but its bound is above the value"),
-        ([["B", 0, [[1, 1]]], ["O"]], {}, "stands on a row without a sign"),
-        ([["B", 0, [[0, -1]]], ["O"]], {}, "negative or no integer"),
+        ([["B", 0, [[1, 1]]], ["O"]], {}, "is on a row without a sign"),
+        ([["B", 0, [[0, -1]]], ["O"]], {}, "negative or not an integer"),
         ([["X", 0, 1, 1, [[1, 1]]], ["O"]], {}, "in a neuron that may be flipped"),
         ([["T", 0, 0, [[["X", 0, 1, 1, [[1, 1]]], ["O"]]]]], {}, "an excluded sign is possible"),
         ([["M", 0, 0, 1, ["L", [[0, 1]]]], ["O"]], {}, "a merge does not follow"),
@@ -117,7 +117,7 @@ ALONE = [[["O"]], [["O"]]]
         ([["S", 0, 1, [[["O"]]]]], {"tiers": (0, 1)}, "a branch is missing"),
         ([["G", 0, 1], ["O"]], {"codes": [[1, 1], [1, 1], [-1, 1], [-1, -1]]}, "a pair of rows has equal codes"),
         ([["A", 0, 1], ["O"]], {}, "opposed rows have different codes"),
-        ([["F", 0, 0], ["O"]], {}, "a list that is not there"),
+        ([["F", 0, 0], ["O"]], {}, "a list that does not exist"),
         ([["N", 0, 3, ["L", [[0, 1]]]], ["O"]], {}, "a list is not complete"),
         ([["V", 0, LEVEL, ALONE]], {}, "may change places with another"),
         # A floor for the second neuron is none for the first, which may have a margin of 3 here.

@@ -107,7 +107,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _check(self) -> System:
-        if self.system not in tuple(SYSTEMS):  # whatever it is
+        if self.system not in tuple(SYSTEMS):  # of any type, hashable or not
             raise ValueError(f"unknown system {self.system!r}; known: {', '.join(SYSTEMS)}")
         system = SYSTEMS[self.system]
         check_hidden_layers(self.hidden_layers)

@@ -83,8 +83,8 @@ class Rows:
         for entry in multipliers:
             require(isinstance(entry, list) and len(entry) == 2, "a multiplier is not a pair")
             k = whole(entry[0], 0, len(self), "row")
-            require(type(entry[1]) is int and entry[1] >= 0, "a multiplier is negative or no integer")
-            require(signs[k] in (1, -1), "a multiplier stands on a row without a sign")
+            require(type(entry[1]) is int and entry[1] >= 0, "a multiplier is negative or not an integer")
+            require(signs[k] in (1, -1), "a multiplier is on a row without a sign")
             total += entry[1]
         require(total > 0, "all multipliers are zero")
         return total

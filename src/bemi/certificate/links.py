@@ -43,7 +43,7 @@ def _fixed_signs(rows: Rows, margins: Sequence[int], steps: list[Any]) -> list[i
         neurons, tree = _bound_step(step, len(margins))
         for j in neurons:
             leaves = _leaves(rows, margins[j], None, {k: code[j] for k, code in enumerate(rows.codes)}, tree)
-            require(leaves, "no weights keep a margin that the network has")
+            require(leaves, "no weights have a margin that the network has")
             bounds[j] = max(bounds[j], min(leaves))
     return bounds
 
@@ -54,7 +54,7 @@ class _Links:
     def __init__(self, rows: Rows, margins: Sequence[Sequence[int]], above: int, proof: dict[str, Any]) -> None:
         self.rows, self.margins, self.above, self.steps = rows, list(margins[0]), above, proof["steps"]
         target: Any = proof.get("target")
-        require(type(target) is int and target >= 0, "the target is no number of links")
+        require(type(target) is int and target >= 0, "the target is not a number of links")
         self.target: int = target
         given: Any = proof.get("main")
         require(isinstance(given, list), "main neurons are not a list")
@@ -91,7 +91,7 @@ class _Links:
         require(self.light and len(step) == 4, "a merge is malformed")
         a, b = (whole(k, 0, len(self.rows), "row") for k in step[1:3])
         component = self.component
-        require(component[a] != component[b], "a merge joins what is one already")
+        require(component[a] != component[b], "a merge joins rows that are merged already")
         groups = _light_groups(component)
         signs = {**groups(a), **dict.fromkeys(groups(b), -1)}
         leaves = _leaves(self.rows, min(self.margins[j] for j in self.light), groups, signs, step[3])
@@ -103,7 +103,7 @@ class _Links:
 def _bound_step(step: Any, count: int) -> tuple[list[int], Any]:
     """Neurons and tree of a step that bounds neurons."""
     require(isinstance(step, list) and len(step) == 3 and step[0] == "B", "a step is malformed")
-    require(isinstance(step[1], list) and step[1], "a bound is of no neuron")
+    require(isinstance(step[1], list) and step[1], "a bound names no neuron")
     return [whole(j, 0, count, "neuron") for j in step[1]], step[2]
 
 
@@ -152,7 +152,7 @@ def _leaves(
         else:
             require(node[0] == "T" and len(node) == 4, "a branch is missing")
             k = whole(node[1], 0, len(rows), "row")
-            require(groups is not None and k not in signs, "a branch stands on a row that has a sign")
+            require(groups is not None and k not in signs, "a branch is on a row that has a sign already")
             require(node[3] is not None or (flippable and not signs), "a branch is missing")
             assert groups is not None
             for sign, child in ((1, node[2]), (-1, node[3])):

@@ -171,7 +171,7 @@ def largest_leaf(
             continue
         require(tree[0] == "T" and len(tree) == 4, "a branch is missing")
         k = whole(tree[1], 0, len(rows), "row")
-        require(signs[k] == 0, "a branch stands on a row that has a sign")
+        require(signs[k] == 0, "a branch is on a row that has a sign already")
         for sign, child in ((1, tree[2]), (-1, tree[3])):
             mine = group[k]
             stack.append(([sign if g == mine else s for s, g in zip(signs, group, strict=True)], child))
@@ -186,7 +186,7 @@ class MarginProof:
         self.rows, self.proof = rows, proof
         self.neurons = rows.layers[1]
         value: Any = proof.get("value")
-        require(type(value) is int and value >= 0, "the proof's value is no natural number")
+        require(type(value) is int and value >= 0, "the proof's value is not a natural number")
         self.value: int = value
         self.tiers = [0] * self.neurons
         self.upper = upper_bounds(rows.layers, rows.weight_bound)
@@ -331,7 +331,7 @@ class MarginProof:
         tier = whole(tier, 0, max(self.tiers) + 1, "tier")
         a, b = (whole(k, 0, len(self.rows), "row") for k in (a, b))
         group = state.components[tier]
-        require(group[a] != group[b], "a merge joins what is one already")
+        require(group[a] != group[b], "a merge joins rows that are merged already")
         signs = [1 if g == group[a] else -1 if g == group[b] else 0 for g in group]
         concerned = [j for j in range(self.neurons) if self.tiers[j] >= tier]
         need = min(self._need(state, j) for j in concerned)
@@ -345,7 +345,7 @@ class MarginProof:
 
     def _list(self, state: _State, tier: Any, level: Any, tree: Any) -> None:
         tier = whole(tier, 0, max(self.tiers) + 1, "tier")
-        require(type(level) is int, "the level of a list is no integer")
+        require(type(level) is int, "the level of a list is not an integer")
         group = state.components[tier]
         # A dichotomy and its flip are equivalent, so the sign of one row can be chosen freely.
         require(isinstance(tree, list), "a tree is malformed")
@@ -359,10 +359,10 @@ class MarginProof:
         j = whole(j, 0, self.neurons, "neuron")
         listed = state.listed
         if listed is None:
-            raise CertificateError("a step speaks of a list that is not there")
+            raise CertificateError("a step refers to a list that does not exist")
         count = whole(count, 0, len(listed.bounds) + 1, "number of members")
         need = self._need(state, j)
-        require(self.tiers[j] >= listed.tier, "a list is used for a neuron that it does not speak of")
+        require(self.tiers[j] >= listed.tier, "a list is used for a neuron that it does not cover")
         require(need > listed.level and all(b < need for b in listed.bounds[count:]), "a left-out member is possible")
         if not listed.narrow(state.neurons[j], count):
             state.dead = True
@@ -376,7 +376,7 @@ class MarginProof:
 
     def _bound_upper(self, state: _State, a: Any, b: Any) -> None:
         a, b = self._different(a, b)
-        require(len(self.rows.layers) > 2, "a step speaks of upper layers that are not there")
+        require(len(self.rows.layers) > 2, "a step refers to upper layers that do not exist")
         low = sum(n.separates(a, b) for n in state.neurons)
         high = low + sum(n.can_separate(a, b) for n in state.neurons)
         if high == 0:
@@ -413,7 +413,7 @@ class MarginProof:
     def _signs(self, state: _State, j: Any, row: Any) -> list[_State]:
         """States of both signs of a row in a neuron; one is enough in a neuron that may be flipped."""
         j, row = whole(j, 0, self.neurons, "neuron"), whole(row, 0, len(self.rows), "row")
-        require(state.neurons[j].signs[row] == 0, "a branching stands on a row that has a sign")
+        require(state.neurons[j].signs[row] == 0, "a branching is on a row that has a sign already")
         children = []
         for sign in (1, -1) if any(state.neurons[j].signs) else (1,):
             child = state.copy()
@@ -424,7 +424,7 @@ class MarginProof:
     def _margins(self, state: _State, j: Any, level: Any) -> list[_State]:
         """States of "neuron j, and with it all of higher tiers, has a margin above the level", and of its opposite."""
         j = whole(j, 0, self.neurons, "neuron")
-        require(type(level) is int, "a level is no integer")
+        require(type(level) is int, "a level is not an integer")
         # Other steps rely on neurons of one tier being interchangeable; a floor or ceiling for one would break that.
         require(self.tiers.count(self.tiers[j]) == 1, "a level splits a neuron that may change places with another")
         strong, weak = state.copy(), state.copy()

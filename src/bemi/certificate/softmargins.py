@@ -80,7 +80,7 @@ class SoftMargins:
             for entry in multipliers:
                 require(isinstance(entry, list) and len(entry) == 2, "a multiplier is not a pair")
                 k = whole(entry[0], 0, len(self.rows), "row")
-                require(type(entry[1]) is int and entry[1] >= 0, "a multiplier is negative or no integer")
+                require(type(entry[1]) is int and entry[1] >= 0, "a multiplier is negative or not an integer")
                 require(k not in seen, "a row has two multipliers")
                 require(entry[1] * self.norms[k] <= self.price * t * denominator, "a multiplier is above its price")
                 seen.add(k)

@@ -139,7 +139,7 @@ def training_record(model: str | os.PathLike) -> TrainingRecord:
         if seconds is not None:
             stages = [len(network) for network in claims["networks"]]
             require([len(times) for times in seconds] == stages, f"{path} does not have a time for every stage")
-            require(all(0 <= s < math.inf for times in seconds for s in times), f"{path} has a time that is none")
+            require(all(0 <= s < math.inf for times in seconds for s in times), f"{path} has an invalid time")
     except (LookupError, TypeError, struct.error) as error:
         raise CertificateError(f"{path} is malformed: {type(error).__name__} {error}") from error
     require(
@@ -165,7 +165,7 @@ def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result
     outputs = max(1, (size - 1).bit_length())
     layers = [whole(n, 1, 1 << 31, "layer size") for n in (features, *settings["hidden_layers"], outputs)]
     rows: list[Row] = [tuple(whole(v, -(1 << 31), 1 << 31, "value") for v in row) for row in claims["rows"]]
-    require(all(len(row) == features for row in rows), "a training row has not as many values as the model inputs")
+    require(all(len(row) == features for row in rows), "a training row does not have one value per model input")
     labels = [whole(label, 0, classes, "label") for label in claims["labels"]]
     require(len(labels) == len(rows), "there is not one label per training row")
     require(
@@ -185,7 +185,7 @@ def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result
             require([s["stage"] for s in entry] == list(settings["stages"]), "stages are not those of the settings")
             last = network.check(entry, model_entry["reports"])
             require(last == weights, "the model's weights are not those of the last stage")
-            require(network.splitting(last) == model_entry["splitting"], "the splitting neurons are others")
+            require(network.splitting(last) == model_entry["splitting"], "the splitting neurons are different")
         except CertificateError as error:
             raise CertificateError(f"network on classes {subset}: {error}") from error
         result.networks += 1
@@ -364,7 +364,7 @@ class _Network:
         if self.margins is None:
             for row, code in zip(self.seen.rows, self.seen.codes, strict=True):
                 outputs = tuple(1 if s >= 0 else -1 for s in pre_activations(weights, row)[-1])
-                require(outputs == code, "a row is classified wrong")
+                require(outputs == code, "a row is misclassified")
             if claim["certificate"] is None:
                 return links, 0
             require(len(self.seen), "it ran without a row to run on")

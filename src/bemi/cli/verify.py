@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         checked = verify(options.model)
     except CertificateError as error:
-        print(f"bemi: certificate refused: {error}", file=sys.stderr)
+        print(f"bemi: certificate rejected: {error}", file=sys.stderr)
         return 1
     counts = {
         stage: {

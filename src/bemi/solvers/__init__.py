@@ -18,7 +18,7 @@ class SolverNotInstalled(ImportError, ValueError):
 
 def get(name: str) -> ModuleType:
     """The backend module of that name."""
-    if name not in tuple(SOLVERS):  # whatever it is
+    if name not in tuple(SOLVERS):  # of any type, hashable or not
         raise ValueError(f"unknown solver {name!r}; known: {', '.join(SOLVERS)}")
     try:
         return importlib.import_module(f"bemi.solvers.{name}")

@@ -78,7 +78,7 @@ def solve(milp: MILP, *, start: ArrayLike | None = None, limits: Limits | None =
         if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
             raise ValueError(f"HiGHS does not know the option {name}={value!r}")
     if highs.passModel(_model(flat)) == highspy.HighsStatus.kError:
-        return Solution.of(milp, Status.ERROR, None, None, clock.elapsed, "HiGHS refused the model")
+        return Solution.of(milp, Status.ERROR, None, None, clock.elapsed, "HiGHS rejected the model")
     if start is not None:
         given = highspy.HighsSolution()
         given.col_value = np.asarray(start, dtype=np.float64)

@@ -142,7 +142,7 @@ SOFT_STAGES = ("ml2",)
 
 def get(name: str) -> Stage:
     """The stage of that name."""
-    if name not in tuple(STAGES):  # whatever it is
+    if name not in tuple(STAGES):  # of any type, hashable or not
         raise ValueError(f"unknown stage {name!r}; known: {', '.join(STAGES)}")
     return STAGES[name]
 

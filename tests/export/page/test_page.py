@@ -696,7 +696,7 @@ def test_training_rows_and_times_come_from_the_certificate(tmp_path):
     claims = json.loads(gzip.decompress(Path(certificate_path(path)).read_bytes()))
     for seconds, said in (
         (claims["seconds"][1:], "does not have a time for every stage"),
-        ([[-1.0] * len(times) for times in claims["seconds"]], "a time that is none"),
+        ([[-1.0] * len(times) for times in claims["seconds"]], "has an invalid time"),
         ([["x"] * len(times) for times in claims["seconds"]], "malformed"),
     ):
         Path(certificate_path(path)).write_bytes(gzip.compress(json.dumps(claims | {"seconds": seconds}).encode()))
