@@ -81,8 +81,17 @@ class Deadline:
         moment = None if self.moment is None or seconds is None else self.moment + seconds
         return replace(self, moment=moment)
 
+    @property
+    def progress(self) -> float:
+        """Share of the time that has gone by since the clock was started; 0 if there is no deadline."""
+        return 0.0 if self.moment is None else self.elapsed / max(1e-9, self.moment - self.began)
+
     def at_least(self, seconds: float) -> Deadline:
         """The same clock with the deadline moved, if necessary, so that this many seconds are left."""
         if self.moment is None:
             return self
         return replace(self, moment=max(self.moment, time.perf_counter() + seconds))
+
+
+FOREVER = Deadline()
+"""No deadline."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from bemi.checks import check_integer
+from bemi.programs.limits import Deadline
 from bemi.running.calls import results
 from bemi.running.journal import Journal
 from bemi.running.pool import ATTEMPTS, ClusterLost, Lost
@@ -41,7 +41,7 @@ def run(
         Where finished networks are stored.  Networks that it already holds come first and are not trained again; every
         new one is written before it is yielded.
     """
-    began = time.perf_counter()
+    clock = Deadline()
     keys: dict[int, str] = {}
     missing = []
     for index in range(len(tasks)):
@@ -58,7 +58,7 @@ def run(
         task = tasks[index]
         if task.total_time_limit is None:
             return task, None
-        left = task.total_time_limit - (time.perf_counter() - began)
+        left = task.total_time_limit - clock.elapsed
         return task, left / math.ceil(to_come / at_once)
 
     for index, training in results(_trained, arguments, missing, n_jobs):

@@ -75,9 +75,7 @@ def sat_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
     columns = _columns(problem)
     if columns > MONOLITHIC_COLUMNS and stage.value(problem, start) != stage.trivial_bound(problem):
         walk = clock.share(WALK_SHARE if columns > SOLVED_COLUMNS else 0.5)
-        start = satmargin.most_confident(
-            problem, start, proposals=_proposals(limits), seed=limits.seed, deadline=walk.moment
-        )
+        start = satmargin.most_confident(problem, start, proposals=_proposals(limits), seed=limits.seed, deadline=walk)
     if columns > SAT_MARGIN_COLUMNS:
         value, bound = stage.value(problem, start), stage.trivial_bound(problem)
         optimal = value == bound
@@ -105,7 +103,7 @@ def max_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
     if usable and stage.value(problem, start) is None:
         repair = clock.share(REPAIR_SHARE)
         repaired = satmargin.with_margins(
-            problem, start, proposals=_proposals(limits), seed=limits.seed, deadline=repair.moment
+            problem, start, proposals=_proposals(limits), seed=limits.seed, deadline=repair
         )
     with_margins = usable and stage.value(problem, repaired) is not None
     if with_margins and widening.splits(problem, repaired) > problem.layers[-1]:

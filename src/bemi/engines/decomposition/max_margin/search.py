@@ -204,7 +204,7 @@ class Rounding:
                 rounded.weights,
                 proposals=proposals,
                 seed=self.seed + rounds,
-                deadline=self.deadline.moment,
+                deadline=self.deadline,
             )
             used += proposals
             if rounded.weights is None or margin > rounded.margin:

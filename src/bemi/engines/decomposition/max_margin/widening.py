@@ -160,7 +160,7 @@ class _Climb:
                 multipliers,
                 proposals=PROPOSALS,
                 seed=self.limits.seed,
-                deadline=self.budget.deadline.moment,
+                deadline=self.budget.deadline,
             )
         return self._rounded[key]
 

@@ -213,7 +213,7 @@ def _reduced_neuron(
         before,
         proposals=len(before) * PROPOSALS_PER_WEIGHT if limits.nodes is None else limits.nodes * PROPOSALS_PER_NODE,
         seed=limits.seed,
-        deadline=deadline.moment,
+        deadline=deadline,
         enough=int(relaxed.bound / max(1e-9, 1.0 - limits.gap)),
     )
     return weights, relaxed.bound

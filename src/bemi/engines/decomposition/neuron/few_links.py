@@ -17,7 +17,6 @@ product with tabulated factors (:mod:`~bemi.engines.decomposition.neuron.metropo
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 
 import highspy
@@ -28,6 +27,7 @@ from numpy.typing import NDArray
 from bemi.engines.decomposition.neuron import metropolis
 from bemi.engines.decomposition.neuron.metropolis import fast_part
 from bemi.products import Integers
+from bemi.programs.limits import FOREVER, Deadline
 
 Floats = NDArray[np.float64]
 Signs = NDArray[np.int8]
@@ -257,7 +257,7 @@ def fewer_links(
     *,
     proposals: int,
     seed: int = 0,
-    deadline: float | None = None,
+    deadline: Deadline = FOREVER,
     enough: int = 0,
 ) -> Integers:
     """Integer weights of one neuron with few links.
@@ -273,7 +273,7 @@ def fewer_links(
     proposals, seed
         How long to search; the result is the same for the same values.
     deadline
-        Moment of ``time.perf_counter`` after which the search ends all the same.
+        When the search stops regardless.
     enough
         Number of links at which to stop.
     """
@@ -302,7 +302,7 @@ class _Search:
         relaxed: LinksBound,
         start: Integers,
         target: int,
-        deadline: float | None,
+        deadline: Deadline,
         seed: int,
     ) -> None:
         self.weights, self.links = start, int(np.count_nonzero(start))
@@ -314,8 +314,7 @@ class _Search:
         self._rng = np.random.default_rng(seed)
 
     def done(self) -> bool:
-        late = self._deadline is not None and time.perf_counter() >= self._deadline
-        return self.links <= self._target or late
+        return self.links <= self._target or self._deadline.passed
 
     def _offer(self, weights: Integers) -> None:
         count = int(np.count_nonzero(weights))

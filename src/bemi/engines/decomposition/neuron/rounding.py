@@ -17,7 +17,6 @@ one dot product.
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +26,7 @@ from numpy.typing import NDArray
 from bemi.engines.decomposition.neuron import metropolis
 from bemi.engines.decomposition.neuron.metropolis import fast_part
 from bemi.products import Integers
-from bemi.programs.limits import Limits
+from bemi.programs.limits import FOREVER, Deadline, Limits
 from bemi.programs.program import Builder, Status
 from bemi.solvers import highs
 
@@ -273,7 +272,7 @@ def integer_weights(
     *,
     proposals: int = PROPOSALS,
     seed: int = 0,
-    deadline: float | None = None,
+    deadline: Deadline = FOREVER,
     enough: int | None = None,
 ) -> tuple[Integers, int]:
     """Integer weights for one neuron, and their exact margin.
@@ -289,7 +288,7 @@ def integer_weights(
     proposals, seed
         How long to search; the result is the same for the same values.
     deadline
-        Moment of ``time.perf_counter`` after which the search ends all the same.
+        When the search stops regardless.
     enough
         Margin at which to stop.
     """
@@ -333,10 +332,10 @@ class _Best:
     margin: int
     weights: Integers
     goal: int
-    deadline: float | None
+    deadline: Deadline
 
     def done(self) -> bool:
-        return self.margin >= self.goal or (self.deadline is not None and time.perf_counter() >= self.deadline)
+        return self.margin >= self.goal or self.deadline.passed
 
     def offer(self, margin: int, weights: Integers) -> bool:
         """Take the weights if they are better; returns whether they are."""

@@ -15,7 +15,6 @@ zeros is kept, because Max-Margin can start from it.
 from __future__ import annotations
 
 import math
-import time
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -27,6 +26,7 @@ from bemi.network import Network, confidence_threshold
 from bemi.problem.measures import confident_outputs_bound
 from bemi.problem.problem import Problem
 from bemi.products import Integers, exact_product
+from bemi.programs.limits import FOREVER, Deadline
 
 Floats = NDArray[np.float64]
 
@@ -395,7 +395,7 @@ def _walk(task, weights, sums, cooling, rng, kept, best):
 
 
 def most_confident(
-    problem: Problem, start: Network, *, proposals: int = PROPOSALS, seed: int = 0, deadline: float | None = None
+    problem: Problem, start: Network, *, proposals: int = PROPOSALS, seed: int = 0, deadline: Deadline = FOREVER
 ) -> Network:
     """A network with at least as many confidently right outputs as ``start``.
 
@@ -408,14 +408,14 @@ def most_confident(
     proposals, seed
         How long to search; the result is the same for the same values.
     deadline
-        Moment of ``time.perf_counter`` after which the search ends all the same.
+        When the search stops regardless.
     """
     threshold = confidence_threshold(problem.layers, problem.weight_bound)
     return _search(problem, start, threshold, confident_outputs_bound(problem), _WALKS, proposals, seed, deadline)
 
 
 def with_margins(
-    problem: Problem, start: Network, *, proposals: int = PROPOSALS, seed: int = 0, deadline: float | None = None
+    problem: Problem, start: Network, *, proposals: int = PROPOSALS, seed: int = 0, deadline: Deadline = FOREVER
 ) -> Network:
     """A network with all rows right and no sum of 0, so that Max-Margin can start from it, if one is found.
 
@@ -432,7 +432,7 @@ def _search(
     walks: tuple[tuple[float, float, float, float], ...],
     proposals: int,
     seed: int,
-    deadline: float | None,
+    deadline: Deadline,
 ) -> Network:
     """The network with most outputs at the threshold, and among these with fewest zeros, until there are no more."""
     live = problem.live
@@ -458,12 +458,11 @@ def _search(
     for layer, matrix in enumerate(start.weights[1:] or [np.eye(problem.layers[1], dtype=np.int64)]):
         kept.upper[layer, : matrix.shape[0], : matrix.shape[1]] = matrix
     rng = np.random.default_rng(seed)
-    began, used = time.perf_counter(), 0
+    clock, used = deadline.share(1.0), 0
     best = (-1, 0)
 
     def progress() -> float:
-        clock = 0.0 if deadline is None else (time.perf_counter() - began) / max(1e-9, deadline - began)
-        return max(used / proposals, clock)
+        return max(used / proposals, clock.progress)
 
     for end, hottest, coldest, zero_cost in walks:
         weights = _Weights(kept.first.copy(), kept.upper.copy())
