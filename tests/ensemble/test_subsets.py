@@ -68,7 +68,7 @@ def test_given_sets_are_put_in_order():
 @pytest.mark.parametrize(
     ("sets", "words"),
     [
-        ([("a", "x")], "subsets has 'x', which is none of the classes"),
+        ([("a", "x")], "subsets has 'x', which is not a class"),
         ([("a", "b", "c")], r"subsets must be sets of subset_size=2 different classes, got \('a', 'b', 'c'\)"),
         ([("a", "a")], "different classes"),
         (["a"], "different classes"),

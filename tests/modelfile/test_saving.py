@@ -364,7 +364,7 @@ def changed(content: bytes, path: tuple, value) -> bytes:
         (("features",), 2**21, "features must be an integer in 1"),
         (("feature_names",), ["a"], "feature_names must be a list of 3 values"),
         (("feature_names",), ["a", "b", "\ud800"], "surrogates not allowed"),
-        (("feature_names",), ["a", "b", "a"], "feature_names must be different"),
+        (("feature_names",), ["a", "b", "a"], "feature_names must be unique"),
         (("input_scaling", "low"), 1, "low must be an integer in"),
         (("input_scaling", "high"), 2**31, "high must be an integer in"),
         (("input_scaling", "factors"), [1.0, 1.0], "factors must be a list of 3 values"),
@@ -383,12 +383,12 @@ def changed(content: bytes, path: tuple, value) -> bytes:
         (("settings", "engine"), "steam", "unknown engine 'steam'"),
         (("networks", 0, "reports", 0, "outcome"), "lucky", "has an unknown outcome"),
         (("networks", 0, "reports", 0, "outcome"), 3, "has an unknown outcome"),
-        (("networks", 0, "reports", 0, "soft"), {}, "soft must be given exactly for stages of soft margins"),
+        (("networks", 0, "reports", 0, "soft"), {}, "soft belongs to stages of soft margins, and only to them"),
         (("networks", 0, "reports", 2, "links"), 8, "number of links in the weights is not that of the last stage"),
         (("networks", 0, "reports", 0, "message"), "m" * 20_000, "message must be text of at most"),
         (("given_rows",), 6, "a network has no member 'added'"),
         (("given_rows",), None, "a member without a value must be left out"),
-        (("subsets",), [[0, 1], [0, 2], [1, 2]], "subsets must be left out if they are all"),
+        (("subsets",), [[0, 1], [0, 2], [1, 2]], "subsets must be left out if every set of classes has a network"),
         (("selection",), dict.fromkeys(("subsets", "max_per_class", "scenarios")), "empty selection must be left out"),
         (("selection",), {"subsets": 0, "max_per_class": None, "scenarios": None}, "subsets must be an integer in 1"),
         (("transform",), {}, "transform must have a name"),
@@ -424,7 +424,7 @@ def saved(tmp_path, **parameters) -> bytes:
         (SOFT, ("networks", 0, "reports", 0, "bound"), "f" * 300 + "/1", "not too large"),
         (SOFT, ("networks", 0, "reports", 0, "soft", "price"), "0/1", "must be positive"),
         (SOFT, ("networks", 0, "reports", 0, "soft", "resolutions"), [], "resolutions must be a list of 1 values"),
-        (SOFT, ("networks", 0, "reports", 0, "soft"), ..., "soft must be given exactly for stages of soft margins"),
+        (SOFT, ("networks", 0, "reports", 0, "soft"), ..., "soft belongs to stages of soft margins, and only to them"),
         ({"transform": ConstantInput()}, ("transform", "level"), None, "level must be an integer"),
         ({"transform": ConstantInput()}, ("transform", "version"), True, "this is version 1"),
         ({"transform": ConstantInput()}, ("transform", "inputs"), 2, "does not map the features to the inputs"),
@@ -468,7 +468,7 @@ def test_weights_that_no_network_has(tmp_path):
     # With P = 3 a network of three weights leaves seven bits of its last byte, which must be zeros.
     schema, header, weights = split(saved(tmp_path, hidden_layers=(), weight_bound=3))
     path.write_bytes(with_digest(joined(schema, header, weights[:-1] + bytes([weights[-1] | 1]))))
-    with pytest.raises(ModelFileError, match="followed by something else"):
+    with pytest.raises(ModelFileError, match="unexpected bytes after the weights"):
         load(path)
 
 

@@ -60,7 +60,7 @@ def by_class(problem: Problem, limits: Limits, solver: str) -> list[StageResult]
     """
     clock = limits.deadline()
     if not problem.hidden_layers:
-        raise ValueError("there are no activations to choose by class without a hidden layer; use HA as it is")
+        raise ValueError("activations by class need a hidden layer; use HA as it is")
     classes = problem.codes.shape[1]
     codes = one_hot(np.arange(classes), classes)
     sizes = tuple(n - problem.biased for n in problem.hidden_layers)

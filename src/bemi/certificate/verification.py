@@ -98,7 +98,7 @@ def _read(packed: bytes, path: str) -> dict[str, Any]:
         unpacker = zlib.decompressobj(wbits=31)
         text = unpacker.decompress(packed, _LARGEST)
         require(not unpacker.unconsumed_tail, f"{path} is too large")
-        require(unpacker.eof and not unpacker.unused_data, f"{path} is cut off or followed by something else")
+        require(unpacker.eof and not unpacker.unused_data, f"{path} is cut off or has unexpected bytes at its end")
         # Once parsed, a value takes up to twenty times as much memory as its text.
         require(sum(map(text.count, (b",", b"[", b"{"))) <= _MOST_VALUES, f"{path} has too many values")
         claims = json.loads(text)

@@ -46,7 +46,7 @@ def given_subsets(sets: Any, classes: Sequence[Any], size: int) -> Integers:
         members = list(labels) if isinstance(labels, (tuple, list, set, frozenset, np.ndarray)) else [labels]
         unknown = [label for label in members if label not in index_of]
         if unknown:
-            raise ValueError(f"subsets has {unknown[0]!r}, which is none of the classes")
+            raise ValueError(f"subsets has {unknown[0]!r}, which is not a class")
         if len(set(members)) != size or len(members) != size:
             raise ValueError(f"subsets must be sets of subset_size={size} different classes, got {labels!r}")
         found.append(tuple(sorted(index_of[label] for label in members)))

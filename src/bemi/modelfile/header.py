@@ -143,7 +143,7 @@ def _check_classes(classes: Any, dtype: Any) -> None:
     elif kind is float and max(map(abs, labels)) > float(np.finfo(dtype).max):
         raise ValueError(f"a label is beyond the range of {dtype}")
     if any(a >= b for a, b in pairwise(labels)):
-        raise ValueError("labels must be in order, each once")
+        raise ValueError("labels must be sorted and unique")
 
 
 def _check_inputs(header: Mapping[str, Any]) -> None:
@@ -158,7 +158,7 @@ def _check_inputs(header: Mapping[str, Any]) -> None:
             _text(name, "a feature's name")
         # scikit-learn would reject a data frame with duplicate names.
         if len(set(header["feature_names"])) < features:
-            raise ValueError("feature_names must be different")
+            raise ValueError("feature_names must be unique")
     scaling = _members(header["input_scaling"], "input_scaling", {"factors", "low", "high"})
     # A network has no bias, so zero always counts as seen.
     _whole(scaling["low"], "low", 1 - PRE_ACTIVATION_LIMIT, 0)
@@ -184,7 +184,7 @@ def _check_subsets(header: Mapping[str, Any], networks: int) -> None:
         _increasing(subset, "the classes of a set")
     _increasing(subsets, "subsets")
     if networks == every:
-        raise ValueError("subsets must be left out if they are all")
+        raise ValueError("subsets must be left out if every set of classes has a network")
 
 
 def _check_network(entry: Any, layers: list[int], names: list[str], given: int | None) -> None:
@@ -216,7 +216,7 @@ def _check_report(report: Any, name: str, links: int, outputs: int, *, first: bo
     if report["proof"] not in (("certified", "solver") if ran else ("none",)) or (report["bound"] is not None) != ran:
         raise ValueError(f"stage {name} must have an objective, a bound and a proof, or none of them")
     if ("soft" in report) != (not stage.whole_numbers and ran):
-        raise ValueError("soft must be given exactly for stages of soft margins")
+        raise ValueError("soft belongs to stages of soft margins, and only to them")
     for number in ("objective", "bound") if ran else ():
         if not stage.whole_numbers:
             _rational(report[number], number)
@@ -315,7 +315,7 @@ def _rational(value: Any, what: str) -> int:
 
 def _increasing(values: list[Any], what: str) -> None:
     if any(a >= b for a, b in pairwise(values)):
-        raise ValueError(f"{what} must be in order, each once")
+        raise ValueError(f"{what} must be sorted and unique")
 
 
 def _brief(value: Any) -> str:

@@ -40,7 +40,7 @@ def unpacked_networks(packed: bytes, layers: tuple[int, ...], weight_bound: int,
 def _unpacked(packed: NDArray[np.uint8], count: int, weight_bound: int) -> Integers:
     bits = bits_per_weight(weight_bound)
     if int(packed[-1]) % (1 << (8 * len(packed) - count * bits)):
-        raise ValueError("the weights are followed by something else")
+        raise ValueError("there are unexpected bytes after the weights")
     weights = np.zeros(count, dtype=np.int64)
     for start in range(0, count, _WEIGHTS_AT_A_TIME):
         part = weights[start : start + _WEIGHTS_AT_A_TIME]

@@ -34,7 +34,7 @@ class Problem:
         data = np.asarray(self.data)
         codes = np.asarray(self.codes)
         if data.ndim != 2 or codes.ndim != 2 or len(data) != len(codes):
-            raise ValueError(f"data and codes must be tables with as many rows, got {data.shape} and {codes.shape}")
+            raise ValueError(f"data and codes must be tables of equally many rows, got {data.shape} and {codes.shape}")
         if not np.array_equal(data, np.rint(data)):
             raise ValueError("a Problem takes integer data; put other data on an integer grid first (InputScaling)")
         if not np.isin(codes, (-1, 1)).all():

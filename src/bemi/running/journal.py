@@ -32,7 +32,7 @@ class Journal:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError):
-            raise ValueError(f"the run folder {folder} cannot be created: a file has its name") from None
+            raise ValueError(f"the run folder {folder} cannot be created: a file of that name exists") from None
 
     def path(self, key: str) -> Path:
         return self.folder / f"{key}.json.gz"

@@ -54,6 +54,6 @@ def check_solver(solver: str, stages: Iterable[str]) -> None:
     for stage in map(get, stages):
         if not stage.whole_numbers:
             raise ValueError(
-                f"solver {solver!r} takes programs of integers only, and those of stage {stage.name!r} are not; "
+                f"solver {solver!r} solves programs of integers only, and stage {stage.name!r} has continuous columns; "
                 "use another solver, such as 'highs'"
             )

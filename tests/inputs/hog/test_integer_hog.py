@@ -464,7 +464,7 @@ def test_errors_say_what_was_wrong(settings, X, message):
 
 def test_values_above_the_maximum_are_refused(digits):
     hog = IntegerHog(maximum=15).fit(digits)
-    with pytest.raises(ValueError, match="a pixel has 16, but maximum is 15"):
+    with pytest.raises(ValueError, match="pixel value 16 exceeds maximum=15; fit with a larger maximum"):
         hog.transform(digits)
     for wrong in (digits + 0.25, digits - 1):
         with pytest.raises(ValueError, match="pixels must"):

@@ -113,7 +113,7 @@ class Layout:
         times = 1 if members.min() == members.max() else int(members.max())
         largest = EVIDENCE_SCALE * self._largest_input() * int(members.max()) * times
         if self.by_evidence and largest >= 2**64:
-            raise ValueError("evidence for ties may leave 64 bits; scale the data down or use ties='abstain'")
+            raise ValueError("sums of evidence for ties may exceed 64 bits; scale the data down or use ties='abstain'")
 
     def _lay_out_weights(self) -> None:
         places = np.cumsum([0, *map(len, self.weights.neurons)]).tolist()[:-1]

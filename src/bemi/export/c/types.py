@@ -84,6 +84,6 @@ def _smallest(low: int, high: int, names: tuple[str, ...] = tuple(TYPES)) -> str
 def _check_sums(largest: int, largest_safe_input: int) -> None:
     if largest > largest_safe_input:
         raise ValueError(
-            f"inputs reach {largest}, and sums of inputs above {largest_safe_input} may leave 32 bits; "
+            f"inputs up to {largest} may overflow 32-bit sums, which are safe up to {largest_safe_input}; "
             "scale the data down and train again"
         )

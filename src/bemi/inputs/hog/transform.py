@@ -130,7 +130,9 @@ class IntegerHog(TransformerMixin, BaseEstimator):
             rows = pixels[start : start + ROWS_AT_A_TIME]
             _check_pixels(rows)
             if rows.max() > self.maximum_:
-                raise ValueError(f"a pixel has {int(rows.max())}, but maximum is {self.maximum_}; fit with maximum=")
+                raise ValueError(
+                    f"pixel value {int(rows.max())} exceeds maximum={self.maximum_}; fit with a larger maximum"
+                )
             images = rows.astype(np.int32, order="C").reshape(-1, *self.shape_)
             histograms(
                 *(images, fixed.levels, fixed.doubled, -1 if fixed.mass_shift is None else fixed.mass_shift),

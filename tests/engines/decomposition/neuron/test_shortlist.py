@@ -182,7 +182,7 @@ def test_false_lists_are_refused(small_row, proof):
     refused(claim_a_member_too_early, "free signs|without a sign")
     refused(leave_out_members, "left-out member|called closed")
     refused(use_it_for_a_heavy_neuron, "does not cover")
-    refused(drop_the_list, "not there")
+    refused(drop_the_list, "does not exist")
     refused(drop_a_child, "do not cover")
 
 
