@@ -139,6 +139,15 @@ def test_another_format_version_is_refused_by_name(tmp_path, model_bytes):
         load(path)
 
 
+def test_a_stored_file_of_this_format_is_read():
+    """Whoever changes what a file says gives the format a new number, and this test another file."""
+    path = Path(__file__).parent / "models" / "format5.bemi"
+    model = load(path)
+    rows = np.array([[5, 1, 0], [0, 5, 1], [1, 0, 5], [-5, -1, 0], [0, -5, -1], [-1, 0, -5]])
+    assert model.predict(rows).tolist() == ["b", "a", "ü", "ü", "b", "a"]
+    assert verify(path).networks == 3
+
+
 @pytest.mark.parametrize(("schema", "advice"), [(4, "train the model again"), (6, "use a newer release of bemi")])
 def test_other_formats_are_refused_with_advice(tmp_path, model_bytes, schema, advice):
     path = tmp_path / "m.bemi"
