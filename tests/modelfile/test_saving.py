@@ -8,6 +8,7 @@ import re
 import tracemalloc
 from dataclasses import replace
 from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
