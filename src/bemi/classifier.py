@@ -517,8 +517,8 @@ def _check_new_classes(known: NDArray, given: NDArray, has_rows: bool) -> None:
         raise ValueError(f"{sorted(new & old)[0]!r} is a class already; give rows of new classes only")
     if not has_rows and old - new:
         raise ValueError(
-            "a model read from a file does not have its training rows: give rows of all classes; there "
-            f"are none of {sorted(old - new)[0]!r}"
+            "a model read from a file does not have its training rows: give rows of all classes; class "
+            f"{sorted(old - new)[0]!r} has none"
         )
 
 

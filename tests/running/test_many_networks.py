@@ -151,7 +151,7 @@ def test_a_loaded_model_needs_all_rows(tmp_path):
     classifier = BeMiClassifier(**SETTINGS).fit(X[old], y[old])
     save(classifier, tmp_path / "m.bemi")
     loaded = load(tmp_path / "m.bemi")
-    with pytest.raises(ValueError, match="give rows of all classes; there are none of 0"):
+    with pytest.raises(ValueError, match="give rows of all classes; class 0 has none"):
         loaded.add_classes(X[~old], y[~old])
     loaded.add_classes(X, y)
     assert loaded.networks_ == classifier.add_classes(X[~old], y[~old]).networks_

@@ -68,7 +68,7 @@ def _add_model_options(command: argparse.ArgumentParser) -> None:
         "--scenarios", action="store_true", help="also train on rotated and resized images, or on noisy rows of a table"
     )
     add("--ties", help=f"rule for rows without a clear winner: {' or '.join(TIES)} (default: margin)")
-    add("--input-scaling", help=f"how features become integers: {' or '.join(str(s).lower() for s in INPUT_SCALINGS)}")
+    add("--input-scaling", help=f"how features become integers: {', '.join(str(s).lower() for s in INPUT_SCALINGS)}")
 
 
 def _add_running_options(command: argparse.ArgumentParser) -> None:

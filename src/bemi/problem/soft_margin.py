@@ -37,8 +37,8 @@ def row_norms(data: NDArray[np.integer]) -> list[int]:
 def normalised_rows(data: Integers, signs: Integers) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """``s_k x^k / nu_k`` in floating point for the non-zero rows, and their indices."""
     norms = np.array(row_norms(data), dtype=np.float64)
-    kept = np.flatnonzero(norms)
-    return np.ascontiguousarray(signs[kept, None] * data[kept] / norms[kept, None]), kept
+    nonzero = np.flatnonzero(norms)
+    return np.ascontiguousarray(signs[nonzero, None] * data[nonzero] / norms[nonzero, None]), nonzero
 
 
 def soft_value(data: Integers, codes: Integers, weights: Integers, soft: SoftMargin) -> Fraction:

@@ -259,15 +259,15 @@ def _soft_columns(encoding: Encoding) -> _SoftColumns:
     parts = np.concatenate([weights[:, :, None], segments], axis=2)
     builder.rows(parts, [1.0, *[-1.0] * (2 * bound)], lower=-bound, upper=-bound)
     norms = np.array(row_norms(problem.data), dtype=np.float64)
-    kept = np.flatnonzero(norms)
+    nonzero = np.flatnonzero(norms)
     columns, coefficients = encoding.pre_activation(0)
-    signed = (problem.codes[:, :, None] * coefficients)[kept] / norms[kept, None, None]
+    signed = (problem.codes[:, :, None] * coefficients)[nonzero] / norms[nonzero, None, None]
     t = np.array(problem.soft.resolutions, dtype=np.float64)
-    ones = np.ones((len(kept), len(t), 1))
+    ones = np.ones((len(nonzero), len(t), 1))
     builder.rows(
-        np.concatenate([columns[kept], missing[kept][:, :, None]], axis=2),
+        np.concatenate([columns[nonzero], missing[nonzero][:, :, None]], axis=2),
         np.concatenate([signed, ones], axis=2),
-        lower=np.broadcast_to(t, (len(kept), len(t))),
+        lower=np.broadcast_to(t, (len(nonzero), len(t))),
     )
     steps = np.broadcast_to(np.arange(-bound, bound) + 0.5, segments.shape).reshape(-1)
     prices = np.broadcast_to(float(problem.soft.price) * t, missing.shape).reshape(-1)

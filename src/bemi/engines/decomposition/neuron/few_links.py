@@ -348,7 +348,7 @@ class _Search:
         self._partners = metropolis.partner_columns(self._columns[:, prices > 0], metropolis.PARTNERS)
 
     def walk(self, wall: tuple[float, float, float], proposals: int) -> int:
-        """One walk from the best weights; returns the proposals it took, at most so many."""
+        """One walk from the best weights; returns how many proposals it took, at most ``proposals``."""
         first, last, rate = wall
         weights = self.weights.copy()
         sums = weights @ self._columns

@@ -31,8 +31,8 @@ TOP = 8
 _STEPS_BETWEEN_INVERSIONS = 40
 _STALLED = 30  # steps without progress after which the entering row or weight is drawn at random
 
-# What the walk is made of.  Called by compiled code only, so without wrappers for Python.  Inlined: calls with so many
-# arrays make a walk over 20 rows 14 % slower.  No divisor is ever 0; the error model only spares the checks.
+# What the walk is made of.  Called by compiled code only, so without wrappers for Python.  Inlined: calls with these
+# many arrays make a walk over 20 rows 14 % slower.  No divisor is ever 0; the error model only spares the checks.
 _called = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 _part = njit(forceinline=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 

@@ -44,7 +44,7 @@ def next_state(state):
 
 @fast_part
 def below(bits, width, count):
-    """A number from 0 to ``count - 1`` from so many random bits."""
+    """A number from 0 to ``count - 1``, made of random bits."""
     return np.int64((bits * np.uint64(count)) >> np.uint64(width))
 
 

@@ -428,7 +428,7 @@ def _annealing_run(
     proposals: int,
     rng: np.random.Generator,
 ) -> int:
-    """Anneal the free ones of these weights, whose margin is given; returns the proposals it took, at most so many."""
+    """Anneal the free ones of these weights, whose margin is given; returns how many proposals it took."""
     columns_free = np.ascontiguousarray(guide.columns[free])
     mate, mate_sign = metropolis.partner_columns(columns_free[:, guide.tight], metropolis.PARTNERS)
     sums = weights @ guide.columns

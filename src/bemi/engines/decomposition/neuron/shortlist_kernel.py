@@ -23,7 +23,7 @@ EXHAUSTED, WITNESSED, UNDECIDED = 0, 1, 2
 _PLACES_PER_NODE, _MULTIPLIERS_PER_PLACE = 10, 24
 
 # What the search is made of.  Called by compiled code only, so without wrappers for Python, which take long to compile
-# for a store of so many arrays.
+# for a store of this many arrays.
 _part = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 

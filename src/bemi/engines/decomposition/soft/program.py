@@ -38,8 +38,8 @@ class SoftRows:
     data: Integers
     signs: Integers
     norms: list[int]
-    kept: NDArray[np.intp]  # rows that are not zero
-    rows: Floats  # a_k of the kept rows
+    nonzero: NDArray[np.intp]  # rows that are not zero
+    rows: Floats  # a_k of these rows
     weight_bound: int
     price: Fraction
     t: Fraction
@@ -50,9 +50,9 @@ class SoftRows:
         return float(self.price * self.t)
 
     def multipliers(self, prices: Floats) -> Multipliers:
-        """Prices of the kept rows as integers that satisfy ``nu_k mu_k <= C t`` exactly."""
+        """Prices of the non-zero rows as integers that satisfy ``nu_k mu_k <= C t`` exactly."""
         found = []
-        for k, y in zip(self.kept.tolist(), prices.tolist(), strict=True):
+        for k, y in zip(self.nonzero.tolist(), prices.tolist(), strict=True):
             top = self.price * self.t * DENOMINATOR / self.norms[k]
             numerator = min(top.numerator // top.denominator, int(y / self.norms[k] * DENOMINATOR))
             if numerator > 0:
@@ -74,12 +74,12 @@ class SoftRows:
 def soft_rows(problem: Problem, output: int) -> SoftRows:
     assert problem.soft is not None
     signs = problem.codes[:, output]
-    rows, kept = normalised_rows(problem.data, signs)
+    rows, nonzero = normalised_rows(problem.data, signs)
     return SoftRows(
         problem.data,
         signs,
         row_norms(problem.data),
-        kept,
+        nonzero,
         rows,
         problem.weight_bound,
         problem.soft.price,
