@@ -157,5 +157,5 @@ def test_without_time_there_is_no_network(train):
 
 
 def test_activations_by_class_need_a_hidden_layer():
-    with pytest.raises(ValueError, match="without a hidden layer"):
+    with pytest.raises(ValueError, match="need a hidden layer"):
         by_class(blobs(hidden=()).problem, Limits(), "highs")

@@ -30,7 +30,7 @@ def test_trivial_bounds_hold(problem):
     ("arguments", "words"),
     [
         (([[0.5, 1], [1, 2]], CODES), "integer data"),
-        (([[1, 2]], CODES), "as many rows"),
+        (([[1, 2]], CODES), "tables of equally many rows"),
         (([[1], [2]], [[0], [1]]), "codes must be"),
         (([[1], [2]], CODES, (0,)), "hidden_layers"),
         (([[1], [2]], CODES, (), 0), "weight_bound"),
