@@ -29,7 +29,10 @@ UNCLASSIFIED = "unclassified"
 """Label of a row that the paper's rule leaves unclassified if classes are strings; -1 if they are numbers."""
 
 ROWS_AT_A_TIME = 512
-"""Rows that are predicted together: few enough to stay in the processor's cache through all steps."""
+"""Rows that the networks see together: few enough to stay in the processor's cache through all steps."""
+
+ROWS_DECIDED_TOGETHER = 4 * ROWS_AT_A_TIME
+"""Rows whose votes are counted together: fewer, larger steps, with the network inputs of all of them in memory."""
 
 SELECTION = ("subsets", "max_per_class", "scenarios")
 """Parameters about which networks and rows there are."""
@@ -184,17 +187,24 @@ class Ensemble:
             True class indices, :data:`ABSTAIN` for an unknown label.  If given, label statuses are computed.
         """
         rows = self.inputs.checked(X)
-        pieces = _pieces(len(rows))
-        return Votes.joined([self._decided(self.inputs(rows[p]), None if truth is None else truth[p]) for p in pieces])
+        lots = _pieces(len(rows), ROWS_DECIDED_TOGETHER)
+        return Votes.joined([self._decided(rows[lot], None if truth is None else truth[lot]) for lot in lots])
 
-    def _decided(self, inputs: Integers, truth: Integers | None) -> Votes:
-        rows = Rows(inputs)
+    def _decided(self, rows: NDArray, truth: Integers | None) -> Votes:
+        """The vote on one lot of rows; their network inputs are kept for ties, so that each row is transformed once."""
+        pieces: list[Integers] = []
+        votes: list[Integers] = []
+        for part in _pieces(len(rows)):
+            pieces.append(self.inputs(rows[part]))
+            votes.append(self._votes_on(pieces[-1]))
 
         def evidence(chosen: Integers) -> Integers:
-            return self._prediction(not_negative=False).evidence(Rows(inputs[chosen]))
+            piece, place = np.divmod(chosen, ROWS_AT_A_TIME)
+            inputs = np.concatenate([part[place[piece == number]] for number, part in enumerate(pieces)])
+            return self._prediction(not_negative=False).evidence(Rows(inputs))
 
         return vote(
-            self._prediction(not_negative=rows.low >= 0).votes(rows),
+            np.concatenate(votes),
             self.subsets,
             len(self.classes),
             evidence=evidence if self.ties.by_evidence else None,
@@ -203,8 +213,11 @@ class Ensemble:
 
     def network_votes(self, inputs: Integers) -> Integers:
         """The class index that each network votes for on each row of network inputs, shape (rows, networks)."""
-        parts = [Rows(inputs[part]) for part in _pieces(len(inputs))]
-        return np.concatenate([self._prediction(not_negative=rows.low >= 0).votes(rows) for rows in parts])
+        return np.concatenate([self._votes_on(inputs[part]) for part in _pieces(len(inputs))])
+
+    def _votes_on(self, inputs: Integers) -> Integers:
+        rows = Rows(inputs)
+        return self._prediction(not_negative=rows.low >= 0).votes(rows)
 
     def evidence(self, X: ArrayLike) -> Integers:
         """How far each row is from every network's nearest decision boundary, shape (rows, networks)."""
@@ -291,5 +304,5 @@ def keys_of(classes: NDArray, subsets: Integers) -> list[tuple]:
     return [tuple(classes[subset].tolist()) for subset in subsets]
 
 
-def _pieces(rows: int) -> list[slice]:
-    return [slice(start, start + ROWS_AT_A_TIME) for start in range(0, max(1, rows), ROWS_AT_A_TIME)]
+def _pieces(rows: int, size: int = ROWS_AT_A_TIME) -> list[slice]:
+    return [slice(start, start + size) for start in range(0, max(1, rows), size)]
