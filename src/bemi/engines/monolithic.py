@@ -15,7 +15,7 @@ from bemi.problem.problem import Problem
 from bemi.programs import stages as programs
 from bemi.programs.goal import Goal
 from bemi.programs.limits import Limits
-from bemi.programs.program import Solution, Status
+from bemi.programs.program import Solution, Status, integer_bound
 from bemi.programs.stages import StageProgram
 from bemi.solvers.tolerance import LARGEST_COEFFICIENT, largest_coefficient
 from bemi.stages.registry import get
@@ -154,7 +154,7 @@ def solve_goal(
     if not math.isfinite(solution.bound):
         bound = trivial
     else:
-        claimed = _proved(solution.bound, goal.maximised)
+        claimed = integer_bound(solution.bound, goal.maximised)
         bound = min(trivial, claimed) if goal.maximised else max(trivial, claimed)
     proof: Proof = "certified" if bound == trivial else "solver"
     return result(network, value, bound, proof, *_why_ended(solution, value, bound))
@@ -176,12 +176,6 @@ def _why_nothing(solution: Solution) -> tuple[Outcome, str]:
         return Outcome.FAILED, solution.message
     outcome = Outcome.INFEASIBLE if solution.status is Status.INFEASIBLE else Outcome.NOT_FOUND
     return outcome, outcome.sentence
-
-
-def _proved(bound: float, maximised: bool) -> int:
-    """The integer implied by a solver's bound on an integer objective, erring on the weak side."""
-    slack = 1e-6 * max(1.0, abs(bound))
-    return math.floor(bound + slack) if maximised else math.ceil(bound - slack)
 
 
 SOFT_TOLERANCE = 1e-6
@@ -260,7 +254,7 @@ def _recompute(
             f"{goal.name}: the solver claims infeasibility, but a feasible network with value {value} is known"
         )
     if value is not None and math.isfinite(solution.bound):
-        bound = _proved(solution.bound, goal.maximised)
+        bound = integer_bound(solution.bound, goal.maximised)
         if goal.better(value, bound):
             raise ClaimMismatch(f"{goal.name}: a network has value {value}, beyond the solver's proven bound {bound}")
     return best, value

@@ -242,7 +242,14 @@ class Solution:
             x[milp.integer] = np.rint(x[milp.integer])
             objective = float(milp.cost @ x)
         if milp.integral_objective and math.isfinite(bound):
-            # The slack errs on the weak side: a bound of 8.9999999 is 9, one of 9.0000001 is also 9.
-            slack = 1e-6 * max(1.0, abs(bound))
-            bound = float(math.floor(bound + slack) if milp.sense == "max" else math.ceil(bound - slack))
+            bound = float(integer_bound(bound, maximised=milp.sense == "max"))
         return cls(status, x, objective, bound, seconds, message)
+
+
+def integer_bound(bound: float, maximised: bool) -> int:
+    """The integer that a solver's bound on an integer objective implies.
+
+    The slack errs on the weak side: for a maximum, 8.9999999 and 9.0000001 both mean 9.
+    """
+    slack = 1e-6 * max(1.0, abs(bound))
+    return math.floor(bound + slack) if maximised else math.ceil(bound - slack)
