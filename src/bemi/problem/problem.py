@@ -14,6 +14,9 @@ from bemi.network import Network
 from bemi.problem.soft_margin import SoftMargin, soft_value
 from bemi.products import PRE_ACTIVATION_LIMIT, Integers, too_large
 
+ROW_WEIGHT_UNIT = 2**16
+"""Denominator of row weights."""
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -21,6 +24,10 @@ class Problem:
 
     A problem is ``biased`` if the last neuron of every hidden layer has no incoming links: it then always gives +1, and
     its outgoing links are biases, as are those of a constant input.  See :meth:`with_biases`.
+
+    Only soft margins read the last three: ``row_weights``, which multiply the price of each row, as numerators over
+    :data:`ROW_WEIGHT_UNIT`; ``signs``, which allow only weights of one sign (-1 or +1, 0 for both), by input and
+    output; and ``uncounted``, inputs whose links do not count towards a limit on links, such as a constant.
     """
 
     data: Integers
@@ -29,6 +36,9 @@ class Problem:
     weight_bound: int = 1
     soft: SoftMargin | None = None
     biased: bool = False
+    row_weights: Integers | None = None
+    signs: Integers | None = None
+    uncounted: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         data = np.asarray(self.data)
@@ -77,7 +87,8 @@ class Problem:
 
     def rows(self, mask: NDArray[np.bool_]) -> Problem:
         """The same problem on some of the rows."""
-        return replace(self, data=self.data[mask], codes=self.codes[mask])
+        weights = None if self.row_weights is None else self.row_weights[mask]
+        return replace(self, data=self.data[mask], codes=self.codes[mask], row_weights=weights)
 
     def confident_rows(self, network: Network) -> NDArray[np.bool_]:
         """The paper's T-hat: rows whose outputs are all confidently right."""

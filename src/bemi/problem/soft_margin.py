@@ -23,10 +23,24 @@ from bemi.products import Integers
 
 @dataclass(frozen=True)
 class SoftMargin:
-    """Penalty C on margin violations, and the resolution t of every output."""
+    """What a soft-margin problem has beside its rows.
+
+    Attributes
+    ----------
+    price
+        Penalty C on margin violations.
+    resolutions
+        The resolution t of every output.
+    hinges
+        1, or 2 for two hinges per row: targets 0 and 2t at half the price each.
+    max_links
+        Maximum links of each output, not counting those of the problem's uncounted inputs; None for no limit.
+    """
 
     price: Fraction
     resolutions: tuple[Fraction, ...]
+    hinges: int = 1
+    max_links: int | None = None
 
 
 def row_norms(data: NDArray[np.integer]) -> list[int]:
