@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+from sklearn.utils.validation import (
+    assert_all_finite,
+    check_consistent_length,
+    check_is_fitted,
+    check_random_state,
+    column_or_1d,
+    validate_data,
+)
 
 from bemi import solvers
 from bemi.checks import is_integer
@@ -22,6 +29,7 @@ from bemi.ensemble.radius import Radii
 from bemi.ensemble.subsets import class_subsets, subsets_to_train
 from bemi.ensemble.ties import TIES
 from bemi.ensemble.voting import Votes
+from bemi.inputs.table.cells import as_table
 from bemi.inputs.transform import Takes
 from bemi.modelfile import saving
 from bemi.modelfile.container import ModelFileError
@@ -468,15 +476,26 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
 
     def _checked_rows(self, X: ArrayLike, y: ArrayLike, *, reset: bool) -> tuple[NDArray, NDArray]:
         takes = Takes.by(vars(self)["transform"])
-        rows, labels = validate_data(self, X, y, reset=reset, **_validation(takes))
-        takes.check_cells(rows, getattr(self, "feature_names_in_", None))
+        if takes is Takes.RAW_COLUMNS:
+            # The transform reads and checks the cells; scikit-learn's validation would reject text.
+            rows = as_table(X)
+            validate_data(self, rows, skip_check_array=True, reset=reset)
+            labels = column_or_1d(y)
+            check_consistent_length(rows, labels)
+            assert_all_finite(labels, input_name="y")
+        else:
+            rows, labels = validate_data(self, X, y, reset=reset, **_validation(takes))
+            takes.check_cells(rows, getattr(self, "feature_names_in_", None))
         check_classification_targets(labels)
         return rows, labels
 
     def _rows(self, X: ArrayLike) -> NDArray:
         """Rows to predict; the ensemble checks their values."""
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, **_validation(Takes.by(self.transform_)))
+        takes = Takes.by(self.transform_)
+        if takes is Takes.RAW_COLUMNS:
+            return as_table(X)
+        return validate_data(self, X, reset=False, **_validation(takes))
 
     def _check_classes(self, classes: NDArray) -> None:
         if len(classes) < 2:

@@ -41,18 +41,28 @@ class Inputs:
     def fit(cls, X: Any, scaling: str | None, transform: Any, names: Sequence[str] | None = None) -> Inputs:
         """Choose factors and fit the transform on training rows ``X``, shape (rows, features)."""
         features, names = X.shape[1], None if names is None else tuple(names)
+        has_constant = getattr(transform, "has_constant", False)
+        if scaling == "centred" and not has_constant:
+            raise ValueError(
+                "input_scaling='centred' moves zero, so it needs a constant input: transform=ConstantInput()"
+            )
         if transform is None:
             return cls(features, names, InputScaling.fit(X, scaling))
         if Takes.by(transform) is not Takes.SCALED_INTEGERS:
             if scaling not in ("auto", None):
                 raise ValueError(f"{_takes(transform)}; leave out input_scaling={scaling!r}")
             return cls(features, names, InputScaling(None), clone(transform).fit(X))
-        fitted = InputScaling.fit(X, scaling)
+        fitted = InputScaling.fit(X, "centred" if scaling == "auto" and has_constant else scaling)
         return cls(features, names, fitted, clone(transform).fit(fitted(X)))
 
-    def checked(self, X: ArrayLike) -> NDArray:
-        """Rows as an array; ValueError says why they are not what was trained on."""
+    def checked(self, X: Any) -> NDArray:
+        """Rows as an array of numbers, readings if the transform takes raw columns.
+
+        ValueError says why the rows are not what was trained on.
+        """
         takes = Takes.by(self.transform)
+        if takes is Takes.RAW_COLUMNS:
+            return self.transform.readings(X)
         rows = np.asarray(X)
         if rows.ndim != takes.dimensions or rows.shape[1] != self.features:
             raise ValueError(f"rows must have {self.features} features, got an array of shape {rows.shape}")
@@ -61,9 +71,13 @@ class Inputs:
         takes.check_cells(rows, self.names)
         return rows
 
-    def __call__(self, X: ArrayLike) -> Integers:
-        """The integers that the networks see."""
-        return self.transformed(self.integers(X) if self.takes_integers else np.asarray(X))
+    def of(self, X: Any) -> Integers:
+        """The integers that the networks see, for features as they are given."""
+        return self(self.checked(X))
+
+    def __call__(self, rows: ArrayLike) -> Integers:
+        """The integers that the networks see, for rows that were checked."""
+        return self.transformed(self.integers(rows) if self.takes_integers else np.asarray(rows))
 
     @property
     def takes_integers(self) -> bool:
@@ -75,16 +89,19 @@ class Inputs:
         if not self.takes_integers:
             raise ValueError(f"{_takes(self.transform)}, so the rows have no scaled integers")
         integers = self.scaling(X)
-        if self.transform is None or self.scaling.factors is None:
+        if self.transform is None or self.scaling.scale is None:
             return integers
         # The largest training value became the largest integer, and new values may be slightly larger.
         return np.clip(integers, *self.transform.input_range)
 
     def transformed(self, rows: Any) -> Integers:
-        """The transform's output for rows of the kind it takes; without a transform, the rows themselves."""
+        """The transform's output for checked rows of the kind it takes; without a transform, the rows themselves."""
         if self.transform is None:
             return rows
-        return self.transform.transform(rows) if len(rows) else np.empty((0, self.size), dtype=np.int64)
+        if not len(rows):
+            return np.empty((0, self.size), dtype=np.int64)
+        takes = Takes.by(self.transform)
+        return self.transform.from_readings(rows) if takes is Takes.RAW_COLUMNS else self.transform.transform(rows)
 
     @property
     def size(self) -> int:
@@ -120,7 +137,7 @@ class Inputs:
         """The features behind inputs of the networks, up to rounding; None if the transform does not preserve them."""
         if self.transform is not None and not getattr(self.transform, "keeps_features", False):
             return None
-        return inputs[:, : self.features] / self.scaling.divisors(self.features)
+        return self.scaling.values(inputs[:, : self.features])
 
     def widened(self, X: ArrayLike) -> Inputs:
         """A copy that counts these rows as seen in training, too."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 TRANSFORMS: dict[str, str | type[Transform]] = {
     "hog": "bemi.inputs.hog.transform:IntegerHog",
     "constant": "bemi.inputs.constant.transform:ConstantInput",
+    "bits": "bemi.inputs.table.transform:TableBits",
 }
 """Transforms by the short names used in experiment files and on the command line: an import path, or the class."""
 

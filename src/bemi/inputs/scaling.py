@@ -9,46 +9,53 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bemi.inputs import INPUT_SCALINGS
+from bemi.inputs.fixed_point import FixedPoint
+from bemi.inputs.readings import decimals_for, spread
 from bemi.products import PRE_ACTIVATION_LIMIT, Integers, too_large
 
 
 @dataclass(frozen=True, eq=False)
 class InputScaling:
-    """How raw features become the integers that a network sees: multiply, round, never shift.
+    """How raw features become the integers that a network sees.
 
-    A network has no bias, so zero must stay zero.  ``factors`` is None if the data are integers already.
+    A network has no bias, so without a constant input zero must stay zero: features are multiplied, never shifted.
+    Where a constant input stands in for the bias, they are centred.
 
     Attributes
     ----------
-    factors
-        One multiplier per feature, or None.
+    scale
+        From readings of the features to integers; None if the data are integers already.
     low, high
         Smallest and largest integer seen in training.
+    limit
+        Integers saturate at this magnitude; None if they do not.
     """
 
-    factors: NDArray[np.float64] | None
+    scale: FixedPoint | None
     low: int = 0
     high: int = 0
+    limit: int | None = None
 
     GRID = 127
-    """Scaled features fill a signed byte: the largest training magnitude becomes 127."""
+    """Scaled features fill a signed byte: the largest training magnitude, or distance from the median, becomes 127."""
 
     @classmethod
     def fit(cls, X: ArrayLike, mode: str | None = "auto", grid: int = GRID) -> InputScaling:
-        """Choose factors that map the largest magnitude in ``X``, shape (rows, features), to ``grid``."""
+        """Choose scales for ``X``, shape (rows, features).
+
+        ``"per-feature"`` maps the largest magnitude of each feature to ``grid``, ``"common"`` that of all features.
+        ``"centred"`` maps the median of each feature to 0 and the 98 % quantile of the distances from it to ``grid``,
+        where values saturate.
+        """
         if mode not in INPUT_SCALINGS:
             raise ValueError(f"input_scaling must be one of {', '.join(map(repr, INPUT_SCALINGS))}, got {mode!r}")
         X = _numbers(X)
         if mode is None or (mode == "auto" and are_integers(X)):
             scaling = cls(None)
+        elif mode == "centred":
+            scaling = cls(_centred(X.astype(np.float64), grid), limit=grid)
         else:
-            magnitude = np.abs(X.astype(np.float64)).max(axis=0, initial=0)
-            if mode == "common":
-                magnitude = np.full_like(magnitude, magnitude.max(initial=0))
-            # A feature that is zero throughout carries nothing; a denormal one would overflow the division.
-            usable = magnitude >= np.finfo(np.float64).tiny * grid
-            factors = np.divide(grid, magnitude, where=usable, out=np.zeros_like(magnitude))
-            scaling = cls(factors)
+            scaling = cls(_multiplied(X.astype(np.float64), grid, common=mode == "common"))
         integers = scaling(X)
         return replace(scaling, low=int(integers.min(initial=0)), high=int(integers.max(initial=0)))
 
@@ -57,33 +64,56 @@ class InputScaling:
         low, high = int(integers.min(initial=self.low)), int(integers.max(initial=self.high))
         return replace(self, low=low, high=high)
 
-    def divisors(self, features: int) -> NDArray[np.float64]:
-        """Divisors that turn integers back into features; 1 for a feature that is zero throughout."""
-        if self.factors is None:
-            return np.ones(features)
-        return np.where(self.factors > 0, self.factors, 1.0)
+    def values(self, integers: NDArray) -> NDArray[np.float64]:
+        """The features behind integers, up to rounding."""
+        return integers.astype(np.float64) if self.scale is None else self.scale.values(integers)
 
     def __call__(self, X: ArrayLike) -> Integers:
         """Integers for raw features ``X``."""
         X = _numbers(X)
-        if self.factors is None and X.dtype.kind in "iub":
+        scaled: NDArray[Any]
+        if self.scale is not None:
+            scaled = self.scale.scaled(self.scale.readings(X.astype(np.float64)))
+            if self.limit is not None:
+                return np.clip(scaled, -self.limit, self.limit)
+        elif X.dtype.kind in "iub":
             scaled = X
-        elif self.factors is None:
+        else:
             scaled = np.rint(X)
             if not np.array_equal(X, scaled):
                 raise ValueError(
                     "the features are not integers, and this model takes integer features; "
                     "round them, or train with input_scaling='per-feature'"
                 )
-        else:
-            with np.errstate(over="ignore"):  # Infinity is rejected below, like any value that is too large.
-                scaled = np.rint(X.astype(np.float64) * self.factors)
-        # Signed integers stay as they are; their sums are checked where they are computed.
-        if scaled.dtype.kind != "i" and scaled.size:
+        # Integers that are given stay as they are; their sums are checked where they are computed.
+        if (self.scale is not None or scaled.dtype.kind != "i") and scaled.size:
             largest = max(abs(float(scaled.max())), abs(float(scaled.min())))
             if largest >= PRE_ACTIVATION_LIMIT:
                 raise too_large(largest)
         return scaled.astype(np.int64, copy=False)
+
+
+def _decimals(X: NDArray[np.float64]) -> Integers:
+    return np.array([decimals_for(column) for column in X.T], dtype=np.int64)
+
+
+def _multiplied(X: NDArray[np.float64], grid: int, *, common: bool) -> FixedPoint:
+    """Scales that leave zero at zero."""
+    magnitudes = np.abs(X).max(axis=0, initial=0)
+    decimals = _decimals(X)
+    if common:
+        # One unit for all features, so that they keep their proportions.
+        decimals = np.full_like(decimals, decimals_for(X.reshape(-1)))
+        magnitudes = np.full_like(magnitudes, magnitudes.max(initial=0))
+    return FixedPoint.fit(decimals, np.zeros_like(decimals), magnitudes * 10.0**decimals, grid)
+
+
+def _centred(X: NDArray[np.float64], grid: int) -> FixedPoint:
+    """Scales that put the median at zero."""
+    decimals = _decimals(X)
+    centres = np.rint(np.median(X, axis=0) * 10.0**decimals).astype(np.int64)
+    reaches = np.array([spread(column) for column in X.T]) * 10.0**decimals
+    return FixedPoint.fit(decimals, centres, reaches, grid)
 
 
 def are_integers(X: ArrayLike) -> bool:

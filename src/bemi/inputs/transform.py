@@ -17,7 +17,12 @@ from bemi.products import Integers
 
 
 class Takes(Enum):
-    """What rows a transform takes."""
+    """What rows a transform takes.
+
+    A transform of raw columns turns them into integers in two steps: ``readings(X)``, which checks the cells and gives
+    32-bit integers of shape (rows, features), see :mod:`bemi.inputs.readings`, and ``from_readings(readings)``, which
+    gives the inputs of the networks.  Exports take readings.
+    """
 
     SCALED_INTEGERS = "features on the integer grid of the input scaling"
     RAW_COLUMNS = "features as they are given"
@@ -59,6 +64,9 @@ class Transform(Protocol):
         All outputs are measured in one unit, as pixels are, so one factor scales them all.
     ``keeps_features``
         The first outputs are the inputs, one by one.
+    ``has_constant``
+        A constant output stands in for the bias, so features may be centred.  Once fitted, ``constant_inputs`` are the
+        positions of such outputs.
     """
 
     NAME: ClassVar[str]

@@ -20,6 +20,8 @@ from bemi import stages
 from bemi.ensemble.ensemble import RECORDED, SELECTION
 from bemi.ensemble.ties import TIES
 from bemi.inputs import INPUT_SCALINGS
+from bemi.inputs.fixed_point import LARGEST_SHIFT, MOST_BITS
+from bemi.inputs.readings import LARGEST_READING
 from bemi.problem.codes import outputs_for
 from bemi.products import PRE_ACTIVATION_LIMIT
 from bemi.solvers import SOLVERS
@@ -58,6 +60,13 @@ _LABELS = {
 }
 """Types of the labels by NumPy dtype; text has ``<U`` and a length."""
 _FIXED_LENGTH = re.compile("<U([1-9][0-9]{0,3})")
+_SCALE = {
+    "decimals": (-400, 400),
+    "centres": (-LARGEST_READING, LARGEST_READING),
+    "multipliers": (0, 2**MOST_BITS - 1),
+    "shifts": (1, LARGEST_SHIFT),
+}
+"""Ranges of the parts of a fixed-point scale."""
 _DIGEST = re.compile("[0-9a-f]{64}")
 _RATIONAL = re.compile("(?:0|-?[1-9a-f][0-9a-f]*)/[1-9a-f][0-9a-f]*")
 
@@ -159,14 +168,17 @@ def _check_inputs(header: Mapping[str, Any]) -> None:
         # scikit-learn would reject a data frame with duplicate names.
         if len(set(header["feature_names"])) < features:
             raise ValueError("feature_names must be unique")
-    scaling = _members(header["input_scaling"], "input_scaling", {"factors", "low", "high"})
+    scaling = _members(header["input_scaling"], "input_scaling", {"scale", "low", "high", "limit"})
     # A network has no bias, so zero always counts as seen.
     _whole(scaling["low"], "low", 1 - PRE_ACTIVATION_LIMIT, 0)
     _whole(scaling["high"], "high", 0, PRE_ACTIVATION_LIMIT - 1)
-    if scaling["factors"] is not None:
-        for factor in _listed(scaling["factors"], "factors", features, features):
-            if type(factor) is not float or factor < 0:
-                raise ValueError(f"a factor must be a number of at least 0, got {_brief(factor)}")
+    if scaling["limit"] is not None:
+        _whole(scaling["limit"], "limit", 1, LARGEST_READING)
+    if scaling["scale"] is not None:
+        scale = _members(scaling["scale"], "scale", set(_SCALE))
+        for part, (low, high) in _SCALE.items():
+            for number in _listed(scale[part], part, features, features):
+                _whole(number, f"one of the {part}", low, high)
 
 
 def _check_subsets(header: Mapping[str, Any], networks: int) -> None:

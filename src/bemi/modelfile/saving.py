@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 import os
+from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from bemi.ensemble.subsets import class_subsets, given_subsets
 from bemi.ensemble.ties import TIES
 from bemi.files import write_atomically
 from bemi.inputs import registry
+from bemi.inputs.fixed_point import FixedPoint
 from bemi.inputs.inputs import Inputs
 from bemi.inputs.scaling import InputScaling
 from bemi.modelfile import container
@@ -63,7 +65,6 @@ def read(path: str | os.PathLike) -> Ensemble:
 def _header(ensemble: Ensemble) -> dict[str, Any]:
     recorded, inputs = ensemble.training.settings, ensemble.inputs
     settings = {name: recorded[name] for name in SETTINGS if name in recorded} | {"ties": ensemble.ties.name}
-    scaling = inputs.scaling
     header = {
         "bemi": version("bemi"),
         "settings": _plain(settings),
@@ -73,11 +74,7 @@ def _header(ensemble: Ensemble) -> dict[str, Any]:
         "feature_names": None if inputs.names is None else list(inputs.names),
         "inputs": inputs.size,
         "transform": None if inputs.transform is None else inputs.transform.parameters(),
-        "input_scaling": {
-            "factors": None if scaling.factors is None else scaling.factors.tolist(),
-            "low": scaling.low,
-            "high": scaling.high,
-        },
+        "input_scaling": _scaling(inputs.scaling),
         "training_digest": ensemble.training.digest,
         "solver": ensemble.training.solver,
         "networks": [
@@ -157,10 +154,19 @@ def _ensemble(header: Any, weights: bytes) -> Ensemble:
     )
 
 
+def _scaling(scaling: InputScaling) -> dict[str, Any]:
+    scale = None
+    if scaling.scale is not None:
+        scale = {part.name: getattr(scaling.scale, part.name).tolist() for part in fields(FixedPoint)}
+    return {"scale": scale, "low": scaling.low, "high": scaling.high, "limit": scaling.limit}
+
+
 def _inputs(header: dict[str, Any]) -> Inputs:
     given = header["input_scaling"]
-    factors = None if given["factors"] is None else np.array(given["factors"], dtype=np.float64)
-    scaling = InputScaling(factors, given["low"], given["high"])
+    scale = given["scale"]
+    if scale is not None:
+        scale = FixedPoint(**{name: np.array(numbers, dtype=np.int64) for name, numbers in scale.items()})
+    scaling = InputScaling(scale, given["low"], given["high"], given["limit"])
     transform = None if header["transform"] is None else registry.from_parameters(header["transform"])
     names = header["feature_names"]
     inputs = Inputs(header["features"], None if names is None else tuple(names), scaling, transform)

@@ -68,7 +68,7 @@ class TrainingSet:
         classes, targets = np.unique(y, return_inverse=True)
         # Scaling and transform depend only on the training rows, so they are part of the model.
         inputs = Inputs.fit(X, input_scaling, transform, names)
-        made = cls._selected(classes, inputs, inputs(X), targets, max_per_class)
+        made = cls._selected(classes, inputs, inputs.of(X), targets, max_per_class)
         return made if scenarios is None else made._with_variants(X, scenarios)
 
     @classmethod
@@ -89,7 +89,7 @@ class TrainingSet:
             Maximum number of rows of each further class.
         """
         given, targets = np.unique(y, return_inverse=True)
-        new = self._selected(given, self.inputs, self.inputs(X), targets, max_per_class)
+        new = self._selected(given, self.inputs, self.inputs.of(X), targets, max_per_class)
         labels = np.concatenate([self.classes[self.targets], given[new.targets]])
         classes: NDArray = np.unique(np.concatenate([self.classes, labels]))
         data = np.concatenate([self.data, new.data])

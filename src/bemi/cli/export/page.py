@@ -103,7 +103,7 @@ def _others(ensemble: Ensemble, training: TrainingData | None, test: TestData | 
         images=ensemble.inputs.one_unit,
         names=("linear SVM", "1-NN"),
     )
-    inputs, truth = ensemble.inputs(np.asarray(test.X)), ensemble.class_indices(test.y)
+    inputs, truth = ensemble.inputs.of(test.X), ensemble.class_indices(test.y)
     return {name: float(np.mean(predict(inputs) == truth)) for name, predict in others.items()}
 
 
@@ -145,7 +145,7 @@ def _of_set(ensemble: Ensemble, known: Dataset, training: TrainingData | None) -
         about += ", some of which it may have been trained on"
     else:
         seen = {row.tobytes() for row in training.rows}
-        new = np.array([row.tobytes() not in seen for row in ensemble.inputs(X)], dtype=bool)
+        new = np.array([row.tobytes() not in seen for row in ensemble.inputs.of(X)], dtype=bool)
         X, y, about = X[new], y[new], f"{about} that it was not trained on"
     return _as_model_knows(ensemble, X, y, about, known)
 

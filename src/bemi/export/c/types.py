@@ -63,7 +63,7 @@ def input_types(ensemble: Ensemble, input_type: str | None = None) -> InputTypes
         kind = input_type or _smallest(*accepted)
         low, high = max(accepted[0], TYPES[kind][0]), min(accepted[1], TYPES[kind][1])
     else:
-        names = tuple(TYPES) if scaling.factors is None else SCALED_TYPES
+        names = tuple(TYPES) if scaling.scale is None else SCALED_TYPES
         kind = input_type or _smallest(scaling.low, scaling.high, names)
         low, high = TYPES[kind]
     if inputs.transform is None:

@@ -100,7 +100,7 @@ def metadata(model: Any) -> dict[str, Any]:
 def _description(ensemble: Ensemble) -> str:
     low, high = _range(ensemble)
     scaled = "the features"
-    if ensemble.inputs.scaling.factors is not None:
+    if ensemble.inputs.scaling.scale is not None:
         scaled += " times the input_factors of the metadata, in double precision, rounded half to even"
     return (
         f"x: integers in {low}..{high}, {scaled}. label: index into the classes of the metadata, -1 for unclassified. "

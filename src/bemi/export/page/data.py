@@ -40,7 +40,7 @@ def model_data(ensemble: Ensemble) -> dict[str, Any]:
         "ties": ensemble.ties.name,
         "byEvidence": ensemble.ties.by_evidence,
         "unclassified": str(ensemble.unclassified_label),
-        "factors": None if scaling.factors is None else scaling.factors.tolist(),
+        "factors": None if scaling.scale is None else scaling.factors.tolist(),
         "inputRange": [int(low.min()), int(high.max())],
         "solver": ensemble.training.solver,
         "weights": base64.b64encode(b"".join(map(packed_weights, ensemble.networks))).decode(),
@@ -115,7 +115,7 @@ def image_data(inputs: Inputs, image: Sequence[int] | bool) -> dict[str, Any] | 
         "width": width,
         "channels": channels,
         "maximum": _brightest(inputs),
-        "whole": inputs.scaling.factors is None,
+        "whole": inputs.scaling.scale is None,
         "framing": "blocks" if min(height, width) < BLOCKS_SIDE else "mass",
     }
 
@@ -132,7 +132,7 @@ def _image_shape(inputs: Inputs, image: Sequence[int] | bool) -> tuple[int, int,
 
 def _brightest(inputs: Inputs) -> float:
     scaling = inputs.scaling
-    if scaling.factors is not None:
+    if scaling.scale is not None:
         # The largest training magnitude of a feature becomes the largest integer.
         used = scaling.factors[scaling.factors > 0]
         return float(scaling.high / used.min()) if len(used) else 1.0
@@ -154,7 +154,7 @@ def fields(inputs: Inputs, test: TestData | None, training: TrainingRows | None)
     names = inputs.names or [f"feature {i + 1}" for i in range(inputs.features)]
     found = []
     for name, column in zip(names, seen.T, strict=True):
-        whole = scaling.factors is None or bool((column == np.rint(column)).all())
+        whole = scaling.scale is None or bool((column == np.rint(column)).all())
         low, start, high = (_rounded(v, whole) for v in (column.min(), np.median(column), column.max()))
         found.append({"name": str(name), "low": low, "start": start, "high": high, "whole": whole})
     return found

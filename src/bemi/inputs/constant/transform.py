@@ -44,6 +44,7 @@ class ConstantInput(TransformerMixin, BaseEstimator):
     TITLE = "constant input"
     takes = Takes.SCALED_INTEGERS
     keeps_features = True
+    has_constant = True
 
     def __init__(self, level: int | None = None) -> None:
         self.level = level
@@ -90,6 +91,11 @@ class ConstantInput(TransformerMixin, BaseEstimator):
         """How many integers a row gives."""
         check_is_fitted(self)
         return self.n_features_in_ + 1
+
+    @property
+    def constant_inputs(self) -> tuple[int, ...]:
+        """Positions of constant outputs."""
+        return (self.n_outputs - 1,)
 
     def output_bounds(self, low: int, high: int) -> tuple[Integers, Integers]:
         """Smallest and largest value of each output, for rows whose values are all in ``low..high``."""

@@ -1,0 +1,63 @@
+"""Scaling in integers: subtract a centre, multiply, shift."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bemi.inputs.readings import readings
+from bemi.products import Integers
+
+MOST_BITS = 15
+"""Multipliers have at most this many bits."""
+
+LARGEST_SHIFT = 23
+"""With this shift, a product that saturates at 127 fits into 32 bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class FixedPoint:
+    """One scale per column, applied to readings (:mod:`bemi.inputs.readings`).
+
+        integer = ((reading - centre) * multiplier + 2^(shift - 1)) >> shift
+
+    Attributes
+    ----------
+    decimals
+        Decimals of a reading.
+    centres
+        Readings that become 0.
+    multipliers, shifts
+        The factor ``multiplier / 2^shift``; a multiplier of 0 marks a column that carries nothing.
+    """
+
+    decimals: Integers
+    centres: Integers
+    multipliers: Integers
+    shifts: Integers
+
+    @classmethod
+    def fit(cls, decimals: Integers, centres: Integers, reaches: NDArray[np.float64], grid: int) -> FixedPoint:
+        """Scales that map a distance of ``reach`` readings from the centre to about ``grid``; reach 0 gives factor 0."""
+        factors = np.divide(grid, reaches, where=reaches > 0, out=np.zeros(len(reaches)))
+        # The largest shift whose multiplier still has few bits.
+        room = np.floor(MOST_BITS - np.log2(np.maximum(factors, 2.0**-40))) - 1
+        shifts = np.clip(room, 1, LARGEST_SHIFT).astype(np.int64)
+        multipliers = np.rint(factors * 2.0**shifts).astype(np.int64)
+        multipliers = np.where(factors > 0, np.clip(multipliers, 1, 2**MOST_BITS - 1), 0)
+        return cls(np.asarray(decimals), np.asarray(centres), multipliers, shifts)
+
+    def readings(self, values: NDArray) -> Integers:
+        """Readings of values, shape (rows, columns)."""
+        return readings(values, self.decimals)
+
+    def scaled(self, found: Integers) -> Integers:
+        """Integers of readings, shape (rows, columns)."""
+        return ((found - self.centres) * self.multipliers + (1 << (self.shifts - 1))) >> self.shifts
+
+    def values(self, integers: NDArray) -> NDArray[np.float64]:
+        """The values behind integers, up to rounding; the centre for columns that carry nothing."""
+        factors = np.where(self.multipliers > 0, self.multipliers / 2.0**self.shifts, np.inf)
+        return (integers / factors + self.centres) / 10.0**self.decimals

@@ -1,0 +1,1 @@
+"""Bits of a table: thresholds of numbers, levels of categories, missing cells."""

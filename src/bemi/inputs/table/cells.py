@@ -1,0 +1,110 @@
+"""The cells of a table's columns: which columns are numbers and which are categories, and what is missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bemi.checks import is_number
+from bemi.inputs.readings import MISSING
+from bemi.products import Integers
+
+Cells = NDArray[Any]
+"""Numbers with NaN, or text with None, for missing cells."""
+
+
+def as_table(X: Any) -> pd.DataFrame:
+    """Rows as a data frame; the columns of an array are numbered."""
+    if isinstance(X, pd.DataFrame):
+        return X
+    # A list of rows with text and numbers must not become an array of text.
+    table = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
+    if table.ndim != 2:
+        raise ValueError(f"rows must be a table, got an array of shape {table.shape}")
+    return pd.DataFrame(table)
+
+
+def names_of(table: pd.DataFrame) -> list[str] | None:
+    """Names of the columns; None if they are only numbered."""
+    return None if isinstance(table.columns, pd.RangeIndex) else [str(name) for name in table.columns]
+
+
+def columns_of(table: pd.DataFrame, names: list[str] | None) -> list[pd.Series]:
+    """The cells of each column, in the order of ``names`` if there are any.
+
+    Raises ValueError, naming the column, for one that is missing, and for one that is not among the names.
+    """
+    given = names_of(table)
+    if names is None or given is None:
+        return [table.iloc[:, place] for place in range(table.shape[1])]
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise ValueError(f"column {missing[0]!r} is missing ({len(missing)} of {len(names)} columns are)")
+    extra = [name for name in given if name not in names]
+    if extra:
+        raise ValueError(f"column {extra[0]!r} was not there in training; leave it out")
+    return [table.iloc[:, given.index(name)] for name in names]
+
+
+def are_text(name: str, column: pd.Series) -> bool:
+    """Whether a column holds categories rather than numbers; ValueError for dates, which are neither."""
+    kind = column.dtype
+    if pd.api.types.is_datetime64_any_dtype(kind) or pd.api.types.is_timedelta64_dtype(kind):
+        raise ValueError(
+            f"column {name!r} holds dates; replace it by numbers, such as days since a fixed date, or leave it out"
+        )
+    if isinstance(kind, pd.CategoricalDtype):
+        return True
+    if pd.api.types.is_numeric_dtype(kind):
+        return False
+    return not all(is_number(cell) or isinstance(cell, (bool, np.bool_, float)) for cell in column[column.notna()])
+
+
+def numbers(name: str, column: pd.Series) -> NDArray[np.float64]:
+    """Cells as numbers; ValueError names the first cell that is none."""
+    missing = column.isna().to_numpy()
+    try:
+        found = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (ValueError, TypeError):
+        found = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        row = np.flatnonzero(np.isnan(found) & ~missing)[0]
+        raise ValueError(
+            f"column {name!r} holds numbers, but row {row} has {column.iloc[row]!r}; correct it or leave it empty"
+        ) from None
+    if np.isinf(found).any():
+        row = np.flatnonzero(np.isinf(found))[0]
+        raise ValueError(f"column {name!r} is infinite in row {row}; correct the cell or leave it empty")
+    return found
+
+
+def texts(column: pd.Series) -> NDArray[np.object_]:
+    """Cells as text, None where missing; whole numbers are written without decimals."""
+    found = np.full(len(column), None, dtype=object)
+    present = column.notna().to_numpy()
+    found[present] = [_text(cell) for cell in column[present]]
+    return found
+
+
+def _text(cell: Any) -> str:
+    if isinstance(cell, (float, np.floating)) and float(cell).is_integer():
+        return str(int(cell))
+    return str(cell)
+
+
+def levels_of(cells: NDArray[np.object_]) -> tuple[str, ...]:
+    """The different texts: in the order of their values if all are numbers, otherwise in that of the alphabet."""
+    found = {cell for cell in cells if cell is not None}
+    try:
+        return tuple(sorted(found, key=lambda text: (float(text), text)))
+    except ValueError:
+        return tuple(sorted(found))
+
+
+def level_readings(cells: NDArray[np.object_], levels: tuple[str, ...]) -> Integers:
+    """Index of each cell's level, -1 for a level that is not among them, MISSING for a missing cell."""
+    known: dict[Any, int] = {level: index for index, level in enumerate(levels)}
+    known[None] = MISSING
+    return np.array([known.get(cell, -1) for cell in cells.tolist()], dtype=np.int64)

@@ -1,0 +1,162 @@
+"""One column of a table, as a fitted :class:`bemi.TableBits` knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bemi.checks import check_integer
+from bemi.inputs.fixed_point import LARGEST_SHIFT, MOST_BITS, FixedPoint
+from bemi.inputs.readings import LARGEST_READING, decimals_for, in_units, readings, spread
+from bemi.inputs.table.cells import are_text, level_readings, levels_of, numbers, texts
+from bemi.products import Integers
+
+VALUE_GRID = 127
+"""Centred values saturate at this magnitude."""
+
+MOST_LEVELS = 1000
+"""A text column with more different texts is taken for an identifier."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: how its cells become readings, and which bits are made of them.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    levels
+        Texts of its categories; None for a column of numbers.
+    decimals
+        Decimals of its readings, 0 for categories.
+    thresholds
+        Readings from which on a bit is on, increasing.
+    centre, multiplier, shift
+        How a centred value is made of a reading, see :class:`bemi.inputs.fixed_point.FixedPoint`; the multiplier is 0
+        if the column has none.
+    has_missing
+        Whether some training rows lack the cell, so that a bit tells which do.
+    """
+
+    name: str
+    levels: tuple[str, ...] | None = None
+    decimals: int = 0
+    thresholds: tuple[int, ...] = ()
+    centre: int = 0
+    multiplier: int = 0
+    shift: int = 1
+    has_missing: bool = False
+
+    @classmethod
+    def fit(cls, name: str, cells: pd.Series, *, categorical: bool | None, thresholds: int, values: bool) -> Column:
+        """A column for training cells; ``categorical`` is None if the cells themselves decide."""
+        has_missing = bool(cells.isna().any())
+        if categorical or (categorical is None and are_text(name, cells)):
+            levels = levels_of(texts(cells))
+            if len(levels) > MOST_LEVELS:
+                raise ValueError(
+                    f"column {name!r} has {len(levels)} different texts, at most {MOST_LEVELS} are categories; "
+                    "leave it out, or group them"
+                )
+            return cls(name, levels, has_missing=has_missing)
+        found = numbers(name, cells)
+        found = found[~np.isnan(found)]
+        if not len(found):
+            return cls(name)  # An empty column tells no rows apart.
+        decimals = decimals_for(found)
+        own = np.sort(readings(found, np.int64(decimals)))
+        reach = np.array([spread(own) if values else 0.0])
+        scale = FixedPoint.fit(np.array([decimals]), np.rint([np.median(own)]).astype(np.int64), reach, VALUE_GRID)
+        return cls(
+            name,
+            decimals=decimals,
+            thresholds=tuple(thresholds_of(own, thresholds)),
+            centre=int(scale.centres[0]),
+            multiplier=int(scale.multipliers[0]),
+            shift=int(scale.shifts[0]),
+            has_missing=has_missing,
+        )
+
+    def readings(self, cells: pd.Series) -> Integers:
+        """Readings of cells; ValueError names the first cell that cannot be read."""
+        if self.levels is not None:
+            return level_readings(texts(cells), self.levels)
+        return readings(numbers(self.name, cells), np.int64(self.decimals))
+
+    @property
+    def bit_levels(self) -> tuple[int, ...]:
+        """Levels that have a bit: all, but only the second of two, since the other bit would be its opposite."""
+        count = 0 if self.levels is None else len(self.levels)
+        return (1,) if count == 2 else tuple(range(count)) if count > 2 else ()
+
+    def at_least(self, threshold: int) -> str:
+        """A threshold in words."""
+        return f"{self.name} >= {in_units(threshold, self.decimals)}"
+
+    def record(self) -> list[Any]:
+        """The column as plain data for a file."""
+        return [list(part) if isinstance(part, tuple) else part for part in asdict(self).values()]
+
+    @classmethod
+    def from_record(cls, record: Any) -> Column:
+        """The column that gave this record; ValueError if none did."""
+        if not isinstance(record, Sequence) or isinstance(record, str) or len(record) != len(fields(cls)):
+            raise ValueError("a column must be a list of its parts")
+        column = cls(*(tuple(part) if isinstance(part, (list, tuple)) else part for part in record))
+        column._check()
+        return column
+
+    def _check(self) -> None:
+        if not isinstance(self.name, str) or not isinstance(self.has_missing, bool):
+            raise ValueError("a column has a name, and either has missing cells or has none")
+        texts_or_none = self.levels is None or all(isinstance(level, str) for level in self.levels)
+        if not texts_or_none or len(set(self.levels or ())) < len(self.levels or ()):
+            raise ValueError("levels must be different texts")
+        check_integer("decimals", self.decimals, -400, 400)
+        for threshold in self.thresholds:
+            check_integer("a threshold", threshold, -LARGEST_READING, LARGEST_READING)
+        if list(self.thresholds) != sorted(set(self.thresholds)):
+            raise ValueError("thresholds must increase")
+        check_integer("centre", self.centre, -LARGEST_READING, LARGEST_READING)
+        check_integer("multiplier", self.multiplier, 0, 2**MOST_BITS - 1)
+        check_integer("shift", self.shift, 1, LARGEST_SHIFT)
+        if self.levels is not None and (self.thresholds or self.multiplier or self.decimals):
+            raise ValueError("categories have no thresholds and no values")
+
+
+def thresholds_of(found: Integers, most: int) -> list[int]:
+    """Readings at which to cut sorted readings: between all neighbours if these are few, else at quantiles.
+
+    A cut at a quantile is moved into the gap between the observed readings around it.
+    """
+    distinct = np.unique(found)
+    if most < 1 or len(distinct) < 2:
+        return []
+    gaps = np.arange(len(distinct) - 1)
+    if len(gaps) > most:
+        quantiles = np.quantile(found, np.arange(1, most + 1) / (most + 1))
+        gaps = np.unique(np.clip(np.searchsorted(distinct, quantiles, side="right") - 1, 0, len(distinct) - 2))
+    return [shortest_between(int(distinct[gap]), int(distinct[gap + 1])) for gap in gaps]
+
+
+def shortest_between(below: int, above: int) -> int:
+    """The integer in ``below + 1..above`` with the most zeros at its end, in the middle half of the gap if there is one.
+
+    Any cut in the gap gives the same bits in training; one with few digits is easy to read, and one near the middle is
+    far from the rows on both sides.
+    """
+    quarter = (above - below) // 4
+    low, high = below + 1 + quarter, above - quarter
+    middle = (below + above + 1) // 2
+    for zeros in range(10, 0, -1):
+        step = 10**zeros
+        nearest = (middle + step // 2) // step * step
+        for candidate in (nearest, nearest - step, nearest + step):
+            if low <= candidate <= high:
+                return candidate
+    return middle

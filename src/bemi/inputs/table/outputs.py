@@ -1,0 +1,74 @@
+"""What the outputs of :class:`bemi.TableBits` tell, in their order: values, thresholds, levels, missing cells, a constant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bemi.inputs.readings import MISSING
+from bemi.inputs.table.column import Column
+
+
+@dataclass(frozen=True)
+class Output:
+    """One output, made of one column.
+
+    Attributes
+    ----------
+    column
+        Position of the column.
+    reading
+        The reading that a bit compares with.
+    """
+
+    column: int
+    reading: int = 0
+
+    def name(self, column: Column) -> str:
+        """What it tells, given its column."""
+        return column.name
+
+
+class Value(Output):
+    """The centred value of a number."""
+
+
+class AtLeast(Output):
+    """Whether a number reaches a threshold."""
+
+    def name(self, column: Column) -> str:
+        return column.at_least(self.reading)
+
+
+class IsLevel(Output):
+    """Whether a category has a level."""
+
+    def name(self, column: Column) -> str:
+        assert column.levels is not None
+        return f"{column.name} = {column.levels[self.reading]}"
+
+
+class IsMissing(Output):
+    """Whether a cell is missing."""
+
+    def name(self, column: Column) -> str:
+        return f"{column.name} missing"
+
+
+class Constant(Output):
+    """The constant that stands in for a bias; its column does not matter."""
+
+    def name(self, column: Column) -> str:
+        return "constant"
+
+
+def outputs_of(columns: Sequence[Column]) -> tuple[Output, ...]:
+    """All outputs of these columns, in order."""
+    numbered = list(enumerate(columns))
+    return (
+        *(Value(place) for place, column in numbered if column.multiplier),
+        *(AtLeast(place, threshold) for place, column in numbered for threshold in column.thresholds),
+        *(IsLevel(place, level) for place, column in numbered for level in column.bit_levels),
+        *(IsMissing(place, MISSING) for place, column in numbered if column.has_missing),
+        Constant(0),
+    )

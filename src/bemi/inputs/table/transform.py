@@ -1,0 +1,232 @@
+"""The transform :class:`TableBits`, for tables with numbers, text and missing cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bemi.checks import check_integer
+from bemi.inputs.readings import MISSING
+from bemi.inputs.table.cells import as_table, columns_of, names_of
+from bemi.inputs.table.column import VALUE_GRID, Column
+from bemi.inputs.table.outputs import AtLeast, Constant, IsLevel, IsMissing, Value, outputs_of
+from bemi.inputs.transform import Takes, own_parameters
+from bemi.products import Integers
+
+LEVEL = {False: 1, True: 64}
+"""Magnitude of a bit, without and with centred values beside it."""
+
+
+class TableBits(TransformerMixin, BaseEstimator):
+    """Bits of a table: thresholds of numbers, levels of categories and missing cells, and a constant input.
+
+    Takes data frames and arrays with numbers, text and missing cells.  All bits of a missing cell, or of a level that
+    training did not see, are off.
+
+    Parameters
+    ----------
+    thresholds
+        Maximum thresholds per column of numbers: between all neighbouring values if these are few, else at quantiles.
+        0 for none.
+    values
+        Whether to add the numbers themselves, centred at their median and scaled to -127..127; 0 if missing.
+    categorical, numeric
+        Names or positions of columns that are categories, or numbers, whatever their cells are; by default text is
+        a category.
+
+    Attributes
+    ----------
+    columns_
+        The columns, each a :class:`bemi.inputs.table.column.Column`.
+    outputs_
+        What each output tells, see :mod:`bemi.inputs.table.outputs`.
+    n_features_in_
+        Number of columns.
+    """
+
+    NAME = "table-bits"
+    VERSION = 1
+    TITLE = "bits of a table"
+    takes = Takes.RAW_COLUMNS
+    has_constant = True
+
+    def __init__(
+        self,
+        thresholds: int = 8,
+        values: bool = False,
+        categorical: Sequence[str | int] = (),
+        numeric: Sequence[str | int] = (),
+    ) -> None:
+        self.thresholds = thresholds
+        self.values = values
+        self.categorical = categorical
+        self.numeric = numeric
+
+    def describe(self) -> str:
+        """What the networks see, in a few words."""
+        parts = ["centred values"] if self.values else []
+        parts += [f"bits at up to {self.thresholds} thresholds per column"] if self.thresholds else []
+        return ", ".join([*parts, "categories and missing cells as bits, and a constant input"])
+
+    def fit(self, X: Any, y: ArrayLike | None = None) -> TableBits:
+        """Choose thresholds and levels.
+
+        Parameters
+        ----------
+        X
+            Data frame, or array of shape (rows, columns).
+        y
+            Ignored.
+        """
+        check_integer("thresholds", self.thresholds, 0, 1000)
+        table = as_table(X)
+        validate_data(self, table, skip_check_array=True)
+        if not len(table):
+            raise ValueError("training needs at least one row")
+        names = names_of(table) or [f"feature {place}" for place in range(table.shape[1])]
+        if len(set(names)) < len(names):
+            raise ValueError(f"two columns are named {max(names, key=names.count)!r}; rename one")
+        columns = [
+            Column.fit(name, cells, categorical=kind, thresholds=self.thresholds, values=bool(self.values))
+            for name, cells, kind in zip(names, columns_of(table, None), self._kinds(names), strict=True)
+        ]
+        return self._with_columns(columns, LEVEL[bool(self.values)])
+
+    def _kinds(self, names: list[str]) -> list[bool | None]:
+        """Whether each column was said to be categorical; None if nothing was said."""
+        kinds: list[bool | None] = [None] * len(names)
+        for what, listed, kind in (("categorical", self.categorical, True), ("numeric", self.numeric, False)):
+            for given in listed:
+                place = names.index(given) if given in names else given
+                if not isinstance(place, (int, np.integer)) or not 0 <= place < len(names):
+                    raise ValueError(f"{what} names {given!r}, which is not a column; columns are {_some(names)}")
+                kinds[int(place)] = kind
+        return kinds
+
+    def _with_columns(self, columns: Sequence[Column], level: int) -> TableBits:
+        self.columns_, self.level_ = tuple(columns), level
+        self.n_features_in_ = len(self.columns_)
+        self.outputs_ = outputs_of(self.columns_)
+        if len(self.outputs_) < 2:
+            raise ValueError("no column tells rows apart: each is empty or has one value only")
+        return self
+
+    def readings(self, X: Any) -> Integers:
+        """Readings of each row, shape (rows, columns); see :mod:`bemi.inputs.readings`."""
+        check_is_fitted(self)
+        table = as_table(X)
+        unnamed = names_of(table) is None or self._names is None
+        if unnamed and table.shape[1] != self.n_features_in_:
+            raise ValueError(f"rows must have {self.n_features_in_} columns, these have {table.shape[1]}")
+        cells = columns_of(table, self._names)
+        return np.stack([column.readings(own) for column, own in zip(self.columns_, cells, strict=True)], axis=1)
+
+    @property
+    def _names(self) -> list[str] | None:
+        """Names of the columns, None if they were numbered in training."""
+        names = [column.name for column in self.columns_]
+        return None if names == [f"feature {place}" for place in range(len(names))] else names
+
+    def from_readings(self, readings: Integers) -> Integers:
+        """Outputs for readings, shape (rows, outputs)."""
+        readings = np.asarray(readings)
+        found = np.empty((len(readings), self.n_outputs), dtype=np.int64)
+        for kind in (Value, AtLeast, IsLevel, IsMissing, Constant):
+            places = [place for place, output in enumerate(self.outputs_) if isinstance(output, kind)]
+            own = [self.outputs_[place] for place in places]
+            cells = readings[:, [output.column for output in own]]
+            if kind is Value:
+                found[:, places] = self._values(cells, [self.columns_[output.column] for output in own])
+            elif kind is Constant:
+                found[:, places] = self.level_
+            else:
+                limits = np.array([output.reading for output in own], dtype=np.int64)
+                on = cells >= limits if kind is AtLeast else cells == limits
+                found[:, places] = np.where(on, self.level_, -self.level_)
+        return found
+
+    def _values(self, cells: Integers, columns: Sequence[Column]) -> Integers:
+        centres, multipliers, shifts = (
+            np.array([getattr(column, part) for column in columns], dtype=np.int64)
+            for part in ("centre", "multiplier", "shift")
+        )
+        scaled = ((cells - centres) * multipliers + (1 << (shifts - 1))) >> shifts
+        return np.where(cells == MISSING, 0, np.clip(scaled, -VALUE_GRID, VALUE_GRID))
+
+    def transform(self, X: Any) -> Integers:
+        """Outputs of each row, shape (rows, outputs)."""
+        return self.from_readings(self.readings(X))
+
+    def output_names(self) -> list[str]:
+        """What each output tells, such as ``age >= 54.5`` or ``chol missing``."""
+        check_is_fitted(self)
+        return [output.name(self.columns_[output.column]) for output in self.outputs_]
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """As :meth:`output_names`, for scikit-learn."""
+        return np.array(self.output_names(), dtype=object)
+
+    @property
+    def n_outputs(self) -> int:
+        """How many integers a row gives."""
+        check_is_fitted(self)
+        return len(self.outputs_)
+
+    @property
+    def constant_inputs(self) -> tuple[int, ...]:
+        """Positions of constant outputs."""
+        return tuple(place for place, output in enumerate(self.outputs_) if isinstance(output, Constant))
+
+    def monotone_inputs(self, feature: int) -> Integers:
+        """+1 for each output that grows with a column of numbers, 0 for all others."""
+        column = self.columns_[feature]
+        if column.levels is not None:
+            raise ValueError(f"column {column.name!r} holds categories, which have no order; only numbers are monotone")
+        grows = [isinstance(o, (Value, AtLeast)) and o.column == feature for o in self.outputs_]
+        return np.array(grows, dtype=np.int64)
+
+    def output_bounds(self, low: int, high: int) -> tuple[Integers, Integers]:
+        """Smallest and largest value of each output; they do not depend on the readings' range."""
+        check_is_fitted(self)
+        high_ends = np.array([VALUE_GRID if isinstance(o, Value) else self.level_ for o in self.outputs_])
+        low_ends = np.where([isinstance(o, Constant) for o in self.outputs_], self.level_, -high_ends)
+        return low_ends, high_ends
+
+    def parameters(self) -> dict[str, Any]:
+        """All that the transform depends on, for a model file."""
+        check_is_fitted(self)
+        records = [column.record() for column in self.columns_]
+        return {"name": self.NAME, "version": self.VERSION, "level": self.level_, "columns": records}
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, Any]) -> TableBits:
+        """The fitted transform that gave these parameters."""
+        own = own_parameters(cls, parameters, {"level", "columns"})
+        check_integer("level", own["level"], 1, VALUE_GRID)
+        if not isinstance(own["columns"], list) or not own["columns"]:
+            raise ValueError("columns must be a list")
+        columns = [Column.from_record(record) for record in own["columns"]]
+        numbers = [column for column in columns if column.levels is None]
+        transform = cls(
+            thresholds=max((len(column.thresholds) for column in numbers), default=0),
+            values=any(column.multiplier for column in numbers),
+            categorical=tuple(place for place, column in enumerate(columns) if column.levels is not None),
+        )
+        return transform._with_columns(columns, int(own["level"]))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "outputs_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
+
+
+def _some(names: list[str], most: int = 8) -> str:
+    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
