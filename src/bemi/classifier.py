@@ -291,10 +291,10 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         self._check_same_kind(ensemble.training.settings)
         if self.subsets is not None or self.scenarios is not None:
             raise ValueError("classes can be added only if subsets and scenarios are None; fit again on all rows")
-        X, y = self._checked_rows(X, y, reset=False)
+        rows, y = self._checked_rows(X, y, reset=False)
         has_rows = ensemble.training.rows is not None
         _check_new_classes(ensemble.classes, np.unique(y), has_rows)
-        training_set = _known_rows(ensemble).extended(X, y, max_per_class=self.max_per_class)
+        training_set = _known_rows(ensemble).extended(rows, y, max_per_class=self.max_per_class)
         self._check_classes(training_set.classes)
         plan = self._plan(training_set, class_subsets(len(training_set.classes), int(self.subset_size)))
         known = set(ensemble.keys)
@@ -407,10 +407,10 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     def _planned(self, X: ArrayLike, y: ArrayLike) -> Plan:
         """Check everything, make the training set, and list the networks to train."""
         check_parameters(vars(self))
-        X, y = self._checked_rows(X, y, reset=True)
+        rows, y = self._checked_rows(X, y, reset=True)
         self._check_classes(np.unique(y))
         training_set = TrainingSet.of(
-            X,
+            rows,
             y,
             input_scaling=self.input_scaling,
             transform=vars(self)["transform"],
@@ -474,7 +474,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
                     "fit again instead"
                 )
 
-    def _checked_rows(self, X: ArrayLike, y: ArrayLike, *, reset: bool) -> tuple[NDArray, NDArray]:
+    def _checked_rows(self, X: ArrayLike, y: ArrayLike, *, reset: bool) -> tuple[Any, NDArray]:
         takes = Takes.by(vars(self)["transform"])
         if takes is Takes.RAW_COLUMNS:
             # The transform reads and checks the cells; scikit-learn's validation would reject text.
@@ -489,7 +489,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(labels)
         return rows, labels
 
-    def _rows(self, X: ArrayLike) -> NDArray:
+    def _rows(self, X: ArrayLike) -> Any:
         """Rows to predict; the ensemble checks their values."""
         check_is_fitted(self)
         takes = Takes.by(self.transform_)

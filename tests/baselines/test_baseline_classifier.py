@@ -141,7 +141,7 @@ def test_a_bias_counts_as_much_as_the_largest_input():
 
 
 def test_inputs_of_toro_icarte_et_al_stay_as_they_are_if_they_are_integers():
-    assert BaselineClassifier(**QUICK).fit(X, Y).input_scaling_.factors is None
+    assert BaselineClassifier(**QUICK).fit(X, Y).input_scaling_.scale is None
     fractional = BaselineClassifier(**QUICK).fit(X / [10, 20, 40], Y)
     # Otherwise the largest of every feature becomes 127.
     assert np.array_equal(fractional.input_scaling_(X / [10, 20, 40]), np.rint(X * (127 / 9)))

@@ -30,9 +30,15 @@ class AboveMedian(TransformerMixin, BaseEstimator):
         self.n_features_in_ = X.shape[1]
         return self
 
-    def transform(self, X):
+    def readings(self, X):
+        return np.asarray(X)
+
+    def from_readings(self, readings):
         check_is_fitted(self)
-        return np.where(np.asarray(X) > self.medians_, 1, -1)
+        return np.where(readings > self.medians_, 1, -1)
+
+    def transform(self, X):
+        return self.from_readings(self.readings(X))
 
     def describe(self):
         return "signs"
@@ -51,14 +57,17 @@ class AboveMedian(TransformerMixin, BaseEstimator):
 def test_a_transform_gets_what_it_takes():
     raw = Inputs.fit(ROWS, "auto", AboveMedian())
     assert not raw.takes_integers
-    assert raw.scaling.factors is None
+    assert raw.scaling.scale is None
     # Scaled and rounded, 0.5 and 0.75 would be 64 and 95, and -3.0 and -1.0 would be -64 and -21.
     assert raw.transform.medians_.tolist() == [0.625, 1.75]
     assert raw(ROWS).tolist() == [[-1, -1], [-1, -1], [1, 1], [1, 1], [-1, -1], [1, 1]]
     assert raw.widened(ROWS * 100) is raw
     scaled = Inputs.fit(ROWS, "auto", ConstantInput())
     assert scaled.takes_integers
-    assert scaled(ROWS)[:, :2].tolist() == InputScaling.fit(ROWS)(ROWS).tolist()
+    assert scaled(ROWS)[:, :2].tolist() == InputScaling.fit(ROWS, "centred")(ROWS).tolist()
+    assert (
+        Inputs.fit(ROWS, "per-feature", ConstantInput())(ROWS)[:, :2].tolist() == InputScaling.fit(ROWS)(ROWS).tolist()
+    )
     assert Inputs.fit(ROWS, "auto", None)(ROWS).tolist() == InputScaling.fit(ROWS)(ROWS).tolist()
 
 
@@ -129,7 +138,7 @@ def test_bounds_and_what_is_accepted():
     assert [i.one_unit for i in (plain, hog, constant)] == [True, True, False]
     assert [i.size for i in (plain, hog, constant)] == [64, 256, 65]
     assert [set(end.tolist()) for end in plain.bounds(-3, 8)] == [{-3}, {8}]
-    assert [end.tolist()[-2:] for end in constant.bounds(-3, 8)] == [[-3, 16], [8, 16]]
+    assert [end.tolist()[-2:] for end in constant.bounds(-3, 8)] == [[-3, 127], [8, 127]]
     assert [end.tolist() for end in hog.bounds(0, 16)] == [end.tolist() for end in hog.transform.output_bounds(0, 16)]
 
 
@@ -149,11 +158,15 @@ class IsText(AboveMedian):
 
     def fit(self, X, y=None):
         self.n_features_in_ = X.shape[1]
-        self.usual_ = [max({v for v in column if isinstance(v, str)}, key=list(column).count) for column in X.T]
+        columns = np.asarray(X, dtype=object).T
+        self.usual_ = [max({v for v in column if isinstance(v, str)}, key=list(column).count) for column in columns]
         return self
 
-    def transform(self, X):
-        return np.where(np.asarray(X, dtype=object) == np.array(self.usual_, dtype=object), 1, -1)
+    def readings(self, X):
+        return np.asarray(X, dtype=object)
+
+    def from_readings(self, readings):
+        return np.where(readings == np.array(self.usual_, dtype=object), 1, -1)
 
 
 def test_raw_columns_may_be_text_and_missing():

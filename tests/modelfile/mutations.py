@@ -227,10 +227,9 @@ def exercise(model: bemi.BeMiClassifier, content: bytes, again: Path) -> None:
     allowed = {*model.classes_.tolist(), model.unclassified_label_}
     for integers, is_inside in ((inside, True), (far, False), (near, False)):
         X = integers.astype(np.float64)
-        if scaling.factors is not None and is_inside:
+        if scaling.scale is not None and is_inside:
             with np.errstate(over="ignore"):
-                X = np.divide(X, scaling.factors, where=scaling.factors > 0, out=np.zeros_like(X))
-            X = np.clip(np.nan_to_num(X), -1e300, 1e300)
+                X = np.clip(np.nan_to_num(scaling.values(integers)), -1e300, 1e300)
         rows = pd.DataFrame(X, columns=model.feature_names_in_) if hasattr(model, "feature_names_in_") else X
         try:
             labels = model.predict(rows)
@@ -259,9 +258,8 @@ def _may_refuse(model: bemi.BeMiClassifier, X: np.ndarray, message: str, is_insi
     """Whether a model may refuse these rows: they are too large for exact sums, or no pixels."""
     if isinstance(model.transform_, IntegerHog) and not is_inside:
         return message.startswith(("pixels must not be negative", "pixel value", "values are too large"))
-    factors = 1.0 if model.input_scaling_.factors is None else model.input_scaling_.factors
-    with np.errstate(over="ignore"):
-        sizes = np.abs(X * factors)
+    scale = model.input_scaling_.scale
+    sizes = np.abs(X if scale is None else scale.scaled(scale.readings(X)))
     level = getattr(model.transform_, "level_", math.inf)
     norm = np.minimum(sizes, level).sum(axis=1).max() + (0 if level == math.inf else level)
     largest = max(norm * model.weight_bound, sizes.max())

@@ -20,7 +20,7 @@ from mutations import joined, split, with_digest, written
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
 
-from bemi import BeMiClassifier, IntegerHog, load, recommended, save, verify
+from bemi import BeMiClassifier, ConstantInput, IntegerHog, load, recommended, save, verify
 from bemi.certificate import CertificateError
 from bemi.ensemble.summary import training_summary
 from bemi.inputs.constant.transform import ConstantInput
@@ -36,6 +36,9 @@ DATA = np.array([[5, 1, 0], [0, 5, 1], [1, 0, 5], [6, 1, 0], [0, 7, 1], [2, 0, 5
 
 def fitted(labels=(0, 1, 2, 0, 1, 2), **parameters) -> BeMiClassifier:
     return BeMiClassifier(**(FAST | parameters)).fit(DATA, np.array(labels))
+
+
+SCALE = {"decimals": [0, 1, -2], "centres": [0, 0, 0], "multipliers": [1, 2, 3], "shifts": [1, 2, 3]}
 
 
 @pytest.fixture(scope="module")
@@ -377,9 +380,13 @@ def changed(content: bytes, path: tuple, value) -> bytes:
         (("feature_names",), ["a", "b", "a"], "feature_names must be unique"),
         (("input_scaling", "low"), 1, "low must be an integer in"),
         (("input_scaling", "high"), 2**31, "high must be an integer in"),
-        (("input_scaling", "factors"), [1.0, 1.0], "factors must be a list of 3 values"),
-        (("input_scaling", "factors"), [1.0, 1.0, -1.0], "a factor must be a number of at least 0"),
-        (("input_scaling", "factors"), [1.0, 1.0, 1], "a factor must be a number of at least 0"),
+        (("input_scaling", "limit"), 0, "limit must be an integer in 1"),
+        (("input_scaling", "scale"), {"decimals": [0, 0, 0]}, "scale has no member 'centres'"),
+        (("input_scaling", "scale"), SCALE | {"shifts": [1, 1]}, "shifts must be a list of 3 values"),
+        (("input_scaling", "scale"), SCALE | {"shifts": [1, 1, 0]}, "one of the shifts must be an integer in 1..40"),
+        (("input_scaling", "scale"), SCALE | {"multipliers": [1, 1, -1]}, "one of the multipliers must be an integer"),
+        (("input_scaling", "scale"), SCALE | {"centres": [1, 1, 1.0]}, "one of the centres must be an integer"),
+        (("input_scaling", "scale"), SCALE | {"decimals": [1, 1, 301]}, "one of the decimals must be an integer"),
         (("networks", 0), ..., "a network for each of 3 sets of classes, got 2"),
         (("networks", 0, "splitting"), [1], "splitting must be a list of 2 values"),
         (("networks", 0, "splitting"), [1, True], "a mark of a splitting neuron must be an integer"),
@@ -591,12 +598,12 @@ def test_headers_of_many_values_are_refused_before_they_are_parsed(tmp_path, mod
         assert peak_of_refusing(path) < 3 * path.stat().st_size
 
 
-def test_an_overflowing_factor_is_too_large(tmp_path):
-    """An ordinary refusal, not a warning of NumPy's."""
-    model = BeMiClassifier(**FAST).fit(DATA * 1e-305, [0, 1, 2] * 2)
+def test_huge_values_of_a_tiny_feature_saturate(tmp_path):
+    """Without a warning of NumPy's."""
+    model = BeMiClassifier(**FAST, transform=ConstantInput()).fit(DATA * 1e-200, [0, 1, 2] * 2)
     save(model, tmp_path / "m.bemi")
-    with pytest.raises(ValueError, match="values are too large"):
-        load(tmp_path / "m.bemi").predict(DATA * 1e3)
+    copy = load(tmp_path / "m.bemi")
+    assert np.array_equal(copy.predict(DATA * 1e300), model.predict(DATA * 1e-100))
 
 
 def test_parameters_set_after_the_fit_do_not_describe_the_networks(tmp_path):

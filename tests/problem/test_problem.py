@@ -103,7 +103,7 @@ def test_a_constant_that_is_too_large_is_refused():
 def test_auto_leaves_integers_alone():
     for values in (np.array([[0, 255], [3, 7]], dtype=np.uint8), np.array([[0.0, 255.0], [-3.0, 7.0]])):
         scaling = InputScaling.fit(values)
-        assert scaling.factors is None
+        assert scaling.scale is None
         assert np.array_equal(scaling(values), values.astype(int))
         assert (scaling.low, scaling.high) == (int(values.min()), 255)
 
@@ -125,7 +125,7 @@ def test_the_largest_magnitude_becomes_the_grid():
     assert pixels([[255, 51], [0, -255]]).tolist() == [[10_000, 2_000], [0, -10_000]]
     assert (pixels.low, pixels.high) == (0, 10_000)
     assert InputScaling.fit([[0, 0]], "common", 10_000)([[0, 3]]).tolist() == [[0, 0]]
-    assert InputScaling.fit([[255]], grid=10_000).factors is None  # integers need no grid
+    assert InputScaling.fit([[255]], grid=10_000).scale is None  # integers need no grid
 
 
 def test_per_feature_scales_integers_too():

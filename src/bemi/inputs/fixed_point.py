@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from bemi.inputs.readings import readings
 from bemi.products import Integers
 
-MOST_BITS = 15
-"""Multipliers have at most this many bits."""
+MOST_BITS = 20
+"""Multipliers have at most this many bits, so that products stay below 2^53, which even doubles hold exactly."""
 
-LARGEST_SHIFT = 23
-"""With this shift, a product that saturates at 127 fits into 32 bits."""
+LARGEST_SHIFT = 40
+"""Enough for the largest readings to get a multiplier of several bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +39,17 @@ class FixedPoint:
     shifts: Integers
 
     @classmethod
-    def fit(cls, decimals: Integers, centres: Integers, reaches: NDArray[np.float64], grid: int) -> FixedPoint:
-        """Scales that map a distance of ``reach`` readings from the centre to about ``grid``; reach 0 gives factor 0."""
+    def fit(
+        cls, decimals: Integers, centres: Integers, reaches: NDArray[np.float64], grid: int, bits: int = MOST_BITS
+    ) -> FixedPoint:
+        """Scales that map a distance of ``reach`` readings to ``grid``; columns of reach 0 carry nothing."""
         factors = np.divide(grid, reaches, where=reaches > 0, out=np.zeros(len(reaches)))
         # The largest shift whose multiplier still has few bits.
-        room = np.floor(MOST_BITS - np.log2(np.maximum(factors, 2.0**-40))) - 1
+        room = np.floor(bits - np.log2(np.maximum(factors, 2.0**-LARGEST_SHIFT))) - 1
         shifts = np.clip(room, 1, LARGEST_SHIFT).astype(np.int64)
-        multipliers = np.rint(factors * 2.0**shifts).astype(np.int64)
-        multipliers = np.where(factors > 0, np.clip(multipliers, 1, 2**MOST_BITS - 1), 0)
+        # Rounded up, so that halves are rounded away from zero.
+        multipliers = np.ceil(factors * 2.0**shifts).astype(np.int64)
+        multipliers = np.where(factors > 0, np.clip(multipliers, 1, 2**bits - 1), 0)
         return cls(np.asarray(decimals), np.asarray(centres), multipliers, shifts)
 
     def readings(self, values: NDArray) -> Integers:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from bemi.inputs.scaling import InputScaling
-from bemi.inputs.transform import Takes, Transform
+from bemi.inputs.transform import Takes, Transform, reader_of
 from bemi.products import PRE_ACTIVATION_LIMIT, Integers
 
 
@@ -62,7 +62,7 @@ class Inputs:
         """
         takes = Takes.by(self.transform)
         if takes is Takes.RAW_COLUMNS:
-            return self.transform.readings(X)
+            return reader_of(self.transform).readings(X)
         rows = np.asarray(X)
         if rows.ndim != takes.dimensions or rows.shape[1] != self.features:
             raise ValueError(f"rows must have {self.features} features, got an array of shape {rows.shape}")
@@ -100,8 +100,9 @@ class Inputs:
             return rows
         if not len(rows):
             return np.empty((0, self.size), dtype=np.int64)
-        takes = Takes.by(self.transform)
-        return self.transform.from_readings(rows) if takes is Takes.RAW_COLUMNS else self.transform.transform(rows)
+        if Takes.by(self.transform) is Takes.RAW_COLUMNS:
+            return reader_of(self.transform).from_readings(rows)
+        return self.transform.transform(rows)
 
     @property
     def size(self) -> int:

@@ -23,8 +23,11 @@ LARGEST_READING = 2**31 - 1
 FINEST = 10**6
 """Values without a short decimal form get about this many readings across their spread."""
 
+MOST_DECIMALS = 300
+"""Powers of ten up to this one are within the range of a double."""
+
 _HEADROOM = 2.0  # new values may be this much larger than those seen before they saturate
-_MOST_DECIMALS = 15
+_MOST_EXACT = 15  # decimals up to which values are tried for a short form
 _EVERY = 0.98  # quantile of the distances from the median that counts as the spread
 
 
@@ -45,16 +48,16 @@ def decimals_for(values: NDArray[np.float64]) -> int:
     largest = float(np.abs(values).max(initial=0.0))
     if largest == 0.0:
         return 0
-    most = math.floor(math.log10(LARGEST_READING / _HEADROOM / largest))
-    most = min(most, _MOST_DECIMALS)
-    for decimals in range(min(0, most), most + 1):
+    most = math.floor(math.log10(LARGEST_READING / _HEADROOM) - math.log10(largest))
+    most = max(-MOST_DECIMALS, min(most, MOST_DECIMALS))
+    for decimals in range(min(0, most), min(most, _MOST_EXACT) + 1):
         if np.array_equal(np.round(values, decimals), values):
             return decimals
     distance = spread(values)
-    return most if distance == 0.0 else min(most, math.ceil(math.log10(FINEST / distance)))
+    return most if distance == 0.0 else min(most, math.ceil(math.log10(FINEST) - math.log10(distance)))
 
 
-def readings(values: NDArray, decimals: Integers) -> Integers:
+def readings(values: NDArray, decimals: Integers | np.int64) -> Integers:
     """Readings of finite values, shape (rows, columns); NaN gives :data:`MISSING`."""
     with np.errstate(over="ignore"):  # Infinity saturates like any value that is too large.
         units = np.where(

@@ -19,9 +19,7 @@ from bemi.products import Integers
 class Takes(Enum):
     """What rows a transform takes.
 
-    A transform of raw columns turns them into integers in two steps: ``readings(X)``, which checks the cells and gives
-    32-bit integers of shape (rows, features), see :mod:`bemi.inputs.readings`, and ``from_readings(readings)``, which
-    gives the inputs of the networks.  Exports take readings.
+    A transform of raw columns is a :class:`Reader`, too.
     """
 
     SCALED_INTEGERS = "features on the integer grid of the input scaling"
@@ -107,6 +105,24 @@ class Transform(Protocol):
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any]) -> Transform:
         """The fitted transform that gave these parameters."""
+
+
+class Reader(Protocol):
+    """What a transform of raw columns offers besides: its two steps, from cells to integers and from these to outputs.
+
+    Exports take the integers in between.
+    """
+
+    def readings(self, X: Any) -> Integers:
+        """32-bit integers of shape (rows, features), see :mod:`bemi.inputs.readings`; ValueError for a bad cell."""
+
+    def from_readings(self, readings: Integers) -> Integers:
+        """What ``transform`` gives for rows with these readings."""
+
+
+def reader_of(transform: Any) -> Reader:
+    """A transform of raw columns as the reader that it is."""
+    return transform
 
 
 def own_parameters(kind: type[Transform], parameters: Mapping[str, Any], names: set[str]) -> dict[str, Any]:

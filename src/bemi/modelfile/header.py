@@ -21,7 +21,7 @@ from bemi.ensemble.ensemble import RECORDED, SELECTION
 from bemi.ensemble.ties import TIES
 from bemi.inputs import INPUT_SCALINGS
 from bemi.inputs.fixed_point import LARGEST_SHIFT, MOST_BITS
-from bemi.inputs.readings import LARGEST_READING
+from bemi.inputs.readings import LARGEST_READING, MOST_DECIMALS
 from bemi.problem.codes import outputs_for
 from bemi.products import PRE_ACTIVATION_LIMIT
 from bemi.solvers import SOLVERS
@@ -61,7 +61,7 @@ _LABELS = {
 """Types of the labels by NumPy dtype; text has ``<U`` and a length."""
 _FIXED_LENGTH = re.compile("<U([1-9][0-9]{0,3})")
 _SCALE = {
-    "decimals": (-400, 400),
+    "decimals": (-MOST_DECIMALS, MOST_DECIMALS),
     "centres": (-LARGEST_READING, LARGEST_READING),
     "multipliers": (0, 2**MOST_BITS - 1),
     "shifts": (1, LARGEST_SHIFT),

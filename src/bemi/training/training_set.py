@@ -99,7 +99,7 @@ class TrainingSet:
 
     def _with_variants(self, X: NDArray, scenarios: Any) -> TrainingSet:
         """The same set, with the variants that scenarios make of its rows."""
-        rows = self.inputs.integers(X[self.selected])
+        rows = self.inputs.integers(X)[self.selected]
         made = np.asarray(clone(scenarios).variants(rows))
         if made.ndim != 3 or made.shape[::2] != rows.shape or not np.array_equal(made, np.rint(made)):
             raise ValueError("scenarios must give integers of shape (rows, variants, features)")

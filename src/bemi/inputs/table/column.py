@@ -10,13 +10,16 @@ import numpy as np
 import pandas as pd
 
 from bemi.checks import check_integer
-from bemi.inputs.fixed_point import LARGEST_SHIFT, MOST_BITS, FixedPoint
-from bemi.inputs.readings import LARGEST_READING, decimals_for, in_units, readings, spread
+from bemi.inputs.fixed_point import LARGEST_SHIFT, FixedPoint
+from bemi.inputs.readings import LARGEST_READING, MOST_DECIMALS, decimals_for, in_units, readings, spread
 from bemi.inputs.table.cells import are_text, level_readings, levels_of, numbers, texts
 from bemi.products import Integers
 
 VALUE_GRID = 127
 """Centred values saturate at this magnitude."""
+
+VALUE_BITS = 15
+"""Bits of a value's multiplier; more would not change integers up to 127."""
 
 MOST_LEVELS = 1000
 """A text column with more different texts is taken for an identifier."""
@@ -71,7 +74,8 @@ class Column:
         decimals = decimals_for(found)
         own = np.sort(readings(found, np.int64(decimals)))
         reach = np.array([spread(own) if values else 0.0])
-        scale = FixedPoint.fit(np.array([decimals]), np.rint([np.median(own)]).astype(np.int64), reach, VALUE_GRID)
+        centre = np.rint([np.median(own)]).astype(np.int64)
+        scale = FixedPoint.fit(np.array([decimals]), centre, reach, VALUE_GRID, VALUE_BITS)
         return cls(
             name,
             decimals=decimals,
@@ -107,7 +111,8 @@ class Column:
         """The column that gave this record; ValueError if none did."""
         if not isinstance(record, Sequence) or isinstance(record, str) or len(record) != len(fields(cls)):
             raise ValueError("a column must be a list of its parts")
-        column = cls(*(tuple(part) if isinstance(part, (list, tuple)) else part for part in record))
+        parts: list[Any] = [tuple(part) if isinstance(part, (list, tuple)) else part for part in record]
+        column = cls(*parts)
         column._check()
         return column
 
@@ -117,13 +122,13 @@ class Column:
         texts_or_none = self.levels is None or all(isinstance(level, str) for level in self.levels)
         if not texts_or_none or len(set(self.levels or ())) < len(self.levels or ()):
             raise ValueError("levels must be different texts")
-        check_integer("decimals", self.decimals, -400, 400)
+        check_integer("decimals", self.decimals, -MOST_DECIMALS, MOST_DECIMALS)
         for threshold in self.thresholds:
             check_integer("a threshold", threshold, -LARGEST_READING, LARGEST_READING)
         if list(self.thresholds) != sorted(set(self.thresholds)):
             raise ValueError("thresholds must increase")
         check_integer("centre", self.centre, -LARGEST_READING, LARGEST_READING)
-        check_integer("multiplier", self.multiplier, 0, 2**MOST_BITS - 1)
+        check_integer("multiplier", self.multiplier, 0, 2**VALUE_BITS - 1)
         check_integer("shift", self.shift, 1, LARGEST_SHIFT)
         if self.levels is not None and (self.thresholds or self.multiplier or self.decimals):
             raise ValueError("categories have no thresholds and no values")
@@ -145,7 +150,7 @@ def thresholds_of(found: Integers, most: int) -> list[int]:
 
 
 def shortest_between(below: int, above: int) -> int:
-    """The integer in ``below + 1..above`` with the most zeros at its end, in the middle half of the gap if there is one.
+    """The integer in ``below + 1..above`` with the most zeros at its end, from the middle half of the gap if possible.
 
     Any cut in the gap gives the same bits in training; one with few digits is easy to read, and one near the middle is
     far from the rows on both sides.

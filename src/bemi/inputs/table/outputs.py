@@ -1,4 +1,4 @@
-"""What the outputs of :class:`bemi.TableBits` tell, in their order: values, thresholds, levels, missing cells, a constant."""
+"""What the outputs of :class:`bemi.TableBits` tell: values, thresholds, levels, missing cells, a constant."""
 
 from __future__ import annotations
 
