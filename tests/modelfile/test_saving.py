@@ -23,7 +23,6 @@ from sklearn.exceptions import NotFittedError
 from bemi import BeMiClassifier, ConstantInput, IntegerHog, load, recommended, save, verify
 from bemi.certificate import CertificateError
 from bemi.ensemble.summary import training_summary
-from bemi.inputs.constant.transform import ConstantInput
 from bemi.inputs.registry import TRANSFORMS
 from bemi.modelfile.container import ModelFileError
 from bemi.network import Network

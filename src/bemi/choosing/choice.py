@@ -1,0 +1,208 @@
+"""Which of several settings suits the training rows best, and what accuracy to expect of it.
+
+Candidates are compared by stratified cross-validation with the continuous machine (:mod:`bemi.choosing.machine`), which
+is nearly as accurate as the exact networks and trains in milliseconds.  Inputs are fitted inside each fold.
+
+The best of many candidates looks better in cross-validation than it is.  The expected accuracy is corrected for that by
+a bootstrap (Tsamardinos, Greasidou, Borboudakis 2018): on each resample of the rows the best candidate is chosen on the
+rows drawn and judged on the others.  Mean and quantiles over the resamples are the estimate and its range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+
+from bemi.choosing.machine import Lesson, labels
+from bemi.inputs.inputs import Inputs
+from bemi.products import Integers
+
+FOLDS = 5
+REPEATS = 3
+ENOUGH_ROWS = 400
+"""With more rows than this, cross-validation is not repeated."""
+
+MOST_ROWS = 1000
+"""Choices are made on at most this many rows, drawn class by class."""
+
+RESAMPLES = 500
+RANGE = (0.025, 0.975)
+"""Quantiles of the resamples that bound the expected accuracy."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Settings to choose from.
+
+    Attributes
+    ----------
+    name
+        What distinguishes them, in a few words.
+    settings
+        Parameters of :class:`bemi.BeMiClassifier` by name.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen, and why.
+
+    Attributes
+    ----------
+    candidate
+        The candidate with the largest accuracy in cross-validation, the first of equals.
+    expected, low, high
+        Accuracy to expect on new rows like these, and its range; None if there were too few rows to tell.
+    accuracies
+        Accuracy of every candidate in cross-validation, by name.
+    folds, repeats
+        Of the cross-validation.
+    """
+
+    candidate: Candidate
+    expected: float | None
+    low: float | None
+    high: float | None
+    accuracies: Mapping[str, float]
+    folds: int
+    repeats: int
+
+    @property
+    def name(self) -> str:
+        """Name of the chosen candidate."""
+        return self.candidate.name
+
+    def in_words(self) -> str:
+        """The choice in one line."""
+        if self.expected is None or self.low is None or self.high is None:
+            return f"{self.name}; too few rows to compare settings or to estimate the accuracy"
+        return (
+            f"{self.name}; expected accuracy on new rows {100 * self.expected:.1f} % "
+            f"({100 * self.low:.0f} to {100 * self.high:.0f} %), by {self.folds}-fold cross-validation"
+        )
+
+
+def choose(
+    candidates: Sequence[Candidate], X: Any, y: Any, *, defaults: Mapping[str, Any], weights: NDArray | None, seed: int
+) -> Choice:
+    """The candidate that cross-validation prefers.
+
+    Parameters
+    ----------
+    candidates
+        What to choose from, simpler ones first.
+    X, y
+        Training rows as they are given, and labels.
+    defaults
+        Parameters that candidates do not set.
+    weights
+        Row weights, None for equal ones.
+    seed
+        Of the folds.
+    """
+    classes, targets = np.unique(y, return_inverse=True)
+    rng = np.random.default_rng(seed)
+    rows = _some_of_each(targets, MOST_ROWS, rng)
+    X, targets = _safe_indexing(X, rows), targets[rows]
+    omega = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)[rows]
+    folds = int(min(FOLDS, np.bincount(targets).max()))
+    repeats = REPEATS if len(rows) <= ENOUGH_ROWS else 1
+    if folds < 2 or np.bincount(targets).min() < 2:
+        return Choice(candidates[0], None, None, None, {}, folds, 0)
+    right = np.zeros((len(rows), len(candidates)))
+    for _ in range(repeats):
+        parts = _parts(targets, folds, rng)
+        for part in range(folds):
+            held = parts == part
+            right[held] += _right(candidates, X, targets, omega, held, len(classes), defaults)
+    right /= repeats
+    scores = np.average(right, axis=0, weights=omega)
+    resampled = _resampled(right, omega, rng)
+    low, high = np.quantile(resampled, RANGE).tolist()
+    return Choice(
+        candidate=candidates[int(scores.argmax())],
+        expected=float(np.mean(resampled)),
+        low=low,
+        high=high,
+        accuracies=dict(zip((c.name for c in candidates), scores.tolist(), strict=True)),
+        folds=folds,
+        repeats=repeats,
+    )
+
+
+def _some_of_each(targets: Integers, most: int, rng: np.random.Generator) -> Integers:
+    """At most ``most`` rows, with the classes in their proportions."""
+    if len(targets) <= most:
+        return np.arange(len(targets))
+    order = rng.permutation(len(targets))
+    order = order[np.argsort(targets[order], kind="stable")]
+    return np.sort(order[np.linspace(0, len(targets) - 1, most).astype(np.int64)])
+
+
+def _parts(targets: Integers, folds: int, rng: np.random.Generator) -> Integers:
+    """A fold for every row; each class is spread over all folds as evenly as possible."""
+    order = rng.permutation(len(targets))
+    order = order[np.argsort(targets[order], kind="stable")]
+    parts = np.empty(len(targets), dtype=np.int64)
+    parts[order] = np.arange(len(targets)) % folds
+    return parts
+
+
+def _right(
+    candidates: Sequence[Candidate],
+    X: Any,
+    targets: Integers,
+    omega: NDArray,
+    held: NDArray[np.bool_],
+    classes: int,
+    defaults: Mapping[str, Any],
+) -> NDArray[np.bool_]:
+    """Whether the held-out rows are right under each candidate, shape (rows held out, candidates)."""
+    found = np.zeros((int(held.sum()), len(candidates)), dtype=bool)
+    trained, tested = np.flatnonzero(~held), np.flatnonzero(held)
+    for positions in _alike(candidates, defaults):
+        settings = {**defaults, **candidates[positions[0]].settings}
+        given = _safe_indexing(X, trained)
+        inputs = Inputs.fit(given, settings["input_scaling"], settings["transform"])
+        lesson = Lesson(inputs.of(given), targets[trained], omega[trained])
+        # Machines start from those of smaller prices.
+        prices = [float({**defaults, **candidates[position].settings}["C"]) for position in positions]
+        order = np.argsort(prices, kind="stable")
+        given_labels = labels(
+            lesson,
+            inputs.of(_safe_indexing(X, tested)),
+            [prices[place] for place in order],
+            classes=classes,
+            hinges=int(settings["hinges"]),
+        )
+        for place, label in zip(order, given_labels, strict=True):
+            found[:, positions[place]] = label == targets[tested]
+    return found
+
+
+def _alike(candidates: Sequence[Candidate], defaults: Mapping[str, Any]) -> list[list[int]]:
+    """Positions of candidates, grouped so that those of a group differ in their price only."""
+    groups: dict[str, list[int]] = {}
+    for position, candidate in enumerate(candidates):
+        others = {name: value for name, value in {**defaults, **candidate.settings}.items() if name != "C"}
+        groups.setdefault(repr(sorted(others.items())), []).append(position)
+    return list(groups.values())
+
+
+def _resampled(right: NDArray, omega: NDArray, rng: np.random.Generator) -> NDArray:
+    """Accuracy on the rows left out of each resample, of the candidate that is best on the rows drawn."""
+    rows = len(right)
+    drawn = rng.multinomial(rows, np.full(rows, 1 / rows), size=RESAMPLES) * omega
+    left = np.where(drawn > 0, 0.0, omega)
+    useful = (left.sum(axis=1) > 0) & (drawn.sum(axis=1) > 0)
+    best = (drawn[useful] @ right).argmax(axis=1)
+    judged = left[useful] @ right / left[useful].sum(axis=1, keepdims=True)
+    return judged[np.arange(len(best)), best]
