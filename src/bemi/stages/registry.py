@@ -67,6 +67,10 @@ def _soft_shortfall(
     return found
 
 
+def _soft_objective(problem: Problem, network: Network, keep: Keep) -> Fraction | None:
+    return problem.soft_value(network) if problem.allows(network) else None
+
+
 def _links(problem: Problem, network: Network, keep: Keep) -> int | None:
     return network.links if keep.holds(problem, network) else None
 
@@ -107,7 +111,7 @@ STAGES: dict[str, Stage] = {
             measure="soft-margin objective",
             time_share=75,
             maximised=False,
-            objective=lambda problem, network, keep: problem.soft_value(network),
+            objective=_soft_objective,
             trivial_bound=lambda problem: 0,
             whole_numbers=False,
             allows_hidden_layers=False,
