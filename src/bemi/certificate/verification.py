@@ -137,7 +137,7 @@ def training_record(model: str | os.PathLike) -> TrainingRecord:
     claims = _read(read_at_most(path, _LARGEST_FILE, CertificateError), path)
     header, _ = container.read(model)
     try:
-        rows, labels, seconds, weights = (claims.get(name) for name in ("rows", "labels", "seconds", "weights"))
+        rows, labels, seconds, weights = claims["rows"], claims["labels"], claims.get("seconds"), claims.get("weights")
         digest = training_digest(rows, labels, weights)
         if seconds is not None:
             stages = [len(network) for network in claims["networks"]]
