@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     assert_all_finite,
@@ -37,13 +40,18 @@ from bemi.products import PRE_ACTIVATION_LIMIT, Integers
 from bemi.programs.limits import Limits
 from bemi.running.schedule import check_shard, train_all
 from bemi.stages import PAPER_STAGES
-from bemi.training.parameters import check_parameters
-from bemi.training.pipeline import Training, stage_parameters
+from bemi.stages.registry import parameters_read
+from bemi.training.parameters import check_parameters, usable_weights, without_effect
+from bemi.training.pipeline import Training
 from bemi.training.plan import Plan
+from bemi.training.row_weights import given_weights
 from bemi.training.task import Task
 from bemi.training.training_set import TrainingSet
 
-SAME_FOR_ALL_NETWORKS = ("hidden_layers", "weight_bound", "subset_size", "stages", "C", "mw_loss")
+SAME_FOR_ALL_NETWORKS = (
+    *("hidden_layers", "weight_bound", "subset_size", "stages", "C", "mw_loss"),
+    *("hinges", "max_links", "monotone", "class_weight"),
+)
 """Parameters that must be the same for all networks of an ensemble."""
 
 
@@ -120,6 +128,16 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         Penalty on margin violations in ``"ml2"``, as in support vector machines.
     mw_loss
         Fraction by which ``"mw"`` may raise the objective that ``"ml2"`` reached.
+    hinges
+        Hinges per row in ``"ml2"``: 1 as in support vector machines, or 2, which come closer to the logistic loss.
+    max_links
+        Maximum links of each output in ``"ml2"``, not counting that of a constant input; None for no limit.
+    monotone
+        Features that may only push the decision one way, in ``"ml2"``: ``{name or position: 1}`` if larger values
+        favour later classes, -1 if they favour earlier ones.
+    class_weight
+        Weights of the classes in ``"ml2"``, which multiply those of their rows: None, ``"balanced"`` for equal totals,
+        or ``{label: weight}``, 1 for a label that is left out.
     n_jobs
         Number of networks trained at the same time, as in scikit-learn.
     random_state
@@ -192,6 +210,10 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         max_per_class: int | None = None,
         scenarios: Any = None,
         total_time_limit: float | None = None,
+        hinges: int = 1,
+        max_links: int | None = None,
+        monotone: Mapping[Any, int] | None = None,
+        class_weight: str | Mapping[Any, float] | None = None,
     ) -> None:
         self.hidden_layers = hidden_layers
         self.weight_bound = weight_bound
@@ -215,6 +237,10 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         self.max_per_class = max_per_class
         self.scenarios = scenarios
         self.total_time_limit = total_time_limit
+        self.hinges = hinges
+        self.max_links = max_links
+        self.monotone = monotone
+        self.class_weight = class_weight
 
     @property
     def transform(self) -> Any:
@@ -238,7 +264,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
                 params |= {f"{part}__{name}": value for name, value in params[part].get_params().items()}
         return params
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> BeMiClassifier:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> BeMiClassifier:
         """Train one network per set of classes.
 
         Parameters
@@ -247,14 +273,19 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             Features, shape (rows, features).
         y
             Labels: numbers or strings.
+        sample_weight
+            How much each row counts in ``"ml2"``: a weight of 2 is as good as the row twice, and rows of weight 0 are
+            left out.  None if all rows count the same; other stages accept only that.
         """
         # An interrupted fit must not leave an older fit's networks behind.
         self.__dict__.pop("_ensemble", None)
-        plan = self._planned(X, y)
+        plan = self._planned(X, y, sample_weight)
         self._ensemble = self._assembled(plan, self._train(plan))
         return self
 
-    def fit_shard(self, X: ArrayLike, y: ArrayLike, shard: int, shards: int) -> int:
+    def fit_shard(
+        self, X: ArrayLike, y: ArrayLike, shard: int, shards: int, sample_weight: ArrayLike | None = None
+    ) -> int:
         """Train one of several equal parts of the networks into ``run_dir``, and return how many had to be trained.
 
         For machines that share only a folder: once all parts are done, :meth:`fit` finds every network there.  The
@@ -266,12 +297,14 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             As in :meth:`fit`, the same for all parts.
         shard, shards
             Which part, counted from 1, and the number of parts.
+        sample_weight
+            As in :meth:`fit`.
         """
         if self.run_dir is None:
             raise ValueError("a shard needs run_dir, the folder that all shards write to")
         check_shard(shard, shards)
         own = clone(self)
-        plan = own._planned(X, y).shard(shard, shards)
+        plan = own._planned(X, y, sample_weight).shard(shard, shards)
         return len(own._train(plan)) - own.reused_networks_
 
     def add_classes(self, X: ArrayLike, y: ArrayLike) -> BeMiClassifier:
@@ -291,6 +324,11 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         self._check_same_kind(ensemble.training.settings)
         if self.subsets is not None or self.scenarios is not None:
             raise ValueError("classes can be added only if subsets and scenarios are None; fit again on all rows")
+        known_rows = ensemble.training.rows
+        if self.class_weight is not None or (known_rows is not None and known_rows.weights is not None):
+            raise ValueError(
+                "classes cannot be added to networks that were trained with weights; fit again on all rows"
+            )
         rows, y = self._checked_rows(X, y, reset=False)
         has_rows = ensemble.training.rows is not None
         _check_new_classes(ensemble.classes, np.unique(y), has_rows)
@@ -349,12 +387,12 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.ensemble_.folded(low, high)
 
-    def training_tasks(self, X: ArrayLike, y: ArrayLike) -> dict[tuple, Task]:
+    def training_tasks(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> dict[tuple, Task]:
         """What :meth:`fit` would train on these data, by class subset; nothing is trained or changed.
 
         If the tasks run elsewhere and write to the journal of ``run_dir``, ``fit`` has nothing left to train.
         """
-        plan = clone(self)._planned(X, y)
+        plan = clone(self)._planned(X, y, sample_weight)
         return {key: plan[index] for index, key in enumerate(plan.keys)}
 
     @classmethod
@@ -404,10 +442,18 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     solver_ = _fitted("training.solver")
     unclassified_label_ = _fitted("unclassified_label")
 
-    def _planned(self, X: ArrayLike, y: ArrayLike) -> Plan:
+    def _planned(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Plan:
         """Check everything, make the training set, and list the networks to train."""
         check_parameters(vars(self))
+        self._warn_without_effect()
         rows, y = self._checked_rows(X, y, reset=True)
+        weights = given_weights(sample_weight, len(y))
+        if sample_weight is not None and self.max_per_class is not None:
+            raise ValueError("max_per_class chooses rows without regard to sample_weight; leave out one of them")
+        # Rows without weight have no influence on anything, the scaling included.
+        counted = np.flatnonzero(weights)
+        if len(counted) < len(weights):
+            rows, y, weights = _safe_indexing(rows, counted), y[counted], weights[counted]
         self._check_classes(np.unique(y))
         training_set = TrainingSet.of(
             rows,
@@ -417,8 +463,10 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             names=getattr(self, "feature_names_in_", None),
             max_per_class=self.max_per_class,
             scenarios=self.scenarios,
+            weights=usable_weights(weights, self.stages),
+            class_weight=self.class_weight,
         )
-        self.selected_rows_ = training_set.selected
+        self.selected_rows_ = counted[training_set.selected]
         subsets = subsets_to_train(
             self.subsets, training_set.data, training_set.targets, training_set.classes.tolist(), int(self.subset_size)
         )
@@ -430,6 +478,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             seconds = tuple(float(s) for s in seconds)
         return Plan(
             training_set=training_set,
+            monotone=self.monotone,
             subsets=subsets,
             hidden_layers=tuple(self.hidden_layers),
             weight_bound=int(self.weight_bound),
@@ -439,7 +488,11 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
                 "solver": self.solver,
                 "time_limit": seconds,
                 "limits": Limits(nodes=self.node_limit, gap=float(self.gap), seed=self._seed()),
-                "parameters": {name: float(getattr(self, name)) for name in stage_parameters(self.stages, {})},
+                "parameters": {
+                    # Of the default's type, so that C=1 and C=1.0 are the same task.
+                    name: _plain(getattr(self, name)) if default is None else type(default)(getattr(self, name))
+                    for name, default in parameters_read(self.stages).items()
+                },
                 "total_time_limit": None if self.total_time_limit is None else float(self.total_time_limit),
             },
         )
@@ -462,7 +515,17 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             recorded[name] = tuple(recorded[name])
         seed = recorded["random_state"]
         recorded["random_state"] = int(seed) if is_integer(seed) else None
+        for name in ("monotone", "class_weight"):
+            if isinstance(recorded[name], Mapping):
+                recorded[name] = {_plain(key): _plain(value) for key, value in recorded[name].items()}
         return recorded
+
+    def _warn_without_effect(self) -> None:
+        """Warn of parameters that the stages do not read, so that a search does not name a best value of one."""
+        defaults = {name: p.default for name, p in signature(type(self)).parameters.items()}
+        for name in without_effect(vars(self), defaults):
+            text = f"{name}={getattr(self, name)!r} has no effect with stages={tuple(self.stages)!r}"
+            warnings.warn(text, UserWarning, stacklevel=4)
 
     def _check_same_kind(self, recorded: Mapping[str, Any]) -> None:
         """Raise unless the parameters match those of the existing networks."""
@@ -509,6 +572,11 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         if not is_integer(seed):
             seed = check_random_state(seed).randint(2**31 - 1)
         return int(seed) % 2**31
+
+
+def _plain(value: Any) -> Any:
+    """A NumPy scalar as a Python one."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _validation(takes: Takes) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+import struct
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 Row = tuple[int, ...]
@@ -58,8 +59,6 @@ class Rows:
         self.sparse = [sparse(row) for row in self.rows]
         self.norms = [sum(abs(v) for _, v in entries) for entries in self.sparse]
         self._largest = max((abs(v) for row in self.rows for v in row), default=0)
-        self._packed: list[int] = []
-        self._middle = 0
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -93,24 +92,43 @@ class Rows:
         """No neuron with these signs has an integer margin above floor(P ||sum lam s x||_1 / sum lam)."""
         total = self._check(signs, multipliers)
         if total * self._largest < _HALF:
-            norm = self._packed_norm(signs, multipliers)
+            norm = sum(map(abs, self._packed_sum((k, weight * signs[k]) for k, weight in multipliers)))
         else:
             norm = sum(abs(v) for v in self.combination(signs, multipliers)[0].values())
         return self.weight_bound * norm // total
 
-    def _packed_norm(self, signs: Sequence[int], multipliers: Any) -> int:
-        """``||sum_k lam_k s_k x^k||_1`` with each row as one long integer of 64-bit digits.
+    def weighted_sum(self, factors: dict[int, int]) -> dict[int, int]:
+        """``sum_k c_k x^k`` by input, for factors c_k by row; inputs that are 0 in all rows are left out."""
+        if sum(map(abs, factors.values())) * self._largest < _HALF:
+            return dict(zip(self.live, self._packed_sum(factors.items()), strict=True))
+        found: dict[int, int] = {}
+        for k, factor in factors.items():
+            for i, v in self.sparse[k]:
+                found[i] = found.get(i, 0) + factor * v
+        return found
 
-        Most of the checking time is spent here, and long integers are the fastest vectors in plain Python.  Every digit
-        is shifted by 2^63, so that none is negative and none carries into the next.
+    @cached_property
+    def live(self) -> list[int]:
+        """Inputs that are not 0 in all rows."""
+        return sorted({i for entries in self.sparse for i, _ in entries})
+
+    @cached_property
+    def _packed(self) -> list[int]:
+        place = {i: 64 * at for at, i in enumerate(self.live)}
+        return [sum(v << place[i] for i, v in entries) for entries in self.sparse]
+
+    @cached_property
+    def _middle(self) -> int:
+        return sum(_HALF << 64 * at for at in range(len(self.live)))
+
+    def _packed_sum(self, factors: Iterable[tuple[int, int]]) -> list[int]:
+        """``sum_k c_k x^k`` at the live inputs for pairs of row and factor, with each row as one long integer.
+
+        Most of the checking time is spent here, and long integers are the fastest vectors in plain Python.  Every
+        64-bit digit is shifted by 2^63, so that none is negative and none carries into the next.
         """
-        if not self._packed:
-            live = sorted({i for entries in self.sparse for i, _ in entries})
-            place = {i: 64 * at for at, i in enumerate(live)}
-            self._packed = [sum(v << place[i] for i, v in entries) for entries in self.sparse]
-            self._middle = sum(_HALF << shift for shift in place.values())
         packed = self._middle
-        for k, weight in multipliers:
-            packed += weight * signs[k] * self._packed[k]
-        digits = memoryview(packed.to_bytes((self._middle.bit_length() + 63) // 64 * 8, sys.byteorder)).cast("Q")
-        return sum(abs(digit - _HALF) for digit in digits)
+        for k, factor in factors:
+            packed += factor * self._packed[k]
+        digits = struct.unpack(f"<{len(self.live)}Q", packed.to_bytes(8 * len(self.live), "little"))
+        return [digit - _HALF for digit in digits]

@@ -1,94 +1,261 @@
-"""Soft margins: the objective in exact rationals, and what multipliers prove about it and the links it needs.
+"""Soft margins: the objective in exact rationals, and what proofs show about it and the links it needs.
 
-For one output with signs s_k, ``nu_k = isqrt(sum_i (x^k_i)^2)`` and the resolution t,
+For one output with signs s_k, ``nu_k = isqrt(sum_i (x^k_i)^2)``, the resolution t and row weights omega_k,
 
-    f(w) = 1/2 sum_i w_i^2 + C t sum_k max(0, t - s_k w.x^k / nu_k)
+    f(w) = 1/2 sum_i w_i^2 + sum_k sum_h c_kh max(0, t_h - s_k w.x^k / nu_k)
 
-over the rows with ``nu_k > 0``.  Any ``mu_k >= 0`` with ``nu_k mu_k <= C t`` gives, with ``g = sum_k mu_k s_k x^k``,
+over the rows with ``nu_k > 0``.  One hinge has the target ``t_1 = t`` and the price ``c_k1 = C t omega_k``; two hinges
+have the targets 0 and 2t and half that price each.
 
-    f(w) >= 1/2 sum_i w_i^2 - g.w + t sum_k nu_k mu_k   for every w,
+Any ``mu_kh >= 0`` with ``nu_k mu_kh <= c_kh`` gives, with ``g = sum_kh mu_kh s_k x^k``,
 
-because ``C t max(0, a) >= nu_k mu_k a``.  The right side separates into one small problem per weight, so its minimum
-over integers in {-P..P} is found exactly.  With a price theta on f it bounds the links of every network whose f is at
-most V:  links >= min_w ( links(w) + theta (f(w) - V) ).
+    f(w) >= 1/2 sum_i w_i^2 - g.w + sum_kh t_h nu_k mu_kh   for every w,
+
+because ``c max(0, a) >= nu mu a``.  The right side separates into one small problem per weight, so its minimum over
+integers between given limits is found exactly; if at most k links are allowed, those that gain most are the best.  A
+proof is a tree that cuts the limits of one weight after another, with multipliers mu of its own in each leaf: f is at
+least the smallest of the leaves' bounds.
+
+With a price theta on f the same multipliers bound the links of every network whose f is at most V:
+``links >= min_w ( links(w) + theta (f(w) - V) )``.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from bemi.certificate.arithmetic import Matrix, Rows, require, whole
 
+ROW_WEIGHT_UNIT = 1 << 16
+"""Denominator of row weights."""
+
+LARGEST_ROW_WEIGHT = ROW_WEIGHT_UNIT << 31
+
+DEEPEST_TREE = 200
+MOST_NODES = 1 << 17
+MOST_WORK = 1 << 34
+"""Limits on the proof of one stage: levels and nodes of its trees, and steps of arithmetic."""
+
 _LARGEST_DENOMINATOR = 1 << 64
+
+Box = dict[int, tuple[int, int]]
+"""Smallest and largest weights of the inputs that a tree has branched on."""
+
+
+@dataclass(frozen=True)
+class Restrictions:
+    """How much rows count, and which weights a network may have.
+
+    Attributes
+    ----------
+    row_weights
+        Numerators of omega_k over :data:`ROW_WEIGHT_UNIT`; None if all are 1.
+    signs
+        For each input the only sign that its weights may have, or 0; None if all may have both.
+    uncounted
+        Inputs whose links do not count towards a limit on links.
+    """
+
+    row_weights: Sequence[int] | None = None
+    signs: Sequence[int] | None = None
+    uncounted: frozenset[int] = frozenset()
+
+
+class _Leaf(NamedTuple):
+    """``D g`` by input, ``sum t_h nu_k mu_kh``, and the limits of the weights in a leaf."""
+
+    g: dict[int, int]
+    gain: Fraction
+    box: Box
 
 
 class SoftMargins:
-    """The objective of one network's training rows."""
+    """The objective of one network's training rows.
 
-    def __init__(self, rows: Rows, price: Any, resolutions: Any) -> None:
+    Parameters
+    ----------
+    rows
+        The rows, their codes, the layers and P.
+    soft
+        ``price``, ``resolutions``, ``hinges`` and ``max_links``, as a model file has them.
+    restrictions
+        Row weights, signs and uncounted inputs.
+    """
+
+    def __init__(self, rows: Rows, soft: Any, restrictions: Restrictions) -> None:
         require(len(rows.layers) == 2, "soft margins are for networks without a hidden layer")
-        self.rows = rows
-        self.price = positive(price, "price")
+        self.rows, self.restrictions = rows, restrictions
+        self.price = positive(soft["price"], "price")
+        resolutions = soft["resolutions"]
         require(isinstance(resolutions, list) and len(resolutions) == rows.layers[1], "not one resolution per output")
         self.resolutions = [positive(t, "resolution") for t in resolutions]
+        self.hinges = whole(soft["hinges"], 1, 3, "number of hinges")
+        limit = soft["max_links"]
+        self.max_links = None if limit is None else whole(limit, 1, 1 << 31, "maximum number of links")
+        weights = restrictions.row_weights
+        self.row_weights = [ROW_WEIGHT_UNIT] * len(rows) if weights is None else list(weights)
         self.norms = [math.isqrt(sum(v * v for _, v in entries)) for entries in rows.sparse]
+        self._work = self._nodes = 0
+
+    def targets(self, output: int) -> tuple[Fraction, ...]:
+        """The target of each hinge."""
+        t = self.resolutions[output]
+        return (t,) if self.hinges == 1 else (Fraction(0), 2 * t)
+
+    def unit_price(self, output: int) -> Fraction:
+        """The price of a hinge for a row weight of one unit."""
+        return self.price * self.resolutions[output] / (self.hinges * ROW_WEIGHT_UNIT)
 
     def objective(self, weights: Sequence[Matrix]) -> Fraction:
+        """The objective of a network; it must keep the limits on signs and links."""
         (matrix,) = weights
+        self._check_limits(matrix)
         total = Fraction(sum(w * w for line in matrix for w in line), 2)
-        for j, t in enumerate(self.resolutions):
-            missing = Fraction(0)
-            for entries, code, norm in zip(self.rows.sparse, self.rows.codes, self.norms, strict=True):
-                if norm:
-                    missing += max(Fraction(0), t - Fraction(code[j] * sum(v * matrix[i][j] for i, v in entries), norm))
-            total += self.price * t * missing
+        for j in range(len(self.resolutions)):
+            sums = [
+                code[j] * sum(v * matrix[i][j] for i, v in entries)
+                for entries, code in zip(self.rows.sparse, self.rows.codes, strict=True)
+            ]
+            total += self.unit_price(j) * sum((self._missing(sums, target) for target in self.targets(j)), Fraction(0))
         return total
+
+    def _missing(self, sums: Sequence[int], target: Fraction) -> Fraction:
+        """``sum_k omega_k max(0, target - y_k / nu_k)``, added up by norm."""
+        short: dict[int, int] = {}
+        for y, norm, weight in zip(sums, self.norms, self.row_weights, strict=True):
+            lack = target.numerator * norm - target.denominator * y
+            if norm and lack > 0:
+                short[norm] = short.get(norm, 0) + weight * lack
+        common = math.lcm(*short)
+        return Fraction(sum(lack * (common // norm) for norm, lack in short.items()), common * target.denominator)
+
+    def _check_limits(self, matrix: Matrix) -> None:
+        if self.restrictions.signs is not None:
+            for sign, line in zip(self.restrictions.signs, matrix, strict=True):
+                require(all(w * sign >= 0 for w in line), "a weight has the wrong sign")
+        if self.max_links is not None:
+            for j in range(len(self.resolutions)):
+                links = sum(line[j] != 0 for i, line in enumerate(matrix) if i not in self.restrictions.uncounted)
+                require(links <= self.max_links, "a neuron has more links than allowed")
 
     def bound(self, proof: Any) -> Fraction:
         """No network has a smaller objective than this."""
-        return sum((gain - sum(map(self._most, g.values())) for g, gain in self._combinations(proof)), Fraction(0))
+        denominator, trees = self._trees(proof)
+        total = Fraction(0)
+        for output, tree in enumerate(trees):
+            leaves = (self._least_objective(leaf, denominator) for leaf in self._leaves(output, tree, denominator))
+            total += min(value for value in leaves if value is not None)
+        return total
+
+    def _least_objective(self, leaf: _Leaf, denominator: int) -> Fraction | None:
+        """A lower bound on the objective in a leaf; None if every network there has too many links."""
+        always, optional, forced = 0, [], 0
+        for i in leaf.g.keys() | leaf.box.keys():
+            low, high = self._range(i, leaf.box)
+            most = _most(leaf.g.get(i, 0), low, high, denominator)
+            counts = self.max_links is not None and i not in self.restrictions.uncounted
+            if counts and low <= 0 <= high:
+                optional.append(most)
+            else:
+                always += most
+                forced += counts
+        if self.max_links is not None:
+            if forced > self.max_links:
+                return None
+            always += sum(sorted(optional, reverse=True)[: self.max_links - forced])
+        return leaf.gain - Fraction(always, 2 * denominator)
 
     def links_bound(self, ceiling: Fraction, proof: Any) -> int:
         """No network whose objective is at most ``ceiling`` has fewer links than this."""
         theta = positive(proof["theta"], "price of the objective")
+        denominator, trees = self._trees(proof)
         total = -theta * ceiling
-        for g, gain in self._combinations(proof):
-            total += theta * gain
-            total += sum(min(Fraction(0), 1 - theta * self._most(value)) for value in g.values())
+        for output, tree in enumerate(trees):
+            leaves = self._leaves(output, tree, denominator)
+            total += min(self._least_links(leaf, denominator, theta) for leaf in leaves)
         return max(0, math.ceil(total))
 
-    def _most(self, g: Fraction) -> Fraction:
-        """``max_p (p g - p^2 / 2)`` over integers p in -P..P; a parabola, so the nearest integer is best."""
-        p = min(self.rows.weight_bound, round(abs(g)))
-        return p * abs(g) - Fraction(p * p, 2)
+    def _least_links(self, leaf: _Leaf, denominator: int, theta: Fraction) -> Fraction:
+        """A lower bound on links plus theta times the objective in a leaf."""
+        total = theta * leaf.gain
+        for i in leaf.g.keys() | leaf.box.keys():
+            low, high = self._range(i, leaf.box)
+            with_link = 1 - theta * Fraction(_most(leaf.g.get(i, 0), low, high, denominator), 2 * denominator)
+            total += min(Fraction(0), with_link) if low <= 0 <= high else with_link
+        return total
 
-    def _combinations(self, proof: Any) -> list[tuple[dict[int, Fraction], Fraction]]:
-        """``g`` and ``t sum_k nu_k mu_k`` of every output."""
+    def _range(self, i: int, box: Box) -> tuple[int, int]:
+        """Smallest and largest weight of an input."""
+        if i in box:
+            return box[i]
+        bound = self.rows.weight_bound
+        sign = 0 if self.restrictions.signs is None else self.restrictions.signs[i]
+        return (0 if sign > 0 else -bound), (0 if sign < 0 else bound)
+
+    def _trees(self, proof: Any) -> tuple[int, list[Any]]:
+        """The common denominator of the multipliers, and the tree of each output."""
+        self._work = self._nodes = 0
         denominator = whole(proof["denominator"], 1, _LARGEST_DENOMINATOR, "denominator")
-        lists = proof["multipliers"]
-        require(
-            isinstance(lists, list) and len(lists) == len(self.resolutions), "not one list of multipliers per output"
-        )
-        found = []
-        for j, (t, multipliers) in enumerate(zip(self.resolutions, lists, strict=True)):
-            g: dict[int, int] = {}
-            gain, seen = 0, set()
-            for entry in multipliers:
-                require(isinstance(entry, list) and len(entry) == 2, "a multiplier is not a pair")
-                k = whole(entry[0], 0, len(self.rows), "row")
-                require(type(entry[1]) is int and entry[1] >= 0, "a multiplier is negative or not an integer")
-                require(k not in seen, "a row has two multipliers")
-                require(entry[1] * self.norms[k] <= self.price * t * denominator, "a multiplier is above its price")
-                seen.add(k)
-                gain += entry[1] * self.norms[k]
-                for i, v in self.rows.sparse[k]:
-                    g[i] = g.get(i, 0) + entry[1] * self.rows.codes[k][j] * v
-            found.append(({i: Fraction(v, denominator) for i, v in g.items()}, t * Fraction(gain, denominator)))
-        return found
+        trees = proof["outputs"]
+        require(isinstance(trees, list) and len(trees) == len(self.resolutions), "not one tree per output")
+        return denominator, trees
+
+    def _leaves(self, output: int, tree: Any, denominator: int) -> Iterator[_Leaf]:
+        """The leaves of a tree; the children of each branch together have all weights of their parent."""
+        stack: list[tuple[Any, Box, int]] = [(tree, {}, 0)]
+        while stack:
+            node, box, depth = stack.pop()
+            self._nodes += 1
+            require(self._nodes <= MOST_NODES and depth <= DEEPEST_TREE, "a tree is too large")
+            require(isinstance(node, dict), "a node of a tree is malformed")
+            if "split" not in node:
+                require(node.keys() == {"multipliers"}, "a leaf is malformed")
+                g, gain = self._combination(output, node["multipliers"], denominator)
+                yield _Leaf(g, gain, box)
+                continue
+            split, children = node["split"], node.get("children")
+            require(len(node) == 2 and isinstance(split, list) and len(split) == 2, "a branch is malformed")
+            require(isinstance(children, list) and len(children) == 2, "a branch does not have two children")
+            i = whole(split[0], 0, self.rows.layers[0], "input")
+            low, high = self._range(i, box)
+            value = whole(split[1], low, high, "value of a branch")
+            stack.append((children[1], {**box, i: (value + 1, high)}, depth + 1))
+            stack.append((children[0], {**box, i: (low, value)}, depth + 1))
+
+    def _combination(self, output: int, multipliers: Any, denominator: int) -> tuple[dict[int, int], Fraction]:
+        """``D g`` and ``sum t_h nu_k mu_kh`` of multipliers, each with the number ``h * rows + k``."""
+        require(isinstance(multipliers, list), "multipliers are missing")
+        rows = len(self.rows)
+        self._work += (len(multipliers) + 1) * (len(self.rows.live) + 1)
+        require(self._work <= MOST_WORK, "the proof takes too long to check")
+        price = self.unit_price(output)
+        top = price.numerator * denominator
+        factors: dict[int, int] = {}
+        gains, seen = [0] * self.hinges, set()
+        for entry in multipliers:
+            require(isinstance(entry, list) and len(entry) == 2, "a multiplier is not a pair")
+            term = whole(entry[0], 0, self.hinges * rows, "number of a multiplier")
+            require(type(entry[1]) is int and entry[1] >= 0, "a multiplier is negative or not an integer")
+            require(term not in seen, "a row has two multipliers")
+            seen.add(term)
+            hinge, k = divmod(term, rows)
+            within = entry[1] * self.norms[k] * price.denominator <= top * self.row_weights[k]
+            require(within, "a multiplier is above its price")
+            gains[hinge] += entry[1] * self.norms[k]
+            factors[k] = factors.get(k, 0) + entry[1] * self.rows.codes[k][output]
+        gain = sum((t * n for t, n in zip(self.targets(output), gains, strict=True)), Fraction(0)) / denominator
+        return self.rows.weighted_sum(factors), gain
+
+
+def _most(g: int, low: int, high: int, denominator: int) -> int:
+    """``max_p (2 p g - p^2 D)`` over integers p in low..high; a parabola, so the p nearest to g / D is best."""
+    p = min(max((2 * g + denominator) // (2 * denominator), low), high)
+    return p * (2 * g - p * denominator)
 
 
 def rational(text: Any, what: str) -> Fraction:

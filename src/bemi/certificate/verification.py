@@ -26,12 +26,12 @@ from bemi.certificate.arithmetic import CertificateError, Matrix, Row, Rows, pre
 from bemi.certificate.links import links_bound
 from bemi.certificate.margins import MarginProof
 from bemi.certificate.separators import separation_bound
-from bemi.certificate.softmargins import SoftMargins, rational
+from bemi.certificate.softmargins import LARGEST_ROW_WEIGHT, Restrictions, SoftMargins, rational
 from bemi.files import read_at_most
 from bemi.modelfile import container
 from bemi.modelfile.container import ModelFileError
 
-FORMAT = 1
+FORMAT = 2
 _LARGEST_FILE = 1 << 27
 _LARGEST = 1 << 28
 _MOST_VALUES = 1 << 25
@@ -120,12 +120,15 @@ class TrainingRecord:
         The rows that the model was trained on, as its networks saw them, and their class indices; they match the
         model's digest.
     seconds
-        Seconds of every stage of every network, which cannot be checked; None in older certificates.
+        Seconds of every stage of every network, which cannot be checked; None if training had a node limit.
+    weights
+        Row weights in units of 2^-16, which match the digest, too; None if all rows count the same.
     """
 
     rows: list[list[int]]
     labels: list[int]
     seconds: list[list[float]] | None
+    weights: list[int] | None = None
 
 
 def training_record(model: str | os.PathLike) -> TrainingRecord:
@@ -134,8 +137,8 @@ def training_record(model: str | os.PathLike) -> TrainingRecord:
     claims = _read(read_at_most(path, _LARGEST_FILE, CertificateError), path)
     header, _ = container.read(model)
     try:
-        rows, labels, seconds = claims["rows"], claims["labels"], claims.get("seconds")
-        digest = training_digest(rows, labels)
+        rows, labels, seconds, weights = claims["rows"], claims["labels"], claims.get("seconds"), claims.get("weights")
+        digest = training_digest(rows, labels, weights)
         if seconds is not None:
             stages = [len(network) for network in claims["networks"]]
             require([len(times) for times in seconds] == stages, f"{path} does not have a time for every stage")
@@ -145,13 +148,16 @@ def training_record(model: str | os.PathLike) -> TrainingRecord:
     require(
         digest == header["training_digest"], f"the training rows in {path} are not those that the model was trained on"
     )
-    return TrainingRecord(rows, labels, seconds)
+    return TrainingRecord(rows, labels, seconds, weights)
 
 
-def training_digest(rows: Sequence[Sequence[int]], labels: Sequence[int]) -> str:
-    """SHA-256 of the numbers of rows and features, all rows, all class indices: 64-bit little-endian integers."""
+def training_digest(rows: Sequence[Sequence[int]], labels: Sequence[int], weights: Sequence[int] | None = None) -> str:
+    """SHA-256 of 64-bit little-endian integers: numbers of rows and features, rows, class indices, row weights if any.
+
+    The first two numbers tell where each part ends, so no other training set has the same integers.
+    """
     digest = hashlib.sha256()
-    for values in ([len(rows), len(rows[0]) if rows else 0], *rows, labels):
+    for values in ([len(rows), len(rows[0]) if rows else 0], *rows, labels, () if weights is None else weights):
         digest.update(struct.pack(f"<{len(values)}q", *values))
     return digest.hexdigest()
 
@@ -168,27 +174,52 @@ def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result
     require(all(len(row) == features for row in rows), "a training row does not have one value per model input")
     labels = [whole(label, 0, classes, "label") for label in claims["labels"]]
     require(len(labels) == len(rows), "there is not one label per training row")
+    weights = _row_weights(claims.get("weights"), len(rows))
     require(
-        training_digest(rows, labels) == header["training_digest"],
-        "the training rows or labels are not those that the model was trained on",
+        training_digest(rows, labels, weights) == header["training_digest"],
+        "the training rows, labels or row weights are not those that the model was trained on",
     )
+    signs, uncounted = _limits(header, features, outputs)
     require(len(claims["networks"]) == len(header["networks"]), "there is not one entry per network")
     subsets = _subsets(header, classes, size)
     given = whole(header.get("given_rows", len(rows)), 0, len(rows) + 1, "number of given rows")
     final = _final_weights(packed, layers, bound, len(subsets))
-    for subset, entry, model_entry, weights in zip(subsets, claims["networks"], header["networks"], final, strict=True):
+    for subset, entry, model_entry, last in zip(subsets, claims["networks"], header["networks"], final, strict=True):
         chosen = [k for k, label in enumerate(labels[:given]) if label in subset]
         chosen += _added(model_entry.get("added", []), given, labels, subset)
         codes = [_code(subset.index(labels[k]), outputs) for k in chosen]
-        network = _Network(Rows([rows[k] for k in chosen], codes, layers, bound), settings, result)
+        own = None if weights is None else [weights[k] for k in chosen]
+        restrictions = Restrictions(own, signs, uncounted)
+        network = _Network(Rows([rows[k] for k in chosen], codes, layers, bound), settings, restrictions, result)
         try:
             require([s["stage"] for s in entry] == list(settings["stages"]), "stages are not those of the settings")
-            last = network.check(entry, model_entry["reports"])
-            require(last == weights, "the model's weights are not those of the last stage")
-            require(network.splitting(last) == model_entry["splitting"], "the splitting neurons are different")
+            reached = network.check(entry, model_entry["reports"])
+            require(reached == last, "the model's weights are not those of the last stage")
+            require(network.splitting(reached) == model_entry["splitting"], "the splitting neurons are different")
         except CertificateError as error:
             raise CertificateError(f"network on classes {subset}: {error}") from error
         result.networks += 1
+
+
+def _row_weights(given: Any, rows: int) -> list[int] | None:
+    """Weights of all training rows, in units; None if all rows count the same."""
+    if given is None:
+        return None
+    require(isinstance(given, list) and len(given) == rows, "there is not one weight per training row")
+    return [whole(weight, 1, LARGEST_ROW_WEIGHT + 1, "row weight") for weight in given]
+
+
+def _limits(header: dict[str, Any], inputs: int, outputs: int) -> tuple[list[int] | None, frozenset[int]]:
+    """The signs that weights must have, and the inputs that a limit on links does not count."""
+    settings, signs, uncounted = header["settings"], header.get("signs"), header.get("uncounted")
+    require((signs is None) == (settings["monotone"] is None), "signs belong to monotone features, and only to them")
+    if signs is not None:
+        require(isinstance(signs, list) and len(signs) == inputs, "there is not one sign per input")
+        require(outputs == 1, "signs are for networks with one output")
+        signs = [whole(sign, -1, 2, "sign") for sign in signs]
+    limited = settings["max_links"] is not None
+    require((uncounted is not None) == limited, "uncounted inputs belong to a limit on links, and only to it")
+    return signs, frozenset(whole(i, 0, inputs, "uncounted input") for i in uncounted or ())
 
 
 def _subsets(header: dict[str, Any], classes: int, size: int) -> list[tuple[int, ...]]:
@@ -242,8 +273,9 @@ def _matrices(flat: Sequence[int], layers: Sequence[int]) -> list[Matrix]:
 class _Network:
     """One network's stages, each checked against the results of earlier ones."""
 
-    def __init__(self, rows: Rows, settings: dict[str, Any], result: Verification) -> None:
+    def __init__(self, rows: Rows, settings: dict[str, Any], restrictions: Restrictions, result: Verification) -> None:
         self.all, self.seen, self.settings, self.result = rows, rows, settings, result
+        self.restrictions = restrictions
         self.margins: list[list[int]] | None = None
         self.soft: SoftMargins | None = None
         self.ceiling = Fraction(0)
@@ -347,8 +379,10 @@ class _Network:
         return objective, MarginProof(distinct, claim["certificate"]).bound()
 
     def _soft(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[Fraction, Fraction | None]:
-        self.soft = SoftMargins(self.seen, claim["soft"]["price"], claim["soft"]["resolutions"])
+        self.soft = SoftMargins(self.seen, claim["soft"], self.restrictions)
         require(self.soft.price == Fraction(self.settings["C"]), "its price is not the model's")
+        for name in ("hinges", "max_links"):
+            require(claim["soft"][name] == self.settings[name], f"its {name} are not the model's")
         objective = self.soft.objective(weights)
         self.ceiling = (1 + Fraction(self.settings["mw_loss"])) * objective
         if claim["certificate"] is None:

@@ -196,6 +196,8 @@ def soft_margin(
         reached = problem.soft_value(found)
         assert solution.objective is not None
         claimed = solution.objective + built.constant
+        if not problem.allows(found):
+            raise ClaimMismatch(f"{stage}: the solver's weights have wrong signs or too many links")
         if float(reached) > claimed + SOFT_TOLERANCE * max(1.0, abs(claimed)):
             raise ClaimMismatch(f"{stage}: the solver claims {claimed}, but its weights give {float(reached)}")
         if reached < value:

@@ -39,7 +39,8 @@ SELECTION = ("subsets", "max_per_class", "scenarios")
 
 RECORDED = (
     *("hidden_layers", "weight_bound", "stages", "engine", "solver", "time_limit", "node_limit", "gap"),
-    *("subset_size", "input_scaling", "C", "mw_loss", "random_state"),
+    *("subset_size", "input_scaling", "C", "mw_loss", "hinges", "max_links", "monotone", "class_weight"),
+    "random_state",
     *SELECTION,
 )
 """Parameters of the training that an ensemble remembers; the number of jobs, for one, is not part of the model."""
@@ -50,10 +51,19 @@ Reports = Mapping[str, StageResult]
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """The integers and class indices that networks were trained on: the given rows first, then variants of them."""
+    """What networks were trained on: the given rows first, then variants of them.
+
+    Attributes
+    ----------
+    rows, targets
+        The integers that the networks saw, and class indices.
+    weights
+        Row weights, as in :class:`bemi.problem.problem.Problem`; None if all rows count the same.
+    """
 
     rows: Integers
     targets: Integers
+    weights: Integers | None = None
 
     def of(self, subset: Integers, given: int, added: Integers) -> Integers:
         """Positions of the rows that a network was trained on: the given ones of its classes, and added variants."""
@@ -69,7 +79,7 @@ class TrainingRecord:
     settings
         Parameters by name, as they were in training.
     digest
-        Digest of the training rows and their class indices.
+        Digest of the training rows, their class indices and their weights.
     solver
         The solver and its version.
     rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from bemi.checks import is_integer
 from bemi.inputs.scaling import InputScaling
 from bemi.inputs.transform import Takes, Transform, reader_of
 from bemi.products import PRE_ACTIVATION_LIMIT, Integers
@@ -139,6 +140,41 @@ class Inputs:
         if self.transform is not None and not getattr(self.transform, "keeps_features", False):
             return None
         return self.scaling.values(inputs[:, : self.features])
+
+    @property
+    def constant_inputs(self) -> tuple[int, ...]:
+        """Inputs of the networks that are the same for all rows, and so stand in for a bias."""
+        return tuple(getattr(self.transform, "constant_inputs", ()))
+
+    def directions(self, monotone: Mapping[Any, int] | None) -> Integers | None:
+        """Direction of each input of the networks, -1, 0 or +1, for directions of some features by name or position."""
+        if monotone is None:
+            return None
+        found = np.zeros(self.size, dtype=np.int64)
+        positions = [self._position(feature) for feature in monotone]
+        if len(set(positions)) < len(positions):
+            raise ValueError(f"monotone has two directions for feature {max(positions, key=positions.count)}")
+        for position, direction in zip(positions, monotone.values(), strict=True):
+            found += direction * self._driven_by(position)
+        return found
+
+    def _position(self, feature: Any) -> int:
+        """Position of a feature that is given by name or position."""
+        names = self.names or ()
+        if isinstance(feature, str) and feature in names:
+            return names.index(feature)
+        if is_integer(feature, 0, self.features - 1):
+            return int(feature)
+        known = f"features are {', '.join(names)}" if names else f"positions are 0..{self.features - 1}"
+        raise ValueError(f"monotone names {feature!r}, which is not a feature; {known}")
+
+    def _driven_by(self, position: int) -> Integers:
+        """+1 for each input of the networks that grows with a feature, -1 for each that falls, 0 for all others."""
+        if self.transform is None:
+            return np.eye(1, self.features, position, dtype=np.int64)[0]
+        if not hasattr(self.transform, "monotone_inputs"):
+            raise ValueError(f"monotone has no meaning for {type(self.transform).__name__}, which mixes features")
+        return self.transform.monotone_inputs(position)
 
     def widened(self, X: ArrayLike) -> Inputs:
         """A copy that counts these rows as seen in training, too."""

@@ -65,6 +65,9 @@ class Transform(Protocol):
     ``has_constant``
         A constant output stands in for the bias, so features may be centred.  Once fitted, ``constant_inputs`` are the
         positions of such outputs.
+
+    A transform whose outputs each depend on one feature may offer ``monotone_inputs(feature)``: +1 for each output that
+    grows with the feature of that position, -1 for each that falls, 0 for all others.
     """
 
     NAME: ClassVar[str]

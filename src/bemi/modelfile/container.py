@@ -16,7 +16,7 @@ from typing import Any
 from bemi.files import read_at_most
 
 MAGIC = b"BEMI"
-SCHEMA = 5
+SCHEMA = 6
 """The format that is written and read; earlier ones were never released."""
 
 LARGEST_FILE = 64 * 2**20

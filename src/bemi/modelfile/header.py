@@ -23,6 +23,7 @@ from bemi.inputs import INPUT_SCALINGS
 from bemi.inputs.fixed_point import LARGEST_SHIFT, MOST_BITS
 from bemi.inputs.readings import LARGEST_READING, MOST_DECIMALS
 from bemi.problem.codes import outputs_for
+from bemi.problem.soft_margin import HINGES
 from bemi.products import PRE_ACTIVATION_LIMIT
 from bemi.solvers import SOLVERS
 from bemi.stages.result import Outcome
@@ -49,7 +50,7 @@ _MEMBERS = {
     *("bemi", "settings", "classes", "classes_dtype", "features", "feature_names", "inputs", "transform"),
     *("input_scaling", "training_digest", "networks", "solver"),
 }
-_PARTS = {"subsets", "given_rows", "selection"}
+_PARTS = {"subsets", "given_rows", "selection", "signs", "uncounted"}
 """Optional members, present only if they carry information."""
 
 _LABELS = {
@@ -85,6 +86,7 @@ def checked(header: Any) -> dict[str, Any]:
     _check_settings(settings)
     _check_classes(header["classes"], header["classes_dtype"])
     _check_inputs(header)
+    _check_limits(header)
     outputs = outputs_for(_whole(settings["subset_size"], "subset_size", 2, len(header["classes"])))
     layers = [header["inputs"], *settings["hidden_layers"], outputs]
     networks = _listed(header["networks"], "networks")
@@ -95,7 +97,7 @@ def checked(header: Any) -> dict[str, Any]:
     if given is not None:
         _whole(given, "given_rows", 1, LARGEST_INTEGER)
     for entry in networks:
-        _check_network(entry, layers, settings["stages"], given)
+        _check_network(entry, layers, settings, given)
     if "selection" in header:
         _check_selection(header["selection"])
     return header
@@ -124,11 +126,51 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
         _number(settings[name], name)
     if not settings["C"]:
         raise ValueError("C must be positive")
+    _check_soft_settings(settings)
     # The classifier checks the engine.
     _text(settings["engine"], "engine")
     for name, known in (("solver", SOLVERS), ("ties", TIES), ("input_scaling", INPUT_SCALINGS)):
         if settings[name] not in tuple(known):
             raise ValueError(f"{name} must be one of {', '.join(map(str, known))}, got {_brief(settings[name])}")
+
+
+def _check_soft_settings(settings: Mapping[str, Any]) -> None:
+    _whole(settings["hinges"], "hinges", min(HINGES), max(HINGES))
+    if settings["max_links"] is not None:
+        _whole(settings["max_links"], "max_links", 1, LARGEST_INTEGER)
+    if settings["monotone"] is not None:
+        for feature, direction in _pairs(settings["monotone"], "monotone", MOST_INPUTS):
+            _check_parameter(feature, "a feature in monotone", levels=0)
+            if _whole(direction, "a direction in monotone", -1, 1) == 0:
+                raise ValueError("a direction in monotone must be -1 or 1")
+    if settings["class_weight"] not in (None, "balanced"):
+        for label, weight in _pairs(settings["class_weight"], "class_weight", MOST_CLASSES):
+            _check_parameter(label, "a label in class_weight", levels=0)
+            _number(weight, "a weight in class_weight")
+
+
+def _pairs(value: Any, what: str, most: int) -> list[list[Any]]:
+    """A mapping as a file has it: a list of pairs with different keys."""
+    pairs = _listed(value, what, most)
+    for pair in pairs:
+        _listed(pair, f"an entry of {what}", 2, 2)
+    if any(isinstance(key, (list, dict)) for key, _ in pairs) or len({key for key, _ in pairs}) < len(pairs):
+        raise ValueError(f"{what} must have different keys")
+    return pairs
+
+
+def _check_limits(header: Mapping[str, Any]) -> None:
+    """Limits on weights that follow from settings; whoever has the transform compares them with it."""
+    settings, inputs = header["settings"], header["inputs"]
+    if ("signs" in header) != (settings["monotone"] is not None):
+        raise ValueError("signs belong to monotone features, and only to them")
+    if ("uncounted" in header) != (settings["max_links"] is not None):
+        raise ValueError("uncounted belongs to max_links, and only to it")
+    for sign in _listed(header.get("signs", []), "signs", inputs, inputs if "signs" in header else 0):
+        _whole(sign, "a sign", -1, 1)
+    for position in _listed(header.get("uncounted", []), "uncounted", inputs):
+        _whole(position, "an uncounted input", 0, inputs - 1)
+    _increasing(header.get("uncounted", []), "uncounted inputs")
 
 
 def _check_classes(classes: Any, dtype: Any) -> None:
@@ -199,7 +241,7 @@ def _check_subsets(header: Mapping[str, Any], networks: int) -> None:
         raise ValueError("subsets must be left out if every set of classes has a network")
 
 
-def _check_network(entry: Any, layers: list[int], names: list[str], given: int | None) -> None:
+def _check_network(entry: Any, layers: list[int], settings: Mapping[str, Any], given: int | None) -> None:
     _members(entry, "a network", {"splitting", "reports"} | ({"added"} if given is not None else set()))
     for mark in _listed(entry["splitting"], "splitting", layers[1], layers[1]):
         _whole(mark, "a mark of a splitting neuron", 0, 1)
@@ -208,9 +250,13 @@ def _check_network(entry: Any, layers: list[int], names: list[str], given: int |
             _whole(row, "an added row", given, LARGEST_INTEGER)
         _increasing(entry["added"], "added rows")
     links = sum(a * b for a, b in pairwise(layers))
+    names = settings["stages"]
     reports = _listed(entry["reports"], "reports", len(names), len(names))
     for position, (report, name) in enumerate(zip(reports, names, strict=True)):
         _check_report(report, name, links, layers[-1], first=position == 0)
+        soft = report.get("soft", settings)
+        if any(soft[limit] != settings[limit] for limit in ("hinges", "max_links")):
+            raise ValueError(f"the hinges or max_links of stage {name} are not those of the settings")
 
 
 _REPORT = {"stage", "objective", "bound", "proof", "outcome", "links", "rows", "message"}
@@ -235,7 +281,7 @@ def _check_report(report: Any, name: str, links: int, outputs: int, *, first: bo
         else:
             _whole(report[number], number, -LARGEST_INTEGER, LARGEST_INTEGER)
     if "soft" in report:
-        soft = _members(report["soft"], "soft", {"price", "resolutions"})
+        soft = _members(report["soft"], "soft", {"price", "resolutions", "hinges", "max_links"})
         for quotient in (soft["price"], *_listed(soft["resolutions"], "resolutions", outputs, outputs)):
             if _rational(quotient, "a price or resolution") <= 0:
                 raise ValueError("a price or resolution must be positive")

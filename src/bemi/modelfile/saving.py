@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
@@ -26,10 +27,13 @@ from bemi.modelfile import container
 from bemi.modelfile.container import ModelFileError
 from bemi.modelfile.header import SETTINGS, checked
 from bemi.modelfile.weights import packed_weights, unpacked_networks
-from bemi.problem.codes import outputs_for
+from bemi.problem.codes import outputs_for, signs_towards_later_classes
 from bemi.products import Integers
 from bemi.rows import scenarios
 from bemi.stages.records import stage_claim, stage_record, stage_result
+
+_MAPPINGS = ("monotone", "class_weight")
+"""Settings that may be mappings.  Their keys need not be text, so files have lists of pairs."""
 
 
 def write(ensemble: Ensemble, path: str | os.PathLike) -> None:
@@ -67,7 +71,7 @@ def _header(ensemble: Ensemble) -> dict[str, Any]:
     settings = {name: recorded[name] for name in SETTINGS if name in recorded} | {"ties": ensemble.ties.name}
     header = {
         "bemi": version("bemi"),
-        "settings": _plain(settings),
+        "settings": {name: _plain(_as_pairs(value)) for name, value in settings.items()},
         "classes": ensemble.classes.tolist(),
         "classes_dtype": ensemble.classes.dtype.newbyteorder("<").str,
         "features": inputs.features,
@@ -82,7 +86,18 @@ def _header(ensemble: Ensemble) -> dict[str, Any]:
             for mask, reports in zip(ensemble.splitting, ensemble.reports, strict=True)
         ],
     }
-    return header | _parts(ensemble, header["networks"])
+    return header | _limits(inputs, recorded) | _parts(ensemble, header["networks"])
+
+
+def _limits(inputs: Inputs, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Members for limits on weights, which bounds depend on: the checker does not know the transform."""
+    found: dict[str, Any] = {}
+    directions = inputs.directions(settings["monotone"])
+    if directions is not None:
+        found["signs"] = signs_towards_later_classes(directions).tolist()
+    if settings["max_links"] is not None:
+        found["uncounted"] = sorted(inputs.constant_inputs)
+    return found
 
 
 def _parts(ensemble: Ensemble, networks: list[dict[str, Any]]) -> dict[str, Any]:
@@ -110,6 +125,7 @@ def _certificate(ensemble: Ensemble) -> dict[str, Any]:
         "format": FORMAT,
         "rows": rows.rows.tolist(),
         "labels": rows.targets.tolist(),
+        **({} if rows.weights is None else {"weights": rows.weights.tolist()}),
         "networks": [[stage_claim(report) for report in reports.values()] for reports in ensemble.reports],
     }
     if ensemble.training.settings["node_limit"] is None:
@@ -122,12 +138,15 @@ def _ensemble(header: Any, weights: bytes) -> Ensemble:
     """The ensemble that a file describes; ValueError with the reason if it describes none."""
     header = checked(header)
     settings = {name: _tuples(value) for name, value in header["settings"].items()}
+    settings |= {name: dict(settings[name]) for name in _MAPPINGS if isinstance(settings[name], tuple)}
     ties = settings.pop("ties")
     classes = np.array(header["classes"], dtype=header["classes_dtype"])
     if classes.tolist() != header["classes"]:
         raise ValueError("labels do not fit their type")
     check_open_label(classes, TIES[ties])
     inputs = _inputs(header)
+    if any(header[name] != value for name, value in _limits(inputs, settings).items()):
+        raise ValueError("signs or uncounted inputs are not those of the transform")
     subsets = _subsets(header)
     layers = (header["inputs"], *settings["hidden_layers"], outputs_for(settings["subset_size"]))
     networks = tuple(unpacked_networks(weights, layers, settings["weight_bound"], len(subsets)))
@@ -210,6 +229,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (tuple, list, np.ndarray)):
         return [_plain(item) for item in value]
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _as_pairs(value: Any) -> Any:
+    """A mapping as a list of pairs."""
+    return list(value.items()) if isinstance(value, Mapping) else value
 
 
 def _tuples(value: Any) -> Any:

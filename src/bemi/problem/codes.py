@@ -28,6 +28,14 @@ def decode_outputs(outputs: Integers, n_classes: int) -> Integers:
     return np.where(number < n_classes, number, ABSTAIN)
 
 
+def signs_towards_later_classes(directions: Integers) -> Integers:
+    """The sign of each weight, by input, if larger inputs favour later classes (+1), earlier ones (-1) or either (0).
+
+    Of two classes the earlier one has the code +1.
+    """
+    return -directions
+
+
 def one_hot(targets: Integers, classes: int) -> Integers:
     """Codes with one output per class: +1 for a row's own class, -1 for all others."""
     return np.where(targets[:, None] == np.arange(classes), 1, -1)

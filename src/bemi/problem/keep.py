@@ -31,7 +31,7 @@ class KeepMargins:
 
 @dataclass(frozen=True)
 class KeepObjective:
-    """The soft-margin objective stays at or below a ceiling."""
+    """The soft-margin objective stays at or below a ceiling, within its limits on signs and links."""
 
     solvers_may_miss: ClassVar[bool] = True
 
@@ -39,7 +39,7 @@ class KeepObjective:
 
     def holds(self, problem: Problem, network: Network) -> bool:
         """Whether a network keeps it on the rows of a problem."""
-        return problem.soft_value(network) <= self.ceiling
+        return problem.allows(network) and problem.soft_value(network) <= self.ceiling
 
 
 @dataclass(frozen=True)

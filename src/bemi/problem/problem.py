@@ -11,11 +11,8 @@ from numpy.typing import NDArray
 
 from bemi.checks import check_integer, is_integer
 from bemi.network import Network
-from bemi.problem.soft_margin import SoftMargin, soft_value
+from bemi.problem.soft_margin import LARGEST_ROW_WEIGHT, ROW_WEIGHT_UNIT, SoftMargin, soft_value
 from bemi.products import PRE_ACTIVATION_LIMIT, Integers, too_large
-
-ROW_WEIGHT_UNIT = 2**16
-"""Denominator of row weights."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +59,32 @@ class Problem:
         if len(norms) and norms.max() * self.weight_bound >= PRE_ACTIVATION_LIMIT:
             raise too_large(norms.max() * self.weight_bound)
         object.__setattr__(self, "data", data.astype(np.int64))
+        self._check_soft_fields()
+
+    def _check_soft_fields(self) -> None:
+        """Raise ValueError for row weights, signs or uncounted inputs that do not fit the rest."""
+        rows, inputs = self.data.shape
+        if self.row_weights is not None:
+            weights = np.asarray(self.row_weights)
+            if weights.shape != (rows,):
+                raise ValueError(f"row_weights must have one number for each of {rows} rows, got {weights.shape}")
+            largest = LARGEST_ROW_WEIGHT * ROW_WEIGHT_UNIT
+            if weights.dtype.kind not in "iu" or not ((weights >= 1) & (weights <= largest)).all():
+                raise ValueError(f"row_weights must be integers in 1..{largest}; leave out rows without weight")
+            object.__setattr__(self, "row_weights", weights.astype(np.int64))
+        if self.signs is not None:
+            signs = np.asarray(self.signs)
+            if self.hidden_layers:
+                raise ValueError("signs limit the weights of networks without a hidden layer; use hidden_layers=()")
+            if signs.shape != (inputs, self.codes.shape[1]) or not np.isin(signs, (-1, 0, 1)).all():
+                raise ValueError(
+                    f"signs must be -1, 0 or 1 for each of {inputs} inputs and {self.codes.shape[1]} outputs"
+                )
+            object.__setattr__(self, "signs", signs.astype(np.int64))
+        known = all(is_integer(i, 0, inputs - 1) for i in self.uncounted)
+        if not known or len(set(self.uncounted)) < len(self.uncounted):
+            raise ValueError(f"uncounted must be different inputs in 0..{inputs - 1}, got {self.uncounted!r}")
+        object.__setattr__(self, "uncounted", tuple(int(i) for i in self.uncounted))
 
     @property
     def layers(self) -> tuple[int, ...]:
@@ -78,6 +101,8 @@ class Problem:
             data=with_constant(self.data, unit),
             hidden_layers=tuple(n + 1 for n in self.hidden_layers),
             biased=True,
+            signs=None if self.signs is None else np.concatenate([self.signs, np.zeros_like(self.signs[:1])]),
+            uncounted=(*self.uncounted, self.data.shape[1]),
         )
 
     @property
@@ -102,7 +127,26 @@ class Problem:
         """The soft-margin objective of a network, an exact rational number."""
         assert self.soft is not None
         (weights,) = network.weights
-        return soft_value(self.data, self.codes, weights, self.soft)
+        return soft_value(self.data, self.codes, weights, self.soft, self.row_weights)
+
+    def weight_range(self) -> tuple[Integers, Integers]:
+        """Smallest and largest weight of each input and output in networks without a hidden layer."""
+        shape = (self.data.shape[1], self.codes.shape[1])
+        signs = np.zeros(shape, dtype=np.int64) if self.signs is None else self.signs
+        return np.where(signs > 0, 0, -self.weight_bound), np.where(signs < 0, 0, self.weight_bound)
+
+    @property
+    def counted(self) -> Integers:
+        """Inputs whose links count towards a limit on links."""
+        return np.setdiff1d(np.arange(self.data.shape[1]), np.array(self.uncounted, dtype=np.int64))
+
+    def allows(self, network: Network) -> bool:
+        """Whether a network has the signs, and no more links than soft margins allow."""
+        first = network.weights[0]
+        if self.signs is not None and (first * self.signs < 0).any():
+            return False
+        most = None if self.soft is None else self.soft.max_links
+        return most is None or bool((np.count_nonzero(first[self.counted], axis=0) <= most).all())
 
     def margin_caps(self) -> list[int]:
         """Upper bound on the margin of a neuron in each layer.

@@ -1,12 +1,17 @@
 """The soft-margin objective: squared weights, and a penalty for rows whose margin is too small.
 
-For one output with signs s_k, ``nu_k = isqrt(sum_i (x^k_i)^2)``, a price C and a resolution t,
+For one output with signs s_k, ``nu_k = isqrt(sum_i (x^k_i)^2)``, a price C, a resolution t and row weights omega_k,
 
-    f(w) = 1/2 sum_i w_i^2 + C t sum_k max(0, t - s_k w.x^k / nu_k),   w integer in {-P..P},
+    f(w) = 1/2 sum_i w_i^2 + C t sum_k omega_k max(0, t - s_k w.x^k / nu_k),   w integer in {-P..P},
 
 is the linear support vector machine on the normalised rows ``x^k / nu_k``, stretched so that its weights fill the range
-of few-bit integers: with ``w = t v`` it is ``t^2`` times ``1/2 |v|^2 + C sum_k max(0, 1 - s_k v.x^k / nu_k)``.  All
-values are exact rationals.  Rows of zeros carry no information and are dropped.
+of few-bit integers: with ``w = t v`` it is ``t^2`` times ``1/2 |v|^2 + C sum_k omega_k max(0, 1 - s_k v.x^k / nu_k)``.
+With two hinges per row the second part is
+
+    C t / 2 sum_k omega_k ( max(0, -s_k w.x^k / nu_k) + max(0, 2 t - s_k w.x^k / nu_k) ),
+
+which follows the logistic loss more closely and is still piecewise linear.  All values are exact rationals.  Rows of
+zeros carry no information and are dropped.
 """
 
 from __future__ import annotations
@@ -14,11 +19,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bemi.checks import check_choice, check_integer
 from bemi.products import Integers
+
+ROW_WEIGHT_UNIT = 2**16
+"""Denominator of row weights."""
+
+LARGEST_ROW_WEIGHT = 2**31
+"""Largest weight of a row."""
+
+HINGES = (1, 2)
+"""How many hinges a row may have."""
+
+_EXACT = 2**62
+"""Sums below this fit into 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +61,53 @@ class SoftMargin:
     hinges: int = 1
     max_links: int | None = None
 
+    def __post_init__(self) -> None:
+        check_soft_parameters(self.hinges, self.max_links)
+        if self.price <= 0 or any(t <= 0 for t in self.resolutions):
+            raise ValueError("the price and the resolutions of soft margins must be positive")
+
+
+class Hinge(NamedTuple):
+    """A penalty of ``price * max(0, target - s w.x / nu)``."""
+
+    target: Fraction
+    price: Fraction
+
+
+def check_soft_parameters(hinges: object, max_links: object) -> None:
+    """Raise ValueError unless these are a number of hinges and a limit on links."""
+    check_choice("hinges", int(hinges) if isinstance(hinges, np.integer) else hinges, HINGES)
+    check_integer("max_links", max_links, 1, optional=True)
+
+
+def row_hinges(soft: SoftMargin, output: int) -> tuple[Hinge, ...]:
+    """The hinges of a row of weight 1."""
+    t = soft.resolutions[output]
+    targets = (t,) if soft.hinges == 1 else (Fraction(0), 2 * t)
+    return tuple(Hinge(target, soft.price * t / soft.hinges) for target in targets)
+
+
+def hinge_terms(soft: SoftMargin, output: int, rows: int, row_weights: Integers | None = None) -> list[Hinge]:
+    """The hinges of all rows, weights included: that of row k is number ``hinge * rows + k``."""
+    weights = [ROW_WEIGHT_UNIT] * rows if row_weights is None else row_weights.tolist()
+    return [
+        Hinge(target, price * weight / ROW_WEIGHT_UNIT)
+        for target, price in row_hinges(soft, output)
+        for weight in weights
+    ]
+
 
 def row_norms(data: NDArray[np.integer]) -> list[int]:
     """``isqrt(sum_i x_i^2)`` of every row."""
-    return [math.isqrt(int(square)) for square in (data.astype(object) ** 2).sum(axis=1)] if data.size else []
+    if not data.size:
+        return [0] * len(data)
+    largest = max(abs(int(data.min())), abs(int(data.max())))
+    if largest**2 * data.shape[1] < _EXACT:
+        whole = data.astype(np.int64, copy=False)
+        squares = np.einsum("ki,ki->k", whole, whole)
+    else:
+        squares = (data.astype(object) ** 2).sum(axis=1)
+    return [math.isqrt(int(square)) for square in squares]
 
 
 def normalised_rows(data: Integers, signs: Integers) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
@@ -55,12 +117,37 @@ def normalised_rows(data: Integers, signs: Integers) -> tuple[NDArray[np.float64
     return np.ascontiguousarray(signs[nonzero, None] * data[nonzero] / norms[nonzero, None]), nonzero
 
 
-def soft_value(data: Integers, codes: Integers, weights: Integers, soft: SoftMargin) -> Fraction:
+def soft_value(
+    data: Integers, codes: Integers, weights: Integers, soft: SoftMargin, row_weights: Integers | None = None
+) -> Fraction:
     """The objective summed over the outputs, for weights of shape (inputs, outputs)."""
     sums = (data @ weights) * codes
-    norms = row_norms(data)
+    norms = np.array(row_norms(data), dtype=np.int64)
     total = Fraction(int((weights**2).sum()), 2)
-    for output, t in enumerate(soft.resolutions):
-        missing = [t - Fraction(int(y), n) for y, n in zip(sums[:, output], norms, strict=True) if n and y < t * n]
-        total += soft.price * t * sum(missing, Fraction(0))
+    for output in range(len(soft.resolutions)):
+        for target, price in row_hinges(soft, output):
+            total += price * missing_margin(sums[:, output], norms, target, row_weights)
     return total
+
+
+def missing_margin(sums: Integers, norms: Integers, target: Fraction, row_weights: Integers | None = None) -> Fraction:
+    """``sum_k omega_k max(0, target - y_k / nu_k)`` over the rows with nu_k > 0, for sums ``y_k = s_k w.x^k``.
+
+    With ``target = a / b`` a row lacks ``(a nu_k - b y_k) / (b nu_k)``.  The numerators of rows with equal norms are
+    added up in integers, so there are only as many fractions as norms.
+    """
+    nonzero = np.flatnonzero(norms)
+    if not len(nonzero):
+        return Fraction(0)
+    a, b = target.numerator, target.denominator
+    y, nu = sums[nonzero], norms[nonzero]
+    omega = np.full(len(nonzero), ROW_WEIGHT_UNIT) if row_weights is None else row_weights[nonzero]
+    largest = int(omega.max()) * (abs(a) * int(nu.max()) + b * int(np.abs(y).max()))
+    kind: type = np.int64 if largest * len(nonzero) < _EXACT else object
+    missing: NDArray = omega.astype(kind) * np.maximum(0, a * nu.astype(kind) - b * y.astype(kind))
+    distinct, group = np.unique(nu, return_inverse=True)
+    numerators: NDArray = np.zeros(len(distinct), dtype=kind)
+    np.add.at(numerators, group.reshape(-1), missing)
+    parts = [(int(n), norm) for n, norm in zip(numerators, distinct.tolist(), strict=True) if n]
+    common = math.lcm(*(norm for _, norm in parts))
+    return Fraction(sum(n * (common // norm) for n, norm in parts), common * b * ROW_WEIGHT_UNIT)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bemi.network import Network, confidence_threshold
 from bemi.problem.keep import KEEP_LABELS, Keep, KeepLabels, KeepMargins, KeepObjective
 from bemi.problem.problem import Problem
-from bemi.problem.soft_margin import row_norms
+from bemi.problem.soft_margin import ROW_WEIGHT_UNIT, row_hinges, row_norms
 from bemi.products import Integers
 from bemi.programs.encoding import Encoding
 from bemi.programs.program import MILP, Floats, Indices
@@ -219,6 +219,7 @@ class _SoftColumns:
 
     segments: Indices
     missing: Indices
+    targets: Floats
     costs: Floats
     constant: float
 
@@ -230,16 +231,15 @@ class _SoftColumns:
         """Values of the columns for a network."""
         live = network.weights[0][encoding.live][:, :, None]
         steps = np.arange(-problem.weight_bound, problem.weight_bound)
-        return [(self.segments, (live > steps).astype(np.int64)), (self.missing, _missing(problem, network))]
+        missing = _missing(problem, network, self.targets)
+        return [(self.segments, (live > steps).astype(np.int64)), (self.missing, missing)]
 
 
-def _missing(problem: Problem, network: Network) -> Floats:
-    """``max(0, t - s_k w.x^k / nu_k)``, shape (rows, outputs); 0 for rows of zeros."""
-    assert problem.soft is not None
+def _missing(problem: Problem, network: Network, targets: Floats) -> Floats:
+    """``max(0, t_h - s_k w.x^k / nu_k)``, shape (hinges, rows, outputs); 0 for rows of zeros."""
     norms = np.array(row_norms(problem.data), dtype=np.float64)[:, None]
     sums = problem.data @ network.weights[0] * problem.codes
-    t = np.array(problem.soft.resolutions, dtype=np.float64)
-    return np.where(norms > 0, np.maximum(0.0, t - sums / np.maximum(norms, 1)), 0.0)
+    return np.where(norms > 0, np.maximum(0.0, targets[:, None, :] - sums / np.maximum(norms, 1)), 0.0)
 
 
 def _soft_columns(encoding: Encoding) -> _SoftColumns:
@@ -248,45 +248,90 @@ def _soft_columns(encoding: Encoding) -> _SoftColumns:
     ::
 
         w_ij = -P + sum_{p=-P}^{P-1} z_ijp,   0 <= z <= 1, cost p + 1/2: slopes increase, so segments fill in order
-        s_kj w_j.x^k / nu_k + xi_kj >= t_j,   xi >= 0, cost C t_j, for rows with nu_k > 0
+        s_kj w_j.x^k / nu_k + xi_hkj >= t_hj,   xi >= 0, cost c_hj omega_k, for rows with nu_k > 0
+
+    The targets t_h and prices c_h of the hinges are those of :func:`bemi.problem.soft_margin.row_hinges`.
     """
     problem, builder = encoding.problem, encoding.builder
     assert problem.soft is not None
     bound = problem.weight_bound
     (weights,) = encoding.w
     segments = builder.columns((*weights.shape, 2 * bound), 0, 1, integer=False)
-    missing = builder.columns(problem.codes.shape, 0, np.inf, integer=False)
+    rows, outputs = problem.codes.shape
+    hinges = [row_hinges(problem.soft, output) for output in range(outputs)]
+    targets = np.array([[float(hinge.target) for hinge in own] for own in hinges]).T
+    prices = np.array([[float(hinge.price) for hinge in own] for own in hinges]).T
+    missing = builder.columns((len(targets), rows, outputs), 0, np.inf, integer=False)
     parts = np.concatenate([weights[:, :, None], segments], axis=2)
     builder.rows(parts, [1.0, *[-1.0] * (2 * bound)], lower=-bound, upper=-bound)
     norms = np.array(row_norms(problem.data), dtype=np.float64)
     nonzero = np.flatnonzero(norms)
     columns, coefficients = encoding.pre_activation(0)
     signed = (problem.codes[:, :, None] * coefficients)[nonzero] / norms[nonzero, None, None]
-    t = np.array(problem.soft.resolutions, dtype=np.float64)
-    ones = np.ones((len(nonzero), len(t), 1))
-    builder.rows(
-        np.concatenate([columns[nonzero], missing[nonzero][:, :, None]], axis=2),
-        np.concatenate([signed, ones], axis=2),
-        lower=np.broadcast_to(t, (len(nonzero), len(t))),
-    )
+    ones = np.ones((len(nonzero), outputs, 1))
+    for own, target in zip(missing, targets, strict=True):
+        builder.rows(
+            np.concatenate([columns[nonzero], own[nonzero][:, :, None]], axis=2),
+            np.concatenate([signed, ones], axis=2),
+            lower=np.broadcast_to(target, (len(nonzero), outputs)),
+        )
     steps = np.broadcast_to(np.arange(-bound, bound) + 0.5, segments.shape).reshape(-1)
-    prices = np.broadcast_to(float(problem.soft.price) * t, missing.shape).reshape(-1)
-    return _SoftColumns(segments, missing, np.concatenate([steps, prices]), bound**2 / 2 * weights.size)
+    omega = np.ones(rows) if problem.row_weights is None else problem.row_weights / ROW_WEIGHT_UNIT
+    costs = np.concatenate([steps, (prices[:, None, :] * omega[None, :, None]).reshape(-1)])
+    return _SoftColumns(segments, missing, targets, costs, bound**2 / 2 * weights.size)
 
 
 def soft_margin(problem: Problem) -> StageProgram:
-    """Soft margins: ``min 1/2 sum w^2 + C sum_j t_j sum_k xi_kj``, for networks without a hidden layer.
+    """Soft margins: ``min 1/2 sum w^2 + sum_hkj c_hj omega_k xi_hkj``, for networks without a hidden layer.
 
-    The rows are those of the shared soft columns; the square of an integer weight is the sum of its segments' costs.
+    The rows are those of the shared soft columns and, with a limit on links, :func:`_links_limited`; the square of an
+    integer weight is the sum of its segments' costs.  Limits on signs are limits of the weights' columns.
     """
-    encoding = Encoding(problem)
+    encoding = _soft_encoding(problem)
     columns = _soft_columns(encoding)
+    limited = problem.soft is not None and problem.soft.max_links is not None
+    links = _link_columns(encoding) if limited else []
+    _links_limited(encoding, links)
     milp = encoding.builder.program("min", columns.all, columns.costs)
 
     def stage_columns(network: Network) -> list[tuple[Indices, NDArray]]:
-        return columns.values(problem, encoding, network)
+        return columns.values(problem, encoding, network) + _link_values(encoding, links, network)
 
     return StageProgram(milp, encoding, stage_columns, _no_order, [], flips=False, constant=columns.constant)
+
+
+def _soft_encoding(problem: Problem) -> Encoding:
+    """Weights that have the signs that soft margins allow."""
+    low, high = problem.weight_range()
+    return Encoding(problem, ([low], [high]))
+
+
+def _link_columns(encoding: Encoding) -> list[Indices]:
+    """Columns v, 1 for each weight that may be other than 0, per layer: ``-P v <= w <= P v``  (eq:abs_weight)."""
+    builder, bound = encoding.builder, encoding.problem.weight_bound
+    links = []
+    for weights in encoding.w:
+        present = builder.columns(weights.shape, 0, 1, integer=True)
+        pairs = np.stack([weights, present], axis=-1)
+        builder.rows(pairs, [1, bound], lower=0)
+        builder.rows(pairs, [1, -bound], upper=0)
+        links.append(present)
+    return links
+
+
+def _link_values(encoding: Encoding, links: list[Indices], network: Network) -> list[tuple[Indices, NDArray]]:
+    """Values of the link columns for a network."""
+    live = (network.weights[0][encoding.live], *network.weights[1:])
+    return [(index, (w != 0).astype(np.int64)) for index, w in zip(links, live, strict=False)]
+
+
+def _links_limited(encoding: Encoding, links: list[Indices]) -> None:
+    """``sum_i v_ij <= max_links`` over the counted inputs of each output j, if soft margins limit links."""
+    problem = encoding.problem
+    if problem.soft is None or problem.soft.max_links is None:
+        return
+    counted = np.isin(encoding.live, problem.counted)
+    encoding.builder.rows(links[0][counted].T, 1.0, upper=problem.soft.max_links)
 
 
 def _no_order(network: Network, layer: int) -> Integers:
@@ -302,12 +347,11 @@ def min_weight(problem: Problem, keep: Keep = KEEP_LABELS) -> StageProgram:
 
     ::
 
-        min  sum_l sum_i sum_j v_{ilj}
-        -P v_{ilj} <= w_{ilj} <= P v_{ilj}                  (eq:abs_weight)
+        min  sum_l sum_i sum_j v_{ilj},                     v of :func:`_link_columns`
 
     and the rows of :func:`_margins_kept`, :func:`_ceiling_kept` or :func:`_labels_kept`.
     """
-    encoding = Encoding(problem)
+    encoding = _soft_encoding(problem) if isinstance(keep, KeepObjective) else Encoding(problem)
     builder = encoding.builder
     match keep:
         case KeepMargins(margins):
@@ -316,18 +360,12 @@ def min_weight(problem: Problem, keep: Keep = KEEP_LABELS) -> StageProgram:
             kept = _ceiling_kept(encoding, ceiling)
         case KeepLabels():
             kept = _labels_kept(encoding)
-    links = []
-    for weights in encoding.w:
-        present = builder.columns(weights.shape, 0, 1, integer=True)
-        pairs = np.stack([weights, present], axis=-1)
-        builder.rows(pairs, [1, problem.weight_bound], lower=0)
-        builder.rows(pairs, [1, -problem.weight_bound], upper=0)
-        links.append(present)
+    links = _link_columns(encoding)
+    _links_limited(encoding, links)
     _descending(encoding, kept.groups, links)
 
     def stage_columns(network: Network) -> list[tuple[Indices, NDArray]]:
-        live = (network.weights[0][encoding.live], *network.weights[1:])
-        present = [(index, (w != 0).astype(np.int64)) for index, w in zip(links, live, strict=True)]
+        present = _link_values(encoding, links, network)
         return present + (kept.soft.values(problem, encoding, network) if kept.soft else [])
 
     def link_count(network: Network, layer: int) -> Integers:

@@ -53,8 +53,13 @@ def stage_record(report: StageResult) -> dict[str, Any]:
     record |= {"objective": _written(report.objective), "bound": _written(report.bound)}
     record["outcome"] = report.outcome.label
     if report.soft is not None:
-        resolutions = [_written(t) for t in report.soft.resolutions]
-        record["soft"] = {"price": _written(report.soft.price), "resolutions": resolutions}
+        soft = report.soft
+        record["soft"] = {
+            "price": _written(soft.price),
+            "resolutions": [_written(t) for t in soft.resolutions],
+            "hinges": soft.hinges,
+            "max_links": soft.max_links,
+        }
     return record
 
 
@@ -68,7 +73,8 @@ def stage_result(record: dict[str, Any], network: Network | None, seconds: float
     }
     soft = record.get("soft")
     if soft is not None:
-        soft = SoftMargin(Fraction(_read(soft["price"])), tuple(Fraction(_read(t)) for t in soft["resolutions"]))
+        price, resolutions = Fraction(_read(soft["price"])), tuple(Fraction(_read(t)) for t in soft["resolutions"])
+        soft = SoftMargin(price, resolutions, soft["hinges"], soft["max_links"])
     return StageResult(network=network, seconds=seconds, certificate=certificate, soft=soft, **known)
 
 

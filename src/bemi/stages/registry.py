@@ -18,7 +18,7 @@ from bemi.network import Network
 from bemi.problem.keep import Keep, KeepMargins, KeepObjective
 from bemi.problem.measures import confident_outputs, confident_outputs_bound, sum_of_margins, sum_of_margins_bound
 from bemi.problem.problem import Problem
-from bemi.problem.soft_margin import SoftMargin, row_norms
+from bemi.problem.soft_margin import SoftMargin, row_hinges, row_norms
 from bemi.products import Integers
 from bemi.stages.resolution import choose_resolution
 from bemi.stages.result import StageResult
@@ -49,22 +49,30 @@ def _objective_reached(seen: Handover, report: StageResult, parameters: Paramete
 
 def _rounded_machine(problem: Problem, parameters: Parameters) -> Beginning:
     """The continuous support vector machine, rounded at a suitable resolution."""
-    soft, network = choose_resolution(problem, parameters["C"])
+    soft, network = choose_resolution(problem, parameters["C"], parameters["hinges"], parameters["max_links"])
     return Beginning(replace(problem, soft=soft), network)
 
 
 def _soft_shortfall(
     network: Network, soft: SoftMargin | None, data: NDArray[np.integer], codes: Integers
 ) -> NDArray[np.float64]:
-    """``max(0, t - s w.x / nu)``, the largest over the outputs; 0 for rows of zeros, which have no loss."""
+    """``max(0, t - s w.x / nu)``, the largest over the outputs; 0 for rows of zeros, which have no loss.
+
+    With several hinges t is the largest target: a row has no loss once it reaches that.
+    """
     assert soft is not None
+    targets = [max(hinge.target for hinge in row_hinges(soft, output)) for output in range(codes.shape[1])]
     sums = (network.pre_activations(data)[-1] * codes).tolist()
     found = np.zeros(len(sums))
     for k, (norm, reached) in enumerate(zip(row_norms(data), sums, strict=True)):
         if norm:
-            pairs = zip(soft.resolutions, reached, strict=True)
+            pairs = zip(targets, reached, strict=True)
             found[k] = max(0.0, *((t.numerator * norm - t.denominator * y) / (t.denominator * norm) for t, y in pairs))
     return found
+
+
+def _soft_objective(problem: Problem, network: Network, keep: Keep) -> Fraction | None:
+    return problem.soft_value(network) if problem.allows(network) else None
 
 
 def _links(problem: Problem, network: Network, keep: Keep) -> int | None:
@@ -107,12 +115,14 @@ STAGES: dict[str, Stage] = {
             measure="soft-margin objective",
             time_share=75,
             maximised=False,
-            objective=lambda problem, network, keep: problem.soft_value(network),
+            objective=_soft_objective,
             trivial_bound=lambda problem: 0,
             whole_numbers=False,
             allows_hidden_layers=False,
             quick=True,
-            parameters={"C": 10.0, "mw_loss": 0.01},
+            parameters={"C": 10.0, "hinges": 1, "max_links": None},
+            handover_parameters={"mw_loss": 0.01},
+            weighs_rows=True,
             begin=_rounded_machine,
             handover=_objective_reached,
             shortfall=_soft_shortfall,
@@ -169,6 +179,25 @@ def check_stages(stages: Any, hidden_layers: Sequence[int] = ()) -> tuple[str, .
         if len(hidden_layers) and not stage.allows_hidden_layers:
             raise ValueError(f"stage {stage.name!r} is for networks without a hidden layer; use hidden_layers=()")
     return tuple(stages)
+
+
+def parameters_read(stages: Sequence[str]) -> dict[str, Any]:
+    """The training parameters that these stages read, in this order, with their defaults."""
+    read: dict[str, Any] = {}
+    for place, stage in enumerate(map(get, stages)):
+        read |= stage.parameters
+        if place + 1 < len(stages):
+            read |= stage.handover_parameters
+    return read
+
+
+def every_parameter() -> dict[str, Any]:
+    """The training parameters that any stage reads, with their defaults."""
+    return {
+        name: default
+        for stage in STAGES.values()
+        for name, default in (*stage.parameters.items(), *stage.handover_parameters.items())
+    }
 
 
 def list_title(stages: Iterable[str]) -> str:

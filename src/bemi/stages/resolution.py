@@ -23,7 +23,9 @@ _TOLERANCE = 1e-7
 _SMALLEST = 1e-6
 
 
-def choose_resolution(problem: Problem, price: float) -> tuple[SoftMargin, Network]:
+def choose_resolution(
+    problem: Problem, price: float, hinges: int = 1, max_links: int | None = None
+) -> tuple[SoftMargin, Network]:
     """The soft-margin objective for a problem, and the rounded continuous solution ``t v``.
 
     ``t = P / (kappa max_i |v_i|)``, rounded to a multiple of :data:`STEP`, where v is the continuous SVM of the output.
@@ -40,5 +42,9 @@ def choose_resolution(problem: Problem, price: float) -> tuple[SoftMargin, Netwo
         # Contradictory rows give weights that are zero up to rounding; no resolution fits these.
         t = max(1, round(bound / largest / float(STEP))) * STEP if largest > _SMALLEST else Fraction(bound)
         resolutions.append(t)
-        columns.append(np.clip(np.rint(float(t) * v), -bound, bound).astype(np.int64))
-    return SoftMargin(Fraction(price), tuple(resolutions)), Network((np.stack(columns, axis=1),), bound)
+        columns.append(np.rint(float(t) * v).astype(np.int64))
+    weights = np.clip(np.stack(columns, axis=1), *problem.weight_range())
+    if max_links is not None:
+        surplus = np.argsort(-np.abs(weights[problem.counted]), axis=0, kind="stable")[max_links:]
+        np.put_along_axis(weights, problem.counted[surplus], 0, axis=0)
+    return SoftMargin(Fraction(price), tuple(resolutions), hinges, max_links), Network((weights,), bound)

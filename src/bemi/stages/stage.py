@@ -74,6 +74,11 @@ class Stage:
         Whether it is cheap enough to run even if no time is left.
     parameters
         Training parameters that it reads, and their defaults.
+    handover_parameters
+        The same for those that it reads only if another stage follows.
+    weighs_rows
+        Whether row weights, limits on the signs of weights and a limit on links have a meaning for it as the first
+        stage, and for those after it.
     begin
         Maps a problem and the parameters to what it starts from as the first stage; None to start from the default
         first network.
@@ -102,7 +107,9 @@ class Stage:
     uses_gap: bool = True
     allows_hidden_layers: bool = True
     quick: bool = False
-    parameters: Mapping[str, float] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    handover_parameters: Mapping[str, Any] = field(default_factory=dict)
+    weighs_rows: bool = False
     begin: Callable[[Problem, Parameters], Beginning] | None = None
     handover: Callable[[Handover, StageResult, Parameters], Handover] = same_rows
     shortfall: Shortfall | None = None

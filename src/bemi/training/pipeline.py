@@ -15,7 +15,7 @@ from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.programs.limits import Deadline, Limits
 from bemi.stages.records import compacted
-from bemi.stages.registry import PAPER_STAGES, STAGES, check_stages, get
+from bemi.stages.registry import PAPER_STAGES, check_stages, every_parameter, get, parameters_read
 from bemi.stages.result import Outcome, StageResult
 from bemi.stages.stage import Beginning, Handover, Parameters, Stage
 
@@ -65,13 +65,13 @@ def share_time(time_limit: Any, stages: Sequence[str]) -> list[float | None]:
 
 def stage_parameters(stages: Sequence[str], given: Parameters) -> dict[str, Any]:
     """The parameters that the stages read, with defaults for those not given."""
-    return {name: given.get(name, default) for stage in map(get, stages) for name, default in stage.parameters.items()}
+    return {name: given.get(name, default) for name, default in parameters_read(stages).items()}
 
 
 def check_names(parameters: Parameters) -> None:
     """Raise TypeError for a parameter that no stage reads."""
-    known = {name for stage in STAGES.values() for name in stage.parameters}
-    unknown = sorted(set(parameters) - known)
+    known = every_parameter()
+    unknown = sorted(parameters.keys() - known.keys())
     if unknown:
         raise TypeError(f"unknown parameter {unknown[0]!r}; stages read: {', '.join(sorted(known))}")
 
@@ -102,7 +102,7 @@ def train(
     solver: str = "highs",
     time_limit: float | Sequence[float] | None = 10.0,
     limits: Limits | None = None,
-    **parameters: float,
+    **parameters: Any,
 ) -> Training:
     """Train one network.
 
@@ -150,5 +150,6 @@ def train(
         reports[stage.name] = report if reports else replace(report, seconds=report.seconds + before_first)
         assert report.network is not None
         network = report.network
-        seen = stage.handover(seen, report, values)
+        if stage.name != stages[-1]:
+            seen = stage.handover(seen, report, values)
     return Training(network, reports)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from bemi.certificate import training_digest
 from bemi.ensemble.ensemble import Ensemble, TrainingRecord, keys_of
 from bemi.ensemble.ties import TieRule
-from bemi.problem.codes import class_codes
+from bemi.problem.codes import class_codes, signs_towards_later_classes
 from bemi.problem.problem import Problem
 from bemi.products import Integers
 from bemi.training.pipeline import Training
@@ -37,6 +38,8 @@ class Plan:
         Of every network.
     settings
         Further arguments of :class:`Task`.
+    monotone
+        Directions of features, as in :class:`bemi.BeMiClassifier`.
     """
 
     training_set: TrainingSet
@@ -44,6 +47,13 @@ class Plan:
     hidden_layers: tuple[int, ...]
     weight_bound: int
     settings: Mapping[str, Any]
+    monotone: Mapping[Any, int] | None = None
+
+    @cached_property
+    def signs(self) -> Integers | None:
+        """The sign that the weights of each input must have, shape (inputs, 1); None if all may have both."""
+        directions = self.training_set.inputs.directions(self.monotone)
+        return None if directions is None else signs_towards_later_classes(directions)[:, None]
 
     @property
     def keys(self) -> list[tuple]:
@@ -67,9 +77,17 @@ class Plan:
         variants = None
         if rows.variants is not None and rows.variant_targets is not None:
             chosen = np.isin(rows.variant_targets, subset)
-            variants = Variants(rows.variants[chosen], _codes(rows.variant_targets[chosen], subset))
-        codes = _codes(rows.targets[own], subset)
-        problem = Problem(rows.data[own], codes, self.hidden_layers, self.weight_bound)
+            codes = _codes(rows.variant_targets[chosen], subset)
+            variants = Variants(rows.variants[chosen], codes, _some(rows.variant_weights, chosen))
+        problem = Problem(
+            rows.data[own],
+            _codes(rows.targets[own], subset),
+            self.hidden_layers,
+            self.weight_bound,
+            row_weights=_some(rows.weights, own),
+            signs=self.signs,
+            uncounted=rows.inputs.constant_inputs,
+        )
         return Task(problem=problem, variants=variants, **self.settings)
 
     def assembled(
@@ -105,7 +123,9 @@ class Plan:
         )
         record = TrainingRecord(
             settings=settings,
-            digest=training_digest(rows.rows.tolist(), rows.targets.tolist()),
+            digest=training_digest(
+                rows.rows.tolist(), rows.targets.tolist(), None if rows.weights is None else rows.weights.tolist()
+            ),
             solver=solver,
             rows=rows,
             given_rows=None if taken is None else given,
@@ -136,6 +156,10 @@ class Plan:
             return None
         pairs = zip(self.subsets, (trainings[key] for key in self.keys), strict=True)
         return [np.flatnonzero(np.isin(targets, subset))[list(training.added)] for subset, training in pairs]
+
+
+def _some(weights: Integers | None, chosen: NDArray[np.bool_]) -> Integers | None:
+    return None if weights is None else weights[chosen]
 
 
 def _codes(targets: Integers, subset: Integers) -> Integers:

@@ -34,7 +34,7 @@ class Task:
     solver: str
     time_limit: float | tuple[float, ...] | None
     limits: Limits
-    parameters: Mapping[str, float] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     variants: Variants | None = None
     total_time_limit: float | None = None
 
@@ -72,14 +72,17 @@ class Task:
             "parameters": stage_parameters(self.stages, self.parameters),
             "layers": self.problem.layers,
             "weight_bound": self.problem.weight_bound,
+            "uncounted": self.problem.uncounted,
         }
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
-        arrays: list[NDArray[Any]] = [self.problem.data, self.problem.codes]
-        if self.variants is not None:
-            arrays += [self.variants.data, self.variants.codes]
+        problem, variants = self.problem, self.variants
+        arrays: list[NDArray[Any] | None] = [problem.data, problem.codes, problem.row_weights, problem.signs]
+        arrays += [None] * 3 if variants is None else [variants.data, variants.codes, variants.row_weights]
         for array in arrays:
-            digest.update(np.array(array.shape, dtype="<i8").tobytes())
-            digest.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
+            # What is left out has no dimensions, unlike anything that is there.
+            there: NDArray[Any] = np.array(0) if array is None else array
+            digest.update(np.array([there.ndim, *there.shape], dtype="<i8").tobytes())
+            digest.update(np.ascontiguousarray(there, dtype="<i8").tobytes())
         return digest.hexdigest()[:40]
 
 

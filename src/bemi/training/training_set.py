@@ -14,6 +14,7 @@ from bemi.ensemble.ensemble import TrainingRows
 from bemi.inputs.inputs import Inputs
 from bemi.products import Integers
 from bemi.rows.medoids import select_rows
+from bemi.training.row_weights import Weights, class_weights, in_units
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +31,11 @@ class TrainingSet:
         These integers, and class indices.
     selected
         Positions of these rows among those that were given.
-    variants, variant_targets
-        Plausible variants of the rows, and their class indices; None without scenarios.
+    weights
+        Row weights, as in :class:`bemi.problem.problem.Problem`; None if all rows count the same.
+    variants, variant_targets, variant_weights
+        Plausible variants of the rows, their class indices, and their weights, which are those of the rows; None
+        without scenarios.
     """
 
     classes: NDArray
@@ -39,8 +43,10 @@ class TrainingSet:
     data: Integers
     targets: Integers
     selected: NDArray[np.integer]
+    weights: Integers | None = None
     variants: NDArray[np.integer] | None = None
     variant_targets: Integers | None = None
+    variant_weights: Integers | None = None
 
     @classmethod
     def of(
@@ -53,6 +59,8 @@ class TrainingSet:
         names: Sequence[str] | None = None,
         max_per_class: int | None = None,
         scenarios: Any = None,
+        weights: Weights | None = None,
+        class_weight: Any = None,
     ) -> TrainingSet:
         """The training set for features and labels.
 
@@ -60,15 +68,18 @@ class TrainingSet:
         ----------
         X, y
             Features, shape (rows, features), and labels.
-        input_scaling, transform, max_per_class, scenarios
+        input_scaling, transform, max_per_class, scenarios, class_weight
             As in :class:`bemi.BeMiClassifier`.
         names
             Names of the features.
+        weights
+            Positive weights of the rows; None if all are 1.
         """
         classes, targets = np.unique(y, return_inverse=True)
         # Scaling and transform depend only on the training rows, so they are part of the model.
         inputs = Inputs.fit(X, input_scaling, transform, names)
         made = cls._selected(classes, inputs, inputs.of(X), targets, max_per_class)
+        made = made._weighted(np.ones(len(targets)) if weights is None else weights, class_weight)
         return made if scenarios is None else made._with_variants(X, scenarios)
 
     @classmethod
@@ -77,6 +88,12 @@ class TrainingSet:
     ) -> TrainingSet:
         chosen = np.arange(len(data)) if max_per_class is None else select_rows(data, targets, max_per_class)
         return cls(classes, inputs, data[chosen], targets[chosen], chosen)
+
+    def _weighted(self, weights: Weights, class_weight: Any) -> TrainingSet:
+        """The same set with weights of the rows, of all that were given, and of the classes."""
+        own = weights[self.selected]
+        of_class = class_weights(class_weight, self.classes, self.targets, own)
+        return replace(self, weights=in_units(own * of_class[self.targets]))
 
     def extended(self, X: NDArray, y: ArrayLike, *, max_per_class: int | None = None) -> TrainingSet:
         """This set and rows of further classes, converted to integers in the same way.
@@ -111,13 +128,18 @@ class TrainingSet:
         extremes = (flat.min(initial=0), flat.max(initial=0))
         kind = np.result_type(*(np.min_scalar_type(v) for v in extremes))
         targets = np.repeat(self.targets, made.shape[1])
-        return replace(self, variants=flat.astype(kind), variant_targets=targets)
+        weights = None if self.weights is None else np.repeat(self.weights, made.shape[1])
+        return replace(self, variants=flat.astype(kind), variant_targets=targets, variant_weights=weights)
 
     def rows(self, taken: NDArray[np.integer] | None = None) -> TrainingRows:
         """The rows, followed by the variants at the given positions."""
         if taken is None or self.variants is None or self.variant_targets is None:
-            return TrainingRows(self.data, self.targets)
+            return TrainingRows(self.data, self.targets, self.weights)
+        weights = self.weights
+        if weights is not None and self.variant_weights is not None:
+            weights = np.concatenate([weights, self.variant_weights[taken]])
         return TrainingRows(
             np.concatenate([self.data, self.variants[taken].astype(np.int64)]),
             np.concatenate([self.targets, self.variant_targets[taken]]),
+            weights,
         )

@@ -37,15 +37,20 @@ MOST_ROUNDS = 10
 
 @dataclass(frozen=True, eq=False)
 class Variants:
-    """Rows that training may add, and their codes."""
+    """Rows that training may add, their codes, and their weights if the given rows have weights."""
 
     data: NDArray[np.integer]
     codes: Integers
+    row_weights: Integers | None = None
 
     def appended_to(self, problem: Problem, taken: NDArray[np.bool_]) -> Problem:
         """The problem with some of these rows after its own."""
         data = np.concatenate([problem.data, self.data[taken]])
-        return replace(problem, data=data, codes=np.concatenate([problem.codes, self.codes[taken]]))
+        codes = np.concatenate([problem.codes, self.codes[taken]])
+        weights = problem.row_weights
+        if weights is not None and self.row_weights is not None:
+            weights = np.concatenate([weights, self.row_weights[taken]])
+        return replace(problem, data=data, codes=codes, row_weights=weights)
 
 
 def train_lazily(problem: Problem, variants: Variants, stages: tuple[str, ...], **settings: Any) -> Training:

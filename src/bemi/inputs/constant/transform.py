@@ -97,6 +97,10 @@ class ConstantInput(TransformerMixin, BaseEstimator):
         """Positions of constant outputs."""
         return (self.n_outputs - 1,)
 
+    def monotone_inputs(self, feature: int) -> Integers:
+        """+1 for the output that grows with a feature, 0 for all others."""
+        return np.eye(1, self.n_outputs, feature, dtype=np.int64)[0]
+
     def output_bounds(self, low: int, high: int) -> tuple[Integers, Integers]:
         """Smallest and largest value of each output, for rows whose values are all in ``low..high``."""
         check_is_fitted(self)

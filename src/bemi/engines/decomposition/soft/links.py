@@ -83,7 +83,7 @@ def _bound(
                 proof = {
                     "theta": f"{theta.numerator:x}/{theta.denominator:x}",
                     "denominator": DENOMINATOR,
-                    "multipliers": lists,
+                    "outputs": [{"multipliers": multipliers} for multipliers in lists],
                 }
                 best = math.ceil(total), proof, theta
         return known[position]

@@ -69,7 +69,7 @@ def run(stage: Stage, problem: Problem, *, start: Network, limits: Limits) -> St
         proof="certified",
         outcome=Outcome.of(value, bound, limits.gap, Outcome.LOCAL),
         message="",
-        certificate={"denominator": DENOMINATOR, "multipliers": proofs},
+        certificate={"denominator": DENOMINATOR, "outputs": [{"multipliers": proof} for proof in proofs]},
         soft=problem.soft,
     )
 
