@@ -37,6 +37,7 @@ LAYERS = (
     ("engines",),
     ("training",),
     ("running",),
+    ("choosing",),
     ("classifier",),
     ("baselines", "presets"),
     ("datasets",),

@@ -26,13 +26,14 @@ from sklearn.utils.validation import (
 
 from bemi import solvers
 from bemi.checks import is_integer
+from bemi.choosing.choice import Candidate, choose
 from bemi.ensemble.ensemble import RECORDED, Ensemble, check_open_label, ensemble_of
 from bemi.ensemble.folding import FoldedEnsemble
 from bemi.ensemble.radius import Radii
 from bemi.ensemble.subsets import class_subsets, subsets_to_train
 from bemi.ensemble.ties import TIES
 from bemi.ensemble.voting import Votes
-from bemi.inputs.table.cells import as_table
+from bemi.inputs.table.cells import as_given, as_table
 from bemi.inputs.transform import Takes
 from bemi.modelfile import saving
 from bemi.modelfile.container import ModelFileError
@@ -44,7 +45,7 @@ from bemi.stages.registry import parameters_read
 from bemi.training.parameters import check_parameters, usable_weights, without_effect
 from bemi.training.pipeline import Training
 from bemi.training.plan import Plan
-from bemi.training.row_weights import given_weights
+from bemi.training.row_weights import class_weights, given_weights
 from bemi.training.task import Task
 from bemi.training.training_set import TrainingSet
 
@@ -138,6 +139,9 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     class_weight
         Weights of the classes in ``"ml2"``, which multiply those of their rows: None, ``"balanced"`` for equal totals,
         or ``{label: weight}``, 1 for a label that is left out.
+    candidates
+        Settings to choose from when the classifier is fitted, by cross-validation on the training rows, see
+        :class:`bemi.choosing.choice.Candidate`; None to use the parameters as they are.
     n_jobs
         Number of networks trained at the same time, as in scikit-learn.
     random_state
@@ -180,6 +184,9 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         The solver that trained the networks, and its version.
     unclassified_label_
         What ``predict`` returns for a row that the paper's rule leaves unclassified.
+    choice_
+        Which of the ``candidates`` was chosen, and what accuracy to expect, a :class:`bemi.choosing.choice.Choice`;
+        None without candidates.
     selected_rows_
         Indices of the rows of ``X`` used for training; all rows unless ``max_per_class`` is given.
     reused_networks_
@@ -214,6 +221,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         max_links: int | None = None,
         monotone: Mapping[Any, int] | None = None,
         class_weight: str | Mapping[Any, float] | None = None,
+        candidates: Sequence[Candidate] | None = None,
     ) -> None:
         self.hidden_layers = hidden_layers
         self.weight_bound = weight_bound
@@ -241,6 +249,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         self.max_links = max_links
         self.monotone = monotone
         self.class_weight = class_weight
+        self.candidates = candidates
 
     @property
     def transform(self) -> Any:
@@ -279,9 +288,44 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         """
         # An interrupted fit must not leave an older fit's networks behind.
         self.__dict__.pop("_ensemble", None)
-        plan = self._planned(X, y, sample_weight)
-        self._ensemble = self._assembled(plan, self._train(plan))
+        own = self._with_choice(X, y, sample_weight)
+        plan = own._planned(X, y, sample_weight)
+        own._ensemble = own._assembled(plan, own._train(plan))
+        return self._adopt(own)
+
+    def _adopt(self, other: BeMiClassifier) -> BeMiClassifier:
+        """Take over what another classifier learned, but not its parameters."""
+        learned = {name: value for name, value in vars(other).items() if name.endswith("_") or name == "_ensemble"}
+        vars(self).update(learned)
         return self
+
+    def _with_choice(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> BeMiClassifier:
+        """This classifier, or a copy with the settings of the best of its ``candidates``."""
+        self.choice_ = None
+        if self.candidates is None:
+            return self
+        for candidate in self.candidates:
+            check_parameters(vars(self._copy(candidate)))
+        rows, labels = as_given(X), column_or_1d(y)
+        check_consistent_length(rows, labels)
+        assert_all_finite(labels, input_name="y")
+        check_classification_targets(labels)
+        self._check_classes(np.unique(labels))
+        weights = given_weights(sample_weight, len(labels))
+        classes, targets = np.unique(labels, return_inverse=True)
+        self.choice_ = choose(
+            self.candidates,
+            rows,
+            labels,
+            defaults=vars(self),
+            weights=weights * class_weights(self.class_weight, classes, targets, weights)[targets],
+            seed=self._seed(),
+        )
+        return self._copy(self.choice_.candidate)
+
+    def _copy(self, candidate: Candidate) -> BeMiClassifier:
+        """A copy with the settings of a candidate, and with what this classifier has learned."""
+        return clone(self).set_params(candidates=None, **candidate.settings)._adopt(self)
 
     def fit_shard(
         self, X: ArrayLike, y: ArrayLike, shard: int, shards: int, sample_weight: ArrayLike | None = None
@@ -303,7 +347,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         if self.run_dir is None:
             raise ValueError("a shard needs run_dir, the folder that all shards write to")
         check_shard(shard, shards)
-        own = clone(self)
+        own = clone(self)._with_choice(X, y, sample_weight)
         plan = own._planned(X, y, sample_weight).shard(shard, shards)
         return len(own._train(plan)) - own.reused_networks_
 
@@ -319,6 +363,11 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             as well: rows of all classes.
         """
         check_is_fitted(self)
+        if self.choice_ is not None:
+            return self._adopt(self._copy(self.choice_.candidate)._add_classes(X, y))
+        return self._add_classes(X, y)
+
+    def _add_classes(self, X: ArrayLike, y: ArrayLike) -> BeMiClassifier:
         check_parameters(vars(self))
         ensemble = self.ensemble_
         self._check_same_kind(ensemble.training.settings)
@@ -392,7 +441,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
 
         If the tasks run elsewhere and write to the journal of ``run_dir``, ``fit`` has nothing left to train.
         """
-        plan = clone(self)._planned(X, y, sample_weight)
+        plan = clone(self)._with_choice(X, y, sample_weight)._planned(X, y, sample_weight)
         return {key: plan[index] for index, key in enumerate(plan.keys)}
 
     @classmethod
@@ -408,7 +457,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         classifier.n_features_in_ = ensemble.inputs.features
         if ensemble.inputs.names is not None:
             classifier.feature_names_in_ = np.array(ensemble.inputs.names, dtype=object)
-        classifier._ensemble = ensemble
+        classifier._ensemble, classifier.choice_ = ensemble, None
         return classifier
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -11,14 +11,14 @@ from math import isqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from bemi.choosing.choice import Candidate
 from bemi.classifier import BeMiClassifier
-from bemi.inputs.constant.transform import ConstantInput
 from bemi.inputs.hog.transform import IntegerHog
 from bemi.inputs.images import why_no_image
 from bemi.inputs.registry import describe
 from bemi.inputs.scaling import are_integers
+from bemi.inputs.table.transform import TableBits
 from bemi.stages import SOFT_STAGES
 
 
@@ -54,12 +54,26 @@ def images(shape: Sequence[int] | None = None, *, integers: bool = True, why: st
     return Preset("images", settings, why)
 
 
-def tables(why: str = "asked for") -> Preset:
-    """Soft margins on features that are each scaled to -127..127, with a constant input in place of a bias."""
-    return Preset("tables", _SOFT | {"transform": ConstantInput(), "input_scaling": "per-feature"}, why)
+PRICES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+"""Prices C to choose from."""
 
 
-def choose(X: ArrayLike, image_shape: Sequence[int] | None = None) -> Preset:
+def tables(why: str = "asked for", **columns: Any) -> Preset:
+    """Soft margins on values, bits or both, whichever cross-validation prefers; ``columns`` as in TableBits."""
+    kinds = {
+        "values": TableBits(thresholds=0, values=True, **columns),
+        "bits": TableBits(**columns),
+        "values and bits": TableBits(values=True, **columns),
+    }
+    candidates = tuple(
+        Candidate(f"{name}, C = {price:g}", {"transform": transform, "C": price})
+        for name, transform in kinds.items()
+        for price in PRICES
+    )
+    return Preset("tables", _SOFT | {"input_scaling": "auto", "candidates": candidates}, why)
+
+
+def choose(X: Any, image_shape: Sequence[int] | None = None) -> Preset:
     """Settings for these rows: those for images if ``image_shape`` is given or the rows look like square images."""
     rows = np.asarray(X)
     if image_shape is not None:
@@ -83,16 +97,35 @@ def in_words(settings: Mapping[str, Any]) -> str:
     return f"{seen}; {hidden}, weights in -{bound}..{bound}, stages {', '.join(settings['stages'])}"
 
 
-def recommended(X: ArrayLike, *, image_shape: Sequence[int] | None = None, **parameters: Any) -> BeMiClassifier:
+def recommended(X: Any, *, image_shape: Sequence[int] | None = None, **parameters: Any) -> BeMiClassifier:
     """An unfitted classifier with the settings that measured best on data like these.
+
+    For a table it has several candidates, and chooses among them when it is fitted, by cross-validation on the rows
+    given to ``fit`` alone; ``choice_`` then says what was chosen, and what accuracy to expect.
 
     Parameters
     ----------
     X
-        Training rows, shape (rows, features).
+        Rows, a data frame or an array of shape (rows, features): only their kind matters.
     image_shape
         ``(height, width)`` or ``(height, width, channels)``, needed if rows are images that are not square and grey.
     **parameters
         Parameters of :class:`bemi.BeMiClassifier`; they override the recommended ones.
     """
-    return BeMiClassifier(**(choose(X, image_shape).settings | parameters))
+    return BeMiClassifier(**overridden(choose(X, image_shape).settings, parameters))
+
+
+def overridden(settings: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings in which given parameters replace those that are recommended, or that candidates would choose."""
+    merged = {**settings, **parameters}
+    candidates = merged.get("candidates")
+    if candidates is None:
+        return merged
+    left: dict[str, Candidate] = {}
+    for candidate in candidates:
+        own = {name: value for name, value in candidate.settings.items() if name not in parameters}
+        left.setdefault(repr(sorted(own.items())), Candidate(candidate.name, own))
+    if len(left) > 1:
+        return merged | {"candidates": tuple(left.values())}
+    (only,) = left.values()
+    return merged | {"candidates": None, **only.settings}

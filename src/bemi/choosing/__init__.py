@@ -1,1 +1,1 @@
-"""Choosing settings on the training rows alone: candidates, compared by cross-validation with the continuous machine."""
+"""Choosing settings on the training rows alone: candidates, compared by cross-validation with a quick machine."""

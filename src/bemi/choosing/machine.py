@@ -38,7 +38,9 @@ class Lesson(NamedTuple):
     weights: Floats
 
 
-def labels(lesson: Lesson, tested: Integers, prices: Sequence[float], *, classes: int, hinges: int) -> Iterator[Integers]:
+def labels(
+    lesson: Lesson, tested: Integers, prices: Sequence[float], *, classes: int, hinges: int
+) -> Iterator[Integers]:
     """Class indices that machines trained at each price give to the tested inputs.
 
     Prices should increase: each machine starts from the one before.

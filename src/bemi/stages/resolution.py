@@ -18,6 +18,9 @@ STRETCH = {1: 0.6, 2: 0.8}
 
 With three values per weight it pays to clip the largest weights."""
 
+TARGETS = {1: (1.0,), 2: (2.0, 0.0)}
+"""Targets of a row's margin in the continuous machine, by the number of hinges, the largest first."""
+
 _SWEEPS = 5_000
 _TOLERANCE = 1e-7
 _SMALLEST = 1e-6

@@ -16,15 +16,20 @@ Cells = NDArray[Any]
 """Numbers with NaN, or text with None, for missing cells."""
 
 
+def as_given(X: Any) -> pd.DataFrame | NDArray:
+    """Rows as a data frame or an array, with cells as they are."""
+    # A list of rows with text and numbers must not become an array of text.
+    return X if isinstance(X, (pd.DataFrame, np.ndarray)) else np.array(X, dtype=object)
+
+
 def as_table(X: Any) -> pd.DataFrame:
     """Rows as a data frame; the columns of an array are numbered."""
-    if isinstance(X, pd.DataFrame):
-        return X
-    # A list of rows with text and numbers must not become an array of text.
-    table = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
-    if table.ndim != 2:
-        raise ValueError(f"rows must be a table, got an array of shape {table.shape}")
-    return pd.DataFrame(table)
+    rows = as_given(X)
+    if isinstance(rows, pd.DataFrame):
+        return rows
+    if rows.ndim != 2:
+        raise ValueError(f"rows must be a table, got an array of shape {rows.shape}")
+    return pd.DataFrame(rows)
 
 
 def names_of(table: pd.DataFrame) -> list[str] | None:
