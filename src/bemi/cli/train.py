@@ -7,8 +7,19 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bemi.cli.options import IMAGE, add_json, add_many_machines, image_shape, integers, names, seconds
-from bemi.cli.output import check_writable, on_cluster, progress_wanted, show
+from bemi.cli.options import (
+    IMAGE,
+    add_column_rules,
+    add_json,
+    add_many_machines,
+    class_weights,
+    directions,
+    image_shape,
+    integers,
+    names,
+    seconds,
+)
+from bemi.cli.output import Notes, check_writable, on_cluster, progress_wanted, show
 from bemi.engines import ENGINES
 from bemi.ensemble.ties import TIES
 from bemi.inputs import INPUT_SCALINGS, registry
@@ -26,6 +37,7 @@ def add_command(commands: Any) -> None:
     add("data", type=Path, help="CSV with a header row, or NPZ with arrays X and y")
     add("--target", help="column (CSV, default: label) or array (NPZ, default: y) with the labels")
     add("-o", "--output", type=Path, required=True, help="model file to write")
+    add_column_rules(command)
     _add_model_options(command)
     _add_running_options(command)
     add_json(command)
@@ -61,6 +73,20 @@ def _add_model_options(command: argparse.ArgumentParser) -> None:
     add("--C", type=float, help="price of a missing soft margin (default: 10)")
     loss = "share of the soft-margin objective to trade for fewer links (default: 0.01)"
     add("--mw-loss", type=float, metavar="SHARE", help=loss)
+    add("--hinges", type=int, metavar="N", help="1 or 2 soft margins per row; 2 suit probabilities (default: 1)")
+    add("--max-links", type=int, metavar="K", help="at most K links per network, its constant not counted")
+    add(
+        "--monotone",
+        type=directions,
+        metavar="A=+1,B=-1",
+        help="columns whose larger values may only favour later classes (+1) or earlier ones (-1)",
+    )
+    weights = "balanced, or a weight per label as in ill=5,well=1 (default: every row counts 1)"
+    add("--class-weight", type=class_weights, metavar="W", help=weights)
+    chances = "learn probabilities of the classes, or do not"
+    add("--probabilities", action=argparse.BooleanOptionalAction, help=chances)
+    estimate = "do not choose settings by cross-validation, which also estimates the accuracy on new rows"
+    add("--no-estimate", action="store_true", help=estimate)
     add("--subset-size", type=int, metavar="M", help="classes per network (default: 2)")
     add("--subsets", type=int, metavar="N", help="train only N networks, chosen from the data (default: all)")
     add("--max-per-class", type=int, metavar="N", help="train on at most N rows of each class: its medoids")
@@ -96,6 +122,7 @@ def _add_running_options(command: argparse.ArgumentParser) -> None:
 PARAMETERS = (
     *("hidden_layers", "weight_bound", "stages", "C", "mw_loss", "engine", "solver", "time_limit", "node_limit", "gap"),
     *("subset_size", "subsets", "max_per_class", "ties", "total_time_limit", "input_scaling"),
+    *("hinges", "max_links", "monotone", "probabilities"),
 )
 """Options passed on as the classifier's parameter of the same name; the word none becomes None."""
 
