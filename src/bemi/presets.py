@@ -19,6 +19,7 @@ from bemi.inputs.hog.transform import IntegerHog
 from bemi.inputs.images import why_no_image
 from bemi.inputs.registry import describe
 from bemi.inputs.scaling import are_integers
+from bemi.inputs.table.transform import TableBits
 from bemi.stages import SOFT_STAGES
 
 
@@ -59,9 +60,16 @@ def tables(why: str = "asked for") -> Preset:
     return Preset("tables", _SOFT | {"transform": ConstantInput(), "input_scaling": "per-feature"}, why)
 
 
+def bits(why: str = "asked for") -> Preset:
+    """Soft margins on thresholds of numbers, categories and missing cells."""
+    return Preset("bits", _SOFT | {"transform": TableBits(), "input_scaling": "auto"}, why)
+
+
 def choose(X: ArrayLike, image_shape: Sequence[int] | None = None) -> Preset:
     """Settings for these rows: those for images if ``image_shape`` is given or the rows look like square images."""
     rows = np.asarray(X)
+    if rows.dtype.kind == "O" or (rows.dtype.kind == "f" and np.isnan(rows).any()):
+        return bits("some cells are text or missing")
     if image_shape is not None:
         why = f"the images are {' x '.join(map(str, image_shape))}"
         return images(image_shape, integers=are_integers(rows), why=why)

@@ -130,13 +130,16 @@ PARAMETERS = (
 def run(options: argparse.Namespace) -> int:
     from bemi import presets, save
     from bemi.classifier import BeMiClassifier
+    from bemi.rows.columns import ColumnRules
     from bemi.rows.files import read_labelled, row_shape
 
     check_writable(options.output)
-    X, y = read_labelled(options.data, options.target)
+    rules = ColumnRules(options.categorical, options.numeric, options.drop, options.missing, options.keep)
+    notes = Notes()
+    X, y = read_labelled(options.data, options.target, rules, notes)
     shape = options.image_shape or row_shape(options.data)
     preset = _preset(options, X, shape)
-    settings = preset.settings | _asked_for(options, preset, shape)
+    settings = preset.settings | _asked_for(options, preset, shape, y)
     classifier = BeMiClassifier(
         **settings,
         n_jobs=options.jobs,
@@ -148,13 +151,16 @@ def run(options: argparse.Namespace) -> int:
     announcement += "to choose otherwise: --paper, --image-shape, --transform, --weight-bound, --stages, ..."
     if progress_wanted(options):
         # Before training, so that the user can still stop it and choose otherwise.
+        notes.print()
         print(announcement, file=sys.stderr)
     with on_cluster(options.cluster):
         if options.shard is not None:
             return _train_shard(options, classifier, X, y)
         classifier.fit(X, y)
     save(classifier, options.output)
-    _report(options, classifier, preset, X, y, announcement)
+    if not progress_wanted(options):
+        notes.print()
+    _report(options, classifier, preset, X, y, announcement, notes.lines)
     return 0
 
 
@@ -162,6 +168,7 @@ def _preset(options: argparse.Namespace, X: Any, shape: tuple[int, ...] | None) 
     """The base settings: the paper's if the user asks for hidden layers, which soft margins do not have."""
     from bemi import presets
     from bemi.inputs.scaling import are_integers
+    from bemi.inputs.transform import Takes
     from bemi.stages import SOFT_STAGES
 
     if options.paper:
@@ -172,10 +179,12 @@ def _preset(options: argparse.Namespace, X: Any, shape: tuple[int, ...] | None) 
         return presets.paper(f"--stages {','.join(options.stages)}")
     if options.transform is not None and registry.takes_images(registry.by_short_name(options.transform)):
         return presets.images(shape, integers=are_integers(X), why=f"--transform {options.transform}")
+    if options.transform is not None and Takes.by(registry.by_short_name(options.transform)) is Takes.RAW_COLUMNS:
+        return presets.bits(f"--transform {options.transform}")
     return presets.choose(X, shape)
 
 
-def _asked_for(options: argparse.Namespace, preset: Preset, shape: tuple[int, ...] | None) -> dict[str, Any]:
+def _asked_for(options: argparse.Namespace, preset: Preset, shape: tuple[int, ...] | None, y: Any) -> dict[str, Any]:
     """Parameters of the classifier that the user chose."""
     from bemi.rows.scenarios import ImageScenarios, NoiseScenarios
 
@@ -183,11 +192,30 @@ def _asked_for(options: argparse.Namespace, preset: Preset, shape: tuple[int, ..
     asked = {name: None if value == "none" else value for name, value in given.items()}
     if options.transform is not None:
         asked["transform"] = registry.make(options.transform, shape)
+    if options.class_weight is not None:
+        asked["class_weight"] = labels_weighed(options.class_weight, y)
     if options.scenarios:
         transform = asked.get("transform", preset.settings["transform"])
         are_images = shape is not None or registry.takes_images(transform)
         asked["scenarios"] = ImageScenarios(shape=shape) if are_images else NoiseScenarios()
     return asked
+
+
+def labels_weighed(given: str | dict[str, float], y: Any) -> str | dict[Any, float]:
+    """Class weights by label, each label in the type that the file gave it."""
+    import numpy as np
+
+    from bemi.rows.known import Known
+
+    if isinstance(given, str):
+        return given
+    classes = np.unique(y).tolist()
+    known = Known(classes)
+    found = {known.find(label): weight for label, weight in given.items()}
+    if None in found:
+        unknown = next(label for label in given if known.find(label) is None)
+        raise ValueError(f"--class-weight names {unknown!r}, which is no label; labels are {', '.join(map(str, classes))}")
+    return found
 
 
 def _train_shard(options: argparse.Namespace, classifier: BeMiClassifier, X: Any, y: Any) -> int:
@@ -203,16 +231,25 @@ def _train_shard(options: argparse.Namespace, classifier: BeMiClassifier, X: Any
 
 
 def _report(
-    options: argparse.Namespace, classifier: BeMiClassifier, preset: Preset, X: Any, y: Any, announcement: str
+    options: argparse.Namespace,
+    classifier: BeMiClassifier,
+    preset: Preset,
+    X: Any,
+    y: Any,
+    announcement: str,
+    notes: list[str],
 ) -> None:
-    from bemi.cli.tables import evaluation_table, training_table
+    from bemi.cli.tables import estimate, estimate_table, evaluation_table, training_table
     from bemi.ensemble.summary import evaluation, training_summary
 
     summary = training_summary(classifier.ensemble_)
-    summary |= {"settings": {"chosen": preset.name, "why": preset.why}}
+    summary |= {"settings": {"chosen": preset.name, "why": preset.why}, "notes": notes}
     summary |= {"reused_networks": classifier.reused_networks_}
     summary |= {"model": str(options.output), "training": evaluation(classifier.ensemble_, X, y)}
-    show(options, summary, training_table(summary), evaluation_table(summary["training"]))
+    summary |= {"estimate": estimate(getattr(classifier, "choice_", None))}
+    expected = summary["estimate"]
+    accuracy = evaluation_table(summary["training"]) if expected is None else estimate_table(expected)
+    show(options, summary, training_table(summary), accuracy)
     if options.json:
         return
     if not progress_wanted(options):

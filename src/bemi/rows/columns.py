@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bemi.inputs.columns import number_in, trouble_with_text
 from bemi.inputs.inputs import Inputs
+from bemi.inputs.table.texts import FEW_LEVELS, MANY_LEVELS, number_in, trouble_with_text
 from bemi.inputs.transform import Takes
 from bemi.rows import MISSING_TOKENS
 from bemi.rows.cells import Cells, DataFileError, Tell
@@ -25,6 +25,8 @@ _INDEX_NAME = re.compile(r"Unnamed: 0(\.\d+)?")
 """How pandas calls the column of an index that was written without a name, once or twice."""
 
 _DECIMAL_COMMA = re.compile(r"[+-]?(?:\d+,\d*|,\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+
+_WHOLE = re.compile(r"([+-]?\d+)\.0*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class ModelColumns:
         if Takes.by(inputs.transform) is not Takes.RAW_COLUMNS:
             return cls(inputs.names, (None,) * inputs.features)
         columns = inputs.transform.columns_  # type: ignore[union-attr]
-        return cls(inputs.names, tuple(column.levels or None for column in columns), takes_missing=True)
+        return cls(inputs.names, tuple(column.levels for column in columns), takes_missing=True)
 
 
 def no_column(cells: Cells, name: str, most: int = 8) -> str:
@@ -113,7 +115,7 @@ def features(cells: Cells, rules: ColumnRules, tell: Tell) -> pd.DataFrame:
     used = [column for column in columns if column.texts]
     if not used:
         raise DataFileError(f"{cells.path} has no feature columns")
-    found = pd.DataFrame({column.name: column.typed(rules) for column in used})
+    found = _frame({column.name: column.typed(rules) for column in used})
     for about, remark in (
         ([column for column in columns if not column.texts], "without any value, left out"),
         ([column for column in used if column.constant], "with one value in all rows, which tells nothing"),
@@ -157,13 +159,18 @@ def features_for(cells: Cells, columns: ModelColumns, missing: Sequence[str], te
     for name, known in zip(names, levels, strict=True):
         column = _Column(cells, name, missing)
         found[name] = column.numbers(columns.takes_missing) if known is None else column.categories_in(known, tell)
-    return pd.DataFrame(found)
+    return _frame(found)
 
 
 def _without_index(cells: Cells, features: int) -> Cells:
     """A file without the index that it has beside the features, if it has one column too many."""
     index = index_column(cells, ColumnRules()) if len(cells.table.columns) == features + 1 else None
     return cells if index is None else cells.having(cells.table.columns.drop(index))
+
+
+def _frame(columns: dict[str, NDArray]) -> pd.DataFrame:
+    """A data frame of arrays; text stays as it is, with None where missing."""
+    return pd.DataFrame({name: pd.Series(values, dtype=values.dtype) for name, values in columns.items()})
 
 
 class _Column:
@@ -200,7 +207,8 @@ class _Column:
             return self.categories()
         if self.name in rules.numeric or not any(np.isnan(self._number(text)) for text in self.texts):
             return self.numbers(takes_missing=True)
-        trouble = trouble_with_text(self.texts, self.filled)
+        # A category that most rows do not share tells nothing about new rows.
+        trouble = trouble_with_text(self.texts, most=max(FEW_LEVELS, min(MANY_LEVELS, self.filled / 2)))
         if trouble is not None:
             row = int(np.argmax(self._places == self._all.index(trouble.example)))
             raise DataFileError(
@@ -229,8 +237,8 @@ class _Column:
         return values[self._places]
 
     def categories(self) -> NDArray:
-        """The texts; None where missing."""
-        return self._having([None if text in self._tokens else text for text in self._all])
+        """The texts, whole numbers without decimals; None where missing."""
+        return self._having([None if text in self._tokens else _as_level(text) for text in self._all])
 
     def categories_in(self, known: Sequence[str], tell: Tell) -> NDArray:
         """The known categories, whatever else their texts mean; other texts as :meth:`categories` has them."""
@@ -256,6 +264,12 @@ def _has_decimal_commas(texts: Sequence[str]) -> bool:
     if not any(map(_DECIMAL_COMMA.fullmatch, texts)):
         return False
     return not any("." in text and np.isfinite(number_in(text)) for text in texts)
+
+
+def _as_level(text: str) -> str:
+    """A category in the way in which a data frame with the same numbers has it."""
+    whole = _WHOLE.fullmatch(text)
+    return whole.group(1) if whole else text
 
 
 def _listed(texts: Sequence[str], most: int = 5) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from bemi.inputs.columns import number_in
+from bemi.inputs.table.texts import number_in
 from bemi.rows.cells import Cells, DataFileError
 from bemi.rows.known import Known
 

@@ -13,6 +13,7 @@ from bemi.checks import check_integer
 from bemi.inputs.fixed_point import LARGEST_SHIFT, FixedPoint
 from bemi.inputs.readings import LARGEST_READING, MOST_DECIMALS, decimals_for, in_units, readings, spread
 from bemi.inputs.table.cells import are_text, level_readings, levels_of, numbers, texts
+from bemi.inputs.table.texts import trouble_with_text
 from bemi.products import Integers
 
 VALUE_GRID = 127
@@ -20,10 +21,6 @@ VALUE_GRID = 127
 
 VALUE_BITS = 15
 """Bits of a value's multiplier; more would not change integers up to 127."""
-
-MOST_LEVELS = 1000
-"""A text column with more different texts is taken for an identifier."""
-
 
 @dataclass(frozen=True)
 class Column:
@@ -61,10 +58,11 @@ class Column:
         has_missing = bool(cells.isna().any())
         if categorical or (categorical is None and are_text(name, cells)):
             levels = levels_of(texts(cells))
-            if len(levels) > MOST_LEVELS:
+            trouble = None if categorical else trouble_with_text(levels)
+            if trouble is not None:
                 raise ValueError(
-                    f"column {name!r} has {len(levels)} different texts, at most {MOST_LEVELS} are categories; "
-                    "leave it out, or group them"
+                    f"column {name!r} {trouble.words} {trouble.example!r}; correct it, leave it out, or insist with "
+                    f"TableBits(categorical=[{name!r}])"
                 )
             return cls(name, levels, has_missing=has_missing)
         found = numbers(name, cells)

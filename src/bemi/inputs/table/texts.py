@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 FEW_LEVELS = 10
-"""So many different texts are categories, however few rows there are."""
+"""So many different texts are categories, whatever they look like."""
 
 MANY_LEVELS = 1000
-"""More different texts are no categories, however many rows there are."""
+"""More different texts are taken for identifiers."""
 
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)", re.ASCII | re.IGNORECASE)
 
@@ -42,15 +42,15 @@ class Trouble(NamedTuple):
     example: str
 
 
-def trouble_with_text(texts: Sequence[str], rows: int) -> Trouble | None:
-    """Why these texts of a column are hardly categories: they are dates, identifiers or spoiled numbers; None if not.
+def trouble_with_text(texts: Sequence[str], most: float = MANY_LEVELS) -> Trouble | None:
+    """Why these texts of a column are hardly categories: dates, spoiled numbers, identifiers; None if they may be.
 
     Parameters
     ----------
     texts
-        Each text of the column once, without missing cells; not all of them are numbers.
-    rows
-        Cells of the column that are not missing.
+        Each text of the column once, without missing cells.
+    most
+        Number of different texts beyond which they are taken for identifiers.
     """
     dates = [text for text in texts if _DATE.fullmatch(text)]
     if 2 * len(dates) > len(texts):
@@ -58,8 +58,8 @@ def trouble_with_text(texts: Sequence[str], rows: int) -> Trouble | None:
     if len(texts) <= FEW_LEVELS:
         return None
     others = [text for text in texts if math.isnan(number_in(text))]
-    if 2 * len(others) < len(texts):
+    if 0 < 2 * len(others) < len(texts):
         return Trouble("holds numbers, but also text, such as", others[0])
-    if 2 * len(texts) > rows or len(texts) > MANY_LEVELS:
-        return Trouble(f"looks like an identifier: {len(texts):,} texts in {rows:,} rows, such as", texts[0])
+    if len(texts) > most:
+        return Trouble(f"looks like an identifier, with {len(texts):,} different texts such as", texts[0])
     return None
