@@ -155,7 +155,7 @@ def run(options: argparse.Namespace) -> int:
         print(announcement, file=sys.stderr)
     with on_cluster(options.cluster):
         if options.shard is not None:
-            return _train_shard(options, classifier, X, y)
+            return _train_shard(options, classifier, X, y, notes)
         classifier.fit(X, y)
     save(classifier, options.output)
     if not progress_wanted(options):
@@ -214,16 +214,21 @@ def labels_weighed(given: str | dict[str, float], y: Any) -> str | dict[Any, flo
     found = {known.find(label): weight for label, weight in given.items()}
     if None in found:
         unknown = next(label for label in given if known.find(label) is None)
-        raise ValueError(f"--class-weight names {unknown!r}, which is no label; labels are {', '.join(map(str, classes))}")
+        raise ValueError(
+            f"--class-weight names {unknown!r}, which is no label; labels are {', '.join(map(str, classes))}"
+        )
     return found
 
 
-def _train_shard(options: argparse.Namespace, classifier: BeMiClassifier, X: Any, y: Any) -> int:
+def _train_shard(options: argparse.Namespace, classifier: BeMiClassifier, X: Any, y: Any, notes: Notes) -> int:
     shard, shards = options.shard
     if options.run_dir is None:
         raise ValueError("--shard needs --run DIR, the folder that all parts share")
     trained = classifier.fit_shard(X, y, shard, shards)
-    show(options, {"shard": [shard, shards], "trained": trained, "run": str(options.run_dir)})
+    if not progress_wanted(options):
+        notes.print()
+    result = {"shard": [shard, shards], "trained": trained, "run": str(options.run_dir), "notes": notes.lines}
+    show(options, result)
     if not options.json:
         print(f"part {shard} of {shards}: {trained} networks trained into {options.run_dir}")
         print("when all parts are done, the same command without --shard writes the model")

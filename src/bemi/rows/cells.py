@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,17 +59,17 @@ class Cells:
         """The line on which a row begins: quoted cells may hold line breaks, and blank lines do not count as rows."""
         with open(self.path, newline="", encoding=self.encoding) as file:
             lines = csv.reader(file, delimiter=self.separator, skipinitialspace=True)
-            begin, passed = 1, -2  # the header comes before row 0
+            begin, current = 1, -2  # the header comes before row 0
             for cells in lines:
-                passed += bool(cells)
-                if cells and passed == row - 1:
+                current += bool(cells)
+                if cells and current == row:
                     return begin
                 begin = lines.line_num + 1
         raise IndexError(f"there is no row {row}")
 
-    def having(self, names: object) -> Cells:
+    def having(self, names: Iterable[str]) -> Cells:
         """The same file with these columns only."""
-        return Cells(self.path, self.table[names], self.separator, self.encoding)
+        return Cells(self.path, self.table[list(names)], self.separator, self.encoding)
 
 
 def read_cells(path: Path, tell: Tell) -> Cells:

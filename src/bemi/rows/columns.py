@@ -66,6 +66,10 @@ class ColumnRules:
                     raise DataFileError(f"--{named[name]} and --{rule} both name {name!r}; give one of them")
 
 
+NO_RULES = ColumnRules()
+"""The user says nothing."""
+
+
 @dataclass(frozen=True)
 class ModelColumns:
     """The columns that a model takes.
@@ -164,7 +168,7 @@ def features_for(cells: Cells, columns: ModelColumns, missing: Sequence[str], te
 
 def _without_index(cells: Cells, features: int) -> Cells:
     """A file without the index that it has beside the features, if it has one column too many."""
-    index = index_column(cells, ColumnRules()) if len(cells.table.columns) == features + 1 else None
+    index = index_column(cells, NO_RULES) if len(cells.table.columns) == features + 1 else None
     return cells if index is None else cells.having(cells.table.columns.drop(index))
 
 
@@ -212,14 +216,15 @@ class _Column:
         if trouble is not None:
             row = int(np.argmax(self._places == self._all.index(trouble.example)))
             raise DataFileError(
-                f"{self.cells.path}: column {self.name!r} {trouble.words} {trouble.example!r} in {self.cells.row(row)}; "
-                "correct it, leave the column out with --drop, or make it a category with --categorical"
+                f"{self.cells.path}: column {self.name!r} {trouble.words} {trouble.example!r} in "
+                f"{self.cells.row(row)}; correct it, leave the column out with --drop, or make it a category with "
+                "--categorical"
             )
         return self.categories()
 
     def numbers(self, takes_missing: bool) -> NDArray[np.float64]:
         """The numbers; NaN where missing.  Raises DataFileError at the first cell that is none."""
-        tokens = {number_in(token) for token in self._tokens}
+        tokens = {number for number in map(number_in, self._tokens) if not np.isnan(number)}
         values = np.empty(len(self._all))
         wrong = np.zeros(len(self._all), dtype=bool)
         for place, text in enumerate(self._all):

@@ -10,7 +10,7 @@ import pandas as pd
 
 from bemi.rows import MISSING_TOKENS
 from bemi.rows.cells import DataFileError, Tell, read_cells
-from bemi.rows.columns import ColumnRules, ModelColumns, features, features_for, no_column
+from bemi.rows.columns import NO_RULES, ColumnRules, ModelColumns, features, features_for, no_column
 from bemi.rows.labels import check_classes, known_labels, labels
 
 CSV_TARGET, NPZ_TARGET = "label", "y"
@@ -22,7 +22,7 @@ def _silently(line: str) -> None:
 
 
 def read_labelled(
-    path: Path, target: str | None, rules: ColumnRules = ColumnRules(), tell: Tell = _silently
+    path: Path, target: str | None, rules: ColumnRules = NO_RULES, tell: Tell = _silently
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """Features and labels for training.
 
@@ -42,7 +42,7 @@ def read_labelled(
         Gets the lines that the user should see, such as that a column is left out.
     """
     if _is_npz(path):
-        if rules != ColumnRules():
+        if rules != NO_RULES:
             raise DataFileError(f"{path} has no named columns; options about columns are for CSV files")
         X, y = _labelled_arrays(path, target)
         check_classes(y, f"{path}: {target or NPZ_TARGET!r}")
