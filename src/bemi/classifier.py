@@ -33,7 +33,7 @@ from bemi.ensemble.radius import Radii
 from bemi.ensemble.subsets import class_subsets, subsets_to_train
 from bemi.ensemble.ties import TIES
 from bemi.ensemble.voting import Votes
-from bemi.inputs.table.cells import as_given, as_table
+from bemi.inputs.table.cells import as_given, as_table, check_no_text
 from bemi.inputs.transform import Takes
 from bemi.modelfile import saving
 from bemi.modelfile.container import ModelFileError
@@ -596,6 +596,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             check_consistent_length(rows, labels)
             assert_all_finite(labels, input_name="y")
         else:
+            check_no_text(X)
             rows, labels = validate_data(self, X, y, reset=reset, **_validation(takes))
             takes.check_cells(rows, getattr(self, "feature_names_in_", None))
         check_classification_targets(labels)
@@ -607,6 +608,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         takes = Takes.by(self.transform_)
         if takes is Takes.RAW_COLUMNS:
             return as_table(X)
+        check_no_text(X)
         return validate_data(self, X, reset=False, **_validation(takes))
 
     def _check_classes(self, classes: NDArray) -> None:

@@ -88,8 +88,10 @@ def choose(X: Any, image_shape: Sequence[int] | None = None) -> Preset:
 
 def in_words(settings: Mapping[str, Any]) -> str:
     """The networks that a classifier with these settings trains, in words."""
-    seen = describe(settings["transform"])
-    if settings["input_scaling"] == "per-feature":
+    seen = describe(settings.get("transform"))
+    if settings.get("candidates") is not None:
+        seen = f"the best of {len(settings['candidates'])} candidates by cross-validation"
+    elif settings["input_scaling"] == "per-feature":
         seen += ", each scaled to -127..127"
     sizes = ", ".join(map(str, settings["hidden_layers"]))
     hidden = f"hidden layers {sizes}" if sizes else "no hidden layer"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bemi.rows.files import DataFileError, known_labels, read_features, read_labelled
+from bemi.rows.cells import DataFileError
+from bemi.rows.columns import ColumnRules, ModelColumns
+from bemi.rows.files import read_features, read_labelled, read_test
 
 
 def write(tmp_path, text, name="data.csv"):
@@ -35,16 +37,15 @@ def test_a_label_may_look_like_a_missing_value(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a,label\n1,x\nred,y\n", r"row 2 \(line 3\), column 'a' holds 'red'"),
-        ("a,label\n1,x\n,y\n", r"row 2 \(line 3\), column 'a' is empty"),
-        ("a,label\nnan,x\n1,y\n", r"row 1 \(line 2\), column 'a' holds 'nan'"),
-        ("a,label\ninf,x\n1,y\n", "column 'a' holds 'inf'"),
+        ("a,label\ninf,x\n1,y\n", r"row 1 \(line 2\), column 'a' holds 'inf', which is not a finite number"),
         ("a,label\n1,\n2,y\n", r"row 1 \(line 2\), column 'label' is empty"),
         ("a,b\n1,2\n", "no column 'label'; its columns are 'a', 'b'"),
         ("label\nx\n", "no feature columns"),
+        ("a,label\n,x\nNA,y\n", "no feature columns"),
         ("a,label\n", "no rows"),
         ("", "is empty"),
         ("a,label\n1,x\n1,2,3,4\n", "not a CSV table"),
+        ("a,label\n" + "".join(f"1,{k}.5\n" for k in range(30)), "column 'label' looks continuous: 30 different"),
     ],
 )
 def test_bad_csv_is_named_in_one_line(tmp_path, text, words):
@@ -53,11 +54,37 @@ def test_bad_csv_is_named_in_one_line(tmp_path, text, words):
     assert "\n" not in str(caught.value)
 
 
+def test_what_is_dropped_is_not_read(tmp_path):
+    path = write(tmp_path, "a,when,label\n1,inf,x\n2,2,y\n")
+    X, _ = read_labelled(path, None, ColumnRules(drop=("when",)))
+    assert list(X) == ["a"]
+
+
 def test_features_are_found_by_name(tmp_path):
     path = write(tmp_path, "id,b,a\n7,1,2\n8,3,4\n")
-    assert read_features(path, ["a", "b"]).to_numpy().tolist() == [[2, 1], [4, 3]]
+    assert read_features(path, ModelColumns(("a", "b"), (None, None))).to_numpy().tolist() == [[2, 1], [4, 3]]
     with pytest.raises(DataFileError, match="lacks the model's column 'c'"):
-        read_features(path, ["a", "c"])
+        read_features(path, ModelColumns(("a", "c"), (None, None)))
+
+
+def test_features_without_names_have_none(tmp_path):
+    path = write(tmp_path, "b;a\n1;2,5\n3;4\n")
+    assert list(read_features(path, ModelColumns(None, (None, None)))) == [0, 1]
+
+
+def test_labels_of_a_test_file_are_those_of_the_model(tmp_path):
+    path = write(tmp_path, "x\ty\n1\t1\n2\t-1\n3\t0\n")
+    X, y = read_test(path, "y", ModelColumns(("x",), (None,)), np.array(["-1.0", "1.0"], dtype=object))
+    assert X["x"].tolist() == [1, 2, 3]
+    assert y.tolist() == ["1.0", "-1.0", 0]
+    with pytest.raises(DataFileError, match="has no column 'label'"):
+        read_test(path, None, ModelColumns(("x",), (None,)), np.array(["-1.0", "1.0"], dtype=object))
+
+
+def test_options_about_columns_are_for_csv_files(tmp_path):
+    np.savez(tmp_path / "data.npz", X=np.zeros((2, 2)), y=np.arange(2))
+    with pytest.raises(DataFileError, match="options about columns are for CSV files"):
+        read_labelled(tmp_path / "data.npz", None, ColumnRules(drop=("a",)))
 
 
 def test_npz(tmp_path):
@@ -76,6 +103,7 @@ def test_npz(tmp_path):
         ({"y": np.zeros(2)}, "no array 'X'"),
         ({"X": np.zeros((2, 2)), "y": np.zeros(3)}, "one label per row"),
         ({"X": np.array([["a"]]), "y": np.zeros(1)}, "numeric table"),
+        ({"X": np.zeros((40, 2)), "y": np.arange(40) / 3}, "'y' looks continuous: 40 different numbers in 40 rows"),
         ({"X": np.array([[object()]]), "y": np.zeros(1)}, "not an NPZ file of plain arrays"),
     ],
 )
@@ -99,11 +127,3 @@ def test_labels_that_are_not_printed_like_integers_stay_text(tmp_path, text):
     path.write_text(text)
     _, y = read_labelled(path, None)
     assert y.tolist() == [line.split(",")[1] for line in text.split()[1:]]
-
-
-def test_labels_are_found_whatever_kind_of_file_they_come_from():
-    classes = np.array([1, 2, 10])
-    assert known_labels(np.array(["1", "10", "y"], dtype=object), classes).tolist() == [1, 10, "y"]
-    assert known_labels(np.array([1.0, 2.5]), classes).tolist() == [1, 2.5]
-    assert known_labels(np.array([1, 2]), np.array([1.0, 2.0])).tolist() == [1.0, 2.0]
-    assert known_labels(np.array([1, 2]), np.array(["1", "x"])).tolist() == ["1", 2]

@@ -10,7 +10,7 @@ rows drawn and judged on the others.  Mean and quantiles over the resamples are 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,11 +118,14 @@ def choose(
     if folds < 2 or np.bincount(targets).min() < 2:
         return Choice(candidates[0], None, None, None, {}, folds, 0)
     right = np.zeros((len(rows), len(candidates)))
+    groups = _groups(candidates, X, defaults)
     for _ in range(repeats):
         parts = _parts(targets, folds, rng)
-        for part in range(folds):
-            held = parts == part
-            right[held] += _right(candidates, X, targets, omega, held, len(classes), defaults)
+        for held in (parts == part for part in range(folds)):
+            for group in groups:
+                given = group.labels(targets, omega, held, len(classes))
+                for position, label in zip(group.positions, given, strict=True):
+                    right[held, position] += label == targets[held]
     right /= repeats
     scores = np.average(right, axis=0, weights=omega)
     resampled = _resampled(right, omega, rng)
@@ -156,45 +159,49 @@ def _parts(targets: Integers, folds: int, rng: np.random.Generator) -> Integers:
     return parts
 
 
-def _right(
-    candidates: Sequence[Candidate],
-    X: Any,
-    targets: Integers,
-    omega: NDArray,
-    held: NDArray[np.bool_],
-    classes: int,
-    defaults: Mapping[str, Any],
-) -> NDArray[np.bool_]:
-    """Whether the held-out rows are right under each candidate, shape (rows held out, candidates)."""
-    found = np.zeros((int(held.sum()), len(candidates)), dtype=bool)
-    trained, tested = np.flatnonzero(~held), np.flatnonzero(held)
-    for positions in _alike(candidates, defaults):
-        settings = {**defaults, **candidates[positions[0]].settings}
-        given = _safe_indexing(X, trained)
-        inputs = Inputs.fit(given, settings["input_scaling"], settings["transform"])
-        lesson = Lesson(inputs.of(given), targets[trained], omega[trained])
-        # Machines start from those of smaller prices.
-        prices = [float({**defaults, **candidates[position].settings}["C"]) for position in positions]
-        order = np.argsort(prices, kind="stable")
-        given_labels = labels(
-            lesson,
-            inputs.of(_safe_indexing(X, tested)),
-            [prices[place] for place in order],
-            classes=classes,
-            hinges=int(settings["hinges"]),
-        )
-        for place, label in zip(order, given_labels, strict=True):
-            found[:, positions[place]] = label == targets[tested]
-    return found
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Candidates that differ in their price only.
+
+    Attributes
+    ----------
+    positions, prices
+        Positions among the candidates, and their prices, which increase.
+    settings
+        What they share.
+    inputs, rows
+        Inputs fitted on all rows, and the rows as these read them.
+    """
+
+    positions: list[int]
+    prices: list[float]
+    settings: Mapping[str, Any]
+    inputs: Inputs
+    rows: NDArray
+
+    @classmethod
+    def of(cls, members: list[tuple[float, int]], settings: Mapping[str, Any], X: Any) -> _Group:
+        inputs = Inputs.fit(X, settings["input_scaling"], settings["transform"])
+        prices, positions = zip(*sorted(members), strict=True)
+        return cls(list(positions), list(prices), settings, inputs, inputs.checked(X))
+
+    def labels(self, targets: Integers, omega: NDArray, held: NDArray[np.bool_], classes: int) -> Iterator[Integers]:
+        """Class indices that the machines of each price, trained on the other rows, give to the held-out rows."""
+        trained = self.rows[~held]
+        inputs = self.inputs.refitted(trained, self.settings["input_scaling"])
+        lesson = Lesson(inputs(trained), targets[~held], omega[~held])
+        hinges = int(self.settings["hinges"])
+        return labels(lesson, inputs(self.rows[held]), self.prices, classes=classes, hinges=hinges)
 
 
-def _alike(candidates: Sequence[Candidate], defaults: Mapping[str, Any]) -> list[list[int]]:
-    """Positions of candidates, grouped so that those of a group differ in their price only."""
-    groups: dict[str, list[int]] = {}
+def _groups(candidates: Sequence[Candidate], X: Any, defaults: Mapping[str, Any]) -> list[_Group]:
+    found: dict[str, tuple[list[tuple[float, int]], dict[str, Any]]] = {}
     for position, candidate in enumerate(candidates):
-        others = {name: value for name, value in {**defaults, **candidate.settings}.items() if name != "C"}
-        groups.setdefault(repr(sorted(others.items())), []).append(position)
-    return list(groups.values())
+        settings = {**defaults, **candidate.settings}
+        shared = {name: settings[name] for name in ("transform", "input_scaling", "hinges")}
+        members, _ = found.setdefault(repr(shared), ([], shared))
+        members.append((float(settings["C"]), position))
+    return [_Group.of(members, shared, X) for members, shared in found.values()]
 
 
 def _resampled(right: NDArray, omega: NDArray, rng: np.random.Generator) -> NDArray:

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import bemi
-from bemi.cli import data, evaluate, export, predict, report, reproduce, solvers, train, verify
+from bemi.cli import data, evaluate, export, info, predict, report, reproduce, solvers, train, verify
 
-COMMANDS = (train, predict, evaluate, solvers, verify, export, reproduce, report, data)
+COMMANDS = (train, predict, evaluate, info, solvers, verify, export, reproduce, report, data)
 """In the order in which help lists them."""
 
 

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from bemi.cli.options import add_json
-from bemi.cli.output import feature_names, show
+from bemi.cli.options import add_json, add_missing
+from bemi.cli.output import Notes, model_columns, show
 
 
 def add_command(commands: Any) -> None:
@@ -16,6 +16,7 @@ def add_command(commands: Any) -> None:
     command.add_argument("model", type=Path)
     command.add_argument("data", type=Path, help="CSV or NPZ with features and labels")
     command.add_argument("--target", help="column or array with the labels")
+    add_missing(command)
     add_json(command)
 
 
@@ -26,7 +27,9 @@ def run(options: argparse.Namespace) -> int:
     from bemi.rows.files import read_test
 
     ensemble = load(options.model).ensemble_
-    X, y = read_test(options.data, options.target, feature_names(ensemble), ensemble.classes)
-    result = evaluation(ensemble, X, y)
+    notes = Notes()
+    X, y = read_test(options.data, options.target, model_columns(ensemble), ensemble.classes, options.missing, notes)
+    result = evaluation(ensemble, X, y) | {"notes": notes.lines}
+    notes.print()
     show(options, result, evaluation_table(result))
     return 0

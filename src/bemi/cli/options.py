@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import re
 from typing import Literal
+
+from bemi.rows import MISSING_TOKENS
 
 
 def add_json(command: argparse.ArgumentParser) -> None:
@@ -19,6 +22,27 @@ def add_many_machines(command: argparse.ArgumentParser) -> None:
         metavar="I/N",
         help="train only part I of N of the networks, into the run folder that the machines share",
     )
+
+
+def add_missing(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--missing",
+        type=names,
+        default=MISSING_TOKENS,
+        metavar="LIST",
+        help="CSV cells that are missing, separated by commas, beside empty ones "
+        f"(default: {' '.join(MISSING_TOKENS)}); write --missing=-9 if the list begins with a minus",
+    )
+
+
+def add_column_rules(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("--categorical", type=names, default=(), metavar="A,B", help="CSV columns that are categories, even of numbers")
+    add("--numeric", type=names, default=(), metavar="A,B", help="CSV columns in which every cell must be a number")
+    add("--drop", type=names, default=(), metavar="A,B", help="CSV columns to leave out")
+    keep = "keep a column that looks like an index, such as 1, 2, 3 in order, as a feature"
+    add("--keep", action="store_true", help=keep)
+    add_missing(command)
 
 
 def shard(text: str) -> tuple[int, int]:
@@ -62,8 +86,35 @@ def integers(text: str) -> tuple[int, ...]:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Words with commas between them."""
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+    """Words with commas between them; a word with a comma in it stands in quotes, as in a CSV file."""
+    return tuple(part.strip() for row in csv.reader([text], skipinitialspace=True) for part in row if part.strip())
+
+
+def directions(text: str) -> dict[str, int]:
+    """Columns and the direction of each: ``age=+1,dose=-1``."""
+    found = {}
+    for part in names(text):
+        name, equals, direction = part.rpartition("=")
+        if not (name and equals and direction in ("1", "+1", "-1")):
+            raise argparse.ArgumentTypeError(f"give columns and directions as age=+1,dose=-1, not {part!r}")
+        found[name] = int(direction)
+    return found
+
+
+def class_weights(text: str) -> str | dict[str, float]:
+    """The word ``balanced``, or labels and their weights: ``ill=5,well=1``."""
+    if text == "balanced":
+        return text
+    found = {}
+    for part in names(text):
+        label, equals, weight = part.rpartition("=")
+        try:
+            found[label] = float(weight)
+        except ValueError:
+            equals = ""
+        if not (label and equals):
+            raise argparse.ArgumentTypeError(f"give balanced, or labels and weights as ill=5,well=1, not {part!r}")
+    return found
 
 
 def seconds(text: str) -> float | tuple[float, ...] | str:

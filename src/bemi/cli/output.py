@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from bemi.ensemble.ensemble import Ensemble
+    from bemi.rows.columns import ModelColumns
 
 
 @contextmanager
@@ -61,6 +62,26 @@ def check_writable(path: Path) -> None:
         raise ValueError(f"{path} is a folder; give the name of a file")
 
 
-def feature_names(ensemble: Ensemble) -> list[str] | None:
-    """Names of the columns that a model was trained on, or None if they are unknown."""
-    return None if ensemble.inputs.names is None else list(ensemble.inputs.names)
+def model_columns(ensemble: Ensemble) -> ModelColumns:
+    """The columns that a model was trained on."""
+    from bemi.rows.columns import ModelColumns
+
+    return ModelColumns.of(ensemble.inputs)
+
+
+class Notes:
+    """Lines that the user should know about, such as that a column is left out.
+
+    They are kept until the command has succeeded: an error is a single line.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def __call__(self, line: str) -> None:
+        self.lines.append(line)
+
+    def print(self) -> None:
+        """Print the lines on standard error; standard output may be read by a program."""
+        for line in self.lines:
+            print(f"bemi: {line}", file=sys.stderr)

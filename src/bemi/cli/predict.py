@@ -10,8 +10,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from bemi.cli.options import add_json
-from bemi.cli.output import feature_names
+from bemi.cli.options import add_json, add_missing
+from bemi.cli.output import Notes, model_columns
 
 
 def add_command(commands: Any) -> None:
@@ -20,6 +20,7 @@ def add_command(commands: Any) -> None:
     command.add_argument("model", type=Path)
     command.add_argument("data", type=Path, help="CSV or NPZ with the model's features")
     command.add_argument("-o", "--output", type=Path, help="CSV file to write (default: standard output)")
+    add_missing(command)
     add_json(command)
 
 
@@ -27,10 +28,12 @@ def run(options: argparse.Namespace) -> int:
     from bemi import load
     from bemi.rows.files import read_features
 
-    classifier = load(options.model)
-    labels = classifier.predict(read_features(options.data, feature_names(classifier.ensemble_))).tolist()
+    classifier, notes = load(options.model), Notes()
+    X = read_features(options.data, model_columns(classifier.ensemble_), options.missing, notes)
+    labels = classifier.predict(X).tolist()
+    notes.print()
     if options.json:
-        print(json.dumps({"labels": labels}))
+        print(json.dumps({"labels": labels, "notes": notes.lines}))
         return 0
     with open(options.output, "w", newline="") if options.output else nullcontext(sys.stdout) as file:
         writer = csv.writer(file, lineterminator="\n")

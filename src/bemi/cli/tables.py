@@ -50,5 +50,31 @@ def evaluation_table(result: dict[str, Any]) -> Table:
     return table
 
 
+def estimate(choice: Any) -> dict[str, Any] | None:
+    """What a classifier that chose its settings by cross-validation expects on new rows, as plain numbers."""
+    if choice is None:
+        return None
+    return {
+        "chosen": choice.name,
+        "why": choice.why,
+        "accuracy": choice.expected,
+        "range": [choice.low, choice.high],
+        "candidates": [{"settings": name, "accuracy": accuracy} for name, accuracy in choice.table],
+    }
+
+
+def estimate_table(found: dict[str, Any]) -> Table:
+    """The accuracy to expect on new rows, and the settings that were compared."""
+    low, high = (_percent(end) for end in found["range"])
+    table = Table(title=f"expected accuracy on new rows: {_percent(found['accuracy'])}, between {low} and {high}")
+    table.add_column("settings")
+    table.add_column("cross-validated", justify="right")
+    for candidate in found["candidates"]:
+        mark = " (chosen)" if candidate["settings"] == found["chosen"] else ""
+        table.add_row(candidate["settings"] + mark, _percent(candidate["accuracy"]))
+    table.caption, table.caption_justify = found["why"], "left"
+    return table
+
+
 def _percent(share: float | None, digits: int = 1) -> str:
     return "-" if share is None else f"{100 * share:.{digits}f} %"

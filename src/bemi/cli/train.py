@@ -7,8 +7,19 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bemi.cli.options import IMAGE, add_json, add_many_machines, image_shape, integers, names, seconds
-from bemi.cli.output import check_writable, on_cluster, progress_wanted, show
+from bemi.cli.options import (
+    IMAGE,
+    add_column_rules,
+    add_json,
+    add_many_machines,
+    class_weights,
+    directions,
+    image_shape,
+    integers,
+    names,
+    seconds,
+)
+from bemi.cli.output import Notes, check_writable, on_cluster, progress_wanted, show
 from bemi.engines import ENGINES
 from bemi.ensemble.ties import TIES
 from bemi.inputs import INPUT_SCALINGS, registry
@@ -26,6 +37,7 @@ def add_command(commands: Any) -> None:
     add("data", type=Path, help="CSV with a header row, or NPZ with arrays X and y")
     add("--target", help="column (CSV, default: label) or array (NPZ, default: y) with the labels")
     add("-o", "--output", type=Path, required=True, help="model file to write")
+    add_column_rules(command)
     _add_model_options(command)
     _add_running_options(command)
     add_json(command)
@@ -61,6 +73,20 @@ def _add_model_options(command: argparse.ArgumentParser) -> None:
     add("--C", type=float, help="price of a missing soft margin (default: 10)")
     loss = "share of the soft-margin objective to trade for fewer links (default: 0.01)"
     add("--mw-loss", type=float, metavar="SHARE", help=loss)
+    add("--hinges", type=int, metavar="N", help="1 or 2 soft margins per row; 2 suit probabilities (default: 1)")
+    add("--max-links", type=int, metavar="K", help="at most K links per network, its constant not counted")
+    add(
+        "--monotone",
+        type=directions,
+        metavar="A=+1,B=-1",
+        help="columns whose larger values may only favour later classes (+1) or earlier ones (-1)",
+    )
+    weights = "balanced, or a weight per label as in ill=5,well=1 (default: every row counts 1)"
+    add("--class-weight", type=class_weights, metavar="W", help=weights)
+    chances = "learn probabilities of the classes, or do not"
+    add("--probabilities", action=argparse.BooleanOptionalAction, help=chances)
+    estimate = "do not choose settings by cross-validation, which also estimates the accuracy on new rows"
+    add("--no-estimate", action="store_true", help=estimate)
     add("--subset-size", type=int, metavar="M", help="classes per network (default: 2)")
     add("--subsets", type=int, metavar="N", help="train only N networks, chosen from the data (default: all)")
     add("--max-per-class", type=int, metavar="N", help="train on at most N rows of each class: its medoids")
@@ -96,6 +122,7 @@ def _add_running_options(command: argparse.ArgumentParser) -> None:
 PARAMETERS = (
     *("hidden_layers", "weight_bound", "stages", "C", "mw_loss", "engine", "solver", "time_limit", "node_limit", "gap"),
     *("subset_size", "subsets", "max_per_class", "ties", "total_time_limit", "input_scaling"),
+    *("hinges", "max_links", "monotone", "probabilities"),
 )
 """Options passed on as the classifier's parameter of the same name; the word none becomes None."""
 
@@ -103,13 +130,16 @@ PARAMETERS = (
 def run(options: argparse.Namespace) -> int:
     from bemi import presets, save
     from bemi.classifier import BeMiClassifier
+    from bemi.rows.columns import ColumnRules
     from bemi.rows.files import read_labelled, row_shape
 
     check_writable(options.output)
-    X, y = read_labelled(options.data, options.target)
+    rules = ColumnRules(options.categorical, options.numeric, options.drop, options.missing, options.keep)
+    notes = Notes()
+    X, y = read_labelled(options.data, options.target, rules, notes)
     shape = options.image_shape or row_shape(options.data)
     preset = _preset(options, X, shape)
-    settings = preset.settings | _asked_for(options, preset, shape)
+    settings = presets.overridden(preset.settings, _asked_for(options, preset, shape, y))
     classifier = BeMiClassifier(
         **settings,
         n_jobs=options.jobs,
@@ -121,13 +151,16 @@ def run(options: argparse.Namespace) -> int:
     announcement += "to choose otherwise: --paper, --image-shape, --transform, --weight-bound, --stages, ..."
     if progress_wanted(options):
         # Before training, so that the user can still stop it and choose otherwise.
+        notes.print()
         print(announcement, file=sys.stderr)
     with on_cluster(options.cluster):
         if options.shard is not None:
-            return _train_shard(options, classifier, X, y)
+            return _train_shard(options, classifier, X, y, notes)
         classifier.fit(X, y)
     save(classifier, options.output)
-    _report(options, classifier, preset, X, y, announcement)
+    if not progress_wanted(options):
+        notes.print()
+    _report(options, classifier, preset, X, y, announcement, notes.lines)
     return 0
 
 
@@ -135,6 +168,7 @@ def _preset(options: argparse.Namespace, X: Any, shape: tuple[int, ...] | None) 
     """The base settings: the paper's if the user asks for hidden layers, which soft margins do not have."""
     from bemi import presets
     from bemi.inputs.scaling import are_integers
+    from bemi.inputs.transform import Takes
     from bemi.stages import SOFT_STAGES
 
     if options.paper:
@@ -145,10 +179,12 @@ def _preset(options: argparse.Namespace, X: Any, shape: tuple[int, ...] | None) 
         return presets.paper(f"--stages {','.join(options.stages)}")
     if options.transform is not None and registry.takes_images(registry.by_short_name(options.transform)):
         return presets.images(shape, integers=are_integers(X), why=f"--transform {options.transform}")
+    if options.transform is not None and Takes.by(registry.by_short_name(options.transform)) is Takes.RAW_COLUMNS:
+        return presets.tables(f"--transform {options.transform}")
     return presets.choose(X, shape)
 
 
-def _asked_for(options: argparse.Namespace, preset: Preset, shape: tuple[int, ...] | None) -> dict[str, Any]:
+def _asked_for(options: argparse.Namespace, preset: Preset, shape: tuple[int, ...] | None, y: Any) -> dict[str, Any]:
     """Parameters of the classifier that the user chose."""
     from bemi.rows.scenarios import ImageScenarios, NoiseScenarios
 
@@ -156,19 +192,43 @@ def _asked_for(options: argparse.Namespace, preset: Preset, shape: tuple[int, ..
     asked = {name: None if value == "none" else value for name, value in given.items()}
     if options.transform is not None:
         asked["transform"] = registry.make(options.transform, shape)
+    if options.class_weight is not None:
+        asked["class_weight"] = labels_weighed(options.class_weight, y)
     if options.scenarios:
-        transform = asked.get("transform", preset.settings["transform"])
+        transform = asked.get("transform", preset.settings.get("transform"))
         are_images = shape is not None or registry.takes_images(transform)
         asked["scenarios"] = ImageScenarios(shape=shape) if are_images else NoiseScenarios()
     return asked
 
 
-def _train_shard(options: argparse.Namespace, classifier: BeMiClassifier, X: Any, y: Any) -> int:
+def labels_weighed(given: str | dict[str, float], y: Any) -> str | dict[Any, float]:
+    """Class weights by label, each label in the type that the file gave it."""
+    import numpy as np
+
+    from bemi.rows.known import Known
+
+    if isinstance(given, str):
+        return given
+    classes = np.unique(y).tolist()
+    known = Known(classes)
+    found = {known.find(label): weight for label, weight in given.items()}
+    if None in found:
+        unknown = next(label for label in given if known.find(label) is None)
+        raise ValueError(
+            f"--class-weight names {unknown!r}, which is no label; labels are {', '.join(map(str, classes))}"
+        )
+    return found
+
+
+def _train_shard(options: argparse.Namespace, classifier: BeMiClassifier, X: Any, y: Any, notes: Notes) -> int:
     shard, shards = options.shard
     if options.run_dir is None:
         raise ValueError("--shard needs --run DIR, the folder that all parts share")
     trained = classifier.fit_shard(X, y, shard, shards)
-    show(options, {"shard": [shard, shards], "trained": trained, "run": str(options.run_dir)})
+    if not progress_wanted(options):
+        notes.print()
+    result = {"shard": [shard, shards], "trained": trained, "run": str(options.run_dir), "notes": notes.lines}
+    show(options, result)
     if not options.json:
         print(f"part {shard} of {shards}: {trained} networks trained into {options.run_dir}")
         print("when all parts are done, the same command without --shard writes the model")
@@ -176,16 +236,25 @@ def _train_shard(options: argparse.Namespace, classifier: BeMiClassifier, X: Any
 
 
 def _report(
-    options: argparse.Namespace, classifier: BeMiClassifier, preset: Preset, X: Any, y: Any, announcement: str
+    options: argparse.Namespace,
+    classifier: BeMiClassifier,
+    preset: Preset,
+    X: Any,
+    y: Any,
+    announcement: str,
+    notes: list[str],
 ) -> None:
-    from bemi.cli.tables import evaluation_table, training_table
+    from bemi.cli.tables import estimate, estimate_table, evaluation_table, training_table
     from bemi.ensemble.summary import evaluation, training_summary
 
     summary = training_summary(classifier.ensemble_)
-    summary |= {"settings": {"chosen": preset.name, "why": preset.why}}
+    summary |= {"settings": {"chosen": preset.name, "why": preset.why}, "notes": notes}
     summary |= {"reused_networks": classifier.reused_networks_}
     summary |= {"model": str(options.output), "training": evaluation(classifier.ensemble_, X, y)}
-    show(options, summary, training_table(summary), evaluation_table(summary["training"]))
+    summary |= {"estimate": estimate(getattr(classifier, "choice_", None))}
+    expected = summary["estimate"]
+    accuracy = evaluation_table(summary["training"]) if expected is None else estimate_table(expected)
+    show(options, summary, training_table(summary), accuracy)
     if options.json:
         return
     if not progress_wanted(options):

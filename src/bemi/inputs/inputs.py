@@ -72,6 +72,12 @@ class Inputs:
         takes.check_cells(rows, self.names)
         return rows
 
+    def refitted(self, rows: NDArray, scaling: str | None) -> Inputs:
+        """Inputs of the same kind, fitted on some of the rows that :meth:`checked` gave."""
+        if Takes.by(self.transform) is Takes.RAW_COLUMNS:
+            return replace(self, transform=reader_of(self.transform).refitted(rows))
+        return Inputs.fit(rows, scaling, self.transform, self.names)
+
     def of(self, X: Any) -> Integers:
         """The integers that the networks see, for features as they are given."""
         return self(self.checked(X))

@@ -122,6 +122,9 @@ class Reader(Protocol):
     def from_readings(self, readings: Integers) -> Integers:
         """What ``transform`` gives for rows with these readings."""
 
+    def refitted(self, readings: Integers) -> Any:
+        """The transform fitted on rows with these readings, with the kinds and units of the columns as they are."""
+
 
 def reader_of(transform: Any) -> Reader:
     """A transform of raw columns as the reader that it is."""

@@ -1,129 +1,110 @@
-"""Read tables of numbers from CSV and NPZ files; errors name the cell."""
+"""Tables in CSV and NPZ files: features and labels, for training and as a fitted model takes them."""
 
 from __future__ import annotations
 
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from bemi.rows import MISSING_TOKENS
+from bemi.rows.cells import DataFileError, Tell, read_cells
+from bemi.rows.columns import NO_RULES, ColumnRules, ModelColumns, features, features_for, no_column
+from bemi.rows.labels import check_classes, known_labels, labels
 
-class DataFileError(ValueError):
-    """A data file cannot be used; the message says where and why."""
+CSV_TARGET, NPZ_TARGET = "label", "y"
+"""Names of the labels where the user gives none."""
 
 
-def read_labelled(path: Path, target: str | None) -> tuple[pd.DataFrame, np.ndarray]:
-    """Features and labels.
+def _silently(line: str) -> None:
+    """Tell nobody."""
 
-    CSV: a header row, one column named ``target`` (default ``label``), all others numeric.  NPZ: an array ``X`` and one
-    named ``target`` (default ``y``).
+
+def read_labelled(
+    path: Path, target: str | None, rules: ColumnRules = NO_RULES, tell: Tell = _silently
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Features and labels for training.
+
+    CSV: a header row, one column named ``target`` (default ``label``).  Columns of numbers are float64 with NaN where
+    cells are missing; other columns are text with None there.  NPZ: an array ``X`` and one named ``target`` (default
+    ``y``).
+
+    Parameters
+    ----------
+    path
+        The file.
+    target
+        Where the labels are.
+    rules
+        What the user says about the columns of a CSV file.
+    tell
+        Gets the lines that the user should see, such as that a column is left out.
     """
-    if path.suffix.lower() == ".npz":
-        arrays = _read_npz(path)
-        features = _npz_features(path, arrays)
-        name = target or "y"
-        if name not in arrays:
-            raise DataFileError(f"{path} has no array {name!r}; it has {', '.join(arrays)}")
-        labels = arrays[name]
-        if labels.shape != (len(features),):
-            raise DataFileError(f"{path}: {name!r} must hold one label per row of 'X', its shape is {labels.shape}")
-        return features, labels
-    cells = _read_csv(path)
-    name = target or "label"
-    if name not in cells:
-        raise DataFileError(f"{path} has no column {name!r}; its columns are {_some(list(cells.columns))}")
-    return _numeric(path, cells.drop(columns=name)), _labels(path, cells[name])
+    if _is_npz(path):
+        if rules != NO_RULES:
+            raise DataFileError(f"{path} has no named columns; options about columns are for CSV files")
+        X, y = _labelled_arrays(path, target)
+        check_classes(y, f"{path}: {target or NPZ_TARGET!r}")
+        return X, y
+    cells, name = read_cells(path, tell), target or CSV_TARGET
+    if name not in cells.table:
+        raise DataFileError(no_column(cells, name))
+    rules.check(cells, name)
+    y = labels(cells, name)
+    check_classes(y, f"{path}: column {name!r}")
+    return features(cells.having(cells.table.columns.drop(name)), rules, tell), y
 
 
 def read_test(
-    path: Path, target: str | None, names: list[str] | None, classes: np.ndarray
+    path: Path,
+    target: str | None,
+    columns: ModelColumns,
+    classes: np.ndarray,
+    missing: tuple[str, ...] = MISSING_TOKENS,
+    tell: Tell = _silently,
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """Features and labels in the form that a model expects, even if it was trained on a file of another kind."""
-    X, y = read_labelled(path, target)
-    if names is None:
-        X = _numbered(X)
-    elif path.suffix.lower() != ".npz":
-        X = read_features(path, names)
-    return X, known_labels(y, classes)
+    if _is_npz(path):
+        X, y = _labelled_arrays(path, target)
+        return X, known_labels(y, classes)
+    cells, name = read_cells(path, tell), target or CSV_TARGET
+    if name not in cells.table:
+        raise DataFileError(no_column(cells, name))
+    X = features_for(cells.having(cells.table.columns.drop(name)), columns, missing, tell)
+    return _as_named(X, columns), known_labels(labels(cells, name), classes)
+
+
+def read_features(
+    path: Path, columns: ModelColumns, missing: tuple[str, ...] = MISSING_TOKENS, tell: Tell = _silently
+) -> pd.DataFrame:
+    """Features alone, in the form that a model expects."""
+    if _is_npz(path):
+        return _npz_features(path, _read_npz(path))
+    return _as_named(features_for(read_cells(path, tell), columns, missing, tell), columns)
 
 
 def row_shape(path: Path) -> tuple[int, ...] | None:
     """Shape of each row of an NPZ file whose rows are images; None where rows are flat."""
-    if path.suffix.lower() != ".npz":
+    if not _is_npz(path):
         return None
     shape = _read_npz(path)["X"].shape[1:]
     return shape if len(shape) in (2, 3) else None
 
 
-def read_features(path: Path, names: list[str] | None) -> pd.DataFrame:
-    """Features alone; given the names of a model's columns, exactly these columns of a CSV file."""
-    if path.suffix.lower() == ".npz":
-        return _npz_features(path, _read_npz(path))
-    cells = _read_csv(path)
-    if names is not None:
-        missing = [name for name in names if name not in cells]
-        if missing:
-            raise DataFileError(f"{path} lacks the model's column {missing[0]!r} ({len(missing)} missing in all)")
-        cells = cells[names]
-    features = _numeric(path, cells)
-    return _numbered(features) if names is None else features
+def _is_npz(path: Path) -> bool:
+    return path.suffix.lower() == ".npz"
 
 
-def _read_csv(path: Path) -> pd.DataFrame:
-    try:
-        cells = pd.read_csv(path, dtype=str, keep_default_na=False, skipinitialspace=True)
-    except pd.errors.EmptyDataError:
-        raise DataFileError(f"{path} is empty") from None
-    except (pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise DataFileError(f"{path} is not a CSV table: {' '.join(str(error).split())}") from None
-    if not len(cells):
-        raise DataFileError(f"{path} has a header but no rows")
-    if not isinstance(cells.index, pd.RangeIndex):
-        raise DataFileError(f"{path}: rows have more cells than the header, which has {len(cells.columns)}")
-    return cells
-
-
-def _numeric(path: Path, cells: pd.DataFrame) -> pd.DataFrame:
-    """All columns as numbers; raises DataFileError at the first cell that is not a finite number."""
-    numbers = {}
-    for name in cells.columns:
-        column = pd.to_numeric(cells[name], errors="coerce")
-        bad = np.flatnonzero(column.isna() | ~np.isfinite(column))
-        if len(bad):
-            text = cells[name].iloc[bad[0]]
-            what = "is empty" if text == "" else f"holds {text!r}, which is not a finite number"
-            raise DataFileError(f"{path}, row {bad[0] + 1} (line {bad[0] + 2}), column {name!r} {what}")
-        numbers[name] = column
-    if not numbers:
-        raise DataFileError(f"{path} has no feature columns")
-    return pd.DataFrame(numbers)
-
-
-def _labels(path: Path, column: pd.Series) -> np.ndarray:
-    """Integers if every label is written as an integer would be printed, otherwise text."""
-    empty = np.flatnonzero(column == "")
-    if len(empty):
-        raise DataFileError(f"{path}, row {empty[0] + 1} (line {empty[0] + 2}), column {column.name!r} is empty")
-    texts = column.to_numpy(dtype=object)
-    try:
-        numbers = column.astype(np.int64).to_numpy()
-    except (ValueError, OverflowError):
-        return texts
-    return numbers if np.array_equal(numbers.astype(str), texts) else texts
-
-
-def known_labels(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Labels in the type of a model's classes; labels of no class stay as they are."""
-    known = {_as_text(label): label for label in classes.tolist()}
-    found = np.empty(len(y), dtype=object)
-    found[:] = [known.get(_as_text(label), label) for label in y.tolist()]
-    return found
-
-
-def _as_text(label: Any) -> str:
-    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
+def _labelled_arrays(path: Path, target: str | None) -> tuple[pd.DataFrame, np.ndarray]:
+    arrays = _read_npz(path)
+    X, name = _npz_features(path, arrays), target or NPZ_TARGET
+    if name not in arrays:
+        raise DataFileError(f"{path} has no array {name!r}; it has {', '.join(arrays)}")
+    y = arrays[name]
+    if y.shape != (len(X),):
+        raise DataFileError(f"{path}: {name!r} must hold one label per row of 'X', its shape is {y.shape}")
+    return X, y
 
 
 def _read_npz(path: Path) -> dict[str, np.ndarray]:
@@ -145,10 +126,6 @@ def _npz_features(path: Path, arrays: dict[str, np.ndarray]) -> pd.DataFrame:
     return pd.DataFrame(X.reshape(len(X), -1))
 
 
-def _numbered(features: pd.DataFrame) -> pd.DataFrame:
-    """The same without names: scikit-learn treats a frame with numbered columns like a plain array."""
-    return features.set_axis(range(features.shape[1]), axis=1)
-
-
-def _some(names: list[str], most: int = 8) -> str:
-    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+def _as_named(features: pd.DataFrame, columns: ModelColumns) -> pd.DataFrame:
+    """The same without names if the model knows none: scikit-learn treats numbered columns like a plain array."""
+    return features if columns.names is not None else features.set_axis(range(features.shape[1]), axis=1)

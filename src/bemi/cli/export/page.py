@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bemi.cli import choices
-from bemi.cli.options import IMAGE, add_json, image_shape_or_none
-from bemi.cli.output import check_writable, feature_names, show
+from bemi.cli.options import IMAGE, add_json, add_missing, image_shape_or_none
+from bemi.cli.output import Notes, check_writable, model_columns, show
 from bemi.datasets.sets import SETS
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def add_command(targets: Any, **options: Any) -> None:
         "784 or 64 features are treated as images of 28x28 or 8x8)",
     )
     add("--title", help="heading of the page (default: name of the model file)")
+    add_missing(command)
     add_json(command)
 
 
@@ -123,7 +124,9 @@ def _test(
     path = Path(options.data)
     if not path.exists():
         raise ValueError(f"{path} is neither a file nor one of the sets {', '.join(SETS)}")
-    X, y = read_test(path, options.target, feature_names(ensemble), ensemble.classes)
+    notes = Notes()
+    X, y = read_test(path, options.target, model_columns(ensemble), ensemble.classes, options.missing, notes)
+    notes.print()
     return TestData(X, y, f"rows of {path.name}"), row_shape(path)
 
 
@@ -156,11 +159,10 @@ def _as_model_knows(ensemble: Ensemble, X: Any, y: Any, about: str, known: Datas
     import pandas as pd
 
     from bemi.export.page import TestData
-    from bemi.rows.files import known_labels
+    from bemi.rows.labels import known_labels
 
-    names = feature_names(ensemble)
-    if names is not None:
-        X = pd.DataFrame(X, columns=names)
+    if ensemble.inputs.names is not None:
+        X = pd.DataFrame(X, columns=list(ensemble.inputs.names))
     if known.class_names is not None and set(ensemble.classes.tolist()) <= set(known.class_names):
         y = np.array(known.class_names, dtype=object)[y]
     return TestData(X, known_labels(y, ensemble.classes), about, known.class_names)

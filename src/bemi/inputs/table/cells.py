@@ -85,6 +85,22 @@ def numbers(name: str, column: pd.Series) -> NDArray[np.float64]:
     return found
 
 
+def check_no_text(X: Any) -> None:
+    """Raise ValueError if a column of a data frame holds text; for rows of which all columns must be numbers."""
+    if not isinstance(X, pd.DataFrame):
+        return
+    for place, name in enumerate(X.columns):
+        column = X.iloc[:, place]
+        if pd.api.types.is_numeric_dtype(column.dtype):
+            continue
+        rows = np.flatnonzero(pd.to_numeric(column, errors="coerce").isna() & column.notna())
+        if len(rows):
+            raise ValueError(
+                f"column {str(name)!r} holds {column.iloc[rows[0]]!r} in row {rows[0]}, which is not a number; correct "
+                "it, leave the column out, or use the transform TableBits, which takes categories"
+            )
+
+
 def texts(column: pd.Series) -> NDArray[np.object_]:
     """Cells as text, None where missing; whole numbers are written without decimals."""
     found = np.full(len(column), None, dtype=object)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ import pandas as pd
 
 from bemi.checks import check_integer
 from bemi.inputs.fixed_point import LARGEST_SHIFT, FixedPoint
-from bemi.inputs.readings import LARGEST_READING, MOST_DECIMALS, decimals_for, in_units, readings, spread
+from bemi.inputs.readings import LARGEST_READING, MISSING, MOST_DECIMALS, decimals_for, in_units, readings, spread
 from bemi.inputs.table.cells import are_text, level_readings, levels_of, numbers, texts
+from bemi.inputs.table.texts import trouble_with_text
 from bemi.products import Integers
 
 VALUE_GRID = 127
@@ -20,9 +21,6 @@ VALUE_GRID = 127
 
 VALUE_BITS = 15
 """Bits of a value's multiplier; more would not change integers up to 127."""
-
-MOST_LEVELS = 1000
-"""A text column with more different texts is taken for an identifier."""
 
 
 @dataclass(frozen=True)
@@ -56,34 +54,45 @@ class Column:
     has_missing: bool = False
 
     @classmethod
-    def fit(cls, name: str, cells: pd.Series, *, categorical: bool | None, thresholds: int, values: bool) -> Column:
-        """A column for training cells; ``categorical`` is None if the cells themselves decide."""
-        has_missing = bool(cells.isna().any())
+    def of(cls, name: str, cells: pd.Series, *, categorical: bool | None) -> Column:
+        """A column for training cells, without bits; ``categorical`` is None if the cells themselves decide."""
         if categorical or (categorical is None and are_text(name, cells)):
             levels = levels_of(texts(cells))
-            if len(levels) > MOST_LEVELS:
+            trouble = None if categorical else trouble_with_text(levels)
+            if trouble is not None:
                 raise ValueError(
-                    f"column {name!r} has {len(levels)} different texts, at most {MOST_LEVELS} are categories; "
-                    "leave it out, or group them"
+                    f"column {name!r} {trouble.words} {trouble.example!r}; correct it, leave it out, or insist with "
+                    f"TableBits(categorical=[{name!r}])"
                 )
-            return cls(name, levels, has_missing=has_missing)
+            return cls(name, levels)
         found = numbers(name, cells)
-        found = found[~np.isnan(found)]
-        if not len(found):
-            return cls(name)  # An empty column tells no rows apart.
-        decimals = decimals_for(found)
-        own = np.sort(readings(found, np.int64(decimals)))
-        reach = np.array([spread(own) if values else 0.0])
-        centre = np.rint([np.median(own)]).astype(np.int64)
-        scale = FixedPoint.fit(np.array([decimals]), centre, reach, VALUE_GRID, VALUE_BITS)
-        return cls(
-            name,
-            decimals=decimals,
-            thresholds=tuple(thresholds_of(own, thresholds)),
+        return cls(name, decimals=decimals_for(found[~np.isnan(found)]))
+
+    def fitted(self, found: Integers, *, thresholds: int, values: bool) -> Column:
+        """The column with bits and a scale for these readings.
+
+        Parameters
+        ----------
+        found
+            Readings of the training rows.
+        thresholds
+            Maximum thresholds of numbers.
+        values
+            Whether numbers get a centred value, too.
+        """
+        present = np.sort(found[found != MISSING])
+        bare = replace(self, has_missing=0 < len(present) < len(found))
+        if self.levels is not None or not len(present):
+            return bare
+        reach = np.array([spread(present) if values else 0.0])
+        centre = np.rint([np.median(present)]).astype(np.int64)
+        scale = FixedPoint.fit(np.array([self.decimals]), centre, reach, VALUE_GRID, VALUE_BITS)
+        return replace(
+            bare,
+            thresholds=tuple(thresholds_of(present, thresholds)),
             centre=int(scale.centres[0]),
             multiplier=int(scale.multipliers[0]),
             shift=int(scale.shifts[0]),
-            has_missing=has_missing,
         )
 
     def readings(self, cells: pd.Series) -> Integers:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bemi.checks import check_integer
@@ -91,11 +91,26 @@ class TableBits(TransformerMixin, BaseEstimator):
         names = names_of(table) or [f"feature {place}" for place in range(table.shape[1])]
         if len(set(names)) < len(names):
             raise ValueError(f"two columns are named {max(names, key=names.count)!r}; rename one")
-        columns = [
-            Column.fit(name, cells, categorical=kind, thresholds=self.thresholds, values=bool(self.values))
-            for name, cells, kind in zip(names, columns_of(table, None), self._kinds(names), strict=True)
+        cells = columns_of(table, None)
+        kinds = zip(names, cells, self._kinds(names), strict=True)
+        columns = [Column.of(name, own, categorical=kind) for name, own, kind in kinds]
+        found = np.stack([column.readings(own) for column, own in zip(columns, cells, strict=True)], axis=1)
+        self._fit_columns(columns, found)
+        if len(self.outputs_) < 2:
+            raise ValueError("no column tells rows apart: each is empty or has one value only")
+        return self
+
+    def _fit_columns(self, columns: Sequence[Column], readings: Integers) -> TableBits:
+        """Choose thresholds and scales for columns with these readings."""
+        fitted = [
+            column.fitted(own, thresholds=self.thresholds, values=bool(self.values))
+            for column, own in zip(columns, readings.T, strict=True)
         ]
-        return self._with_columns(columns, LEVEL[bool(self.values)])
+        return self._with_columns(fitted, LEVEL[bool(self.values)])
+
+    def refitted(self, readings: Integers) -> TableBits:
+        """The transform fitted on rows with these readings, with the kinds, units and levels of the columns as here."""
+        return clone(self)._fit_columns(self.columns_, readings)
 
     def _kinds(self, names: list[str]) -> list[bool | None]:
         """Whether each column was said to be categorical; None if nothing was said."""
@@ -112,8 +127,6 @@ class TableBits(TransformerMixin, BaseEstimator):
         self.columns_, self.level_ = tuple(columns), level
         self.n_features_in_ = len(self.columns_)
         self.outputs_ = outputs_of(self.columns_)
-        if len(self.outputs_) < 2:
-            raise ValueError("no column tells rows apart: each is empty or has one value only")
         return self
 
     def readings(self, X: Any) -> Integers:

@@ -1,0 +1,136 @@
+"""``bemi info``: what is in a model, how it was trained and what is proved."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bemi.cli.options import add_json
+from bemi.cli.output import show
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+MOST_LINES = 30
+"""Columns and networks that a table lists; the rest is only counted.  ``--json`` has all."""
+
+
+def add_command(commands: Any) -> None:
+    command = commands.add_parser("info", help="what is in a model, how it was trained and what is proved")
+    command.set_defaults(run=run)
+    command.add_argument("model", type=Path)
+    add_json(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    from bemi import load
+    from bemi.ensemble.contents import contents
+
+    found = contents(load(options.model).ensemble_)
+    found = {"model": str(options.model), "bytes": options.model.stat().st_size} | found
+    found["certificate"] = _certificate(options.model)
+    show(options, found, *_tables(found))
+    return 0
+
+
+def _certificate(model: Path) -> dict[str, Any] | None:
+    from bemi.certificate import certificate_path
+
+    path = Path(certificate_path(model))
+    return {"file": str(path), "bytes": path.stat().st_size} if path.exists() else None
+
+
+def _tables(found: dict[str, Any]) -> list[Table]:
+    """The model, its columns if there is something to say about them, and its networks."""
+    from bemi.cli.tables import training_table
+
+    tables = [_overview(found)]
+    if any(len(column) > 2 for column in found["columns"]) or found["named"]:
+        tables.append(_columns(found["columns"]))
+    tables.append(_networks(found["networks"]))
+    if len(found["networks"]) > 1:
+        tables.append(training_table(found["summary"]))
+    return tables
+
+
+def _overview(found: dict[str, Any]) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
+    training = found["training"]
+    rows = "an unknown number of" if training["rows"] is None else f"{training['rows']:,}"
+    given = {name: value for name, value in training["settings"].items() if value is not None}
+    table = Table(title=escape(f"{found['model']}: {found['bytes']:,} bytes"), show_header=False)
+    for what, words in (
+        ("classes", ", ".join(map(str, found["classes"]))),
+        ("inputs", f"{found['inputs']['number']}: {found['inputs']['are']}"),
+        ("trained on", f"{rows} rows by {training['solver']}"),
+        ("settings", ", ".join(f"{name} {_words(value)}" for name, value in given.items())),
+        ("probabilities", "yes" if found["probabilities"] else "no"),
+        ("certificate", _of_certificate(found["certificate"])),
+    ):
+        table.add_row(what, escape(words))
+    return table
+
+
+def _columns(columns: list[dict[str, Any]]) -> Table:
+    from rich.markup import escape
+
+    table = _listing(f"{len(columns)} columns", ("column", "kind", "values"), len(columns))
+    for column in columns[:MOST_LINES]:
+        table.add_row(escape(column["name"]), column["kind"], escape(_values(column)))
+    return table
+
+
+def _networks(networks: list[dict[str, Any]]) -> Table:
+    from rich.markup import escape
+
+    headings = ("classes", "stage", "proof", "rows", "links", "objective", "bound", "gap")
+    table = _listing(f"{len(networks)} networks", headings, len(networks), right=headings[3:])
+    for network in networks[:MOST_LINES]:
+        classes = escape(" / ".join(map(str, network["classes"])))
+        for stage, proved in network["stages"].items():
+            table.add_row(classes, stage, proved["proof"], str(proved["rows"]), str(proved["links"]), *_numbers(proved))
+    return table
+
+
+def _listing(title: str, headings: Sequence[str], lines: int, right: Sequence[str] = ()) -> Table:
+    """An empty table that will list the first of some lines."""
+    from rich.table import Table
+
+    table = Table(title=title)
+    for heading in headings:
+        table.add_column(heading, justify="right" if heading in right else "left")
+    if lines > MOST_LINES:
+        table.caption = f"and {lines - MOST_LINES} more: --json lists all"
+    return table
+
+
+def _of_certificate(certificate: dict[str, Any] | None) -> str:
+    if certificate is None:
+        return "none beside the model"
+    return f"{certificate['file']}, {certificate['bytes']:,} bytes; bemi verify checks it"
+
+
+def _values(column: dict[str, Any]) -> str:
+    """What is made of a column, in words."""
+    parts = [", ".join(column["levels"])] if column.get("levels") else []
+    parts += [f"cut at {', '.join(column['thresholds'])}"] if column.get("thresholds") else []
+    parts += ["centred"] if column.get("value") else []
+    parts += [f"unit {column['unit']}"] if "unit" in column else []
+    parts += ["may be missing"] if column.get("missing") else []
+    return "; ".join(parts)
+
+
+def _numbers(proved: dict[str, Any]) -> tuple[str, str, str]:
+    """Objective, bound and gap of a stage."""
+    if proved["objective"] is None:
+        return "-", "-", proved["outcome"]
+    gap = "-" if proved["gap"] is None else f"{100 * proved['gap']:.2f} %"
+    return f"{proved['objective']:,.6g}", "-" if proved["bound"] is None else f"{proved['bound']:,.6g}", gap
+
+
+def _words(value: Any) -> str:
+    return (",".join(map(str, value)) or "none") if isinstance(value, list) else str(value)

@@ -1,0 +1,85 @@
+"""Which texts are numbers, and which are hardly categories."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+
+from bemi import BeMiClassifier, TableBits
+from bemi.inputs.table.texts import number_in, trouble_with_text
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "+2.5", ".5", "3.", "1e5", "-1.5E-3", "007"])
+def test_numbers_are_those_of_python(text):
+    assert number_in(text) == float(text)
+
+
+@pytest.mark.parametrize("text", ["", "x", "1,5", "1_000", "0x10", "nan", "1e", "--1", "1 2", "True", "\u0661"])
+def test_what_is_no_number(text):
+    assert math.isnan(number_in(text))
+
+
+def test_infinity_is_a_number_that_the_caller_refuses():
+    assert number_in("inf") == number_in("1e999") == -number_in("-Infinity") == math.inf
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("2024-01-31", "2024/1/5", "31.01.2024", "1/31/24", "31 Jan 2024", "5-Mar-24", "January 31, 2024"),
+        *("2024-01-31 12:30", "2024-01-31T12:30:15.5Z", "12:30", "9:05 pm", "12:30:59"),
+    ],
+)
+def test_dates(text):
+    assert trouble_with_text([text]) == ("holds dates or times, such as", text)
+
+
+@pytest.mark.parametrize("text", ["1.2.3", "2024", "20-30", "may", "3:1 mix", "10.0.0.1", "2024-01", "1/2"])
+def test_what_is_no_date(text):
+    assert trouble_with_text([text]) is None
+
+
+def test_most_texts_must_be_dates():
+    assert trouble_with_text(["2024-01-31", "never", "always"]) is None
+    assert trouble_with_text(["never", "2024-01-31", "2024-02-01"]) is not None
+
+
+def test_few_texts_are_categories_even_if_most_are_numbers():
+    assert trouble_with_text(["0", "1", "2", "3+"]) is None
+
+
+def test_numbers_with_a_text_among_them():
+    found = trouble_with_text([*map(str, range(30)), "n.a."])
+    assert found == ("holds numbers, but also text, such as", "n.a.")
+
+
+def test_identifiers():
+    names = [f"id{k}" for k in range(10_000)]
+    assert trouble_with_text(names) == ("looks like an identifier, with 10,000 different texts such as", "id0")
+    assert trouble_with_text(names[:1000]) is None
+    assert trouble_with_text(names[:21], most=20) is not None
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        ([f"2024-01-{day:02}" for day in range(1, 31)], "column 'x' holds dates or times, such as '2024-01-01'"),
+        ([*map(str, range(29)), "?"], "column 'x' holds numbers, but also text, such as '[?]'"),
+    ],
+)
+def test_a_data_frame_is_judged_as_a_file_is(cells, words):
+    X = pd.DataFrame({"x": cells, "y": range(30)})
+    with pytest.raises(ValueError, match=words):
+        BeMiClassifier(transform=TableBits()).fit(X, [0, 1] * 15)
+    assert TableBits(categorical=["x"]).fit(X).columns_[0].levels is not None
+
+
+@pytest.mark.parametrize("transform", [None, "constant"])
+def test_text_without_table_bits_names_the_column(transform):
+    from bemi.inputs import registry
+
+    X = pd.DataFrame({"a": [1, 2, 3, 4], "b": ["1", None, "red", "2"]})
+    with pytest.raises(ValueError, match="column 'b' holds 'red' in row 2, which is not a number"):
+        BeMiClassifier(transform=registry.make(transform or "none")).fit(X, [0, 1, 0, 1])
