@@ -49,7 +49,9 @@ def _objective_reached(seen: Handover, report: StageResult, parameters: Paramete
 
 def _rounded_machine(problem: Problem, parameters: Parameters) -> Beginning:
     """The continuous support vector machine, rounded at a suitable resolution."""
-    soft, network = choose_resolution(problem, parameters["C"])
+    soft, network = choose_resolution(
+        problem, parameters["C"], parameters.get("hinges", 1), parameters.get("max_links")
+    )
     return Beginning(replace(problem, soft=soft), network)
 
 
