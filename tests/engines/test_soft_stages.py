@@ -12,8 +12,6 @@ from sklearn.svm import LinearSVC
 
 from bemi.engines.decomposition.soft import links as softlinks
 from bemi.engines.decomposition.soft import margins as softmargin
-from bemi.engines.decomposition.soft.links import envelope
-from bemi.engines.decomposition.soft.program import DENOMINATOR, most_integer
 from bemi.engines.monolithic import run as monolithic
 from bemi.network import Network
 from bemi.problem.keep import KeepObjective
@@ -133,21 +131,6 @@ def test_the_same_seed_gives_the_same_weights():
     assert runs[0].certificate == runs[1].certificate
 
 
-@pytest.mark.parametrize("weight_bound", [1, 2, 7])
-@pytest.mark.parametrize("theta", [0.01, 0.3, 2.0, 50.0])
-def test_the_envelope_is_the_lower_hull(weight_bound, theta):
-    points, slopes = envelope(weight_bound, theta)
-    assert (np.diff(slopes) >= -1e-12).all()
-    p = np.arange(-weight_bound, weight_bound + 1)
-    price = (p != 0) / theta + p**2 / 2
-    heights = np.concatenate([[0], np.cumsum(slopes * np.diff(points))])
-    heights -= np.interp(0, points, heights)
-    below = np.interp(p, points, heights)
-    assert (below <= price + 1e-9).all()
-    # It touches at its own corners, so no convex function in between is higher.
-    assert np.allclose(np.interp(points, p, price), heights)
-
-
 def test_rows_of_zeros_say_nothing():
     data = np.array([[3, 4], [0, 0], [-3, 1]])
     codes = np.array([[1], [-1], [-1]])
@@ -157,10 +140,3 @@ def test_rows_of_zeros_say_nothing():
     for weights in ([[1], [0]], [[0], [1]], [[-1], [1]]):
         network = Network((np.array(weights),))
         assert with_zeros.soft_value(network) == without.soft_value(network)
-
-
-@given(st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=5), st.integers(1, 9))
-def test_the_best_integer_weight_for_a_price(g, bound):
-    found = most_integer(np.array(g), bound)
-    every = [max(2 * p * v - p * p * DENOMINATOR for p in range(-bound, bound + 1)) for v in g]
-    assert found.tolist() == every

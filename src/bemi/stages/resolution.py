@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.problem.soft_margin import SoftMargin, normalised_rows
+from bemi.problem.soft_margin import ROW_WEIGHT_UNIT, SoftMargin, normalised_rows, row_norms
+from bemi.products import Integers
+
+Floats = NDArray[np.float64]
 
 STEP = Fraction(1, 2**10)
-"""Resolutions are multiples of this, so that they are short numbers."""
+"""Resolutions are multiples of this, so that they are short numbers, unless all rows have the same norm."""
 
 STRETCH = {1: 0.6, 2: 0.8}
 """Fraction kappa of the largest continuous weight that becomes P; 1 for larger P.
@@ -21,9 +26,13 @@ With three values per weight it pays to clip the largest weights."""
 TARGETS = {1: (1.0,), 2: (2.0, 0.0)}
 """Targets of a row's margin in the continuous machine, by the number of hinges, the largest first."""
 
-_SWEEPS = 5_000
-_TOLERANCE = 1e-7
+CLIPPED = 1.05
+"""By how much a resolution may exceed the one that fits the largest weight, so that ``t nu`` is an integer."""
+
+_PRODUCTS = 2 * 10**9  # multiplications that the continuous machine may take
+_TOLERANCE = 1e-5
 _SMALLEST = 1e-6
+_DROPPED = 0.25  # share of the surplus inputs that are left out at a time
 
 
 def choose_resolution(
@@ -31,23 +40,97 @@ def choose_resolution(
 ) -> tuple[SoftMargin, Network]:
     """The soft-margin objective for a problem, and the rounded continuous solution ``t v``.
 
-    ``t = P / (kappa max_i |v_i|)``, rounded to a multiple of :data:`STEP`, where v is the continuous SVM of the output.
+    ``t = P / (kappa max_i |v_i|)``, rounded, where v is the continuous SVM of the output; with a limit on links, the one
+    on the inputs that are best to keep.
     """
-    # Imported here because Numba is slow to import.
-    from bemi.stages.resolution_kernel import multipliers
-
     bound = problem.weight_bound
     resolutions, columns = [], []
     for output in range(problem.codes.shape[1]):
-        rows, _ = normalised_rows(problem.data, problem.codes[:, output])
-        v = rows.T @ multipliers(np.ascontiguousarray(rows @ rows.T), float(price), _SWEEPS, _TOLERANCE)
+        v = _machine(problem, output, float(price), hinges, max_links)
         largest = STRETCH.get(bound, 1.0) * float(np.abs(v).max(initial=0.0))
         # Contradictory rows give weights that are zero up to rounding; no resolution fits these.
-        t = max(1, round(bound / largest / float(STEP))) * STEP if largest > _SMALLEST else Fraction(bound)
+        t = _short(bound / largest, problem.data) if largest > _SMALLEST else Fraction(bound)
         resolutions.append(t)
-        columns.append(np.rint(float(t) * v).astype(np.int64))
-    weights = np.clip(np.stack(columns, axis=1), *problem.weight_range())
-    if max_links is not None:
-        surplus = np.argsort(-np.abs(weights[problem.counted]), axis=0, kind="stable")[max_links:]
-        np.put_along_axis(weights, problem.counted[surplus], 0, axis=0)
-    return SoftMargin(Fraction(price), tuple(resolutions), hinges, max_links), Network((weights,), bound)
+        columns.append(np.clip(np.rint(float(t) * v), -bound, bound).astype(np.int64))
+    return (
+        SoftMargin(Fraction(price), tuple(resolutions), hinges, max_links),
+        Network((np.stack(columns, axis=1),), bound),
+    )
+
+
+def continuous_weights(
+    rows: Floats,
+    limits: Floats,
+    hinges: int = 1,
+    *,
+    low: Floats | None = None,
+    high: Floats | None = None,
+    tolerance: float = _TOLERANCE,
+) -> Floats:
+    """Weights v of the continuous SVM ``min 1/2 |v|^2 + sum_k limit_k loss(a_k.v)`` without an intercept.
+
+    The loss of a margin y is ``max(0, 1 - y)``, with two hinges ``(max(0, -y) + max(0, 2 - y)) / 2``.
+
+    Parameters
+    ----------
+    rows
+        Normalised rows times their signs, ``a_k = s_k x^k / nu_k``, see
+        :func:`bemi.problem.soft_margin.normalised_rows`.
+    limits
+        Price of each row: C times the row's weight.
+    hinges
+        1 or 2.
+    low, high
+        Smallest and largest value of each weight; None for no limit.
+    tolerance
+        The machine stops once no row's margin changes by more than this in a pass.
+    """
+    # Imported here because Numba is slow to import.
+    from bemi.stages.resolution_kernel import solve
+
+    inputs = rows.shape[1]
+    low = np.full(inputs, -np.inf) if low is None else low
+    high = np.full(inputs, np.inf) if high is None else high
+    steps = max(len(rows), _PRODUCTS // max(1, inputs))
+    start = np.zeros(len(rows))
+    weights, _ = solve(rows, limits / hinges, np.array(TARGETS[hinges]), low, high, start, steps, tolerance)
+    return weights
+
+
+def _machine(problem: Problem, output: int, price: float, hinges: int, max_links: int | None) -> Floats:
+    """The continuous machine of an output, on the best inputs to keep if links are limited."""
+    rows, nonzero = normalised_rows(problem.data, problem.codes[:, output])
+    omega = problem.row_weights
+    limits = np.full(len(nonzero), price) if omega is None else price * omega[nonzero] / ROW_WEIGHT_UNIT
+    signs = np.zeros(rows.shape[1]) if problem.signs is None else problem.signs[:, output]
+    low, high = np.where(signs > 0, 0.0, -np.inf), np.where(signs < 0, 0.0, np.inf)
+    weights = continuous_weights(rows, limits, hinges, low=low, high=high)
+    if max_links is None:
+        return weights
+    counted = np.zeros(rows.shape[1], dtype=bool)
+    counted[problem.counted] = True
+    kept = np.arange(rows.shape[1])
+    while (surplus := int(counted[kept].sum()) - max_links) > 0:
+        # Inputs with the smallest weights go first; the others' weights then change.
+        strength = np.where(counted[kept], np.abs(weights[kept]), np.inf)
+        weakest = np.argsort(strength, kind="stable")[: math.ceil(_DROPPED * surplus)]
+        kept = np.delete(kept, weakest)
+        columns = np.ascontiguousarray(rows[:, kept])
+        weights = np.zeros(rows.shape[1])
+        weights[kept] = continuous_weights(columns, limits, hinges, low=low[kept], high=high[kept])
+    return weights
+
+
+def _short(resolution: float, data: Integers) -> Fraction:
+    """A short number near a resolution t.
+
+    The margins of rows with the same norm nu are multiples of ``1 / nu``.  If all rows have it, as rows of bits do,
+    integer weights reach a margin of exactly t only if ``t nu`` is an integer; otherwise each row on the margin falls
+    short or exceeds it, and no weights come close to the continuous optimum.
+    """
+    norms = set(row_norms(data)) - {0}
+    if len(norms) == 1:
+        (norm,) = norms
+        if (steps := math.floor(CLIPPED * resolution * norm)) >= 1:
+            return Fraction(steps, norm)
+    return max(1, round(resolution / float(STEP))) * STEP

@@ -1,12 +1,12 @@
 """Min-Weight after soft margins: the fewest links whose objective stays under a ceiling.
 
-    min |supp w|   subject to   f(w) <= V,   w integer in {-P..P},   f the soft-margin objective.
+    min |supp w|   subject to   f(w) <= V,   w integer in low..high,   f the soft-margin objective.
 
 A price theta on the ceiling turns it into ``min |supp w| + theta (f(w) - V)``, which is a soft-margin problem with the
-price ``psi(p) = [p != 0] / theta + p^2 / 2`` of a weight.  Its linear program has the slopes of psi's lower convex
-envelope.  Any theta > 0 and any of its multipliers bound the links of every network under the ceiling,
+price ``psi(p) = [p != 0] / theta + p^2 / 2`` of a weight.  Any theta > 0 and any multipliers of its linear program bound
+the links of every network under the ceiling,
 
-    links >= theta (t sum_k nu_k mu_k - V) + sum_i min(0, 1 - theta max_{p in -P..P} (p g_i - p^2 / 2)),
+    links >= theta (sum_kh T_h nu_k mu_kh - V) + sum_i min(0, 1 - theta max_{p in l_i..u_i} (p g_i - p^2 / 2)),
 
 summed over the outputs; the best theta is found by golden-section search.
 """
@@ -14,21 +14,14 @@ summed over the outputs; the best theta is found by golden-section search.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
-from bemi.engines.decomposition.soft.margins import squared
-from bemi.engines.decomposition.soft.program import (
-    DENOMINATOR,
-    Floats,
-    Multipliers,
-    SoftRows,
-    descend,
-    linear_program,
-    most_integer,
-    soft_rows,
-)
+from bemi.engines.decomposition.soft.program import LinearProgram
+from bemi.engines.decomposition.soft.search import Search
+from bemi.engines.decomposition.soft.terms import DENOMINATOR, SoftRows, most_integer, soft_rows
 from bemi.network import Network
 from bemi.problem.keep import KeepObjective
 from bemi.problem.problem import Problem
@@ -46,7 +39,7 @@ _HALVINGS = 8  # of the price of links in the search for weights
 def run(stage: Stage, problem: Problem, *, start: Network, keep: KeepObjective, limits: Limits) -> StageResult:
     """Fewest links with a soft-margin objective under a ceiling, which ``start`` satisfies."""
     clock, ceiling = limits.deadline(), keep.ceiling
-    parts = [soft_rows(problem, output) for output in range(problem.codes.shape[1])]
+    parts = [Search.of(soft_rows(problem, output)) for output in range(problem.codes.shape[1])]
     bound, proof, theta = _bound(parts, start.weights[0], ceiling, clock)
     network = _reduced(problem, parts, start, ceiling, theta, clock)
     optimal = network.links == bound
@@ -61,7 +54,7 @@ def run(stage: Stage, problem: Problem, *, start: Network, keep: KeepObjective, 
 
 
 def _bound(
-    parts: list[SoftRows], near: Integers, ceiling: Fraction, deadline: Deadline
+    parts: list[Search], near: Integers, ceiling: Fraction, deadline: Deadline
 ) -> tuple[int, dict | None, Fraction]:
     """The best bound found, its proof, and its theta."""
     best: tuple[int, dict | None, Fraction] = (0, None, Fraction(100) / max(Fraction(1), ceiling))
@@ -72,18 +65,20 @@ def _bound(
         if position not in known:
             unit = 100 / max(1.0, float(ceiling))
             theta = Fraction(max(1, round(10**position * unit * 2**20)), 2**20)
-            total = -theta * ceiling
-            lists = []
-            for output, soft in enumerate(parts):
-                multipliers = _multipliers(soft, near[:, output], float(theta))
-                total += _part(soft, multipliers, theta)
-                lists.append(multipliers)
+            found = [_multipliers(part.soft, near[:, j], float(theta), deadline) for j, part in enumerate(parts)]
+            total = sum(
+                (_part(part.soft, numerators, theta) for part, numerators in zip(parts, found, strict=True)),
+                -theta * ceiling,
+            )
             known[position] = total
             if math.ceil(total) > best[0]:
                 proof = {
                     "theta": f"{theta.numerator:x}/{theta.denominator:x}",
                     "denominator": DENOMINATOR,
-                    "outputs": [{"multipliers": multipliers} for multipliers in lists],
+                    "outputs": [
+                        {"multipliers": part.soft.multipliers(numerators)}
+                        for part, numerators in zip(parts, found, strict=True)
+                    ],
                 }
                 best = math.ceil(total), proof, theta
         return known[position]
@@ -100,27 +95,16 @@ def _bound(
     return best
 
 
-def _multipliers(soft: SoftRows, near: Integers, theta: float) -> Multipliers:
-    points, slopes = envelope(soft.weight_bound, theta)
-    _, prices = linear_program(soft, points, slopes, near.astype(np.float64))
-    return soft.multipliers(prices)
+def _multipliers(soft: SoftRows, near: Integers, theta: float, deadline: Deadline) -> Integers:
+    """Multipliers of the linear program with a price of ``1 / theta`` per link, without a limit on links."""
+    program = LinearProgram(replace(soft, max_links=None), near, near.astype(np.float64), 1 / theta)
+    return soft.numerators(program.solve(soft.low, soft.high, deadline).prices)
 
 
-def envelope(weight_bound: int, theta: float) -> tuple[Floats, Floats]:
-    """Breakpoints and slopes of the lower convex envelope of ``[p != 0] / theta + p^2 / 2`` over -P..P."""
-    steps = np.arange(1, weight_bound + 1)
-    rises = (1 / theta + steps**2 / 2) / steps
-    tangent = int(steps[np.argmin(rises)])  # the envelope is straight from 0 to here
-    beyond = np.arange(tangent, weight_bound)
-    points = np.concatenate([[0], [tangent], beyond + 1]).astype(np.float64)
-    slopes = np.concatenate([[rises[tangent - 1]], beyond + 0.5])
-    return np.concatenate([-points[:0:-1], points]), np.concatenate([-slopes[::-1], slopes])
-
-
-def _part(soft: SoftRows, multipliers: Multipliers, theta: Fraction) -> Fraction:
+def _part(soft: SoftRows, numerators: Integers, theta: Fraction) -> Fraction:
     """One output's share of the bound, exactly."""
-    g, gain = soft.combination(multipliers)
-    values, counts = np.unique(most_integer(g, soft.weight_bound), return_counts=True)
+    g, gain = soft.combination(numerators)
+    values, counts = np.unique(most_integer(g, soft.low, soft.high), return_counts=True)
     total = theta * gain
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):
         total += count * min(Fraction(0), 1 - theta * Fraction(int(value), 2 * DENOMINATOR))
@@ -128,7 +112,7 @@ def _part(soft: SoftRows, multipliers: Multipliers, theta: Fraction) -> Fraction
 
 
 def _reduced(
-    problem: Problem, parts: list[SoftRows], start: Network, ceiling: Fraction, theta: Fraction, deadline: Deadline
+    problem: Problem, parts: list[Search], start: Network, ceiling: Fraction, theta: Fraction, deadline: Deadline
 ) -> Network:
     """Descend with a price on links, halved if the ceiling is exceeded; then remove links one by one."""
     best = start
@@ -137,10 +121,9 @@ def _reduced(
         if deadline.passed:
             break
         columns = []
-        for output, soft in enumerate(parts):
+        for output, part in enumerate(parts):
             weights = start.weights[0][:, output].copy()
-            psi = squared(soft.weight_bound) + price * (np.arange(-soft.weight_bound, soft.weight_bound + 1) != 0)
-            descend(soft, weights, psi)
+            replace(part, link_price=price).descend(weights, deadline)
             columns.append(weights)
         network = Network((np.stack(columns, axis=1),), problem.weight_bound)
         if problem.soft_value(network) <= ceiling:
@@ -153,12 +136,12 @@ def _reduced(
     return best if best.links < start.links else _stripped(problem, parts, start, ceiling)
 
 
-def _stripped(problem: Problem, parts: list[SoftRows], network: Network, ceiling: Fraction) -> Network:
+def _stripped(problem: Problem, parts: list[Search], network: Network, ceiling: Fraction) -> Network:
     """Remove links, the cheapest first, as long as the objective stays under the ceiling."""
     weights = network.weights[0].copy()
     costs = [
-        (_loss(soft, weights[:, output], i), output, i)
-        for output, soft in enumerate(parts)
+        (_loss(part.soft, weights[:, output], i), output, i)
+        for output, part in enumerate(parts)
         for i in np.flatnonzero(weights[:, output]).tolist()
     ]
     for _, output, i in sorted(costs):
@@ -171,7 +154,6 @@ def _stripped(problem: Problem, parts: list[SoftRows], network: Network, ceiling
 
 def _loss(soft: SoftRows, weights: Integers, i: int) -> float:
     """How much the objective rises without weight i."""
-    y = soft.rows @ weights
-    t = float(soft.t)
-    without = np.maximum(0, t - y + soft.rows[:, i] * weights[i]).sum() - np.maximum(0, t - y).sum()
-    return float(soft.limit * without - weights[i] ** 2 / 2)
+    without = weights.copy()
+    without[i] = 0
+    return soft.value(without) - soft.value(weights)

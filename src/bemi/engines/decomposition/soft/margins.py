@@ -1,119 +1,132 @@
-"""The soft-margin stage: every output is one neuron, solved by a linear program, rounding and exchanges.
+"""The soft-margin stage: every output is one neuron, solved by a linear program, descents and a tree.
 
-The price of a weight is ``psi(p) = p^2 / 2``, so the slopes between integers are ``p + 1/2``.  Any multipliers with
-``0 <= nu_k mu_k <= C t`` prove
-
-    f(w) >= t sum_k nu_k mu_k - sum_i max_{p in -P..P} (p g_i - p^2 / 2),   g = sum_k mu_k s_k x^k,
-
-over all integer weights, so those of the linear program are rounded and the bound is recomputed exactly.
+The continuous machine gives the first multipliers and weights to round.  The linear program of
+:mod:`~bemi.engines.decomposition.soft.program` improves both.  If the gap is still too large, kicks look for better
+weights (:mod:`~bemi.engines.decomposition.soft.search`) and a tree for a better bound
+(:mod:`~bemi.engines.decomposition.soft.tree`).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from bemi.engines.decomposition.soft.program import (
-    DENOMINATOR,
-    Floats,
-    Multipliers,
-    SoftRows,
-    descend,
-    linear_program,
-    most_integer,
-    soft_rows,
-)
+from bemi.engines.decomposition.soft.program import LinearProgram
+from bemi.engines.decomposition.soft.search import KICKS, Search
+from bemi.engines.decomposition.soft.terms import DENOMINATOR, Floats, SoftRows, soft_rows
+from bemi.engines.decomposition.soft.tree import NODES, Tree
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.products import Integers
 from bemi.programs.limits import Deadline, Limits
+from bemi.stages.resolution_kernel import solve as solve_machine
 from bemi.stages.result import Outcome, StageResult
 from bemi.stages.stage import Stage
 
-KICKS = 100
-"""Maximum kicks of the exchange search per output."""
-
-_KICK = 3  # weights that a kick moves
 _BOUND_STEP = 2**30  # bounds are rounded down to multiples of its inverse, so that they are short numbers
+_PRODUCTS = 10**9  # multiplications that the continuous machine may take between two looks at the clock
+_TOLERANCE = 1e-5  # of the continuous machine, relative to the largest target
+_PROGRAM_SHARE, _KICKS_SHARE = 0.6, 0.3  # of the time left
+
+
+@dataclass(frozen=True)
+class Solved:
+    """Weights of one output, the bound on its objective and the proof."""
+
+    weights: Integers
+    bound: Fraction
+    proof: dict[str, Any]
 
 
 def run(stage: Stage, problem: Problem, *, start: Network, limits: Limits) -> StageResult:
-    """Solve the soft-margin stage; ``start`` tells the linear program where to look."""
+    """Solve the soft-margin stage; ``start`` is one of the candidates."""
     assert problem.soft is not None
     clock = limits.deadline()
-    kicks = KICKS if limits.nodes is None else min(KICKS, limits.nodes)
-    outputs = range(problem.codes.shape[1])
-    parts = [soft_rows(problem, output) for output in outputs]
-    relaxed, proofs = [], []
-    bound = Fraction(0)
-    for output, soft in zip(outputs, parts, strict=True):
-        weights, multipliers, proved = _relaxed(soft, start.weights[0][:, output])
-        relaxed.append(weights)
-        proofs.append(multipliers)
-        bound += proved
-    best = [_rounded(soft, weights) for soft, weights in zip(parts, relaxed, strict=True)]
-    network = Network((np.stack(best, axis=1),), problem.weight_bound)
-    value = problem.soft_value(network)
-    if float(value - bound) > limits.gap * max(1.0, float(value)):
-        for output in outputs:
-            best[output] = _kicked(parts[output], best[output], relaxed[output], kicks, limits.seed, clock)
-        network = Network((np.stack(best, axis=1),), problem.weight_bound)
-        value = problem.soft_value(network)
-    start_value = problem.soft_value(start)
-    if start_value < value:
-        network, value = start, start_value
+    outputs = problem.codes.shape[1]
+    found = []
+    for output in range(outputs):
+        # One output at a time, so that only its rows are in memory.
+        share = clock.share(1 / (outputs - output))
+        found.append(_solved(soft_rows(problem, output), start.weights[0][:, output], limits, share))
+    network = Network((np.stack([solved.weights for solved in found], axis=1),), problem.weight_bound)
+    value, bound = problem.soft_value(network), sum((solved.bound for solved in found), Fraction(0))
     return StageResult.of(
         *(stage.name, problem, network, value, bound),
         clock=clock,
         proof="certified",
         outcome=Outcome.of(value, bound, limits.gap, Outcome.LOCAL),
         message="",
-        certificate={"denominator": DENOMINATOR, "outputs": [{"multipliers": proof} for proof in proofs]},
+        certificate={"denominator": DENOMINATOR, "outputs": [solved.proof for solved in found]},
         soft=problem.soft,
     )
 
 
-def squared(weight_bound: int) -> Floats:
-    """``p^2 / 2`` for p in -P..P."""
-    return np.arange(-weight_bound, weight_bound + 1) ** 2 / 2.0
+def _solved(soft: SoftRows, start: Integers, limits: Limits, deadline: Deadline) -> Solved:
+    """One output, until the gap or a limit is reached."""
+    search = Search.of(soft)
+    near, prices = _machine(soft, deadline)
+    weights, value = _better(search, search.rounded(near, deadline), start, deadline)
+    first = soft.numerators(prices)
+    if deadline.passed or not len(soft.nonzero):
+        return _leaf(soft, weights, first)
+    program = LinearProgram(soft, weights, near)
+    relaxed = program.solve(soft.low, soft.high, deadline.share(_PROGRAM_SHARE))
+    numerators = max(first, soft.numerators(relaxed.prices), key=lambda n: _bound(soft, n))
+    bound = float(_bound(soft, numerators))
+    rounded, reached = search.rounded(relaxed.weights, deadline)
+    if reached < value:
+        weights, value = rounded, reached
+    enough = bound / (1 - limits.gap) if limits.gap < 1 else np.inf
+    if value > enough:
+        kicks = KICKS if limits.nodes is None else min(KICKS, limits.nodes)
+        time = deadline.share(_KICKS_SHARE)
+        weights, value = search.kicked(weights, relaxed.weights, kicks, limits.seed, time, enough)
+    tree = Tree(soft, program, search, weights, relaxed, numerators)
+    tree.grow(limits.gap, NODES if limits.nodes is None else limits.nodes, deadline)
+    return Solved(tree.weights, *_short(soft, tree.bound, tree.root.proof(soft)))
 
 
-def _relaxed(soft: SoftRows, near: Integers) -> tuple[Floats, Multipliers, Fraction]:
-    """The linear program's weights, its multipliers and the bound that these prove."""
-    points = np.arange(-soft.weight_bound, soft.weight_bound + 1).astype(np.float64)
-    weights, prices = linear_program(soft, points, points[:-1] + 0.5, near.astype(np.float64))
-    multipliers = soft.multipliers(prices)
-    g, gain = soft.combination(multipliers)
-    exact = gain - Fraction(int(most_integer(g, soft.weight_bound).sum()), 2 * DENOMINATOR)
-    rounded = Fraction(int(exact * _BOUND_STEP // 1), _BOUND_STEP)
-    # Without multipliers the bound is 0.
-    return weights, multipliers if rounded > 0 else [], max(Fraction(0), rounded)
-
-
-def _rounded(soft: SoftRows, relaxed: Floats) -> Integers:
-    weights = np.clip(np.rint(relaxed), -soft.weight_bound, soft.weight_bound).astype(np.int64)
-    descend(soft, weights, squared(soft.weight_bound))
-    return weights
-
-
-def _kicked(soft: SoftRows, weights: Integers, relaxed: Floats, kicks: int, seed: int, deadline: Deadline) -> Integers:
-    """Round some weights that are fractional in the linear program the other way, and descend again."""
-    loose = np.flatnonzero(np.abs(relaxed - np.rint(relaxed)) > 1e-6)
-    if not len(loose):
-        return weights
-    psi = squared(soft.weight_bound)
-    best = weights.copy()
-    lowest = descend(soft, best, psi)
-    rng = np.random.default_rng(seed)
-    for _ in range(kicks):
-        if deadline.passed:
+def _machine(soft: SoftRows, deadline: Deadline) -> tuple[Floats, Floats]:
+    """Weights of the continuous machine within the box, and its multipliers by term."""
+    heights = np.sort(soft.heights)[::-1].copy()
+    total = np.zeros(len(soft.nonzero))
+    steps = max(len(total), _PRODUCTS // max(1, soft.rows.shape[1]))
+    tolerance = _TOLERANCE * float(heights[0])
+    low, high = soft.low.astype(np.float64), soft.high.astype(np.float64)
+    while True:
+        near, change = solve_machine(soft.rows, soft.limits, heights, low, high, total, steps, tolerance)
+        if change <= tolerance or deadline.passed or deadline.moment is None:
             break
-        trial = best.copy()
-        chosen = rng.choice(loose, min(_KICK, len(loose)), replace=False)
-        up, down = np.ceil(relaxed[chosen]), np.floor(relaxed[chosen])
-        trial[chosen] = np.where(trial[chosen] >= up, down, up).astype(np.int64)
-        value = descend(soft, trial, psi)
-        if value < lowest:
-            best, lowest = trial, value
-    return best
+    # Larger targets fill first.
+    prices = np.clip(total - np.arange(len(heights))[:, None] * soft.limits, 0.0, soft.limits)
+    return near, prices[np.argsort(np.argsort(-soft.heights))]
+
+
+def _better(
+    search: Search, found: tuple[Integers, float], start: Integers, deadline: Deadline
+) -> tuple[Integers, float]:
+    """The better of two weights, the second improved first; it may break limits on signs and links."""
+    weights = np.clip(start, search.soft.low, search.soft.high)
+    search.thinned(weights, np.abs(weights).astype(np.float64))
+    value = search.descend(weights, deadline)
+    return (weights, value) if value < found[1] else found
+
+
+def _bound(soft: SoftRows, numerators: Integers) -> Fraction:
+    """The bound over all weights."""
+    bound = soft.proved(numerators, soft.low, soft.high)
+    assert bound is not None  # no weight is forced to be a link
+    return bound
+
+
+def _leaf(soft: SoftRows, weights: Integers, numerators: Integers) -> Solved:
+    return Solved(weights, *_short(soft, _bound(soft, numerators), {"multipliers": soft.multipliers(numerators)}))
+
+
+def _short(soft: SoftRows, bound: Fraction, proof: dict[str, Any]) -> tuple[Fraction, dict[str, Any]]:
+    """A bound as a short number; without multipliers it is 0."""
+    rounded = Fraction(int(bound * _BOUND_STEP // 1), _BOUND_STEP)
+    return (rounded, proof) if rounded > 0 else (Fraction(0), {"multipliers": []})

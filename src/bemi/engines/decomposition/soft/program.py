@@ -1,236 +1,257 @@
-"""One output under soft margins with any convex price of its weights: a linear program, and a descent by exchanges.
+"""The linear program of one output: its weights as mixtures of integers, and its terms where they are needed.
 
-    min  sum_i psi(w_i) + c sum_k max(0, t - a_k.w),   a_k = s_k x^k / nu_k
+    min  sum_ip psi(p) y_ip + sum_kh c_k xi_kh
+    s.t. sum_ip p a_ki y_ip + xi_kh >= T_h,   sum_p y_ip = 1 for every weight i,   y, xi >= 0,
+         sum_{i counted, p != 0} y_ip <= max_links
 
-where psi, given at breakpoints, has increasing slopes.  A weight is its lowest breakpoint plus one segment per slope,
-and because slopes increase the segments fill in order: the linear program is exact for each weight alone.
+with ``psi(p) = p^2 / 2``, and a price per link on top for Min-Weight.  It is the convex hull of each weight alone, and
+its multipliers maximise the bound of :meth:`~bemi.engines.decomposition.soft.terms.SoftRows.proved`.
+
+Columns y_ip are generated where the multipliers ask for the value p.  Terms far from their target keep the multiplier
+that they have in the continuous machine, 0 or c_k; the others become rows, and so do those that turn out to be wrong.
+Leaving columns or terms out never invalidates a bound: it is computed from the multipliers alone.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import highspy
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from bemi.problem.problem import Problem
-from bemi.problem.soft_margin import normalised_rows, row_norms
+from bemi.engines.decomposition.soft.terms import Floats, SoftRows
 from bemi.products import Integers
+from bemi.programs.limits import FOREVER, Deadline
 
-Floats = NDArray[np.float64]
-Multipliers = list[list[int]]
-"""Pairs of row and numerator over :data:`DENOMINATOR`."""
-
-DENOMINATOR = 2**32
-"""Common denominator of the multipliers on the rows ``x^k`` themselves."""
-
-_ROUNDS = 8  # of widening the segments
-_PARTNERS = 48  # moves that are tried in pairs
+_ROUNDS = 30  # of adding columns and terms
+_TOLERANCE = 1e-6
+_BAND = 0.4  # terms whose margin is this close to the target are rows from the start
+_FEW = 200  # with so few terms, all are rows from the start
+_SHARE = 0.25  # terms that may be added in a round, as a share of those that there are
+_PRIMAL, _DUAL = 4, 1  # HiGHS's names of the simplex methods
 
 
-@dataclass(frozen=True, eq=False)
-class SoftRows:
-    """The rows of one output: normalised in floating point for the search, exact for the proof."""
+@dataclass(frozen=True)
+class Relaxed:
+    """A solution of the linear program.
 
-    data: Integers
-    signs: Integers
-    norms: list[int]
-    nonzero: NDArray[np.intp]  # rows that are not zero
-    rows: Floats  # a_k of these rows
-    weight_bound: int
-    price: Fraction
-    t: Fraction
-
-    @property
-    def limit(self) -> float:
-        """Penalty on margin violations, C t."""
-        return float(self.price * self.t)
-
-    def multipliers(self, prices: Floats) -> Multipliers:
-        """Prices of the non-zero rows as integers that satisfy ``nu_k mu_k <= C t`` exactly."""
-        found = []
-        for k, y in zip(self.nonzero.tolist(), prices.tolist(), strict=True):
-            top = self.price * self.t * DENOMINATOR / self.norms[k]
-            numerator = min(top.numerator // top.denominator, int(y / self.norms[k] * DENOMINATOR))
-            if numerator > 0:
-                found.append([k, numerator])
-        return found
-
-    def combination(self, multipliers: Multipliers) -> tuple[Integers, Fraction]:
-        """``g = sum_k mu_k s_k x^k`` times :data:`DENOMINATOR`, and ``t sum_k nu_k mu_k``."""
-        if not multipliers:
-            return np.zeros(self.data.shape[1], dtype=np.int64), Fraction(0)
-        rows, numerators = (list(part) for part in zip(*multipliers, strict=True))
-        # |x_i| <= nu + 1, so no entry of g is larger than this sum.
-        largest = sum(n * (self.norms[k] + 1) for k, n in multipliers)
-        kind = np.int64 if 4 * self.weight_bound * largest < 2**62 else object
-        g = (np.array(numerators, dtype=kind) * self.signs[rows].astype(kind)) @ self.data[rows].astype(kind)
-        return g, self.t * Fraction(sum(n * self.norms[k] for k, n in multipliers), DENOMINATOR)
-
-
-def soft_rows(problem: Problem, output: int) -> SoftRows:
-    assert problem.soft is not None
-    signs = problem.codes[:, output]
-    rows, nonzero = normalised_rows(problem.data, signs)
-    return SoftRows(
-        problem.data,
-        signs,
-        row_norms(problem.data),
-        nonzero,
-        rows,
-        problem.weight_bound,
-        problem.soft.price,
-        problem.soft.resolutions[output],
-    )
-
-
-def most_integer(g: Integers, weight_bound: int) -> Integers:
-    """``max_{p in -P..P} (2 p g - p^2 D)`` for ``g`` over the denominator D: twice D times ``max_p (p g - p^2/2)``."""
-    p = np.minimum((2 * np.abs(g) + DENOMINATOR) // (2 * DENOMINATOR), weight_bound)  # the nearest to |g| / D
-    return p * (2 * np.abs(g) - p * DENOMINATOR)
-
-
-def linear_program(soft: SoftRows, breakpoints: Floats, slopes: Floats, near: Floats) -> tuple[Floats, Floats]:
-    """Weights and row prices of the linear program; segments become columns only where needed.
-
-    The first segments are those around ``near``.
+    Attributes
+    ----------
+    weights
+        Mean value of each weight's mixture.
+    spread
+        By how much ``p^2 / 2`` of the mixture exceeds that of the mean: 0 for a single value.
+    links
+        Share of each mixture that is not zero.
+    prices
+        ``nu_k mu_kh`` of every term, shape (hinges, non-zero rows).
     """
-    rows = soft.rows
-    last = len(slopes)
-    low = np.clip(np.searchsorted(breakpoints, near, side="left") - 1, 0, last - 1)
-    high = np.clip(np.searchsorted(breakpoints, near, side="right"), 1, last)
-    live = np.flatnonzero(np.abs(rows).any(axis=0))
-    weights, prices = np.zeros(rows.shape[1]), np.zeros(len(rows))
-    lengths = np.diff(breakpoints)
-    for _ in range(_ROUNDS):
-        steps = (high - low)[live]
-        owner = np.repeat(live, steps)
-        segment = np.repeat(low[live], steps) + np.arange(len(owner)) - np.repeat(np.cumsum(steps) - steps, steps)
-        base = breakpoints[low[live]]
-        need = float(soft.t) - rows[:, live] @ base
-        solution = _solved(rows[:, owner], slopes[segment], lengths[segment], soft.limit, need)
-        if solution is None:
-            break
-        filled, prices = solution
-        weights = np.zeros(rows.shape[1])
-        weights[live] = base
-        np.add.at(weights, owner, filled)
-        # If the prices call for a breakpoint outside the segments, more segments are needed.
-        wanted = np.searchsorted(slopes, prices @ rows)
-        outside = ((wanted < low) | (wanted > high))[live]
-        if not outside.any():
-            break
-        low, high = np.minimum(low, wanted), np.maximum(high, np.maximum(wanted, 1))
-        low = np.minimum(low, last - 1)
-    return weights, prices
+
+    weights: Floats
+    spread: Floats
+    links: Floats
+    prices: Floats
 
 
-def _solved(table: Floats, cost: Floats, lengths: Floats, limit: float, need: Floats) -> tuple[Floats, Floats] | None:
-    count, segments = table.shape
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
-    highs.setOptionValue("threads", 1)
-    highs.setOptionValue("presolve", "off")
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = segments + count, count
-    lp.col_cost_ = np.concatenate([cost, np.full(count, limit)])
-    lp.col_lower_ = np.zeros(segments + count)
-    lp.col_upper_ = np.concatenate([lengths, np.full(count, np.inf)])
-    lp.row_lower_, lp.row_upper_ = need, np.full(count, np.inf)
-    whole = np.hstack([table, np.eye(count)])
-    where, columns = np.nonzero(whole)
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.start_ = np.searchsorted(where, np.arange(count + 1)).astype(np.int32)
-    lp.a_matrix_.index_ = columns.astype(np.int32)
-    lp.a_matrix_.value_ = whole[where, columns]
-    highs.passModel(lp)
-    highs.run()
-    if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        return None
-    solution = highs.getSolution()
-    return np.array(solution.col_value)[:segments], np.maximum(0.0, np.array(solution.row_dual))
+class LinearProgram:
+    """The linear program of one output, kept between calls so that its box can change at little cost.
 
-
-def descend(soft: SoftRows, weights: Integers, price_of_weight: Floats) -> float:
-    """Improve integer weights in place by moves of one weight and of two; returns the objective.
-
-    ``price_of_weight[p + P]`` is psi(p), which need not be convex here.
+    Parameters
+    ----------
+    soft
+        The output.
+    start
+        Integer weights within all limits; the simplex method starts there.
+    near
+        Weights of the continuous machine: the first columns are around them, and their margins tell which terms are
+        certain.
+    link_price
+        Price of every link, for Min-Weight.
     """
-    columns = np.ascontiguousarray(soft.rows.T)
-    return _descend(columns, weights, price_of_weight, soft.weight_bound, soft.limit, float(soft.t), _PARTNERS)
+
+    def __init__(self, soft: SoftRows, start: Integers, near: Floats, link_price: float = 0.0) -> None:
+        self._soft, self._link_price = soft, link_price
+        inputs = len(start)
+        self._low, self._high = soft.low, soft.high
+        self._owner, self._value, self._column = (np.zeros(0, dtype=np.int64) for _ in range(3))
+        self._open = np.zeros(0, dtype=bool)  # values that are in the box
+        self._known = np.zeros((inputs, int((soft.high - soft.low).max(initial=0)) + 1), dtype=bool)
+        self._hinge, self._row, self._slack = (np.zeros(0, dtype=np.int64) for _ in range(3))
+        self._heights = soft.heights
+        self._columns = 0
+        self._solver = _new_solver()
+        self._add_rows(np.ones(inputs), np.ones(inputs))
+        if soft.max_links is not None:
+            self._add_rows(np.array([-np.inf]), np.array([float(soft.max_links)]))
+        self._first = inputs + (soft.max_links is not None)
+
+        missing = self._heights[:, None] - soft.rows @ near
+        certain = np.abs(missing) > _BAND if missing.size > _FEW else np.zeros(missing.shape, dtype=bool)
+        self._fixed = np.where(certain & (missing > 0), soft.limits, 0.0)
+        self._active = np.zeros(missing.shape, dtype=bool)
+        self._pull = self._fixed.sum(axis=0) @ soft.rows
+        everyone = np.arange(inputs)
+        for values in (start, np.floor(near), np.ceil(near), np.zeros(inputs)):
+            self._add_values(everyone, np.clip(values, soft.low, soft.high).astype(np.int64))
+        self._add_terms(~certain)
+        self._start_at(start)
+
+    def solve(self, low: Integers, high: Integers, deadline: Deadline = FOREVER, iterations: int = 10**9) -> Relaxed:
+        """The best solution found over a box; the solver may use that many iterations at a time."""
+        self._set_box(low, high)
+        self._solver.setOptionValue("simplex_iteration_limit", iterations)
+        for _ in range(_ROUNDS):
+            if deadline.left is not None:
+                self._solver.setOptionValue("time_limit", self._solver.getRunTime() + max(0.01, deadline.left))
+            self._solver.run()
+            finished = self._solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
+            relaxed, duals = self._read()
+            if not finished or deadline.passed:
+                break
+            wrong = self._wrong(relaxed)
+            wanted = self._wanted(relaxed, duals)
+            if not (wrong.any() or len(wanted[0])):
+                break
+            self._solver.setOptionValue("simplex_strategy", _DUAL if wrong.any() else _PRIMAL)
+            self._add_terms(wrong)
+            self._add_values(*wanted)
+        return relaxed
+
+    def _set_box(self, low: Integers, high: Integers) -> None:
+        self._low, self._high = low, high
+        inside = (self._value >= low[self._owner]) & (self._value <= high[self._owner])
+        changed = np.flatnonzero(inside != self._open)
+        if len(changed):
+            columns = self._column[changed].astype(np.int32)
+            upper = np.where(inside[changed], np.inf, 0.0)
+            self._solver.changeColsBounds(len(columns), columns, np.zeros(len(columns)), upper)
+            self._open = inside
+            self._solver.setOptionValue("simplex_strategy", _DUAL)
+        bare = np.flatnonzero(np.bincount(self._owner[inside], minlength=len(low)) == 0)
+        self._add_values(bare, low[bare])
+        self._add_values(bare, high[bare])
+
+    def _start_at(self, weights: Integers) -> None:
+        """Let the simplex method start at integer weights."""
+        basic, lower = highspy.HighsBasisStatus.kBasic, highspy.HighsBasisStatus.kLower
+        columns, rows = np.full(self._columns, lower), np.full(self._first + len(self._row), lower)
+        columns[self._column[self._value == weights[self._owner]]] = basic
+        rows[len(weights) : self._first] = basic
+        short = self._soft.rows[self._row] @ weights < self._heights[self._hinge]
+        columns[self._slack[short]] = basic
+        rows[self._first + np.flatnonzero(~short)] = basic
+        basis = highspy.HighsBasis()
+        basis.col_status, basis.row_status, basis.valid = columns.tolist(), rows.tolist(), True
+        self._solver.setBasis(basis)
+        self._solver.setOptionValue("simplex_strategy", _PRIMAL)
+
+    def _read(self) -> tuple[Relaxed, Floats]:
+        solution = self._solver.getSolution()
+        found, duals = np.array(solution.col_value), np.array(solution.row_dual)
+        prices = self._fixed.copy()
+        limits = self._soft.limits[self._row]
+        prices[self._hinge, self._row] = np.minimum(np.maximum(duals[self._first :], 0.0), limits)
+        share, value, inputs = found[self._column], self._value, len(self._low)
+        weights = np.bincount(self._owner, share * value, inputs)
+        spread = (np.bincount(self._owner, share * value**2, inputs) - weights**2) / 2
+        links = np.bincount(self._owner, share * (value != 0), inputs)
+        return Relaxed(weights, spread, links, prices), duals
+
+    def _wrong(self, relaxed: Relaxed) -> NDArray[np.bool_]:
+        """Terms with a fixed multiplier that the weights contradict, at most a share of them at a time."""
+        missing = self._heights[:, None] - self._soft.rows @ relaxed.weights
+        excess = np.where(self._active, 0.0, np.where(self._fixed > 0, -missing, missing))
+        most = max(_FEW, int(_SHARE * len(self._row)))
+        if (excess > _TOLERANCE).sum() > most:
+            return excess > max(_TOLERANCE, np.partition(excess.ravel(), -most)[-most])
+        return excess > _TOLERANCE
+
+    def _wanted(self, relaxed: Relaxed, duals: Floats) -> tuple[Integers, Integers]:
+        """Weights and values whose columns have a negative reduced cost."""
+        inputs = len(self._low)
+        g = relaxed.prices.sum(axis=0) @ self._soft.rows
+        link = np.full(inputs, self._link_price)
+        if self._first > inputs:
+            link += np.where(self._soft.counted, -duals[inputs], 0.0)
+        best = np.clip(np.rint(g), self._low, self._high).astype(np.int64)
+        cost = best**2 / 2 - best * g + np.where(best != 0, link, 0.0)
+        cheap = np.flatnonzero(cost < duals[:inputs] - _TOLERANCE)
+        return cheap, best[cheap]
+
+    def _add_values(self, owner: Integers, value: Integers) -> None:
+        """Columns for values of weights, where there are none yet."""
+        new = ~self._known[owner, value - self._soft.low[owner]]
+        owner, value = owner[new], value[new]
+        if not len(owner):
+            return
+        self._known[owner, value - self._soft.low[owner]] = True
+        soft, count, terms = self._soft, len(owner), len(self._row)
+        table = np.zeros((count, self._first + terms))
+        table[np.arange(count), owner] = 1.0
+        table[:, len(self._low) : self._first] = (soft.counted[owner] & (value != 0))[:, None]
+        table[:, self._first :] = (soft.rows[self._row][:, owner] * value).T
+        added = self._add_columns(self._costs(owner, value), table)
+        self._owner, self._value = np.concatenate([self._owner, owner]), np.concatenate([self._value, value])
+        self._column = np.concatenate([self._column, added])
+        self._open = np.concatenate([self._open, np.ones(count, dtype=bool)])
+
+    def _add_terms(self, which: NDArray[np.bool_]) -> None:
+        """Rows for terms; their multipliers are no longer fixed."""
+        hinge, row = np.nonzero(which & ~self._active)
+        if not len(row):
+            return
+        soft, before = self._soft, self._first + len(self._row)
+        self._active[hinge, row] = True
+        released = self._fixed[hinge, row]
+        if released.any():
+            self._fixed[hinge, row] = 0.0
+            self._pull = self._fixed.sum(axis=0) @ soft.rows
+            costs = self._costs(self._owner, self._value)
+            self._solver.changeColsCost(len(costs), self._column.astype(np.int32), costs)
+        table = np.zeros((len(row), self._columns))
+        table[:, self._column] = soft.rows[row][:, self._owner] * self._value
+        self._add_rows(self._heights[hinge], np.full(len(row), np.inf), table)
+        own = np.zeros(len(row), dtype=np.int64) + before + np.arange(len(row))
+        slack = self._add_single_entries(soft.limits[row], own)
+        self._hinge, self._row = np.concatenate([self._hinge, hinge]), np.concatenate([self._row, row])
+        self._slack = np.concatenate([self._slack, slack])
+
+    def _costs(self, owner: Integers, value: Integers) -> Floats:
+        """Costs of values: psi, less what they gain in the terms whose multiplier is fixed."""
+        return value**2 / 2 + self._link_price * (value != 0) - value * self._pull[owner]
+
+    def _add_rows(self, lower: Floats, upper: Floats, table: Floats | None = None) -> None:
+        starts, index, entries = _compressed(np.zeros((len(lower), 0)) if table is None else table)
+        self._solver.addRows(len(lower), lower, upper, len(index), starts, index, entries)
+
+    def _add_columns(self, costs: Floats, table: Floats) -> Integers:
+        starts, index, entries = _compressed(table)
+        return self._append(costs, starts, index, entries)
+
+    def _add_single_entries(self, costs: Floats, rows: Integers) -> Integers:
+        """Columns with the entry 1 in one row each."""
+        return self._append(costs, np.arange(len(rows), dtype=np.int32), rows.astype(np.int32), np.ones(len(rows)))
+
+    def _append(self, costs: Floats, starts: Integers, index: Integers, entries: Floats) -> Integers:
+        count = len(costs)
+        self._solver.addCols(
+            count, costs, np.zeros(count), np.full(count, np.inf), len(index), starts, index, entries
+        )
+        self._columns += count
+        return np.arange(self._columns - count, self._columns)
 
 
-@njit(cache=True)
-def _hinge(y, t):
-    total = 0.0
-    for k in range(len(y)):
-        if y[k] < t:
-            total += t - y[k]
-    return total
+def _new_solver() -> highspy.Highs:
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("threads", 1)
+    solver.setOptionValue("presolve", "off")
+    return solver
 
 
-@njit(cache=True)
-def _descend(columns, w, psi, bound, limit, t, partners):
-    # A move m of weight m // 3: one up, one down, or to zero.
-    n, count = columns.shape
-    y = np.zeros(count)
-    price = 0.0
-    for i in range(n):
-        price += psi[w[i] + bound]
-        if w[i] != 0:
-            y += w[i] * columns[i]
-    slack = _hinge(y, t)
-    changes = np.empty(3 * n)
-    target = np.empty(3 * n, dtype=np.int64)
-    while True:
-        best, move, second = -1e-9, -1, -1
-        for m in range(3 * n):
-            i = m // 3
-            target[m] = w[i] + 1 - 2 * (m % 3) if m % 3 < 2 else 0
-            changes[m] = np.inf
-            if abs(target[m]) > bound or (m % 3 == 2 and abs(w[i]) < 2):
-                continue
-            d = target[m] - w[i]
-            total = 0.0
-            for k in range(count):
-                left = t - y[k] - d * columns[i, k]
-                if left > 0.0:
-                    total += left
-            changes[m] = psi[target[m] + bound] - psi[w[i] + bound] + limit * (total - slack)
-            if changes[m] < best:
-                best, move = changes[m], m
-        if move < 0:
-            order = np.argsort(changes)[:partners]
-            for a in range(len(order)):
-                first = order[a]
-                i = first // 3
-                if changes[first] == np.inf:
-                    break
-                d = target[first] - w[i]
-                for b in range(a):
-                    other = order[b]
-                    j = other // 3
-                    if i == j:
-                        continue
-                    e = target[other] - w[j]
-                    total = 0.0
-                    for k in range(count):
-                        left = t - y[k] - d * columns[i, k] - e * columns[j, k]
-                        if left > 0.0:
-                            total += left
-                    change = psi[target[first] + bound] - psi[w[i] + bound] + psi[target[other] + bound]
-                    change += limit * (total - slack) - psi[w[j] + bound]
-                    if change < best:
-                        best, move, second = change, first, other
-        if move < 0:
-            return price + limit * slack
-        for m in (move, second):
-            if m >= 0:
-                i = m // 3
-                price += psi[target[m] + bound] - psi[w[i] + bound]
-                y += (target[m] - w[i]) * columns[i]
-                w[i] = target[m]
-        slack = _hinge(y, t)
+def _compressed(table: Floats) -> tuple[Integers, Integers, Floats]:
+    """The lines of a table without zeros: where each starts, indices, and entries."""
+    line, index = np.nonzero(table)
+    starts = np.searchsorted(line, np.arange(len(table)))
+    return starts.astype(np.int32), index.astype(np.int32), table[line, index]

@@ -1,0 +1,164 @@
+"""One output under soft margins: its rows, hinges and ranges of weights, and what multipliers prove about it exactly.
+
+    min  1/2 sum_i w_i^2 + sum_k c_k sum_h max(0, T_h - a_k.w),   a_k = s_k x^k / nu_k,   low <= w <= high integer,
+
+where at most ``max_links`` of the counted weights are not zero.  A hinge h of a row k is a *term*.  Any multipliers with
+``0 <= nu_k mu_kh <= c_k`` prove, for all weights in a box,
+
+    f(w) >= sum_kh T_h nu_k mu_kh - sum_i max_{p in l_i..u_i} (p g_i - p^2 / 2),   g = sum_kh mu_kh s_k x^k;
+
+with a limit on links only the largest of the maxima count, see :meth:`SoftRows.proved`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bemi.problem.problem import Problem
+from bemi.problem.soft_margin import ROW_WEIGHT_UNIT, normalised_rows, row_hinges, row_norms
+from bemi.products import Integers
+
+Floats = NDArray[np.float64]
+Multipliers = list[list[int]]
+"""Pairs of term and numerator over :data:`DENOMINATOR`; term ``hinge * rows + row``."""
+
+DENOMINATOR = 2**32
+"""Common denominator of the multipliers on the rows ``x^k`` themselves."""
+
+_EXACT = 2**62  # sums below this fit into 64 bits
+
+
+@dataclass(frozen=True, eq=False)
+class SoftRows:
+    """The terms of one output: normalised in floating point for the search, exact for the proof.
+
+    Attributes
+    ----------
+    data, signs, norms
+        All rows as integers, their signs s_k, and nu_k.
+    nonzero, rows
+        Indices of the rows that are not zero, and their a_k.
+    targets
+        T_h of every hinge.
+    limits, tops
+        c_k of the non-zero rows in floating point, and the largest numerators of their multipliers.
+    low, high
+        Range of each weight.
+    counted, max_links
+        Which weights count towards the limit on links, and the limit.
+    """
+
+    data: Integers
+    signs: Integers
+    norms: Integers
+    nonzero: NDArray[np.intp]
+    rows: Floats
+    targets: tuple[Fraction, ...]
+    limits: Floats
+    tops: Integers
+    low: Integers
+    high: Integers
+    counted: NDArray[np.bool_]
+    max_links: int | None
+
+    @property
+    def heights(self) -> Floats:
+        """The targets in floating point."""
+        return np.array([float(target) for target in self.targets])
+
+    def value(self, weights: Integers) -> float:
+        """The objective of integer weights in floating point."""
+        y = self.rows @ weights
+        missing = sum(np.maximum(0.0, target - y) for target in self.heights)
+        return float(self.limits @ missing + (weights**2).sum() / 2)
+
+    def numerators(self, prices: Floats) -> Integers:
+        """Prices ``nu_k mu_kh`` of the terms, shape (hinges, non-zero rows), as integers that keep the limits exactly."""
+        found = np.maximum(0.0, prices) / self.norms[self.nonzero] * DENOMINATOR
+        return np.minimum(np.minimum(found, self.tops).astype(np.int64), self.tops)
+
+    def multipliers(self, numerators: Integers) -> Multipliers:
+        """The positive ones, as the certificate lists them."""
+        hinges, places = np.nonzero(numerators)
+        terms = hinges * len(self.data) + self.nonzero[places]
+        return np.stack([terms, numerators[hinges, places]], axis=1).tolist()
+
+    def combination(self, numerators: Integers) -> tuple[Integers, Fraction]:
+        """``g = sum_kh mu_kh s_k x^k`` times :data:`DENOMINATOR`, and ``sum_kh T_h nu_k mu_kh``."""
+        total = numerators.sum(axis=0)
+        used = np.flatnonzero(total)
+        norms, rows = self.norms[self.nonzero[used]], self.nonzero[used]
+        # |x_i| <= nu + 1, so no entry of g is larger than this sum, and four times P times it is still exact.
+        largest = float(total[used] @ (norms + 1.0)) * 4 * max(1, int(np.abs([self.low, self.high]).max(initial=1)))
+        kind: type = np.int64 if largest < _EXACT else object
+        g = (total[used] * self.signs[rows]).astype(kind) @ self.data[rows].astype(kind)
+        gains = [int(line[used].astype(kind) @ norms.astype(kind)) for line in numerators]
+        gain = sum((t * units for t, units in zip(self.targets, gains, strict=True)), Fraction(0))
+        return g, gain / DENOMINATOR
+
+    def proved(self, numerators: Integers, low: Integers, high: Integers) -> Fraction | None:
+        """The bound that multipliers prove over a box; None if the box forces more links than there may be.
+
+        Weights whose range is without 0 are forced.  Of the other counted weights only the ``max_links - forced`` with
+        the largest positive maxima count.
+        """
+        g, gain = self.combination(numerators)
+        most = most_integer(g, low, high)
+        if self.max_links is None:
+            return gain - Fraction(int(most.sum()), 2 * DENOMINATOR)
+        free = self.counted & (low <= 0) & (high >= 0)
+        left = self.max_links - int((self.counted & ~free).sum())
+        if left < 0:
+            return None
+        largest = np.sort(np.maximum(0, most[free]))[::-1][:left]
+        return gain - Fraction(int(most[~free].sum()) + int(largest.sum()), 2 * DENOMINATOR)
+
+
+def soft_rows(problem: Problem, output: int) -> SoftRows:
+    """The terms of one output of a problem."""
+    assert problem.soft is not None
+    signs = problem.codes[:, output]
+    rows, nonzero = normalised_rows(problem.data, signs)
+    hinges = row_hinges(problem.soft, output)
+    price = hinges[0].price
+    weights = np.full(len(problem.data), ROW_WEIGHT_UNIT) if problem.row_weights is None else problem.row_weights
+    low, high = problem.weight_range()
+    norms = np.array(row_norms(problem.data), dtype=np.int64)
+    live = (problem.data != 0).any(axis=0)  # the other weights do not matter and are 0
+    counted = np.zeros(problem.data.shape[1], dtype=bool)
+    counted[problem.counted] = True
+    return SoftRows(
+        problem.data,
+        signs,
+        norms,
+        nonzero,
+        rows,
+        tuple(hinge.target for hinge in hinges),
+        float(price) * weights[nonzero] / ROW_WEIGHT_UNIT,
+        _tops(price, weights[nonzero], norms[nonzero]),
+        np.where(live, low[:, output], 0),
+        np.where(live, high[:, output], 0),
+        counted,
+        problem.soft.max_links,
+    )
+
+
+def most_integer(g: Integers, low: Integers, high: Integers) -> Integers:
+    """``max_{p in l..u} (2 p g - p^2 D)`` for ``g`` over the denominator D: twice D times ``max_p (p g - p^2 / 2)``.
+
+    A parabola in p, so the integer of the range nearest to ``g / D`` is best.
+    """
+    p = np.minimum(np.maximum((2 * g + DENOMINATOR) // (2 * DENOMINATOR), low), high)
+    return p * (2 * g - p * DENOMINATOR)
+
+
+def _tops(price: Fraction, weights: Integers, norms: Integers) -> Integers:
+    """The largest numerators over :data:`DENOMINATOR` with ``nu_k mu_k <= c_k``, if they fit into 64 bits."""
+    unit = price.denominator * ROW_WEIGHT_UNIT
+    numerator = price.numerator * DENOMINATOR
+    pairs = zip(weights.tolist(), norms.tolist(), strict=True)
+    return np.array([min(numerator * weight // (unit * norm), _EXACT) for weight, norm in pairs], dtype=np.int64)
