@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bemi.inputs.readings import readings
 from bemi.products import Integers
+
+if TYPE_CHECKING:
+    from bemi.export.onnx.graph import Tensor
 
 MOST_BITS = 20
 """Multipliers have at most this many bits, so that products stay below 2^53, which even doubles hold exactly."""
@@ -59,6 +63,11 @@ class FixedPoint:
     def scaled(self, found: Integers) -> Integers:
         """Integers of readings, shape (rows, columns)."""
         return ((found - self.centres) * self.multipliers + (1 << (self.shifts - 1))) >> self.shifts
+
+    def onnx(self, found: Tensor) -> Tensor:
+        """Integers of readings as a part of an ONNX graph, in 64 bits."""
+        distances = found.cast(np.int64) - self.centres
+        return (distances * self.multipliers + (1 << (self.shifts - 1))).shifted(self.shifts)
 
     def values(self, integers: NDArray) -> NDArray[np.float64]:
         """The values behind integers, up to rounding; the centre for columns that carry nothing."""

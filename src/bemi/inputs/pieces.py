@@ -5,7 +5,8 @@ Each export asks for one method and knows nothing else about a transform:
 ``c_piece(low, high)``
     A :class:`CPiece`, for inputs of a type that holds ``low..high``.
 ``onnx(x)``
-    The tensor of its outputs, from the tensor of its inputs; int32, shapes (rows, inputs) and (rows, outputs).
+    The tensor of its outputs, from the tensor of its inputs, or of readings if it takes raw columns; int32, shapes
+    (rows, inputs) and (rows, outputs).
 ``page_piece()``
     A :class:`PagePiece`.
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from fractions import Fraction
 from functools import cache
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from exported_models import with_networks, with_transform
+from mixed_tables import new_rows, table_model, wild_readings
 from sklearn.datasets import load_digits, load_wine
 
 from bemi import BeMiClassifier, ConstantInput, IntegerHog, Network, recommended, save
 from bemi.cli import main
 from bemi.ensemble.folding import WIDEST_TABLE
+from bemi.inputs.readings import LARGEST_READING, MISSING
+from bemi.inputs.scaling import InputScaling
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -139,8 +143,13 @@ CASES = {
     "large": (lambda: random_ensemble(LARGE, (4, 4), 7), rows_of(small_numbers, -LARGEST, LARGEST)),
     "scaled": (lambda: table(time_limit=None, node_limit=1), real_table),
     "constant input": (
-        lambda: table(hidden_layers=(), stages=("ml2",), weight_bound=7, transform=ConstantInput()),
+        lambda: random_ensemble(real_table(40, COUNTED), (), 7, transform=ConstantInput()),
         real_table,
+    ),
+    "bits of a table": (lambda: table_model(classes=5), lambda rows, rng: new_rows(rows)),
+    "bits and values of a table, abstain": (
+        lambda: table_model(classes=5, values=True, ties="abstain"),
+        lambda rows, rng: new_rows(rows),
     ),
     "constant input, counts": (
         lambda: random_ensemble(SMALL, (4,), 2, transform=ConstantInput(6)),
@@ -163,10 +172,18 @@ CASES = {
 CLASSIFIERS = {name: cache(make) for name, (make, _) in CASES.items()}
 
 
+def taken(classifier, X):
+    """What the graph takes: readings where the model scales or takes raw columns."""
+    inputs = classifier.ensemble_.inputs
+    if not inputs.takes_integers:
+        return inputs.transform.readings(X)
+    return X if inputs.scaling.scale is None else inputs.scaling.scale.readings(X)
+
+
 def check(name, rows, rng):
     """Compare labels and votes; how many rows were tried."""
     classifier, X = CLASSIFIERS[name](), CASES[name][1](rows, rng)
-    label, counts = run(model(classifier), classifier.input_scaling_(X))
+    label, counts = run(model(classifier), taken(classifier, X))
     expected = classifier.vote(X)
     assert np.array_equal(counts, expected.counts)
     index = {c: i for i, c in enumerate(classifier.classes_.tolist())} | {classifier.unclassified_label_: -1}
@@ -284,15 +301,70 @@ def metadata(made):
 def test_metadata_say_what_the_numbers_mean():
     classifier = CLASSIFIERS["constant input"]()
     found = metadata(model(classifier))
-    assert found["classes"] == [0, 1, 2]
+    assert found["classes"] == [0, 1, 2, 3, 4]
     assert found["ties"] == "margin"
-    assert found["input_factors"] == classifier.input_scaling_.factors.tolist()
     assert found["transform"] == classifier.transform_.parameters()
     assert found["input_range"] == [-(2**31) + 1, 2**31 - 1]
+    assert found["missing"] is None
     X = real_table(200, np.random.default_rng(5))
-    by_hand = np.rint(X * np.array(found["input_factors"]))
+    by_hand = np.rint(X * np.array([10.0 ** column["decimals"] for column in found["columns"]]))
     label, _ = run(model(classifier), by_hand)
     assert np.array_equal(np.array(found["classes"])[label], classifier.predict(X))
+    assert metadata(model(paper_digits("margin")))["columns"] is None
+
+
+def test_metadata_suffice_to_read_a_table():
+    classifier = table_model(values=True)
+    made = model(classifier)
+    found = metadata(made)
+    assert (found["missing"], found["input_range"]) == (-(2**31), [-(2**31), 2**31 - 1])
+    assert str(found["missing"]) in made.doc_string
+    X = new_rows(500)
+
+    def reading(cell, column):
+        if cell is None or cell != cell:
+            return found["missing"]
+        if "levels" in column:
+            text = str(cell)
+            return column["levels"].index(text) if text in column["levels"] else -1
+        # Exact decimals, instead of doubles.
+        return max(-(2**31) + 1, min(2**31 - 1, round(Fraction(cell) * Fraction(10) ** column["decimals"])))
+
+    by_hand = [
+        [reading(row[column["name"]], column) for column in found["columns"]] for row in X.to_dict(orient="records")
+    ]
+    label, _ = run(made, np.array(by_hand))
+    assert np.array_equal(np.array(found["classes"])[label], classifier.predict(X))
+
+
+@pytest.mark.parametrize("values", [False, True])
+def test_bits_of_any_readings_are_those_of_python(values):
+    transform = table_model(values=values).transform_
+    X = np.concatenate([wild_readings(transform, 4000), np.full((1, 8), MISSING), np.full((1, 8), LARGEST_READING)])
+    found = run(transform_model(transform, 8), X)[0]
+    assert np.array_equal(found, transform.from_readings(X))
+    assert len(np.unique(found)) > (100 if values else 1)
+
+
+@pytest.mark.parametrize("mode", ["centred", "common", "per-feature"])
+def test_scaling_in_the_graph_is_that_of_python(mode):
+    """Any readings that Python accepts give the same integers; others saturate."""
+    rng = np.random.default_rng(9)
+    X = rng.normal([0.001, 2048.0, 101325.0, -7e6, 0.0], [1e-4, 40.0, 900.0, 1e3, 0.0], (50, 5))
+    scaling = InputScaling.fit(X, mode)
+    found = np.concatenate([scaling.scale.readings(X), rng.integers(-(2**31) + 1, 2**31, (3000, 5))])
+    graph = Graph()
+    made = scaling.scale.onnx(graph.input("x", np.int32, ("N", 5)))
+    expected = [
+        [(int(r) - c) * m * 2 + 2**s >> (s + 1) for r, c, m, s in zip(*row, strict=True)]
+        for row in by_column(scaling.scale, found)
+    ]
+    assert np.array_equal(run(graph.model({"y": (made, ("N", None))}), found)[0], expected)
+
+
+def by_column(scale, found):
+    parts = (scale.centres.tolist(), scale.multipliers.tolist(), scale.shifts.tolist())
+    return ((row, *parts) for row in found.tolist())
 
 
 def test_the_declared_range_is_that_of_the_data():

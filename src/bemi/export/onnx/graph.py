@@ -123,6 +123,15 @@ class Tensor:
         """The smaller of two numbers."""
         return self._ordered()._with("Min", other)
 
+    def clipped(self, low: int, high: int) -> Tensor:
+        """The nearest number in ``low..high``, for 64 bits."""
+        return (self < low).choose(low, (self <= high).choose(self, high, self.dtype), self.dtype)
+
+    def shifted(self, bits: ArrayLike) -> Tensor:
+        """Floors of the quotients by ``2^bits``, for numbers of 64 bits below ``2^60`` and up to 60 bits."""
+        # A division truncates, so the dividend is made positive first.
+        return (self + 2**60) // (1 << np.asarray(bits)) - (2**60 >> np.asarray(bits))
+
     def magnitude(self) -> Tensor:
         return self.graph.node("Abs", self, dtype=self.dtype)
 

@@ -14,7 +14,9 @@ from bemi.ensemble.ensemble import Ensemble, ensemble_of
 from bemi.ensemble.subsets import memberships
 from bemi.export.onnx.vote import FirstLayer, collected, evidence, largest_shares, paper_label, votes
 from bemi.files import write_atomically
+from bemi.inputs.inputs import Inputs
 from bemi.inputs.pieces import own_piece
+from bemi.inputs.readings import LARGEST_READING, MISSING
 from bemi.problem.codes import ABSTAIN
 from bemi.products import PRE_ACTIVATION_LIMIT
 
@@ -39,8 +41,8 @@ def write(model: Any, path: str | os.PathLike) -> None:
 def model(model: Any) -> ModelProto:
     """The ONNX model of a fitted classifier or an :class:`bemi.ensemble.ensemble.Ensemble`.
 
-    Its input ``x``, int32 of shape (N, features), holds the integers that ``classifier.input_scaling_`` makes from the
-    features.  Its outputs are ``label``, the class index or -1, and ``counts``, the votes for each class, both int64.
+    Its input ``x``, int32 of shape (N, features), holds readings (:mod:`bemi.inputs.readings`), or the features
+    themselves if the model takes integers as they are.  Its outputs are ``label``, the class index or -1, and ``counts``, the votes for each class, both int64.
     For every input within the declared range that Python accepts, they equal those of
     :meth:`bemi.BeMiClassifier.vote`.
     """
@@ -55,9 +57,9 @@ def _model(ensemble: Ensemble) -> ModelProto:
     inputs, classes = ensemble.inputs, len(ensemble.classes)
     graph = Graph()
     x = graph.input("x", np.int32, ("N", inputs.features))
-    networks = ensemble.folded(*inputs.bounds(*_range(ensemble))).networks
+    networks = ensemble.folded(*inputs.bounds(*_scaled_range(inputs))).networks
     layer = FirstLayer(networks, evidence=ensemble.ties.by_evidence)
-    sums = _transformed(x, ensemble) @ layer.weights
+    sums = _transformed(_scaled(x, inputs), inputs) @ layer.weights
     cast = votes(sums, layer)
     counts = collected(cast, graph.constant(1, np.int64).expand(cast.sizes(0, 2)), classes)
     shared_by = memberships(ensemble.subsets, classes)
@@ -69,16 +71,28 @@ def _model(ensemble: Ensemble) -> ModelProto:
         label = label.equals(ABSTAIN).choose(nearest, label)
     outputs = {"label": (label.cast(np.int64), ("N",)), "counts": (counts, ("N", classes))}
     made = graph.model(
-        outputs, producer_name="bemi", producer_version=bemi.__version__, doc_string=_description(ensemble)
+        outputs, producer_name="bemi", producer_version=bemi.__version__, doc_string=_description(inputs)
     )
     for name, value in metadata(ensemble).items():
         made.metadata_props.add(key=name, value=json.dumps(value))
     return made
 
 
-def _transformed(x: Tensor, ensemble: Ensemble) -> Tensor:
-    """What the networks see, from the integers after scaling."""
-    transform = ensemble.inputs.transform
+def _scaled(x: Tensor, inputs: Inputs) -> Tensor:
+    """The integers after scaling."""
+    scale = inputs.scaling.scale
+    return x if scale is None else scale.onnx(x).clipped(*_scaled_range(inputs)).cast(np.int32)
+
+
+def _scaled_range(inputs: Inputs) -> tuple[int, int]:
+    """Smallest and largest integer after scaling that Python accepts."""
+    limit = LARGEST_INPUT if inputs.scaling.limit is None else inputs.scaling.limit
+    return inputs.closed_range or (-limit, limit)
+
+
+def _transformed(x: Tensor, inputs: Inputs) -> Tensor:
+    """What the networks see, from the integers after scaling, or from readings if the transform takes raw columns."""
+    transform = inputs.transform
     return x if transform is None else own_piece(transform, "onnx", "ONNX")(x)
 
 
@@ -86,24 +100,44 @@ def metadata(model: Any) -> dict[str, Any]:
     """The metadata of an ONNX model, each value as JSON."""
     ensemble = ensemble_of(model)
     inputs = ensemble.inputs
-    factors = inputs.scaling.factors
     return {
         "bemi_version": bemi.__version__,
         "classes": ensemble.classes.tolist(),
         "ties": ensemble.ties.name,
-        "input_range": _range(ensemble),
-        "input_factors": None if factors is None else factors.tolist(),
+        "input_range": _range(inputs),
+        "columns": _columns(inputs),
+        "missing": None if inputs.takes_integers else MISSING,
         "transform": None if inputs.transform is None else inputs.transform.parameters(),
     }
 
 
-def _description(ensemble: Ensemble) -> str:
-    low, high = _range(ensemble)
-    scaled = "the features"
-    if ensemble.inputs.scaling.scale is not None:
-        scaled += " times the input_factors of the metadata, in double precision, rounded half to even"
+def _columns(inputs: Inputs) -> list[dict[str, Any]] | None:
+    """How the readings of each column are made; None if features enter as they are."""
+    if not inputs.takes_integers:
+        known: Any = inputs.transform
+        return [
+            {"name": c.name} | ({"decimals": c.decimals} if c.levels is None else {"levels": list(c.levels)})
+            for c in known.columns_
+        ]
+    if inputs.scaling.scale is None:
+        return None
+    decimals = inputs.scaling.scale.decimals.tolist()
+    names = inputs.names or [f"feature {place}" for place in range(inputs.features)]
+    return [{"name": name, "decimals": d} for name, d in zip(names, decimals, strict=True)]
+
+
+def _description(inputs: Inputs) -> str:
+    low, high = _range(inputs)
+    made = "the features"
+    if _columns(inputs) is not None:
+        made = (
+            "readings by the columns of the metadata: the value times 10^decimals in double precision (divided by "
+            "10^-decimals if negative), rounded half to even and clipped"
+        )
+    if not inputs.takes_integers:
+        made += f"; or the index of a text among the levels, -1 for another text; {MISSING} for a missing cell"
     return (
-        f"x: integers in {low}..{high}, {scaled}. label: index into the classes of the metadata, -1 for unclassified. "
+        f"x: integers in {low}..{high}, {made}. label: index into the classes of the metadata, -1 for unclassified. "
         "counts: votes for each class."
     )
 
@@ -113,8 +147,12 @@ def input_range(model: Any) -> tuple[int, int]:
 
     If a transform accepts a smaller range than 32 bits, values beyond it are clipped.
     """
-    return _range(ensemble_of(model))
+    return _range(ensemble_of(model).inputs)
 
 
-def _range(ensemble: Ensemble) -> tuple[int, int]:
-    return ensemble.inputs.closed_range or (-LARGEST_INPUT, LARGEST_INPUT)
+def _range(inputs: Inputs) -> tuple[int, int]:
+    if not inputs.takes_integers:
+        return MISSING, LARGEST_READING
+    if inputs.scaling.scale is not None:
+        return -LARGEST_READING, LARGEST_READING
+    return _scaled_range(inputs)

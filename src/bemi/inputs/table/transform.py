@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,12 +11,16 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bemi.checks import check_integer
+from bemi.inputs.fixed_point import FixedPoint
 from bemi.inputs.readings import MISSING
 from bemi.inputs.table.cells import as_table, columns_of, names_of
 from bemi.inputs.table.column import VALUE_GRID, Column
-from bemi.inputs.table.outputs import AtLeast, Constant, IsLevel, IsMissing, Value, outputs_of
+from bemi.inputs.table.outputs import AtLeast, Constant, IsLevel, IsMissing, Output, Value, outputs_of
 from bemi.inputs.transform import Takes, own_parameters
 from bemi.products import Integers
+
+if TYPE_CHECKING:
+    from bemi.export.onnx.graph import Tensor
 
 LEVEL = {False: 1, True: 64}
 """Magnitude of a bit, without and with centred values beside it."""
@@ -154,7 +158,8 @@ class TableBits(TransformerMixin, BaseEstimator):
             own = [self.outputs_[place] for place in places]
             cells = readings[:, [output.column for output in own]]
             if kind is Value:
-                found[:, places] = self._values(cells, [self.columns_[output.column] for output in own])
+                scaled = np.clip(self.value_scale(own).scaled(cells), -VALUE_GRID, VALUE_GRID)
+                found[:, places] = np.where(cells == MISSING, 0, scaled)
             elif kind is Constant:
                 found[:, places] = self.level_
             else:
@@ -163,13 +168,11 @@ class TableBits(TransformerMixin, BaseEstimator):
                 found[:, places] = np.where(on, self.level_, -self.level_)
         return found
 
-    def _values(self, cells: Integers, columns: Sequence[Column]) -> Integers:
-        centres, multipliers, shifts = (
-            np.array([getattr(column, part) for column in columns], dtype=np.int64)
-            for part in ("centre", "multiplier", "shift")
-        )
-        scaled = ((cells - centres) * multipliers + (1 << (shifts - 1))) >> shifts
-        return np.where(cells == MISSING, 0, np.clip(scaled, -VALUE_GRID, VALUE_GRID))
+    def value_scale(self, outputs: Sequence[Output]) -> FixedPoint:
+        """How readings become the centred values of these outputs, before they saturate."""
+        columns = [self.columns_[output.column] for output in outputs]
+        parts = ("decimals", "centre", "multiplier", "shift")
+        return FixedPoint(*(np.array([getattr(column, part) for column in columns], dtype=np.int64) for part in parts))
 
     def transform(self, X: Any) -> Integers:
         """Outputs of each row, shape (rows, outputs)."""
@@ -231,6 +234,12 @@ class TableBits(TransformerMixin, BaseEstimator):
             categorical=tuple(place for place, column in enumerate(columns) if column.levels is not None),
         )
         return transform._with_columns(columns, int(own["level"]))
+
+    def onnx(self, x: Tensor) -> Tensor:
+        """The transform as a part of an ONNX graph."""
+        from bemi.inputs.table.onnx import bits
+
+        return bits(x, self)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "outputs_")
