@@ -67,6 +67,8 @@ class Transform(Protocol):
     ``has_constant``
         A constant output stands in for the bias, so features may be centred.  Once fitted, ``constant_inputs`` are the
         positions of such outputs.
+    ``selects_outputs``
+        C computes only the outputs that some network looks at, see :mod:`bemi.inputs.pieces`.
     """
 
     NAME: ClassVar[str]
