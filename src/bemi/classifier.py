@@ -412,6 +412,10 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         votes = ensemble.votes(rows, truth)
         return replace(votes, label=ensemble.labels(votes.label))
 
+    def readings(self, X: ArrayLike) -> Integers:
+        """The 32-bit integers that exported C takes for rows of ``X``, shape (rows, features); see docs/export.md."""
+        return self.ensemble_.inputs.readings(self._rows(X))
+
     def certified_radius(self, X: ArrayLike, *, exact: bool = False, time_limit: float | None = 60.0) -> Radii:
         """How far the network input of each row may move with the prediction provably unchanged.
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from bemi.checks import check_choice
@@ -290,7 +291,14 @@ def ensemble_of(model: Any) -> Ensemble:
     """The ensemble of a fitted classifier; an ensemble is returned as it is."""
     if isinstance(model, Ensemble):
         return model
+    if isinstance(model, Pipeline):
+        raise ValueError(
+            "a Pipeline cannot be saved or exported, its earlier steps are not part of a model: fit BeMiClassifier on "
+            "the raw rows, which it scales itself, or pass the last step alone, pipeline[-1]"
+        )
     check_is_fitted(model)
+    if not hasattr(model, "ensemble_"):
+        raise ValueError(f"a {type(model).__name__} is no model of bemi; pass the fitted BeMiClassifier itself")
     return model.ensemble_
 
 

@@ -82,6 +82,16 @@ class Inputs:
         """The integers that the networks see, for features as they are given."""
         return self(self.checked(X))
 
+    def readings(self, X: Any) -> Integers:
+        """What a device or an ONNX graph is given for these features: readings, see :mod:`bemi.inputs.readings`.
+
+        Features that are integers already are their own readings.
+        """
+        rows, scale = self.checked(X), self.scaling.scale
+        if not self.takes_integers:
+            return rows
+        return self.integers(rows) if scale is None else scale.readings(np.asarray(rows, dtype=np.float64))
+
     def __call__(self, rows: ArrayLike) -> Integers:
         """The integers that the networks see, for rows that were checked."""
         return self.transformed(self.integers(rows) if self.takes_integers else np.asarray(rows))

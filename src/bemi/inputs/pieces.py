@@ -3,7 +3,11 @@
 Each export asks for one method and knows nothing else about a transform:
 
 ``c_piece(low, high)``
-    A :class:`CPiece`, for inputs of a type that holds ``low..high``.
+    A :class:`CPiece`, for inputs of a type that holds ``low..high``.  A class with the flag ``selects_outputs`` takes a
+    third argument, the increasing positions of the outputs to compute; the networks do not look at the others.
+``c_neuron(weights)``
+    Optional: a :class:`CPiece` for a model that is one neuron with these weights, with the function
+    ``static bemi_sum_t function(const bemi_input_t *x)``, its sum; None if the outputs are better computed first.
 ``onnx(x)``
     The tensor of its outputs, from the tensor of its inputs, or of readings if it takes raw columns; int32, shapes
     (rows, inputs) and (rows, outputs).
@@ -17,12 +21,15 @@ page, which rejects them as Python does.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
 
-SHARED_NAMES = ("bemi_input_t", "bemi_value_t", "BEMI_INPUTS", "BEMI_READ8", "BEMI_READ16", "BEMI_READ32")
-"""What a transform's C code may use from the program: types of inputs and outputs, the number of inputs, and the
+SHARED_NAMES = (
+    *("bemi_input_t", "bemi_value_t", "bemi_sum_t", "BEMI_INPUTS"),
+    *("BEMI_READ8", "BEMI_READ16", "BEMI_READ32"),
+)
+"""What a transform's C code may use from the program: types of inputs, outputs and sums, the number of inputs, and the
 macros that read tables of 8, 16 and 32 bits."""
 
 
@@ -46,7 +53,55 @@ class CTable:
 
 
 @dataclass(frozen=True)
-class CPiece:
+class CCode:
+    """Some C99 that calls no library, and what it is compiled with.
+
+    Attributes
+    ----------
+    source
+        Functions.
+    macros
+        Values of the macros that they use.
+    tables
+        Tables that they use.
+    code_bytes
+        Bytes of code on a Cortex-M3 with gcc -Os, at most.
+    """
+
+    source: str
+    macros: Mapping[str, object]
+    tables: tuple[CTable, ...]
+    code_bytes: int
+
+    def followed_by(self, source: str, code_bytes: int) -> CCode:
+        """This code and more that uses it."""
+        return replace(self, source=f"{self.source}\n{source}", code_bytes=self.code_bytes + code_bytes)
+
+
+@dataclass(frozen=True)
+class CReading:
+    """What an input of a program is, if it is a reading (:mod:`bemi.inputs.readings`).
+
+    Attributes
+    ----------
+    name
+        Name of the column.
+    decimals
+        Decimals of its readings.
+    levels
+        Texts of its categories, whose indices are the readings; None for numbers.
+    used
+        Whether the program looks at it.
+    """
+
+    name: str
+    decimals: int = 0
+    levels: tuple[str, ...] | None = None
+    used: bool = True
+
+
+@dataclass(frozen=True)
+class CPiece(CCode):
     """A transform in C.
 
     The source uses only :data:`SHARED_NAMES` from the rest of the program.  Its own names begin with ``bemi_`` or
@@ -56,26 +111,21 @@ class CPiece:
     Attributes
     ----------
     source
-        C99 that calls no library and defines ``static void function(const bemi_input_t *x, bemi_value_t *z)``.
-    macros
-        Values of the macros that it uses.
-    tables
-        Tables that it uses.
-    code_bytes, stack_bytes
-        Bytes of code, and of arrays on the stack other than inputs and outputs, on a Cortex-M3 with gcc -Os.
+        Defines ``static void function(const bemi_input_t *x, bemi_value_t *z)``.
+    stack_bytes
+        Bytes of arrays on the stack other than inputs and outputs.
     instructions
-        Instructions for one row, likewise.
+        Instructions for one row on a Cortex-M3 with gcc -Os, at most.
     function
         Name of the function.
+    readings
+        What each input is, if inputs are readings.
     """
 
-    source: str
-    macros: Mapping[str, object]
-    tables: tuple[CTable, ...]
-    code_bytes: int
     stack_bytes: int
     instructions: int
     function: str = "bemi_transform"
+    readings: tuple[CReading, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,8 @@ class Transform(Protocol):
     ``has_constant``
         A constant output stands in for the bias, so features may be centred.  Once fitted, ``constant_inputs`` are the
         positions of such outputs.
+    ``selects_outputs``
+        C computes only the outputs that some network looks at, see :mod:`bemi.inputs.pieces`.
 
     A transform whose outputs each depend on one feature may offer ``monotone_inputs(feature)``: +1 for each output that
     grows with the feature of that position, -1 for each that falls, 0 for all others.

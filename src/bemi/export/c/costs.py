@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bemi.inputs.pieces import CPiece
+from bemi.inputs.pieces import CCode, CPiece
 
 CODE = {
     "sum_list.c": 230,
@@ -19,6 +19,9 @@ CODE = {
     "pairs.c": 380,
     "sets.c": 420,
     "evidence.c": 240,
+    "single.c": 80,
+    "neuron.c": 30,
+    "scale.c": 60,
 }
 """Bytes of code by file of the runtime."""
 
@@ -111,7 +114,14 @@ class Costs:
         ]
 
 
-def costs(files: Iterable[str], tables: int, arrays: int, work: Work, transform: CPiece | None) -> Costs:
+def costs(
+    files: Iterable[str],
+    tables: int,
+    arrays: int,
+    work: Work,
+    transform: CPiece | None,
+    scaling: CCode | None,
+) -> Costs:
     """Costs of an export.
 
     Parameters
@@ -126,6 +136,8 @@ def costs(files: Iterable[str], tables: int, arrays: int, work: Work, transform:
         Work of a prediction after the transform.
     transform
         The piece of the transform, None without one.
+    scaling
+        The code that scales readings, which is not part of a prediction; None without one.
     """
     plain = (
         steps(work.additions, work.groups, work.bits)
@@ -138,7 +150,9 @@ def costs(files: Iterable[str], tables: int, arrays: int, work: Work, transform:
     tie = steps(work.tie_additions, work.tie_groups, work.bits) + 2 * work.networks * (NETWORK + COUNT * work.classes)
     tie += NEURON * work.tie_neurons
     return Costs(
-        flash=tables + sum(CODE.get(name, 0) for name in files) + (0 if transform is None else transform.code_bytes),
+        flash=tables
+        + sum(CODE.get(name, 0) for name in files)
+        + sum(0 if part is None else part.code_bytes for part in (transform, scaling)),
         tables=tables,
         stack=arrays + FRAMES + (0 if transform is None else transform.stack_bytes),
         additions=work.additions + work.tie_additions,

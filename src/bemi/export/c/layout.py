@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from string import Template
 
 import numpy as np
 
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.folding import EVIDENCE_SCALE, FoldedNetwork
 from bemi.ensemble.subsets import class_subsets, memberships
-from bemi.export.c.costs import Costs, Work, costs
-from bemi.export.c.text import BYTES, Tables
+from bemi.export.c.costs import CODE, Costs, Work, costs
+from bemi.export.c.text import BYTES, Tables, runtime, sum_type
 from bemi.export.c.types import TYPES, InputTypes
 from bemi.export.c.weights import encoded
-from bemi.inputs.pieces import CPiece, own_piece
+from bemi.inputs.c_types import read_macro
+from bemi.inputs.fixed_point_c import c_code
+from bemi.inputs.pieces import CCode, CPiece, own_piece
 from bemi.problem.codes import ABSTAIN
 
 NO_EVIDENCE = 2**32 - 1
@@ -33,8 +36,12 @@ class Layout:
         The exported ensemble, and the types and ranges of its inputs.
     networks
         The networks, folded for these inputs.
+    used
+        Positions of the inputs of the networks that are computed.
     transform
         The piece of the transform, None without one.
+    scaling
+        The code that scales readings, None if features enter unchanged.
     weights
         First-layer weights of all networks, as bytes.
     types, macros
@@ -47,10 +54,12 @@ class Layout:
 
     def __init__(self, ensemble: Ensemble, input_types: InputTypes, optimize: str) -> None:
         self.ensemble, self.input_types = ensemble, input_types
-        self.transform = _transform_piece(ensemble, input_types)
         self.networks = ensemble.folded(input_types.value_low, input_types.value_high).networks
         self.classes = len(ensemble.classes)
-        self.by_evidence = ensemble.ties.by_evidence
+        # A single network decides on its own, unless it may abstain.
+        first = self.networks[0].table
+        self.single = len(self.networks) == 1 and first is not None and ABSTAIN not in first
+        self.by_evidence = ensemble.ties.by_evidence and not self.single
         every = class_subsets(self.classes, 2)
         self.all_pairs = ensemble.subsets.shape == every.shape and bool((ensemble.subsets == every).all())
         self.has_layers = any(n.table is None for n in self.networks)
@@ -59,17 +68,20 @@ class Layout:
         # First-layer neurons of each network: those that its vote depends on, then those that are only evidence.
         self.neurons = [self._neurons(n) for n in self.networks]
         self._check_sizes()
+        columns = self._columns()
+        self.transform, self.used = _transform_piece(ensemble, input_types, columns)
+        self.scaling = _scaling_code(ensemble, input_types)
         # Upper bound on partial sums of a neuron; with a base weight, the common inputs and the rest add up.
-        largest = 3 * ensemble.weight_bound * len(input_types.value_low) * self._largest_input()
-        self.weights = encoded(self._columns(), ensemble.weight_bound, optimize, with_base=largest < 2**31)
+        largest = 3 * ensemble.weight_bound * len(self.used) * self._largest_input()
+        self.weights = encoded(columns[self.used], ensemble.weight_bound, optimize, with_base=largest < 2**31)
         self.types = {"bemi_value_t": "bemi_input_t" if self.transform is None else input_types.value_type}
-        self.types["bemi_sum_t"] = "int_fast16_t" if largest < 2**15 else "int_fast32_t"
+        self.types["bemi_sum_t"] = sum_type(largest)
         self.macros: dict[str, object] = {}
         self.tables = Tables()
         self._lay_out_weights()
         self._lay_out_votes()
         self._lay_out_evidence()
-        self._lay_out_transform()
+        self._lay_out_inputs()
         self.costs = self._costs()
 
     def runtime_files(self) -> list[str]:
@@ -77,9 +89,27 @@ class Layout:
         return [
             "sum_list.c" if self.weights.bits is None else "sum_packed.c",
             "vote_layers.c" if self.has_layers else "vote_table.c",
-            "count.c",
+            *([] if self.single else ["count.c"]),
             *(["evidence.c"] if self.by_evidence else []),
-            "pairs.c" if self.all_pairs else "sets.c",
+            "single.c" if self.single else "pairs.c" if self.all_pairs else "sets.c",
+        ]
+
+    def code(self) -> list[str]:
+        """Functions of the source, in order."""
+        prepare = ["    state.z = x;", "    state.common = 0;"]
+        if self.transform is not None:
+            values = f"    bemi_value_t z[{len(self.used)}];"
+            prepare = [values, f"    {self.transform.function}(x, z);", "    state.z = z;", "    state.common = 0;"]
+        if self.weights.has_common:
+            prepare.append(f"    state.common = bemi_sum(&state, {len(self.weights.neurons) - 1});")
+        ties = runtime("ties.c").rstrip() if self.by_evidence else "    return -1;"
+        *parts, decision = self.runtime_files()
+        return [
+            *([] if self.scaling is None else [self.scaling.source]),
+            *([] if self.transform is None else [self.transform.source]),
+            runtime("state.c"),
+            *map(runtime, parts),
+            Template(runtime(decision)).substitute(prepare="\n".join(prepare), ties=ties),
         ]
 
     def _neurons(self, network: FoldedNetwork) -> list[int]:
@@ -87,7 +117,7 @@ class Layout:
         return own + [i for i in network.split.tolist() if self.by_evidence and i not in own]
 
     def _columns(self) -> np.ndarray:
-        """Weights of all first-layer neurons that are computed, shape (inputs, neurons)."""
+        """Weights of all first-layer neurons that are computed, shape (inputs of the networks, neurons)."""
         if not any(self.neurons):
             # All votes are constant.  C has no empty tables, so one unused neuron is written.
             return np.zeros((len(self.input_types.value_low), 1), dtype=np.int64)
@@ -146,7 +176,7 @@ class Layout:
         self.tables.add("bemi_tables", kind, [none if vote == ABSTAIN else vote for vote in votes or [ABSTAIN]])
         if layered:
             self._lay_out_layers(layered)
-        if layered or not self.all_pairs:
+        if layered or not (self.all_pairs or self.single):
             self.tables.add("bemi_subsets", kind, self.ensemble.subsets.reshape(-1).tolist())
         members = memberships(self.ensemble.subsets, self.classes)
         self.macros["BEMI_NETWORKS_OF(a)"] = 1
@@ -177,16 +207,14 @@ class Layout:
         self.tables.add("bemi_scales", "uint32_t", scales or [NO_EVIDENCE])
         self.macros["BEMI_NO_EVIDENCE"] = f"{NO_EVIDENCE}UL"
 
-    def _lay_out_transform(self) -> None:
-        if self.transform is None:
-            return
-        self.macros |= self.transform.macros
-        for table in self.transform.tables:
-            self.tables.add(table.name, table.kind, table.values)
+    def _lay_out_inputs(self) -> None:
+        for part in (self.scaling, self.transform):
+            if part is not None:
+                self.macros |= part.macros
+                self.tables.add_all(part)
 
     def _reader(self, name: str, kind: str) -> None:
-        """Define the macro that reads such a table; on AVR, values read are unsigned until cast."""
-        self.macros[f"BEMI_READ_{name}(place)"] = f"(({kind})BEMI_READ{8 * BYTES[kind]}(place))"
+        self.macros |= read_macro(name, kind)
 
     def _costs(self) -> Costs:
         voting: list[int] = []
@@ -213,7 +241,7 @@ class Layout:
             upper=len(self.networks) * sum(w.size for w in above),
             by_evidence=self.by_evidence,
         )
-        return costs(self.runtime_files(), self.tables.bytes, self._stack_arrays(), work, self.transform)
+        return costs(self.runtime_files(), self.tables.bytes, self._stack_arrays(), work, self.transform, self.scaling)
 
     def _stack_arrays(self) -> int:
         """Bytes of arrays on the stack, without those of the transform."""
@@ -221,14 +249,33 @@ class Layout:
         arrays += self.classes * (BYTES[self.types["bemi_class_t"]] if self.all_pairs else 2)
         arrays += 4 * len(self.networks) * self.keeps_sums
         if self.transform is not None:
-            arrays += len(self.input_types.value_low) * BYTES[self.input_types.value_type]
+            arrays += len(self.used) * BYTES[self.input_types.value_type]
         if self.has_layers:
             arrays += 2 * max(self.ensemble.layers[1:])
         return arrays
 
 
-def _transform_piece(ensemble: Ensemble, input_types: InputTypes) -> CPiece | None:
-    transform = ensemble.inputs.transform
+def _transform_piece(
+    ensemble: Ensemble, input_types: InputTypes, columns: np.ndarray
+) -> tuple[CPiece | None, np.ndarray]:
+    """The piece of the transform, and which of its outputs it computes: if it can select, those with a link."""
+    transform, used = ensemble.inputs.transform, np.arange(len(columns))
     if transform is None:
+        return None, used
+    piece, kind = own_piece(transform, "c_piece", "C"), TYPES[input_types.type]
+    if not getattr(transform, "selects_outputs", False):
+        return piece(*kind), used
+    # C has no empty arrays, so without any link one output is computed.
+    used = used[columns.any(axis=1)] if columns.any() else used[-1:]
+    return piece(*kind, used.tolist()), used
+
+
+def _scaling_code(ensemble: Ensemble, input_types: InputTypes) -> CCode | None:
+    """``bemi_scale``, with the saturation of the scaling and of the input type."""
+    scaling = ensemble.inputs.scaling
+    if scaling.scale is None:
         return None
-    return own_piece(transform, "c_piece", "C")(*TYPES[input_types.type])
+    low, high = input_types.low, input_types.high
+    if scaling.limit is not None:
+        low, high = max(low, -scaling.limit), min(high, scaling.limit)
+    return c_code(scaling.scale, low, high).followed_by(runtime("scale.c"), CODE["scale.c"])

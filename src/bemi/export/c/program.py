@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 from string import Template
+from typing import Any
 
 import bemi
 from bemi.export.c.layout import Layout
+from bemi.export.c.one_neuron import OneNeuron
+from bemi.export.c.readings import declarations, scaled_readings, units
 from bemi.export.c.text import comment, runtime, string
-from bemi.inputs.inputs import Inputs
+from bemi.export.c.types import READING
+
+AnyLayout = Layout | OneNeuron
+
+PREDICT = "            int label = bemi_predict(given);"
+SCALE_AND_PREDICT = """            static bemi_input_t x[BEMI_INPUTS];
+            int label;
+            bemi_scale(given, x);
+            label = bemi_predict(x);"""
 
 
-def header(layout: Layout) -> str:
+def header(layout: AnyLayout) -> str:
     """Text of ``bemi_model.h``."""
     ensemble, types, costs = layout.ensemble, layout.input_types, layout.costs
     sizes = " x ".join(map(str, ensemble.layers))
-    bound = ensemble.weight_bound
-    about = f"{len(ensemble.networks)} networks of {sizes} neurons, weights in -{bound}..{bound}."
+    bound, count = ensemble.weight_bound, len(ensemble.networks)
+    about = f"{count} network{'s' * (count > 1)} of {sizes} neurons, weights in -{bound}..{bound}."
+    raw = () if layout.transform is None else layout.transform.readings
     return Template(runtime("bemi_model.h")).substitute(
         version=bemi.__version__,
-        about=comment([about, *costs.in_words(), *_scaling(ensemble.inputs)]),
+        about=comment([about, *costs.in_words(), *_inputs(layout)]),
         flash=costs.flash,
         stack=costs.stack,
         inputs=ensemble.inputs.features,
@@ -28,47 +40,49 @@ def header(layout: Layout) -> str:
         high=f"{types.high}" if types.high < 2**15 else f"{types.high}L",
         classes=len(ensemble.classes),
         labels=", ".join(string(str(label)) for label in ensemble.classes.tolist()),
+        readings=declarations(raw, source(layout) + runtime("bemi_model.h")) + "\n" if raw else "",
+        scale="" if layout.scaling is None else _scale_declaration(layout),
     )
 
 
-def source(layout: Layout) -> str:
+def source(layout: AnyLayout) -> str:
     """Text of ``bemi_model.c``."""
-    prepare = ["    state.z = x;", "    state.common = 0;"]
-    if layout.transform is not None:
-        values = f"    bemi_value_t z[{len(layout.input_types.value_low)}];"
-        prepare = [values, f"    {layout.transform.function}(x, z);", "    state.z = z;", "    state.common = 0;"]
-    if layout.weights.has_common:
-        prepare.append(f"    state.common = bemi_sum(&state, {len(layout.weights.neurons) - 1});")
-    ties = runtime("ties.c").rstrip() if layout.by_evidence else "    return -1;"
-    *parts, decision = layout.runtime_files()
     return "\n".join(
         [
             '/* See bemi_model.h. */\n#include "bemi_model.h"\n',
             runtime("memory.c"),
             "".join(f"#define {name} {value}\n" for name, value in layout.macros.items()),
             "".join(f"typedef {kind} {name};\n" for name, kind in layout.types.items()),
-            runtime("state.c"),
             *layout.tables.text,
-            *([] if layout.transform is None else [layout.transform.source]),
-            *map(runtime, parts),
-            Template(runtime(decision)).substitute(prepare="\n".join(prepare), ties=ties),
+            *layout.code(),
         ]
     )
 
 
-def example() -> str:
-    """Text of ``main.c``."""
-    return runtime("main.c")
+def example(layout: AnyLayout) -> str:
+    """Text of ``main.c``; it takes readings if inputs are made of them."""
+    names: dict[str, Any] = {"what": "integers", "type": "bemi_input_t", "predict": PREDICT}
+    names |= {"low": "BEMI_INPUT_MIN", "high": "BEMI_INPUT_MAX"}
+    if layout.scaling is not None:
+        names = {"what": "readings", "type": READING, "predict": SCALE_AND_PREDICT}
+        names |= {"low": "INT32_MIN", "high": "INT32_MAX"}
+    return Template(runtime("main.c")).substitute(names)
 
 
-def _scaling(inputs: Inputs) -> list[str]:
-    """A description of the inputs; one line per feature if they are scaled."""
-    factors = inputs.scaling.factors
-    if factors is None:
-        return ["Inputs are the features as they are."]
-    names = inputs.names or [f"feature {i}" for i in range(len(factors))]
-    features = enumerate(zip(names, factors.tolist(), strict=True))
-    return [
-        "Inputs are features times a factor, rounded to the nearest integer, halves to the even one:",
-        *(f"  x[{i}] = {name} * {factor!r}" for i, (name, factor) in features),
-    ]
+def _inputs(layout: AnyLayout) -> list[str]:
+    """What the inputs are; one line per feature if they are readings, or made of them."""
+    if layout.scaling is not None:
+        return [
+            "Inputs are made of readings by bemi_scale.",
+            *units(scaled_readings(layout.ensemble.inputs), "reading"),
+        ]
+    if layout.transform is not None and layout.transform.readings:
+        return ["Inputs are readings.", *units(layout.transform.readings, "x")]
+    return ["Inputs are the features as they are."]
+
+
+def _scale_declaration(layout: AnyLayout) -> str:
+    limit = layout.ensemble.inputs.scaling.limit
+    ends = "BEMI_INPUT_MIN and BEMI_INPUT_MAX" if limit is None else f"-{limit} and {limit}"
+    about = f"/* Inputs from readings, whose units are listed above, exactly as in Python; they saturate at {ends}. */"
+    return f"\n{about}\nvoid bemi_scale(const {READING} reading[BEMI_INPUTS], bemi_input_t x[BEMI_INPUTS]);\n"

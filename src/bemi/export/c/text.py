@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
-BYTES = {"uint8_t": 1, "int8_t": 1, "uint16_t": 2, "int16_t": 2, "uint32_t": 4, "int32_t": 4}
+from bemi.inputs.c_types import SIGNED, UNSIGNED, bits_of
+from bemi.inputs.pieces import CCode
+
+BYTES = {kind: bits_of(kind) // 8 for kind in (*UNSIGNED, *SIGNED)}
 """Sizes of the table types."""
 
 LINE = 120
@@ -30,6 +33,16 @@ class Tables:
             line += " " + number
         self.text.append(f"BEMI_TABLE {kind} {name}[] = {{\n" + "\n".join([*lines, line]) + "\n};\n")
         self.bytes += len(numbers) * BYTES[kind]
+
+    def add_all(self, code: CCode) -> None:
+        """Append the tables of a piece of code."""
+        for table in code.tables:
+            self.add(table.name, table.kind, table.values)
+
+
+def sum_type(largest: int) -> str:
+    """A type for sums of at most this magnitude."""
+    return "int_fast16_t" if largest < 2**15 else "int_fast32_t"
 
 
 def runtime(name: str) -> str:

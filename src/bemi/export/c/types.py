@@ -8,19 +8,18 @@ import numpy as np
 
 from bemi.checks import check_choice
 from bemi.ensemble.ensemble import Ensemble
+from bemi.inputs.c_types import range_of, smallest_type
+from bemi.inputs.inputs import Inputs
 from bemi.products import PRE_ACTIVATION_LIMIT, Integers
 
-TYPES = {
-    "uint8_t": (0, 2**8 - 1),
-    "int8_t": (-(2**7), 2**7 - 1),
-    "uint16_t": (0, 2**16 - 1),
-    "int16_t": (-(2**15), 2**15 - 1),
-    "int32_t": (-(2**31), 2**31 - 1),
-}
+READING = "int32_t"
+"""Type of a reading."""
+
+TYPES = {kind: range_of(kind) for kind in ("uint8_t", "int8_t", "uint16_t", "int16_t", READING)}
 """Integer types of C with their ranges, small ones first."""
 
 SCALED_TYPES = ("uint16_t", "int16_t")
-"""Types for scaled features, whose largest training magnitude is 127: room for larger values than in training."""
+"""Types for scaled features that do not saturate: room for larger values than in training, which end at 127."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,24 +49,18 @@ class InputTypes:
 def input_types(ensemble: Ensemble, input_type: str | None = None) -> InputTypes:
     """Types and ranges for an ensemble; by default, the input type is the smallest that fits.
 
-    If the transform accepts only a small range, the type holds this range, otherwise the training rows.
+    If the transform accepts only a small range, or the scaling saturates, the type holds this range, otherwise the
+    training rows.  Inputs that are readings have 32 bits.
     """
     if input_type is not None:
         check_choice("input_type", input_type, TYPES)
-    inputs, scaling = ensemble.inputs, ensemble.inputs.scaling
+    inputs = ensemble.inputs
     # Sums must stay below the same limit as in Python.
     largest_sum = max(int(np.abs(network.weights[0]).sum(axis=0).max()) for network in ensemble.networks)
     largest_safe_input = (PRE_ACTIVATION_LIMIT - 1) // max(largest_sum, 1)
-    accepted = inputs.closed_range
-    if accepted is not None:
-        kind = input_type or _smallest(*accepted)
-        low, high = max(accepted[0], TYPES[kind][0]), min(accepted[1], TYPES[kind][1])
-    else:
-        names = tuple(TYPES) if scaling.scale is None else SCALED_TYPES
-        kind = input_type or _smallest(scaling.low, scaling.high, names)
-        low, high = TYPES[kind]
+    kind, low, high = _input_range(inputs, input_type)
     if inputs.transform is None:
-        _check_sums(max(scaling.high, -scaling.low), largest_safe_input)
+        _check_sums(max(inputs.scaling.high, -inputs.scaling.low), largest_safe_input)
         low, high = max(low, -largest_safe_input), min(high, largest_safe_input)
     value_low, value_high = inputs.bounds(low, high)
     lowest, highest = int(value_low.min()), int(value_high.max())
@@ -77,8 +70,31 @@ def input_types(ensemble: Ensemble, input_type: str | None = None) -> InputTypes
     return InputTypes(kind, low, high, _smallest(lowest, highest), value_low, value_high)
 
 
+def _input_range(inputs: Inputs, given: str | None) -> tuple[str, int, int]:
+    """Type of an input, the given one if there is one, and the range of its values."""
+    if not inputs.takes_integers:
+        if given not in (None, READING):
+            raise ValueError(f"inputs of this model are readings of 32 bits, {READING}; leave out input_type={given!r}")
+        return READING, *TYPES[READING]
+    scaling, accepted = inputs.scaling, inputs.closed_range
+    if accepted is not None:
+        kind = given or _smallest(*accepted)
+        return kind, max(accepted[0], TYPES[kind][0]), min(accepted[1], TYPES[kind][1])
+    if scaling.limit is not None:
+        kind = given or _smallest(-scaling.limit, scaling.limit)
+        if TYPES[kind][0] > -scaling.limit or TYPES[kind][1] < scaling.limit:
+            raise ValueError(
+                f"input_type={kind!r} does not hold -{scaling.limit}..{scaling.limit}, which scaled features fill; "
+                f"leave it out for {_smallest(-scaling.limit, scaling.limit)}"
+            )
+        return kind, *TYPES[kind]
+    names = tuple(TYPES) if scaling.scale is None else (*SCALED_TYPES, READING)
+    kind = given or _smallest(scaling.low, scaling.high, names)
+    return kind, *TYPES[kind]
+
+
 def _smallest(low: int, high: int, names: tuple[str, ...] = tuple(TYPES)) -> str:
-    return next((name for name in names if TYPES[name][0] <= low and high <= TYPES[name][1]), "int32_t")
+    return smallest_type(low, high, names)
 
 
 def _check_sums(largest: int, largest_safe_input: int) -> None:

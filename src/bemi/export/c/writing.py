@@ -12,6 +12,7 @@ from bemi.ensemble.ensemble import ensemble_of
 from bemi.export.c import program
 from bemi.export.c.costs import Costs
 from bemi.export.c.layout import Layout
+from bemi.export.c.one_neuron import OneNeuron
 from bemi.export.c.types import input_types
 from bemi.files import write_atomically
 
@@ -62,5 +63,6 @@ def export(model: Any, *, optimize: str = "speed", input_type: str | None = None
     """What :func:`write` writes."""
     ensemble = ensemble_of(model)
     check_choice("optimize", optimize, OPTIMIZE)
-    layout = Layout(ensemble, input_types(ensemble, input_type), optimize)
-    return CExport(program.header(layout), program.source(layout), program.example(), layout.costs)
+    types = input_types(ensemble, input_type)
+    layout = OneNeuron.of(ensemble, types) or Layout(ensemble, types, optimize)
+    return CExport(program.header(layout), program.source(layout), program.example(layout), layout.costs)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bemi.checks import check_integer
 from bemi.inputs.fixed_point import FixedPoint
+from bemi.inputs.pieces import CPiece
 from bemi.inputs.readings import MISSING
 from bemi.inputs.table.cells import as_table, columns_of, names_of
 from bemi.inputs.table.column import VALUE_GRID, Column
@@ -58,6 +59,7 @@ class TableBits(TransformerMixin, BaseEstimator):
     TITLE = "bits of a table"
     takes = Takes.RAW_COLUMNS
     has_constant = True
+    selects_outputs = True
 
     def __init__(
         self,
@@ -240,6 +242,18 @@ class TableBits(TransformerMixin, BaseEstimator):
         from bemi.inputs.table.onnx import bits
 
         return bits(x, self)
+
+    def c_piece(self, low: int, high: int, used: Sequence[int]) -> CPiece:
+        """The outputs at these positions in C."""
+        from bemi.inputs.table.c import c_piece
+
+        return c_piece(self, used)
+
+    def c_neuron(self, weights: Integers) -> CPiece | None:
+        """A neuron with these weights in C, if it is a card: points for tests of readings."""
+        from bemi.inputs.table.c import c_neuron
+
+        return c_neuron(self, weights)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "outputs_")

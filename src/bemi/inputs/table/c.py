@@ -1,0 +1,148 @@
+"""Bits of a table in C: what ``table_bits.c`` and ``card.c`` are compiled with, and what they take on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bemi.inputs.c_types import SIGNED, UNSIGNED, read_macro, smallest_type
+from bemi.inputs.fixed_point import FixedPoint
+from bemi.inputs.fixed_point_c import VALUE, c_code
+from bemi.inputs.pieces import CPiece, CReading, CTable, file_of
+from bemi.inputs.readings import MISSING
+from bemi.inputs.table.column import VALUE_GRID, Column
+from bemi.inputs.table.outputs import AtLeast, Constant, Output, Value
+from bemi.products import Integers
+
+if TYPE_CHECKING:
+    from bemi.inputs.table.transform import TableBits
+
+TEST = 20
+"""Instructions for one test."""
+
+CARD_BYTES = 70
+BITS_BYTES = 80
+VALUES_BYTES = 50
+"""Bytes of code of a card, of the loop over bits, and of the loop over values without the scaling."""
+
+
+@dataclass(frozen=True)
+class ReadingTests:
+    """Tests of readings as tables and macros; those of a threshold come first.
+
+    Attributes
+    ----------
+    outputs
+        The bits, in the order of the transform.
+    column_kind
+        Type of a column's position.
+    """
+
+    outputs: Sequence[Output]
+    column_kind: str
+
+    @property
+    def macros(self) -> dict[str, object]:
+        """``BEMI_TESTS``, ``BEMI_HOLDS(test, value, reading)``, and how the tables are read."""
+        thresholds = sum(isinstance(output, AtLeast) for output in self.outputs)
+        reaches, equals = "(value) >= (reading)", "(value) == (reading)"
+        mixed = f"{reaches} && ((test) < {thresholds} || {equals})"
+        holds = reaches if thresholds == len(self.outputs) else mixed if thresholds else equals
+        made: dict[str, object] = {"BEMI_TESTS": len(self.outputs), "BEMI_HOLDS(test, value, reading)": f"({holds})"}
+        return made | read_macro("COLUMN", self.column_kind) | read_macro("READING", self._kind)
+
+    @property
+    def tables(self) -> tuple[CTable, ...]:
+        """Column and reading of each test."""
+        if not self.outputs:
+            return ()
+        return (
+            CTable("bemi_columns", self.column_kind, [output.column for output in self.outputs]),
+            CTable("bemi_readings", self._kind, [output.reading for output in self.outputs]),
+        )
+
+    @property
+    def _kind(self) -> str:
+        readings = [output.reading for output in self.outputs]
+        return smallest_type(min(readings, default=0), max(readings, default=0), SIGNED[1:])
+
+
+def c_piece(bits: TableBits, used: Sequence[int]) -> CPiece:
+    """The outputs at these positions."""
+    outputs = [bits.outputs_[place] for place in used]
+    values = [output for output in outputs if isinstance(output, Value)]
+    column_kind = _column_kind(bits)
+    tests = ReadingTests([output for output in outputs if not isinstance(output, (Value, Constant))], column_kind)
+    source, tables = file_of(__package__, "table_bits.c"), tests.tables
+    macros = {
+        **tests.macros,
+        "BEMI_VALUES": len(values),
+        "BEMI_CONSTANT": len(outputs) - len(values) - len(tests.outputs),
+        "BEMI_LEVEL": bits.level_,
+        "BEMI_MISSING_READING": f"({MISSING + 1}L - 1)",
+    }
+    code_bytes = BITS_BYTES
+    if values:
+        scaling = c_code(_scale_of([bits.columns_[value.column] for value in values]), -VALUE_GRID, VALUE_GRID)
+        source, macros = f"{scaling.source}\n{source}", {**macros, **scaling.macros}
+        places = CTable("bemi_value_columns", column_kind, [value.column for value in values])
+        tables = (*tables, *scaling.tables, places)
+        code_bytes += scaling.code_bytes + VALUES_BYTES
+    return CPiece(
+        source=source,
+        macros=macros,
+        tables=tables,
+        code_bytes=code_bytes,
+        stack_bytes=0,
+        instructions=20 + TEST * len(tests.outputs) + (VALUE + TEST) * len(values),
+        readings=_readings(bits, outputs),
+    )
+
+
+def c_neuron(bits: TableBits, weights: Integers) -> CPiece | None:
+    """A neuron as a card: a start and points for tests that hold; None if it also weighs values.
+
+    With bits of ``+-level`` and tests that are 1 or 0,
+    ``sum w_i bit_i + w_c level = level (w_c - sum w_i) + sum 2 level w_i test_i``.
+    """
+    linked = [(bits.outputs_[place], int(weights[place])) for place in np.flatnonzero(weights)]
+    if any(isinstance(output, Value) for output, _ in linked):
+        return None
+    tests = ReadingTests([o for o, _ in linked if not isinstance(o, Constant)], _column_kind(bits))
+    if not tests.outputs:
+        return None
+    points = [2 * bits.level_ * weight for output, weight in linked if not isinstance(output, Constant)]
+    constant = sum(weight for output, weight in linked if isinstance(output, Constant))
+    kind = smallest_type(min(points), max(points))
+    return CPiece(
+        source=file_of(__package__, "card.c"),
+        macros={
+            **tests.macros,
+            "BEMI_START": bits.level_ * constant - sum(points) // 2,
+            **read_macro("POINTS", kind),
+        },
+        tables=(*tests.tables, CTable("bemi_points", kind, points)),
+        code_bytes=CARD_BYTES,
+        stack_bytes=0,
+        instructions=20 + TEST * len(points),
+        function="bemi_neuron",
+        readings=_readings(bits, tests.outputs),
+    )
+
+
+def _scale_of(columns: Sequence[Column]) -> FixedPoint:
+    parts = ([getattr(column, part) for column in columns] for part in ("decimals", "centre", "multiplier", "shift"))
+    return FixedPoint(*(np.array(part, dtype=np.int64) for part in parts))
+
+
+def _readings(bits: TableBits, outputs: Sequence[Output]) -> tuple[CReading, ...]:
+    used = {output.column for output in outputs if not isinstance(output, Constant)}
+    columns = enumerate(bits.columns_)
+    return tuple(CReading(column.name, column.decimals, column.levels, place in used) for place, column in columns)
+
+
+def _column_kind(bits: TableBits) -> str:
+    return smallest_type(0, bits.n_features_in_ - 1, UNSIGNED)
