@@ -1,0 +1,132 @@
+"""Choosing settings by cross-validation on the training rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import cross_val_score
+
+from bemi import BeMiClassifier, ConstantInput, TableBits, load, recommended, save
+from bemi.choosing.choice import MOST_ROWS, Candidate, choose
+
+SOFT = {"hidden_layers": (), "stages": ("ml2",), "weight_bound": 7, "time_limit": 2.0}
+STEPS = Candidate("steps", {"transform": TableBits(), "C": 3.0})
+LINES = Candidate("lines", {"transform": ConstantInput(), "C": 3.0})
+DEFAULTS = {**BeMiClassifier().get_params(deep=False), "hinges": 1}
+
+
+def between(rows, seed):
+    """A label that no line finds: whether a number is between two others."""
+    X = np.random.default_rng(seed).uniform(-3, 3, (rows, 2)).round(2)
+    return X, (np.abs(X[:, 0]) < 1.5).astype(int)
+
+
+def along(rows, seed):
+    """A label that a line finds, and steps find roughly."""
+    X = np.random.default_rng(seed).uniform(-3, 3, (rows, 2)).round(2)
+    return X, (X[:, 0] > X[:, 1]).astype(int)
+
+
+@pytest.mark.parametrize(("made", "best"), [(between, "steps"), (along, "lines")])
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_candidate_that_suits_the_data_is_chosen(made, best, order):
+    X, y = made(80, 0)
+    choice = choose([STEPS, LINES][::order], X, y, defaults=DEFAULTS, weights=None, seed=0)
+    assert choice.name == best
+    assert choice.accuracies[best] == max(choice.accuracies.values())
+    assert choice.low <= choice.expected <= choice.high
+    assert f"{best}; expected accuracy on new rows" in choice.in_words()
+
+
+def test_the_estimate_holds_on_new_rows():
+    """Over several draws, on average within a few points, and mostly within the range."""
+    errors, inside = [], 0
+    for seed in range(12):
+        X, y = between(60, seed)
+        noisy = np.where(np.random.default_rng(seed).random(60) < 0.15, 1 - y, y)
+        classifier = BeMiClassifier(**SOFT, candidates=(STEPS, LINES), random_state=seed).fit(X, noisy)
+        new, truth = between(2000, 1000 + seed)
+        noise = np.random.default_rng(50 + seed).random(2000) < 0.15
+        accuracy = np.mean(classifier.predict(new) == np.where(noise, 1 - truth, truth))
+        errors.append(classifier.choice_.expected - accuracy)
+        inside += classifier.choice_.low <= accuracy <= classifier.choice_.high
+    assert abs(np.mean(errors)) < 0.05
+    assert inside >= 10
+
+
+def test_labels_that_nothing_tells_have_no_bright_prospects():
+    """The best of many candidates looks good by chance; the estimate must not."""
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(40, 3)), rng.permutation([0, 1] * 20)
+    many = [Candidate(f"{t}, {c}", {"transform": TableBits(t), "C": c}) for t in (2, 4, 8) for c in (0.1, 1.0, 10.0)]
+    choice = choose(many, X, y, defaults=DEFAULTS, weights=None, seed=0)
+    assert choice.expected <= max(choice.accuracies.values())
+    assert choice.expected < 0.6
+
+
+def test_the_fitted_classifier_is_that_of_the_choice(tmp_path):
+    X, y = between(60, 3)
+    classifier = BeMiClassifier(**SOFT, node_limit=5, candidates=(LINES, STEPS)).fit(X, y)
+    plain = BeMiClassifier(**SOFT, node_limit=5, transform=TableBits(), C=3.0).fit(X, y)
+    assert classifier.choice_.name == "steps"
+    assert plain.choice_ is None
+    assert classifier.networks_ == plain.networks_
+    assert classifier.get_params()["transform"] is None
+    assert isinstance(classifier.transform_, TableBits)
+    save(classifier, tmp_path / "chosen.bemi")
+    save(plain, tmp_path / "plain.bemi")
+    assert (tmp_path / "chosen.bemi").read_bytes() == (tmp_path / "plain.bemi").read_bytes()
+    assert load(tmp_path / "chosen.bemi").choice_ is None
+
+
+def test_a_choice_sees_the_training_rows_alone():
+    """Rows that are held out must not change what is chosen, so each fold chooses for itself."""
+    X, y = between(60, 4)
+    classifier = BeMiClassifier(**SOFT, candidates=(LINES, STEPS))
+    assert cross_val_score(classifier, X, y, cv=3).mean() > 0.7
+    assert not hasattr(classifier, "choice_")
+
+
+def test_too_few_rows_to_choose():
+    classifier = BeMiClassifier(**SOFT, candidates=(LINES, STEPS)).fit([[0.5, 1], [1, 2], [3, 4]], [0, 1, 1])
+    assert classifier.choice_.name == "lines"
+    assert classifier.choice_.expected is None
+    assert "too few rows" in classifier.choice_.in_words()
+
+
+def test_many_rows_are_sampled_class_by_class():
+    X, y = between(2 * MOST_ROWS, 5)
+    choice = choose([LINES, STEPS], X, y, defaults=DEFAULTS, weights=None, seed=0)
+    assert (choice.name, choice.repeats) == ("steps", 1)
+
+
+def test_weights_count_in_the_choice():
+    """Without the rows that only steps get right, lines are best."""
+    easy, easy_y = along(60, 6)
+    hard, hard_y = between(60, 7)
+    X, y = np.concatenate([easy, hard]), np.concatenate([easy_y, hard_y])
+    for weight, best in ((1e-6, "lines"), (1e3, "steps")):
+        weights = np.concatenate([np.ones(60), np.full(60, weight)])
+        assert choose([LINES, STEPS], X, y, defaults=DEFAULTS, weights=weights, seed=0).name == best
+
+
+def test_classes_are_added_with_the_chosen_settings():
+    X, y = between(60, 8)
+    three = np.where(X[:, 1] > 1.5, 2, y)
+    old = three < 2
+    classifier = BeMiClassifier(**SOFT, candidates=(LINES, STEPS)).fit(X[old], three[old])
+    classifier.add_classes(X[~old], three[~old])
+    assert classifier.classes_.tolist() == [0, 1, 2]
+    assert classifier.score(X, three) > 0.8
+
+
+def test_recommended_takes_data_frames_and_lets_users_decide():
+    table = pd.DataFrame({"size": [1.0, 2.5, np.nan, 4.0] * 10, "colour": ["red", "blue", None, "red"] * 10})
+    y = np.array(["a", "b", "b", "a"] * 10)
+    chosen = recommended(table, time_limit=2.0).fit(table, y)
+    assert chosen.score(table, y) == 1
+    assert chosen.choice_ is not None
+    fixed = recommended(table, transform=TableBits(), C=1.0)
+    assert fixed.candidates is None
+    some = recommended(table, C=1.0)
+    assert {candidate.settings.get("C") for candidate in some.candidates} == {None}
+    assert len(some.candidates) < len(recommended(table).candidates)
