@@ -37,7 +37,6 @@ LAYERS = (
     ("engines",),
     ("training",),
     ("running",),
-    ("choosing",),
     ("classifier",),
     ("baselines", "presets"),
     ("datasets",),

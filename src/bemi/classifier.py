@@ -26,7 +26,7 @@ from sklearn.utils.validation import (
 
 from bemi import solvers
 from bemi.checks import is_integer
-from bemi.choosing.choice import Candidate, choose
+from bemi.training.choosing.choice import Candidate, choose
 from bemi.ensemble.ensemble import RECORDED, Ensemble, check_open_label, ensemble_of
 from bemi.ensemble.folding import FoldedEnsemble
 from bemi.ensemble.radius import Radii
@@ -141,7 +141,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         or ``{label: weight}``, 1 for a label that is left out.
     candidates
         Settings to choose from when the classifier is fitted, by cross-validation on the training rows, see
-        :class:`bemi.choosing.choice.Candidate`; None to use the parameters as they are.
+        :class:`bemi.training.choosing.choice.Candidate`; None to use the parameters as they are.
     n_jobs
         Number of networks trained at the same time, as in scikit-learn.
     random_state
@@ -185,7 +185,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     unclassified_label_
         What ``predict`` returns for a row that the paper's rule leaves unclassified.
     choice_
-        Which of the ``candidates`` was chosen, and what accuracy to expect, a :class:`bemi.choosing.choice.Choice`;
+        Which of the ``candidates`` was chosen, and what accuracy to expect, a :class:`bemi.training.choosing.choice.Choice`;
         None without candidates.
     selected_rows_
         Indices of the rows of ``X`` used for training; all rows unless ``max_per_class`` is given.

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bemi.choosing.choice import Candidate
+from bemi.training.choosing.choice import Candidate
 from bemi.classifier import BeMiClassifier
 from bemi.inputs.hog.transform import IntegerHog
 from bemi.inputs.images import why_no_image

@@ -46,7 +46,7 @@ def labels(
     Prices should increase: each machine starts from the one before.
     """
     # Imported here because Numba is slow to import.
-    from bemi.choosing.kernel import solve
+    from bemi.training.choosing.kernel import solve
 
     rows = lesson.inputs / np.maximum(1.0, np.floor(np.linalg.norm(lesson.inputs, axis=1)))[:, None]
     gram = rows @ rows.T

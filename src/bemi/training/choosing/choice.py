@@ -1,6 +1,6 @@
 """Which of several settings suits the training rows best, and what accuracy to expect of it.
 
-Candidates are compared by stratified cross-validation with the continuous machine (:mod:`bemi.choosing.machine`), which
+Candidates are compared by stratified cross-validation with the continuous machine (:mod:`bemi.training.choosing.machine`), which
 is nearly as accurate as the exact networks and trains in milliseconds.  Inputs are fitted inside each fold.
 
 The best of many candidates looks better in cross-validation than it is.  The expected accuracy is corrected for that by
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from bemi.choosing.machine import Lesson, labels
+from bemi.training.choosing.machine import Lesson, labels
 from bemi.inputs.inputs import Inputs
 from bemi.products import Integers
 

@@ -1,4 +1,4 @@
-"""The compiled part of :mod:`bemi.choosing.machine`."""
+"""The compiled part of :mod:`bemi.training.choosing.machine`."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import pytest
 from sklearn.model_selection import cross_val_score
 
 from bemi import BeMiClassifier, ConstantInput, TableBits, load, recommended, save
-from bemi.choosing.choice import MOST_ROWS, Candidate, choose
+from bemi.training.choosing.choice import MOST_ROWS, Candidate, choose
 
 SOFT = {"hidden_layers": (), "stages": ("ml2",), "weight_bound": 7, "time_limit": 2.0}
 STEPS = Candidate("steps", {"transform": TableBits(), "C": 3.0})
