@@ -253,12 +253,15 @@ def _report(
     summary |= {"model": str(options.output), "training": evaluation(classifier.ensemble_, X, y)}
     summary |= {"estimate": estimate(getattr(classifier, "choice_", None))}
     expected = summary["estimate"]
-    accuracy = evaluation_table(summary["training"]) if expected is None else estimate_table(expected)
+    unknown = expected is None or expected["accuracy"] is None
+    accuracy = evaluation_table(summary["training"]) if unknown else estimate_table(expected)
     show(options, summary, training_table(summary), accuracy)
     if options.json:
         return
     if not progress_wanted(options):
         print(announcement)
+    if expected is not None:
+        print(f"chosen: {expected['words']}")
     if classifier.reused_networks_:
         count = f"{classifier.reused_networks_} of {summary['networks']} networks"
         print(f"{count} were in {options.run_dir} and not trained again")
