@@ -58,8 +58,18 @@ PRICES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Prices C to choose from."""
 
 
-def tables(why: str = "asked for", **columns: Any) -> Preset:
-    """Soft margins on values, bits or both, whichever cross-validation prefers; ``columns`` as in TableBits."""
+USUAL_PRICE = 3.0
+"""Price C of bits where nothing is compared."""
+
+
+def tables(why: str = "asked for", *, compare: bool = True, **columns: Any) -> Preset:
+    """Soft margins on values, bits or both, whichever cross-validation prefers; ``columns`` as in TableBits.
+
+    Bits if ``compare`` is False: nothing is compared.
+    """
+    if not compare:
+        settings = {"transform": TableBits(**columns), "C": USUAL_PRICE, "input_scaling": "auto"}
+        return Preset("tables", _SOFT | settings, why)
     kinds = {
         "values": TableBits(thresholds=0, values=True, **columns),
         "bits": TableBits(**columns),
@@ -73,15 +83,18 @@ def tables(why: str = "asked for", **columns: Any) -> Preset:
     return Preset("tables", _SOFT | {"input_scaling": "auto", "candidates": candidates}, why)
 
 
-def choose(X: Any, image_shape: Sequence[int] | None = None) -> Preset:
-    """Settings for these rows: those for images if ``image_shape`` is given or the rows look like square images."""
+def choose(X: Any, image_shape: Sequence[int] | None = None, *, compare: bool = True) -> Preset:
+    """Settings for these rows: those for images if ``image_shape`` is given or the rows look like square images.
+
+    ``compare`` as :func:`tables` takes it.
+    """
     rows = np.asarray(X)
     if image_shape is not None:
         why = f"the images are {' x '.join(map(str, image_shape))}"
         return images(image_shape, integers=are_integers(rows), why=why)
     why_not = why_no_image(rows)
     if why_not is not None:
-        return tables(f"the rows are not treated as images: {why_not}")
+        return tables(f"the rows are not treated as images: {why_not}", compare=compare)
     side = isqrt(rows.shape[1])
     return images(why=f"{side} x {side} non-negative integers per row, with neighbours alike, are treated as images")
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
 from bemi.ensemble.ties import TIES
+
+if TYPE_CHECKING:
+    from bemi.choosing.choice import Choice
 
 
 def training_table(summary: dict[str, Any]) -> Table:
@@ -50,29 +53,27 @@ def evaluation_table(result: dict[str, Any]) -> Table:
     return table
 
 
-def estimate(choice: Any) -> dict[str, Any] | None:
-    """What a classifier that chose its settings by cross-validation expects on new rows, as plain numbers."""
+def estimate(choice: Choice | None) -> dict[str, Any] | None:
+    """What was chosen by cross-validation and what accuracy to expect on new rows, as plain numbers."""
     if choice is None:
         return None
     return {
         "chosen": choice.name,
-        "why": choice.why,
+        "words": choice.in_words(),
         "accuracy": choice.expected,
-        "range": [choice.low, choice.high],
-        "candidates": [{"settings": name, "accuracy": accuracy} for name, accuracy in choice.table],
+        "range": None if choice.low is None else [choice.low, choice.high],
+        "candidates": dict(choice.accuracies),
     }
 
 
 def estimate_table(found: dict[str, Any]) -> Table:
-    """The accuracy to expect on new rows, and the settings that were compared."""
+    """The accuracy to expect on new rows, and the settings that were compared; only if there is an estimate."""
     low, high = (_percent(end) for end in found["range"])
     table = Table(title=f"expected accuracy on new rows: {_percent(found['accuracy'])}, between {low} and {high}")
     table.add_column("settings")
     table.add_column("cross-validated", justify="right")
-    for candidate in found["candidates"]:
-        mark = " (chosen)" if candidate["settings"] == found["chosen"] else ""
-        table.add_row(candidate["settings"] + mark, _percent(candidate["accuracy"]))
-    table.caption, table.caption_justify = found["why"], "left"
+    for name, accuracy in found["candidates"].items():
+        table.add_row(name + " (chosen)" * (name == found["chosen"]), _percent(accuracy))
     return table
 
 

@@ -179,9 +179,10 @@ def _preset(options: argparse.Namespace, X: Any, shape: tuple[int, ...] | None) 
         return presets.paper(f"--stages {','.join(options.stages)}")
     if options.transform is not None and registry.takes_images(registry.by_short_name(options.transform)):
         return presets.images(shape, integers=are_integers(X), why=f"--transform {options.transform}")
+    compare = not options.no_estimate
     if options.transform is not None and Takes.by(registry.by_short_name(options.transform)) is Takes.RAW_COLUMNS:
-        return presets.tables(f"--transform {options.transform}")
-    return presets.choose(X, shape)
+        return presets.tables(f"--transform {options.transform}", compare=compare)
+    return presets.choose(X, shape, compare=compare)
 
 
 def _asked_for(options: argparse.Namespace, preset: Preset, shape: tuple[int, ...] | None, y: Any) -> dict[str, Any]:
@@ -251,14 +252,17 @@ def _report(
     summary |= {"settings": {"chosen": preset.name, "why": preset.why}, "notes": notes}
     summary |= {"reused_networks": classifier.reused_networks_}
     summary |= {"model": str(options.output), "training": evaluation(classifier.ensemble_, X, y)}
-    summary |= {"estimate": estimate(getattr(classifier, "choice_", None))}
+    summary |= {"estimate": estimate(classifier.choice_)}
     expected = summary["estimate"]
-    accuracy = evaluation_table(summary["training"]) if expected is None else estimate_table(expected)
+    unknown = expected is None or expected["accuracy"] is None
+    accuracy = evaluation_table(summary["training"]) if unknown else estimate_table(expected)
     show(options, summary, training_table(summary), accuracy)
     if options.json:
         return
     if not progress_wanted(options):
         print(announcement)
+    if expected is not None:
+        print(f"chosen: {expected['words']}")
     if classifier.reused_networks_:
         count = f"{classifier.reused_networks_} of {summary['networks']} networks"
         print(f"{count} were in {options.run_dir} and not trained again")

@@ -1,0 +1,72 @@
+"""``bemi info``: the model as its file has it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bemi import BeMiClassifier, TableBits, load, save
+from bemi.cli import main
+from bemi.cli.info import MOST_LINES
+from bemi.ensemble.contents import contents
+
+SETTINGS = {"hidden_layers": (), "stages": ("ml2", "mw"), "time_limit": 1.0}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("info")
+    generator = np.random.default_rng(1)
+    X = pd.DataFrame({"age [years]": generator.normal(50, 9, 40).round(), "cp": generator.choice(["c1", "c2"], 40)})
+    save(BeMiClassifier(transform=TableBits(), **SETTINGS).fit(X, ["ill", "well"] * 20), folder / "table.bemi")
+    digits = generator.integers(0, 9, (36, 5))
+    save(BeMiClassifier(**(SETTINGS | {"stages": ("ml2",)})).fit(digits, np.arange(36) % 9), folder / "nine.bemi")
+    return folder
+
+
+def run(capsys, *arguments):
+    code = main([str(a) for a in arguments])
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return code, captured.out
+
+
+def test_json_has_all_that_the_file_has(folder, capsys):
+    code, out = run(capsys, "info", folder / "table.bemi", "--json")
+    assert code == 0
+    found = json.loads(out)
+    expected = contents(load(folder / "table.bemi").ensemble_)
+    assert {name: found[name] for name in expected} == expected
+    assert found["bytes"] == (folder / "table.bemi").stat().st_size
+    assert found["certificate"]["bytes"] == (folder / "table.bemi.cert").stat().st_size
+
+
+def test_the_console_names_columns_settings_and_proofs(folder, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    _, out = run(capsys, "info", folder / "table.bemi")
+    for words in ("ill, well", "40 rows by highs", "stages ml2,mw", "hidden_layers none", "age [years]", "c1, c2"):
+        assert words in out
+    for words in ("cut at", "0.00 %", "bemi verify checks it", "ill / well"):
+        assert words in out
+
+
+def test_long_lists_are_cut(folder, capsys):
+    _, out = run(capsys, "info", folder / "nine.bemi")
+    assert f"and {36 - MOST_LINES} more: --json lists all" in out
+    assert "36 networks" in out
+    assert "feature 0" not in out, "columns without a name and anything else to say"
+
+
+def test_a_model_without_a_certificate(folder, tmp_path, capsys):
+    (tmp_path / "m").write_bytes((folder / "table.bemi").read_bytes())
+    assert "none beside the model" in run(capsys, "info", tmp_path / "m")[1]
+    assert json.loads(run(capsys, "info", tmp_path / "m", "--json")[1])["certificate"] is None
+
+
+def test_a_file_that_is_no_model(tmp_path, capsys):
+    (tmp_path / "m").write_text("hello")
+    assert main(["info", str(tmp_path / "m")]) == 2
+    assert "is not a bemi model" in capsys.readouterr().err
