@@ -9,7 +9,7 @@ from rich.table import Table
 from bemi.ensemble.ties import TIES
 
 if TYPE_CHECKING:
-    from bemi.choosing.choice import Choice
+    from bemi.training.choosing.choice import Choice
 
 
 def training_table(summary: dict[str, Any]) -> Table:
