@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_iris
 
-from bemi import ConstantInput, ImageScenarios, IntegerHog, NoiseScenarios, load, solvers
+from bemi import ImageScenarios, IntegerHog, NoiseScenarios, TableBits, load, solvers
 from bemi.cli import main
 
 FAST = ["--hidden-layers", "2", "--node-limit", "1", "--time-limit", "5", "--jobs", "1"]
@@ -70,7 +70,8 @@ def tables(tmp_path_factory):
     [
         ("rows", [], "images", {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "input_scaling": "auto"}),
         ("images", [], "images", {"weight_bound": 7}),
-        ("iris", [], "tables", {"hidden_layers": (), "stages": ("ml2",), "input_scaling": "per-feature"}),
+        ("iris", [], "tables", {"hidden_layers": (), "stages": ("ml2",), "input_scaling": "auto"}),
+        ("iris", ["--no-estimate"], "tables", {"stages": ("ml2",), "C": 3.0}),
         ("iris", ["--image-shape", "2x2"], "images", {"input_scaling": "common"}),
         ("rows", ["--paper"], "the paper", {"hidden_layers": (4, 4), "weight_bound": 1, "stages": ("sm", "mm", "mw")}),
         ("rows", ["--hidden-layers", "2"], "the paper", {"hidden_layers": (2,), "stages": ("sm", "mm", "mw")}),
@@ -96,7 +97,7 @@ def test_settings_fit_the_data_unless_others_are_asked_for(tables, tmp_path, cap
     assert {name: params[name] for name in expected} == expected
     hog = chosen == "images" and "--transform" not in options
     assert isinstance(params["transform"], IntegerHog) == hog
-    assert isinstance(params["transform"], ConstantInput) == (chosen == "tables" and not options)
+    assert isinstance(params["transform"], TableBits) == (chosen == "tables" and "--transform" not in options)
     if file == "images":
         assert params["transform"].shape == (4, 16, 1)
 
@@ -289,7 +290,7 @@ def test_float_images_share_one_factor(tmp_path, capsys):
     X, y = load_digits(n_class=2, return_X_y=True)
     np.savez(tmp_path / "d.npz", X=X[:40] / 16, y=y[:40])
     assert run(capsys, "train", tmp_path / "d.npz", "-o", tmp_path / "m", "--transform", "hog", "--jobs", "1")[0] == 0
-    assert len(set(load(tmp_path / "m").input_scaling_.factors)) == 1
+    assert len(set(load(tmp_path / "m").input_scaling_.scale.multipliers)) == 1
 
 
 def test_rows_longer_than_the_header_are_refused(tmp_path, capsys):

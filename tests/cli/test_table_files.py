@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from bemi import BeMiClassifier, TableBits, load
+from bemi import TableBits, load
 from bemi.cli import main, train
 from bemi.cli.options import class_weights, directions, names
 from bemi.cli.tables import estimate, estimate_table
@@ -259,11 +259,39 @@ def test_without_a_choice_there_is_no_estimate():
     assert (found["accuracy"], found["range"], found["candidates"]) == (None, None, {})
 
 
-def test_a_classifier_that_chose_reports_its_estimate(folder, tmp_path, capsys, monkeypatch):
-    for choice, words in ((chosen(), "expected accuracy on new rows"), (None, "accuracy (ties: margin")):
-        monkeypatch.setattr(BeMiClassifier, "choice_", choice, raising=False)
-        code, out, _ = run(capsys, "train", folder / "train.csv", "-o", tmp_path / "m", *FAST)
-        assert code == 0
-        assert words in out
-        assert ("chosen: bits, C = 1; expected" in out) == (choice is not None)
-        assert ("accuracy (ties: margin" in out) == (choice is None)
+def test_many_candidates_are_cut(capsys):
+    from rich.console import Console
+
+    Console(width=100).print(estimate_table(estimate(chosen(accuracies={f"s{k}": k / 10 for k in range(8)}))))
+    out = capsys.readouterr().out
+    assert re.findall(r"s\d", out) == ["s7", "s6", "s5", "s4", "s3"]
+    assert "and 3 that are worse" in out
+
+
+def test_train_estimates_the_accuracy_on_new_rows_unless_told_not_to(folder, tmp_path, capsys):
+    common = ["train", folder / "train.csv", "-o", tmp_path / "m", "--jobs", "1", "--time-limit", "1"]
+    _, out, _ = run(capsys, *common)
+    assert "expected accuracy on new rows" in out
+    assert "by 5-fold cross-validation" in out
+    assert "accuracy (ties: margin" not in out
+    _, out, _ = run(capsys, *common, "--json")
+    found = json.loads(out)["estimate"]
+    low, high = found["range"]
+    assert 0.5 < low <= found["accuracy"] <= high <= 1
+    assert found["candidates"][found["chosen"]] == max(found["candidates"].values())
+    _, out, _ = run(capsys, *common, "--no-estimate")
+    assert "expected accuracy" not in out
+    assert "accuracy (ties: margin" in out
+
+
+def test_cards_with_weights_and_directions(folder, tmp_path, capsys):
+    """All options of a scorecard reach the classifier, whose own tests say what they do."""
+    options = ["--max-links", "3", "--hinges", "2", "--monotone", "mass=+1", "--class-weight", "yes=2,no=1"]
+    code, _, error = run(capsys, "train", folder / "train.csv", "-o", tmp_path / "m", *FAST, *options)
+    assert code == 0, error
+    settings = load(tmp_path / "m").get_params(deep=False)
+    assert (settings["max_links"], settings["hinges"]) == (3, 2)
+    assert settings["monotone"] == {"mass": 1}
+    assert settings["class_weight"] == {"yes": 2.0, "no": 1.0}
+    (network,) = load(tmp_path / "m").networks_.values()
+    assert np.count_nonzero(network.weights[0][:-1]) <= 3

@@ -11,6 +11,9 @@ from bemi.ensemble.ties import TIES
 if TYPE_CHECKING:
     from bemi.training.choosing.choice import Choice
 
+MOST_CANDIDATES = 5
+"""Settings that are listed beside an estimate, best first."""
+
 
 def training_table(summary: dict[str, Any]) -> Table:
     """Training results, stage by stage."""
@@ -67,13 +70,17 @@ def estimate(choice: Choice | None) -> dict[str, Any] | None:
 
 
 def estimate_table(found: dict[str, Any]) -> Table:
-    """The accuracy to expect on new rows, and the settings that were compared; only if there is an estimate."""
+    """The accuracy to expect on new rows, and the best of the settings compared; only if there is an estimate."""
     low, high = (_percent(end) for end in found["range"])
-    table = Table(title=f"expected accuracy on new rows: {_percent(found['accuracy'])}, between {low} and {high}")
+    title = f"expected accuracy on new rows: {_percent(found['accuracy'])}, between {low} and {high}"
+    table = Table(title=title, min_width=len(title))
     table.add_column("settings")
     table.add_column("cross-validated", justify="right")
-    for name, accuracy in found["candidates"].items():
+    best = sorted(found["candidates"].items(), key=lambda pair: -pair[1])
+    for name, accuracy in best[:MOST_CANDIDATES]:
         table.add_row(name + " (chosen)" * (name == found["chosen"]), _percent(accuracy))
+    if len(best) > MOST_CANDIDATES:
+        table.caption = f"and {len(best) - MOST_CANDIDATES} that are worse"
     return table
 
 

@@ -187,6 +187,8 @@ def _preset(options: argparse.Namespace, X: Any, shape: tuple[int, ...] | None) 
 
 def _asked_for(options: argparse.Namespace, preset: Preset, shape: tuple[int, ...] | None, y: Any) -> dict[str, Any]:
     """Parameters of the classifier that the user chose."""
+    from bemi.inputs.constant.transform import ConstantInput
+    from bemi.inputs.transform import Takes
     from bemi.rows.scenarios import ImageScenarios, NoiseScenarios
 
     given = {name: getattr(options, name) for name in PARAMETERS if getattr(options, name) is not None}
@@ -199,6 +201,9 @@ def _asked_for(options: argparse.Namespace, preset: Preset, shape: tuple[int, ..
         transform = asked.get("transform", preset.settings.get("transform"))
         are_images = shape is not None or registry.takes_images(transform)
         asked["scenarios"] = ImageScenarios(shape=shape) if are_images else NoiseScenarios()
+        if "candidates" in preset.settings or Takes.by(transform) is Takes.RAW_COLUMNS:
+            # Noisy rows are made of scaled numbers, which bits have not.
+            asked.setdefault("transform", ConstantInput())
     return asked
 
 
