@@ -199,7 +199,7 @@ def test_added_rows_are_in_the_certificate(tmp_path, stages):
     path = tmp_path / "m.bemi"
     save(model, path)
     schema, header = contents(path)
-    assert (schema, header["given_rows"]) == (5, 6)
+    assert (schema, header["given_rows"]) == (6, 6)
     assert sum(len(entry["added"]) for entry in header["networks"]) == added
     copy = load(path)
     assert copy.networks_ == model.networks_
