@@ -19,6 +19,7 @@ from bemi.stages.registry import (
     check_stages,
     get,
     list_title,
+    parameters_read,
     stage_lists,
 )
 from bemi.stages.result import Outcome, StageResult
