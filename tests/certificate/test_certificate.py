@@ -93,7 +93,7 @@ def test_the_command_line_says_why_not(model, tmp_path, capsys):
     claims["labels"][0] = 1 - min(1, claims["labels"][0])
     Path(certificate_path(copied)).write_bytes(gzip.compress(json.dumps(claims).encode()))
     assert main(["verify", str(copied)]) == 1
-    assert "training rows or labels" in capsys.readouterr().err
+    assert "training rows, labels or row weights" in capsys.readouterr().err
 
 
 def test_checking_needs_the_standard_library_alone(model):
@@ -315,6 +315,15 @@ def test_random_mutations_are_refused_or_harmless(model, tmp_path):
     assert bool(outcomes["refused"]) == bool(places)
 
 
+def first_leaf(stage):
+    """Multipliers of the first leaf of the first output."""
+    tree = stage["certificate"]["outputs"][0]
+    while "split" in tree:
+        tree = tree["children"][0]
+    del tree["multipliers"][:]
+    return tree["multipliers"]
+
+
 def test_other_soft_margins_are_refused(model, tmp_path):
     original = claims_of(model)
     if not stages_of(original, "ml2"):
@@ -325,8 +334,10 @@ def test_other_soft_margins_are_refused(model, tmp_path):
         (lambda s: s["soft"]["resolutions"].__setitem__(0, "-2/1"), "not positive"),
         (lambda s: s["soft"]["resolutions"].__setitem__(0, "4/2"), "lowest terms"),
         (lambda s: s["soft"]["resolutions"].pop(), "not one resolution per output"),
-        (lambda s: s["certificate"]["multipliers"][0][0].__setitem__(1, 2**62), "above its price"),
-        (lambda s: s["certificate"]["multipliers"][0].append(s["certificate"]["multipliers"][0][0]), "two multipliers"),
+        (lambda s: s["soft"].__setitem__("hinges", 2), "its hinges are not the model's"),
+        (lambda s: s["soft"].__setitem__("max_links", 100), "its max_links are not the model's"),
+        (lambda s: first_leaf(s).append([0, 2**62]), "above its price"),
+        (lambda s: first_leaf(s).extend([[0, 0], [0, 0]]), "two multipliers"),
         (lambda s: s["certificate"].__setitem__("denominator", 0), "denominator"),
         (lambda s: s["certificate"].__setitem__("denominator", 1), "above its price"),
     ):

@@ -167,7 +167,7 @@ def test_bad_stage_lists_are_refused(stages):
 
 
 def test_a_parameter_that_no_stage_reads_is_refused():
-    with pytest.raises(TypeError, match="unknown parameter 'D'; stages read: C, mw_loss"):
+    with pytest.raises(TypeError, match="unknown parameter 'D'; stages read: C, hinges, max_links, mw_loss"):
         train(images(), D=1.0)
 
 

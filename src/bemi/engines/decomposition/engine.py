@@ -123,8 +123,6 @@ def min_weight(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
         case KeepMargins():
             result = minlinks.run(stage, problem, start=start, keep=keep, limits=limits)
             largest = MONOLITHIC_COLUMNS
-        case KeepObjective() if _has_limits(problem):
-            return monolithic.run(stage.name, problem, start=start, keep=keep, limits=limits, solver=solver)
         case KeepObjective():
             result = softlinks.run(stage, problem, start=start, keep=keep, limits=limits)
             largest = SOFT_COLUMNS
@@ -141,17 +139,8 @@ def min_weight(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
 def soft_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, solver: str) -> StageResult:
     """Soft margins by one linear program per output."""
     clock = limits.deadline()
-    if _has_limits(problem):
-        return monolithic.run(get("ml2").name, problem, start=start, limits=limits, solver=solver)
     result = softmargin.run(get("ml2"), problem, start=start, limits=limits)
     return _closed_by_solver(result, problem, keep, limits, clock, solver, SOFT_COLUMNS)
-
-
-def _has_limits(problem: Problem) -> bool:
-    """Whether soft margins have more than the neuron-wise search knows."""
-    assert problem.soft is not None
-    limited = problem.soft.hinges > 1 or problem.soft.max_links is not None
-    return limited or problem.row_weights is not None or problem.signs is not None
 
 
 RUNNERS = {"sm": sat_margin, "mm": max_margin, "mw": min_weight, "ml2": soft_margin}
