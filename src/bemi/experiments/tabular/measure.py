@@ -25,10 +25,13 @@ def measured(system: str, rows: Rows, split_name: str, index: int, settings: Set
     """Train a system on a split, on one core, and measure it on the split's test rows."""
     chosen = SYSTEMS[system]
     X = rows.X if chosen.change is None else chosen.change(rows.X)
-    train, test = split(split_name).draw(rows.y, index)
+    way = split(split_name)
+    # Folds are numbered; other samples have seeds.
+    seed = index if way.samples else settings.seed + index
+    train, test = way.draw(rows.y, seed)
     with threadpool_limits(1):
         began = time.perf_counter()
-        model = chosen.make(X.iloc[train], rows.y[train], index, settings).fit(X.iloc[train], rows.y[train])
+        model = chosen.make(X.iloc[train], rows.y[train], seed, settings).fit(X.iloc[train], rows.y[train])
         seconds = time.perf_counter() - began
         found = quality(model, X.iloc[test], rows.y[test])
     return {

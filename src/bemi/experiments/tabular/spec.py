@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bemi.experiments import spec
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -36,7 +38,8 @@ class Grid:
 class TableExperiment:
     """An experiment on tables: name, heading, the question that it answers, and its grids.
 
-    ``time_limit`` is in seconds per network, None for the classifier's default.  The other attributes are those that
+    ``time_limit`` is in seconds per network, None for the classifier's default; without ``needs_all_tables``, those
+    that are not on this machine are left out.  The other attributes are those that
     the command line asks of every experiment.
     """
 
@@ -45,13 +48,15 @@ class TableExperiment:
     question: str
     grids: tuple[Grid, ...]
     time_limit: float | None = None
+    needs_all_tables: bool = True
     dataset: str = "tables"
     paper_seconds: float = 0.0
     systems: None = field(default=None, init=False)
 
 
-def load(name: str, content: Mapping[str, Any], *, quick: bool = False) -> TableExperiment:
-    """An experiment from the content of its file; ``quick`` keeps what its small version has."""
+def load(name: str, *, quick: bool = False) -> TableExperiment:
+    """An experiment on tables, from its file; ``quick`` keeps what its small version lists."""
+    content = spec.read_file(name)
     small = content["quick"] if quick else {}
     grids = (_grid(grid | {"samples": small.get("samples", grid["samples"])}, small) for grid in content["grids"])
     return TableExperiment(
@@ -60,6 +65,7 @@ def load(name: str, content: Mapping[str, Any], *, quick: bool = False) -> Table
         question=content["question"],
         grids=tuple(grid for grid in grids if grid.tables and grid.splits and grid.systems),
         time_limit=small.get("time_limit", content.get("time_limit")),
+        needs_all_tables=not quick,
     )
 
 

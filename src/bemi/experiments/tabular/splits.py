@@ -37,19 +37,22 @@ class Split:
         From labels and an index to training and test rows; the index is a seed, or the number of a fold.
     takes_part
         Whether a table with these labels has enough rows.
+    samples
+        How many there are, None for any number.
     """
 
     name: str
     title: str
     draw: Callable[[Labels, int], tuple[Indices, Indices]]
     takes_part: Callable[[Labels], bool]
+    samples: int | None = None
 
 
 def split(name: str) -> Split:
     """The split of that name."""
     kind, _, rows = name.rpartition("-")
     if name == "fold":
-        return Split(name, f"{FOLDS}-fold", _fold, lambda labels: True)
+        return Split(name, f"{FOLDS}-fold", _fold, lambda labels: True, samples=FOLDS)
     if kind == "per-class" and rows.isdigit():
         n = int(rows)
         return Split(
