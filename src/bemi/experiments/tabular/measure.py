@@ -49,6 +49,7 @@ def quality(model: BaseEstimator, X: Any, y: NDArray[Any]) -> dict[str, float]:
     found = {"accuracy": float(np.mean(model.predict(X) == y))}
     if hasattr(model, "predict_proba"):
         chances = np.asarray(model.predict_proba(X), dtype=np.float64)
+        chances /= chances.sum(axis=1, keepdims=True)  # XGBoost's are of single precision
         found["log_loss"] = float(log_loss(y, chances, labels=model.classes_))
         if len(model.classes_) == 2:
             second = y == model.classes_[1]
