@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from itertools import combinations
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -33,6 +33,13 @@ Record = dict[str, Any]
 """One line of a JSON-lines file; tables are made from these alone."""
 
 
+class Named(Protocol):
+    """What ``--only`` chooses by."""
+
+    @property
+    def name(self) -> str: ...
+
+
 @dataclass(frozen=True)
 class Settings:
     """Options of the command line; ``pairs`` None leaves the choice to the benchmark."""
@@ -43,7 +50,7 @@ class Settings:
     pairs: int | None
     only: tuple[str, ...]
 
-    def wants(self, cell: Cell) -> bool:
+    def wants(self, cell: Named) -> bool:
         return not self.only or any(fnmatch(cell.name, f"{text}*") for text in self.only)
 
 

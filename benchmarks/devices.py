@@ -8,20 +8,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bemi import BeMiClassifier, recommended
+from bemi.datasets.tables import Rows, load_table
 from bemi.experiments import markdown
+from bemi.experiments.tabular.splits import split
+from bemi.experiments.tabular.systems import card
 from bemi.export import c
+from bemi.inputs.readings import MISSING
 from bemi.products import Integers
 from benchmarks import emlearn_models
 from benchmarks.boards import BOARDS, Board, DoesNotFit, Run, Size, linked_size, run
 from benchmarks.common import Cell, Record, Settings, percent, sample, unseen_images
 
 BOARD_ROWS = 500
-"""Test images that are predicted on the board, evenly spaced over all of them."""
+"""Test rows that are predicted on the board, evenly spaced over all of them."""
 
 SPARE_FLASH = 4096
 """For the program around a model."""
@@ -33,40 +38,96 @@ LIBRARIES = {"cortex_m3": ("-lm", "-lc", "-lnosys"), "atmega328p": ("-lm",)}
 
 
 @dataclass(frozen=True)
-class Task:
-    """A sample, the boards that its models are for, and the sizes of the forests."""
+class System:
+    """C code in a folder, test rows as it takes them, and the class indices that it should give them."""
+
+    name: str
+    numbers: str
+    folder: Path
+    rows: Integers
+    predictions: NDArray[np.int64]
+    bytes_per_input: int
+    includes: tuple[Path, ...] = ()
+    has_early_out: bool = False
+
+
+@dataclass(frozen=True)
+class ImageTask:
+    """A sample of images, the boards that its models are for, and the sizes of the forests."""
 
     cell: Cell
     boards: tuple[str, ...]
     trees: tuple[int, ...]
 
+    @property
+    def name(self) -> str:
+        return self.cell.name
 
-TASKS = (
-    Task(Cell("mnist", (4, 4), 10), ("cortex_m3",), (10, 50, 200)),
-    Task(Cell("digits", (4, 4), 10), ("cortex_m3", "atmega328p"), (10, 50)),
-)
+    def truth(self, seed: int) -> NDArray[np.int64]:
+        """Class indices of the test rows."""
+        return unseen_images(self.cell.data, self.cell.shots, seed)[1]
+
+    def systems(self, settings: Settings, seed: int, place: str) -> Iterator[System]:
+        X, y = sample(self.cell.data, self.cell.shots, seed)
+        test_X, _ = unseen_images(self.cell.data, self.cell.shots, seed)
+        chosen = _chosen(settings)
+        for name, classifier in (("default", BeMiClassifier(**chosen)), ("recommended", recommended(X, **chosen))):
+            yield from _ours(classifier.fit(X, y), name, test_X, test_X, 1, place)
+        if emlearn_models.missing() is None:
+            for model in emlearn_models.models(X, y, self.trees, seed):
+                yield _theirs(model, test_X, place)
 
 
 @dataclass(frozen=True)
-class System:
-    """C code in a folder, and the class indices that it should give the test images."""
+class CardTask:
+    """A card on one fold of a table, and a forest on the same readings."""
 
-    name: str
-    numbers: str
-    folder: Path
-    predictions: NDArray[np.int64]
-    includes: tuple[Path, ...] = ()
-    has_early_out: bool = False
+    table: str
+    links: int
+    boards: tuple[str, ...]
+    trees: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.table} card of {self.links}"
+
+    def truth(self, seed: int) -> NDArray[np.int64]:
+        rows, _, test = self._rows(seed)
+        return np.searchsorted(np.unique(rows.y), rows.y[test])
+
+    def systems(self, settings: Settings, seed: int, place: str) -> Iterator[System]:
+        rows, train, test = self._rows(seed)
+        fitted = card(self.links, **_chosen(settings)).fit(rows.X.iloc[train], rows.y[train])
+        readings = fitted.transform_.readings(rows.X)
+        yield from _ours(fitted, f"card of {self.links} lines", rows.X.iloc[test], readings[test], 4, place)
+        if emlearn_models.missing() is None:
+            # emlearn's integers have 16 bits; the forest splits off missing cells by a value below all others.
+            small = np.where(readings == MISSING, NO_READING, readings)
+            if np.abs(small).max() > -NO_READING:
+                raise ValueError(f"readings of {self.table} do not fit into 16 bits")
+            for model in emlearn_models.forests(small[train], rows.y[train], self.trees, seed):
+                yield _theirs(model, small[test], place)
+
+    def _rows(self, seed: int) -> tuple[Rows, NDArray[np.intp], NDArray[np.intp]]:
+        rows = load_table(self.table)
+        return rows, *split("fold").draw(rows.y, seed)
+
+
+NO_READING = -32768
+
+TASKS: tuple[ImageTask | CardTask, ...] = (
+    ImageTask(Cell("mnist", (4, 4), 10), ("cortex_m3",), (10, 50, 200)),
+    ImageTask(Cell("digits", (4, 4), 10), ("cortex_m3", "atmega328p"), (10, 50)),
+    CardTask("heart920", 10, ("cortex_m3", "atmega328p"), 10),
+)
 
 
 def measurements(settings: Settings) -> Iterator[Record]:
     """One record per model and board, or one that says what is ``missing``."""
-    for task in TASKS:
-        if not settings.wants(task.cell):
-            continue
+    for task in filter(settings.wants, TASKS):
         boards = [BOARDS[name] for name in task.boards]
         for seed in settings.seeds:
-            head = {"cell": task.cell.name, "seed": seed, "engine": settings.engine}
+            head = {"cell": task.name, "seed": seed, "engine": settings.engine}
             head |= {"seconds_limit": settings.seconds}
             for board in boards:
                 if not board.installed:
@@ -76,51 +137,70 @@ def measurements(settings: Settings) -> Iterator[Record]:
                     missing = f"{emlearn_models.missing()} is not installed"
                     yield head | {"board": board.name, "system": "emlearn", "missing": missing}
             there = [board for board in boards if board.installed]
-            test_X, test_y = unseen_images(task.cell.data, task.cell.shots, seed)
-            for system in _systems(task, settings, seed, test_X) if there else ():
-                for board in there:
-                    yield head | {
-                        "board": board.name,
-                        "system": system.name,
-                        "numbers": system.numbers,
-                        "test_rows": len(test_X),
-                        "accuracy": float(np.mean(system.predictions == test_y)),
-                        **_on_board(system, board, test_X),
-                    }
+            if there:
+                yield from _on_boards(task, settings, seed, there, head)
 
 
-def _systems(task: Task, settings: Settings, seed: int, test_X: Integers) -> Iterator[System]:
-    X, y = sample(task.cell.data, task.cell.shots, seed)
-    chosen = {"engine": settings.engine, "time_limit": settings.seconds}
+def _on_boards(
+    task: ImageTask | CardTask, settings: Settings, seed: int, boards: list[Board], head: Record
+) -> Iterator[Record]:
+    truth = task.truth(seed)
     with tempfile.TemporaryDirectory() as place:
-        for name, classifier in (("default", BeMiClassifier(**chosen)), ("recommended", recommended(X, **chosen))):
-            classifier.fit(X, y)
-            predictions = np.searchsorted(classifier.classes_, classifier.predict(test_X))
-            sources = set()
-            for optimize in c.OPTIMIZE:
-                folder = _new_folder(place)
-                source = c.write(classifier, folder, optimize=optimize).source
-                # Both ways may come to the same code.
-                if source not in sources:
-                    sources.add(source)
-                    yield System(f"bemi {name}, {optimize}", "integers", folder, predictions, has_early_out=True)
-        if emlearn_models.missing() is None:
-            for model in emlearn_models.models(X, y, task.trees, seed):
-                folder = _new_folder(place)
-                model.write(folder)
-                predictions = emlearn_models.predictions(folder, test_X)
-                yield System(
-                    f"emlearn {model.name}", model.numbers, folder, predictions, tuple(emlearn_models.includes())
-                )
+        for system in task.systems(settings, seed, place):
+            for board in boards:
+                yield head | {
+                    "board": board.name,
+                    "system": system.name,
+                    "numbers": system.numbers,
+                    "test_rows": len(truth),
+                    "accuracy": float(np.mean(system.predictions == truth)),
+                    **_on_board(system, board),
+                }
+
+
+def _chosen(settings: Settings) -> dict[str, Any]:
+    return {"engine": settings.engine, "time_limit": settings.seconds}
+
+
+def _ours(
+    classifier: BeMiClassifier, name: str, test_X: Any, rows: Integers, bytes_per_input: int, place: str
+) -> Iterator[System]:
+    """Our C code for a fitted classifier; ``rows`` are the test rows as a device reads them."""
+    predictions = np.searchsorted(classifier.classes_, classifier.predict(test_X))
+    sources = set()
+    for optimize in c.OPTIMIZE:
+        folder = _new_folder(place)
+        source = c.write(classifier, folder, optimize=optimize).source
+        # Both ways may come to the same code.
+        if source not in sources:
+            sources.add(source)
+            title = f"bemi {name}, {optimize}"
+            yield System(title, "integers", folder, rows, predictions, bytes_per_input, has_early_out=True)
+
+
+def _theirs(model: emlearn_models.Model, rows: Integers, place: str) -> System:
+    folder = _new_folder(place)
+    model.write(folder)
+    predictions = emlearn_models.predictions(folder, rows, model.inputs)
+    return System(
+        f"emlearn {model.name}",
+        model.numbers,
+        folder,
+        rows,
+        predictions,
+        np.dtype(model.inputs).itemsize,
+        tuple(emlearn_models.includes()),
+    )
 
 
 def _new_folder(place: str) -> Path:
     return Path(tempfile.mkdtemp(dir=place))
 
 
-def _on_board(system: System, board: Board, test_X: Integers) -> Record:
-    rows = np.linspace(0, len(test_X) - 1, min(BOARD_ROWS, len(test_X))).round().astype(int)
-    given, expected = test_X[rows], system.predictions[rows]
+def _on_board(system: System, board: Board) -> Record:
+    count = len(system.rows)
+    rows = np.linspace(0, count - 1, min(BOARD_ROWS, count)).round().astype(int)
+    given, expected = system.rows[rows], system.predictions[rows]
     options = {"includes": system.includes, "libraries": LIBRARIES[board.name]}
     try:
         size = linked_size(board, system.folder, OPTIMIZE, **options)
@@ -145,7 +225,8 @@ def _run_in_parts(system: System, board: Board, rows: Integers, defines: tuple[s
     """Run a model on rows, as many at a time as the board's flash has room for."""
     at_a_time = len(rows)
     if board.flash is not None:
-        at_a_time = min(len(rows), (board.flash - SPARE_FLASH - size.flash) // rows.shape[1])
+        row_size = rows.shape[1] * system.bytes_per_input
+        at_a_time = min(len(rows), (board.flash - SPARE_FLASH - size.flash) // row_size)
     if at_a_time <= 0:
         raise DoesNotFit("needs more flash than there is")
     options = {"includes": system.includes, "libraries": LIBRARIES[board.name]}
@@ -183,8 +264,8 @@ def report(records: Sequence[Record]) -> str:
     note = (
         "Flash and static RAM are what a model adds to a program that has an empty one, libraries included; the input "
         "array is not counted. Stack is the deepest that a prediction reached. Instructions and stack are those of "
-        f"{BOARD_ROWS} test images, and so are differences between the board's labels and those of Python (emlearn: "
-        "those of its C code on this machine). Accuracy is on all test images. Of all networks: without the early "
+        f"{BOARD_ROWS} test rows, and so are differences between the board's labels and those of Python (emlearn: "
+        "those of its C code on this machine). Accuracy is on all test rows. Of all networks: without the early "
         "exit."
     )
     return "\n\n".join([note, *parts])

@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from bemi.products import Integers
 HIDDEN = 32
 HEADER = """#include <stdint.h>
 #define BEMI_INPUTS {inputs}
-typedef uint8_t bemi_input_t;
+typedef {kind} bemi_input_t;
 int bemi_predict(const bemi_input_t x[BEMI_INPUTS]);
 """
 PASSED_ON = """#include "bemi_model.h"
@@ -50,11 +51,12 @@ int bemi_predict(const bemi_input_t x[BEMI_INPUTS])
 
 @dataclass(frozen=True)
 class Model:
-    """A trained model: its name, what it computes with, and how its C code is written to a folder."""
+    """A trained model: its name, what it computes with, how its C code is written to a folder, type of its inputs."""
 
     name: str
     numbers: str
     write: Callable[[Path], None]
+    inputs: type[np.integer] = np.uint8
 
 
 def missing() -> str | None:
@@ -71,26 +73,33 @@ def includes() -> list[Path]:
     return [Path(emlearn.includedir)]
 
 
+def forests(X: Integers, y: Integers, trees: int, seed: int) -> Iterator[Model]:
+    """A forest on rows of 16-bit integers, in both of emlearn's ways."""
+    forest = _forest(X, y, trees, seed)
+    for method, write in (("inline", _write_inline), ("loadable", _write_loadable)):
+        yield Model(f"forest of {trees}, {method}", "int16", partial(write, forest, inputs=np.int16), np.int16)
+
+
 def models(X: Integers, y: Integers, trees: tuple[int, ...], seed: int) -> Iterator[Model]:
     """Forests of the given sizes and a network with one hidden layer, trained on rows of bytes."""
     for count in trees:
         forest = _forest(X, y, count, seed)
-        yield Model(f"forest of {count}, inline", "uint8", lambda folder, forest=forest: _write_inline(forest, folder))
+        yield Model(f"forest of {count}, inline", "uint8", partial(_write_inline, forest))
         # emlearn has no other way for more features than these.
         if X.shape[1] <= 127:
-            yield Model(f"forest of {count}, loadable", "int16", lambda f, forest=forest: _write_loadable(forest, f))
+            yield Model(f"forest of {count}, loadable", "int16", partial(_write_loadable, forest))
     largest = int(X.max())
     network = MLPClassifier((HIDDEN,), max_iter=2000, random_state=seed).fit(X / largest, y)
     yield Model(f"network, {HIDDEN} hidden", "float", lambda folder: _write_network(network, largest, folder))
 
 
-def predictions(folder: Path, rows: Integers) -> NDArray[np.int64]:
+def predictions(folder: Path, rows: Integers, inputs: type[np.integer] = np.uint8) -> NDArray[np.int64]:
     """Class indices from the C code in a folder, compiled for the machine that this runs on."""
     library = folder / "model.so"
     command = ["cc", "-shared", "-fPIC", "-O2", "-I.", *(f"-I{path}" for path in includes())]
     subprocess.run([*command, "bemi_model.c", "-o", library.name, "-lm"], cwd=folder, check=True, capture_output=True)
     predict = ctypes.CDLL(str(library)).bemi_predict
-    data = np.ascontiguousarray(rows, dtype=np.uint8)
+    data = np.ascontiguousarray(rows, dtype=inputs)
     return np.array([predict(ctypes.c_void_p(row.ctypes.data)) for row in data], dtype=np.int64)
 
 
@@ -103,19 +112,20 @@ def _forest(X: Integers, y: Integers, trees: int, seed: int) -> RandomForestClas
     return forest
 
 
-def _write_inline(forest: RandomForestClassifier, folder: Path) -> None:
+def _write_inline(forest: RandomForestClassifier, folder: Path, inputs: type[np.integer] = np.uint8) -> None:
     import emlearn
 
-    model = emlearn.convert(forest, method="inline", dtype="uint8_t")
-    _write(folder, model.save(name="model", include_proba=False), PASSED_ON, forest.n_features_in_)
+    model = emlearn.convert(forest, method="inline", dtype=_c_type(inputs))
+    _write(folder, model.save(name="model", include_proba=False), PASSED_ON, forest.n_features_in_, inputs)
 
 
-def _write_loadable(forest: RandomForestClassifier, folder: Path) -> None:
+def _write_loadable(forest: RandomForestClassifier, folder: Path, inputs: type[np.integer] = np.uint8) -> None:
     import emlearn
 
     model = emlearn.convert(forest, method="loadable", dtype="int16_t")
-    adapter = CONVERTED.format(kind="int16_t", feature="x[i]")
-    _write(folder, model.save(name="model", include_proba=False), adapter, forest.n_features_in_)
+    # It takes 16-bit integers.
+    adapter = PASSED_ON if inputs is np.int16 else CONVERTED.format(kind="int16_t", feature="x[i]")
+    _write(folder, model.save(name="model", include_proba=False), adapter, forest.n_features_in_, inputs)
 
 
 def _write_network(network: MLPClassifier, largest: int, folder: Path) -> None:
@@ -125,10 +135,14 @@ def _write_network(network: MLPClassifier, largest: int, folder: Path) -> None:
     with tempfile.TemporaryDirectory() as elsewhere, contextlib.chdir(elsewhere):
         code = emlearn.convert(network, method="loadable").save(name="model")
     adapter = CONVERTED.format(kind="float", feature=f"(float)x[i] * {1 / largest:.9g}f")
-    _write(folder, code, adapter, network.n_features_in_)
+    _write(folder, code, adapter, network.n_features_in_, np.uint8)
 
 
-def _write(folder: Path, code: str, adapter: str, inputs: int) -> None:
+def _c_type(inputs: type[np.integer]) -> str:
+    return f"{np.dtype(inputs).name}_t"
+
+
+def _write(folder: Path, code: str, adapter: str, features: int, inputs: type[np.integer]) -> None:
     (folder / "emlearn_model.h").write_text(code)
-    (folder / "bemi_model.h").write_text(HEADER.format(inputs=inputs))
+    (folder / "bemi_model.h").write_text(HEADER.format(inputs=features, kind=_c_type(inputs)))
     (folder / "bemi_model.c").write_text(adapter)

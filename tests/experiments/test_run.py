@@ -10,8 +10,9 @@ from sklearn.svm import SVC
 from bemi import IntegerHog, datasets
 from bemi.baselines.alternatives import REFERENCE
 from bemi.experiments import results, spec
+from bemi.experiments.folder import OtherRun
 from bemi.experiments.noise import noisy_rows
-from bemi.experiments.run import OtherRun, Settings, reproduce
+from bemi.experiments.run import Settings, reproduce
 from bemi.running.journal import Journal
 from bemi.training.task import Task
 

@@ -8,7 +8,7 @@ import pytest
 from bemi.ensemble.voting import STATUSES
 from bemi.experiments import figures, spec, tables
 
-NAMES = spec.names()
+NAMES = [name for name in spec.names() if spec.kind(name) == spec.NETWORKS]
 PAPERS = [name for name in NAMES if name.startswith("exp")]
 
 

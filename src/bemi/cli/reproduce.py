@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bemi.cli.options import add_json, add_many_machines
 from bemi.cli.output import on_cluster, progress_wanted, show
 from bemi.engines import ENGINES
-from bemi.experiments import spec
+from bemi.experiments import kinds, spec
 from bemi.solvers import SOLVERS
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bemi.experiments import results, tables
+    from bemi.experiments import tables
 
 
 def add_command(commands: Any) -> None:
@@ -60,26 +59,19 @@ def add_command(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from bemi import solvers
-    from bemi.baselines.hybrids import CP
-    from bemi.experiments import results
-
     names = spec.names() if options.experiments == ["all"] else options.experiments
-    chosen = [spec.load(name, quick=options.quick) for name in names]
+    chosen = [kinds.of(name).load(name, quick=options.quick) for name in names]
     if options.samples is not None and options.samples < 1:
         raise ValueError(f"--samples must be at least 1, got {options.samples}")
-    if any(experiment.systems for experiment in chosen) and CP not in solvers.installed():
-        print(
-            "bemi: systems that need CP-SAT are left out; install it with: pip install 'bemi[cpsat]'", file=sys.stderr
-        )
+    for experiment in chosen:
+        for remark in kinds.of(experiment.name).remarks(experiment):
+            print(f"bemi: {remark}", file=sys.stderr)
     folders = []
     for experiment in chosen:
         folders.append(_run_one(experiment, options))
         if not options.json and options.shard is None:
-            finished = results.read(folders[-1])
-            show(options, {}, _accuracy(finished))
-            if finished.systems:
-                show(options, {}, _systems(finished))
+            for title, table in kinds.of_run(folders[-1]).section(folders[-1]).brief.items():
+                show(options, {}, _in_terminal(table, title))
     if options.json:
         show(options, {"runs": [str(folder) for folder in folders]})
     elif options.shard is not None:
@@ -89,14 +81,12 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _run_one(experiment: spec.Experiment, options: argparse.Namespace) -> Path:
+def _run_one(experiment: Any, options: argparse.Namespace) -> Path:
     """Run an experiment and return its folder."""
-    from bemi.experiments.run import reproduce
-
     folder: Path = options.folder / experiment.name
     try:
         with on_cluster(options.cluster):
-            reproduce(
+            kinds.of(experiment.name).reproduce(
                 experiment,
                 _settings(experiment, options),
                 folder,
@@ -111,7 +101,7 @@ def _run_one(experiment: spec.Experiment, options: argparse.Namespace) -> Path:
     return folder
 
 
-def _settings(experiment: spec.Experiment, options: argparse.Namespace) -> spec.Settings:
+def _settings(experiment: Any, options: argparse.Namespace) -> spec.Settings:
     limits = (options.time_limit, experiment.time_limit, spec.Settings.time_limit)
     seconds = next(limit for limit in limits if limit is not None)
     return spec.Settings(
@@ -126,7 +116,7 @@ def _settings(experiment: spec.Experiment, options: argparse.Namespace) -> spec.
     )
 
 
-def _system_seconds(experiment: spec.Experiment, options: argparse.Namespace) -> float | None:
+def _system_seconds(experiment: Any, options: argparse.Namespace) -> float | None:
     if options.system_time_limit is not None and options.system_time_limit <= 0:
         raise ValueError(f"--system-time-limit must be positive seconds, got {options.system_time_limit:g}")
     if experiment.systems is None:
@@ -136,47 +126,28 @@ def _system_seconds(experiment: spec.Experiment, options: argparse.Namespace) ->
     return options.system_time_limit
 
 
-def _dataset(experiment: spec.Experiment, *, quick: bool) -> str:
+def _dataset(experiment: Any, *, quick: bool) -> str:
     """The paper's data set; in a quick run without its files, one from scikit-learn."""
     from bemi import datasets
 
     here = {listing.name for listing in datasets.available() if listing.here}
-    if quick and experiment.dataset not in here:
+    if quick and experiment.dataset in spec.BUNDLED and experiment.dataset not in here:
         return spec.BUNDLED[experiment.dataset]
     return experiment.dataset
 
 
-def _accuracy(run: results.Run) -> Table:
-    """The accuracy table, reduced to fit a terminal: means, and the alternatives that come closest to the paper's."""
-    from bemi.experiments import tables
-
-    left_out = {"ours, ties by margin", "paper's", "logistic regression", "1-NN"}
-    return _in_terminal(tables.accuracy(run), run.experiment.title, left_out)
-
-
-def _systems(run: results.Run) -> Table:
-    """The table of other systems, reduced to fit a terminal: those that were run."""
-    from bemi.experiments import tables
-
-    content = tables.other_systems(run)
-    ran = [row for row in content.rows if row[content.headings.index("by")] != tables.PUBLISHED]
-    left_out = {"by", "samples", "training fit", "links"}
-    return _in_terminal(replace(content, rows=ran), "Beside other systems", left_out)
-
-
-def _in_terminal(content: tables.Table, title: str, left_out: set[str]) -> Table:
+def _in_terminal(content: tables.Table, title: str) -> Table:
+    """A table that fits a terminal: means without their ranges."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     from bemi.experiments.results import Spread
     from bemi.experiments.tables import in_text
 
-    columns = [position for position, heading in enumerate(content.headings) if heading not in left_out]
     table = Table(title=title, box=SIMPLE_HEAD)
-    for position in columns:
-        width = {"system": 24, "remark": 10}.get(content.headings[position])
-        table.add_column(content.headings[position], justify="left" if width else "right", min_width=width)
+    for heading in content.headings:
+        width = {"system": 24, "remark": 10}.get(heading)
+        table.add_column(heading, justify="left" if width else "right", min_width=width)
     for row in content.rows:
-        means = [cell.mean if isinstance(cell, Spread) else cell for cell in row]
-        table.add_row(*[in_text(means[position]) for position in columns])
+        table.add_row(*[in_text(cell.mean if isinstance(cell, Spread) else cell) for cell in row])
     return table

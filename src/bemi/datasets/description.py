@@ -62,8 +62,6 @@ class Description:
     class_names: tuple[str, ...] | None = None
 
 
-def unusable(path: Path, reason: str) -> DatasetError:
-    return DatasetError(
-        f"{path} is damaged or the wrong file: {reason}; put the set's {path.name} there, "
-        "or delete it to have it downloaded"
-    )
+def unusable(path: Path, reason: str, *, downloadable: bool = True) -> DatasetError:
+    otherwise = ", or delete it to have it downloaded" if downloadable else ""
+    return DatasetError(f"{path} is damaged or the wrong file: {reason}; put the set's {path.name} there{otherwise}")

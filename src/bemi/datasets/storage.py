@@ -39,10 +39,11 @@ def place(known: Description, file: DataFile) -> str | None:
 
 def stored(known: Description) -> dict[str, StoredFile]:
     """All files of a data set by name, exactly as published; missing ones are downloaded into the cache."""
-    return {file.name: _find(known, file) or _fetch(known, file) for file in known.files}
+    return {file.name: find(known, file) or _fetch(known, file) for file in known.files}
 
 
-def _find(known: Description, file: DataFile) -> StoredFile | None:
+def find(known: Description, file: DataFile) -> StoredFile | None:
+    """A file that is here, exactly as published, or None; nothing is downloaded."""
     label = place(known, file)
     if label is None:
         return None
@@ -51,17 +52,18 @@ def _find(known: Description, file: DataFile) -> StoredFile | None:
         with open(path, "rb") as stream:
             content = stream.read(file.size + 1)
     except OSError as error:
-        raise unusable(path, f"reading it failed: {error.strerror or error}") from None
-    flaw = file.flaw(content)
+        flaw: str | None = f"reading it failed: {error.strerror or error}"
+    else:
+        flaw = file.flaw(content)
     if flaw is not None:
-        raise unusable(path, flaw)
+        raise unusable(path, flaw, downloadable=bool(known.mirrors))
     return StoredFile(path, content)
 
 
 def _fetch(known: Description, file: DataFile) -> StoredFile:
     with _one_download:
         # Another thread may have downloaded it meanwhile.
-        if (found := _find(known, file)) is not None:
+        if (found := find(known, file)) is not None:
             return found
         try:
             content = download(file, known.mirrors)

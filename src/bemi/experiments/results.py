@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bemi.experiments import spec
+from bemi.experiments.folder import NoResults, read_json, read_run
 from bemi.experiments.spec import AXES, Cell, Experiment
 from bemi.network import bits_per_weight
 from bemi.stages.result import relative_gap
@@ -20,10 +20,6 @@ Record = dict[str, Any]
 
 OURS = "bemi"
 """Name of our ensembles among the alternatives in a record."""
-
-
-class NoResults(ValueError):
-    """A folder is not a run, or has no finished ensemble."""
 
 
 @dataclass(frozen=True)
@@ -142,16 +138,9 @@ class Run:
 def read(folder: str | Path) -> Run:
     """Read a run's folder; unfinished cells and samples are left out."""
     folder = Path(folder)
-    try:
-        run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-        paths = sorted((folder / "results").glob("*.json"))
-        records = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
-        contests = sorted((folder / "systems").glob("*.json"))
-        systems = [json.loads(path.read_text(encoding="utf-8")) for path in contests]
-    except FileNotFoundError:
-        raise NoResults(f"{folder} is not a run: it has no run.json; make one with: bemi reproduce") from None
-    except ValueError as error:
-        raise NoResults(f"{folder} has a damaged file: {error}") from None
+    run = read_run(folder)
+    records = [read_json(folder, path) for path in sorted((folder / "results").glob("*.json"))]
+    systems = [read_json(folder, path) for path in sorted((folder / "systems").glob("*.json"))]
     if not records:
         raise NoResults(f"{folder} has no finished result yet; run bemi reproduce again to continue")
     experiment = spec.load(run["experiment"])

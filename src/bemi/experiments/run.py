@@ -7,10 +7,7 @@ Finished work is never repeated.
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import platform
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -21,19 +18,19 @@ from typing import Any
 import numpy as np
 from sklearn.impute import SimpleImputer
 
-import bemi
 from bemi import solvers
 from bemi.baselines.alternatives import REFERENCE, Predict, fitted, fitted_reference
+from bemi.baselines.hybrids import CP
 from bemi.classifier import BeMiClassifier
 from bemi.datasets import Dataset, Sample, sample, split
 from bemi.datasets import load as load_dataset
 from bemi.ensemble.summary import confusion, evaluation, stage_numbers, training_summary
+from bemi.experiments.folder import machine, open_run, write_json
 from bemi.experiments.noise import noisy_rows
 from bemi.experiments.results import OURS
 from bemi.experiments.spec import Cell, Experiment, Settings, Systems
 from bemi.experiments.systems import contests, title
 from bemi.experiments.systems import run as run_contests
-from bemi.files import write_atomically
 from bemi.inputs import registry
 from bemi.inputs.inputs import Inputs
 from bemi.network import Network
@@ -45,10 +42,6 @@ from bemi.training.task import Task
 
 BATCH = 64
 """Networks that are planned together: enough to keep every core busy, few enough to hold their rows in memory."""
-
-
-class OtherRun(ValueError):
-    """The run folder holds results of other settings."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +110,13 @@ class Trial:
         return found
 
 
+def remarks(experiment: Experiment) -> list[str]:
+    """Lines for the user about what cannot run here."""
+    if experiment.systems is None or CP in solvers.installed():
+        return []
+    return ["systems that need CP-SAT are left out; install it with: pip install 'bemi[cpsat]'"]
+
+
 def reproduce(
     experiment: Experiment,
     settings: Settings,
@@ -145,7 +145,7 @@ def reproduce(
     trials[0].tasks()
     if experiment.systems is not None and settings.system_seconds is None:
         settings = replace(settings, system_seconds=experiment.systems.seconds)
-    run = _open(folder, experiment, settings)
+    run = open_run(folder, experiment.name, settings)
     journal = Journal(folder / "networks")
     (folder / "results").mkdir(exist_ok=True)
     todo = [trial for trial in trials if not _result_path(folder, trial).exists()]
@@ -159,7 +159,7 @@ def reproduce(
                     raise schedule.NetworksFailed([(f"network {index}",)], journal.folder)
                 advance(training, experiment.name)
             for trial in batch if shard[1] == 1 else []:
-                _write_json(_result_path(folder, trial), _measure(trial, journal, alternatives))
+                write_json(_result_path(folder, trial), _measure(trial, journal, alternatives))
     if experiment.systems is not None and shard[1] == 1:
         _run_systems(experiment.systems, settings, dataset, folder, samples=samples, n_jobs=n_jobs, show=show)
     visit = {
@@ -168,8 +168,8 @@ def reproduce(
         "networks": sum(trial.networks for trial in todo),
         "jobs": n_jobs,
     }
-    run["visits"].append(visit | _machine(settings.solver))
-    _write_json(folder / "run.json", run)
+    run["visits"].append(visit | machine(settings.solver))
+    write_json(folder / "run.json", run)
     return run
 
 
@@ -203,28 +203,8 @@ def _run_systems(
     }
     with progress(len(todo), show=show, what="systems") as advance:
         for contest, record in run_contests(todo, rows, n_jobs):
-            _write_json(paths[contest.name], record)
+            write_json(paths[contest.name], record)
             advance(None, f"{title(contest.system)}, {contest.per_class} per class")
-
-
-def _open(folder: Path, experiment: Experiment, settings: Settings) -> dict[str, Any]:
-    """The content of ``run.json``, new or from an earlier run; raises OtherRun if its settings differ."""
-    folder.mkdir(parents=True, exist_ok=True)
-    asked: dict[str, Any] = {"experiment": experiment.name, "settings": asdict(settings), "visits": []}
-    path = folder / "run.json"
-    if not path.exists():
-        _write_json(path, asked)
-        return asked
-    run = json.loads(path.read_text(encoding="utf-8"))
-    if run["experiment"] != experiment.name:
-        raise OtherRun(f"{folder} holds a run of {run['experiment']}; choose another folder for {experiment.name}")
-    for key, value in asked["settings"].items():
-        if run["settings"].get(key) != value:
-            raise OtherRun(
-                f"{folder} holds a run with {key} {run['settings'].get(key)!r}, not {value!r}; choose another folder "
-                "or the same settings"
-            )
-    return run
 
 
 def _batches(todo: list[Trial]) -> Iterator[list[Trial]]:
@@ -324,19 +304,5 @@ def _reference(cell: Cell, rows: Sample) -> Predict:
     return lambda X: machine(inputs(X))
 
 
-def _machine(solver: str) -> dict[str, Any]:
-    return {
-        "cores": os.cpu_count(),
-        "processor": platform.processor() or platform.machine(),
-        "python": platform.python_version(),
-        "bemi": bemi.__version__,
-        "solver": f"{solver} {solvers.get(solver).version()}",
-    }
-
-
 def _result_path(folder: Path, trial: Trial) -> Path:
     return folder / "results" / f"{trial.name}.json"
-
-
-def _write_json(path: Path, content: dict[str, Any]) -> None:
-    write_atomically({path: (json.dumps(content, allow_nan=False) + "\n").encode()})

@@ -154,6 +154,9 @@ class Settings:
     system_seconds: float | None = None
 
 
+NETWORKS = "networks"
+"""The kind of experiments whose file names none: they train ensembles on a grid of settings."""
+
 PAPER_SAMPLES = 5
 
 BUNDLED = {"mnist": "digits", "fashion-mnist": "digits", "heart-disease": "breast-cancer"}
@@ -165,11 +168,21 @@ def names() -> list[str]:
     return sorted(path.name.removesuffix(".toml") for path in _folder().iterdir() if path.name.endswith(".toml"))
 
 
-def load(name: str, *, quick: bool = False) -> Experiment:
-    """Read an experiment's file; ``quick`` reads its small version."""
+def read_file(name: str) -> dict[str, Any]:
+    """What an experiment's file says."""
     if name not in names():
         raise ValueError(f"unknown experiment {name!r}; known: {', '.join(names())}")
-    content = tomllib.loads((_folder() / f"{name}.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((_folder() / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def kind(name: str) -> str:
+    """Kind of an experiment, a name in :data:`bemi.experiments.kinds.KINDS`."""
+    return read_file(name).get("kind", NETWORKS)
+
+
+def load(name: str, *, quick: bool = False) -> Experiment:
+    """An experiment that trains networks, from its file; ``quick`` reads its small version."""
+    content = read_file(name)
     small = content["quick"] if quick else {}
     # One grid, or several if not every combination makes sense.
     grids = content["cells"] if isinstance(content["cells"], list) else [content["cells"]]

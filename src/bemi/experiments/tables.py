@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,15 @@ class Table:
     caption: str
     headings: Sequence[str]
     rows: Sequence[Sequence[Any]]
+
+    def without(self, headings: set[str]) -> Table:
+        """The table without the columns of these headings."""
+        kept = [place for place, heading in enumerate(self.headings) if heading not in headings]
+        return replace(
+            self,
+            headings=[self.headings[place] for place in kept],
+            rows=[[row[place] for place in kept] for row in self.rows],
+        )
 
     def markdown(self) -> str:
         rows = [[in_text(value) for value in row] for row in self.rows]
