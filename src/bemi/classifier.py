@@ -30,6 +30,7 @@ from bemi.training.choosing.choice import Candidate, choose
 from bemi.ensemble.ensemble import RECORDED, Ensemble, check_open_label, ensemble_of
 from bemi.ensemble.folding import FoldedEnsemble
 from bemi.ensemble.radius import Radii
+from bemi.ensemble.scorecard import Scorecard
 from bemi.ensemble.subsets import class_subsets, subsets_to_train
 from bemi.ensemble.ties import TIES
 from bemi.ensemble.voting import Votes
@@ -434,6 +435,10 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         """
         rows = self._rows(X)
         return self.ensemble_.radius(rows, exact=exact, time_limit=time_limit, solver=self.solver)
+
+    def scorecard(self) -> Scorecard:
+        """The model as points to add up; for networks without a hidden layer that see the bits of a table."""
+        return Scorecard.of(ensemble_of(self))
 
     def folded(self, low: ArrayLike = -PRE_ACTIVATION_LIMIT, high: ArrayLike = PRE_ACTIVATION_LIMIT) -> FoldedEnsemble:
         """The ensemble simplified for network inputs between ``low`` and ``high`` (scalars, or one value per input)."""

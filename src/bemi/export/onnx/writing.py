@@ -42,9 +42,9 @@ def model(model: Any) -> ModelProto:
     """The ONNX model of a fitted classifier or an :class:`bemi.ensemble.ensemble.Ensemble`.
 
     Its input ``x``, int32 of shape (N, features), holds readings (:mod:`bemi.inputs.readings`), or the features
-    themselves if the model takes integers as they are.  Its outputs are ``label``, the class index or -1, and ``counts``, the votes for each class, both int64.
-    For every input within the declared range that Python accepts, they equal those of
-    :meth:`bemi.BeMiClassifier.vote`.
+    themselves if the model takes integers as they are.  Its outputs are ``label``, the class index or -1, and
+    ``counts``, the votes for each class, both int64.  For every input within the declared range that Python accepts,
+    they equal those of :meth:`bemi.BeMiClassifier.vote`.
     """
     return _model(ensemble_of(model))
 

@@ -42,6 +42,8 @@ class Column:
         if the column has none.
     has_missing
         Whether some training rows lack the cell, so that a bit tells which do.
+    zero_one
+        Whether its numbers were 0 and 1 only in training, so that its bit bears its name.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Column:
     multiplier: int = 0
     shift: int = 1
     has_missing: bool = False
+    zero_one: bool = False
 
     @classmethod
     def of(cls, name: str, cells: pd.Series, *, categorical: bool | None) -> Column:
@@ -93,6 +96,7 @@ class Column:
             centre=int(scale.centres[0]),
             multiplier=int(scale.multipliers[0]),
             shift=int(scale.shifts[0]),
+            zero_one=self.decimals == 0 and np.unique(present).tolist() == [0, 1],
         )
 
     def readings(self, cells: pd.Series) -> Integers:
@@ -109,6 +113,8 @@ class Column:
 
     def at_least(self, threshold: int) -> str:
         """A threshold in words."""
+        if self.zero_one and not self.multiplier:  # a centred value has the column's name already
+            return self.name
         return f"{self.name} >= {in_units(threshold, self.decimals)}"
 
     def record(self) -> list[Any]:
@@ -126,8 +132,10 @@ class Column:
         return column
 
     def _check(self) -> None:
-        if not isinstance(self.name, str) or not isinstance(self.has_missing, bool):
-            raise ValueError("a column has a name, and either has missing cells or has none")
+        if not isinstance(self.name, str):
+            raise ValueError("a column has a name")
+        if not isinstance(self.has_missing, bool) or not isinstance(self.zero_one, bool):
+            raise ValueError("has_missing and zero_one are true or false")
         texts_or_none = self.levels is None or all(isinstance(level, str) for level in self.levels)
         if not texts_or_none or len(set(self.levels or ())) < len(self.levels or ()):
             raise ValueError("levels must be different texts")
