@@ -15,6 +15,8 @@ from bemi.products import Rows
 
 NODES = 20
 
+CHANCES = {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "probabilities": True}
+
 
 def _few(X, y, per_class):
     rows = np.concatenate([np.flatnonzero(y == label)[:per_class] for label in np.unique(y)])
@@ -98,6 +100,9 @@ MODELS = {
     "constant input": lambda: _fitted(
         *load_wine(return_X_y=True), hidden_layers=(), weight_bound=7, stages=("ml2",), transform=ConstantInput()
     ),
+    "chances of two classes": lambda: _fitted(*_digits(2, 9), **CHANCES, transform=ConstantInput(), input_scaling=None),
+    "chances of five classes": lambda: _fitted(*_digits(5, 6), **CHANCES),
+    "chances, the paper's ties": lambda: _fitted(*_digits(4, 6), **CHANCES, ties="abstain"),
     "strings for classes": lambda: _fitted(
         *_few(load_iris().data, np.array(['a"*/', "b\\n\n", "\u00e9??/"], dtype=object)[load_iris().target], 5)
     ),
@@ -156,3 +161,15 @@ def voted(classifier, integers):
 def expected(classifier, integers):
     """Class indices that Python gives, -1 for unclassified."""
     return voted(classifier, integers).label
+
+
+def with_chances():
+    """Names of the models that have probabilities."""
+    return [name for name in MODELS if name.startswith("chances")]
+
+
+def expected_chances(classifier, integers):
+    """Chances of the classes in 65536ths that Python gives."""
+    ensemble = classifier.ensemble_
+    scores = [network.pre_activations(ensemble.inputs.transformed(integers))[0] for network in ensemble.networks]
+    return ensemble.probabilities.chances(np.concatenate(scores, axis=1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     assert_all_finite,
@@ -43,6 +45,7 @@ from bemi.programs.limits import Limits
 from bemi.running.schedule import check_shard, train_all
 from bemi.stages import PAPER_STAGES
 from bemi.stages.registry import parameters_read
+from bemi.training.calibration import calibrated
 from bemi.training.parameters import check_parameters, usable_weights, without_effect
 from bemi.training.pipeline import Training
 from bemi.training.plan import Plan
@@ -52,7 +55,7 @@ from bemi.training.training_set import TrainingSet
 
 SAME_FOR_ALL_NETWORKS = (
     *("hidden_layers", "weight_bound", "subset_size", "stages", "C", "mw_loss"),
-    *("hinges", "max_links", "monotone", "class_weight"),
+    *("hinges", "max_links", "monotone", "class_weight", "probabilities"),
 )
 """Parameters that must be the same for all networks of an ensemble."""
 
@@ -74,6 +77,16 @@ def _fitted(path: str, *, by_key: bool = False) -> Any:
         return dict(zip(ensemble.keys, found, strict=True)) if by_key and ensemble is not None else found
 
     return property(read)
+
+
+def _has_probabilities(classifier: BeMiClassifier) -> bool:
+    """Whether a classifier has chances, or will have them once it is fitted."""
+    ensemble: Ensemble | None = vars(classifier).get("_ensemble")
+    if ensemble is None:
+        return bool(classifier.probabilities)
+    if ensemble.probabilities is None:
+        raise AttributeError("this classifier was trained without probabilities=True")
+    return True
 
 
 class BeMiClassifier(ClassifierMixin, BaseEstimator):
@@ -149,6 +162,9 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         Seed for the solver's random choices; None also means a fixed seed.
     verbose
         1 shows a progress bar on standard error.
+    probabilities
+        Whether to fit chances of the classes, for :meth:`predict_proba` and the exports.  Needs ``stages`` that begin
+        with ``"ml2"``.
     total_time_limit
         Seconds for all networks together, or None.  Each network gets an equal part of the time left when it starts,
         and no more than ``time_limit``.
@@ -223,6 +239,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         monotone: Mapping[Any, int] | None = None,
         class_weight: str | Mapping[Any, float] | None = None,
         candidates: Sequence[Candidate] | None = None,
+        probabilities: bool = False,
     ) -> None:
         self.hidden_layers = hidden_layers
         self.weight_bound = weight_bound
@@ -251,6 +268,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         self.monotone = monotone
         self.class_weight = class_weight
         self.candidates = candidates
+        self.probabilities = probabilities
 
     @property
     def transform(self) -> Any:
@@ -417,6 +435,45 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         """The 32-bit integers that exported C takes for rows of ``X``, shape (rows, features); see docs/export.md."""
         return self.ensemble_.inputs.readings(self._rows(X))
 
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """How strongly each row leans towards the classes; the sign or the largest value gives the predicted label.
+
+        Two classes: shape (rows,); positive values are predicted as ``classes_[1]``, others, zero included, as
+        ``classes_[0]``.  Without a hidden layer these are whole numbers, the network's integer scores.  More classes:
+        shape (rows, classes); votes, plus terms too small to outweigh a vote.  ``predict`` gives the class of the
+        largest value wherever it gives a label.
+        """
+        rows = self._rows(X)
+        return self.ensemble_.decisions(rows)
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Chances of the classes, shape (rows, classes); only with ``probabilities=True``.
+
+        They hold for rows with the training rows' shares of the classes, see :meth:`with_prior`.  They are 16-bit
+        integers, divided by their sum; the exports give the same integers.  The largest chance is not always that of
+        the predicted label, which the signs of the scores decide.
+        """
+        rows = self._rows(X)
+        chances = self.ensemble_.chances(rows)
+        return chances / chances.sum(axis=1, keepdims=True)
+
+    @available_if(_has_probabilities)
+    def with_prior(self, shares: Mapping[Any, float]) -> BeMiClassifier:
+        """A copy whose chances hold for rows among which the classes have other shares than in training.
+
+        Only ``predict_proba`` and the chances of exports change; votes and labels stay.
+
+        Parameters
+        ----------
+        shares
+            Share of every class, by label; positive numbers, which are divided by their sum.
+        """
+        check_is_fitted(self)
+        other = copy(self)
+        other.ensemble_ = self.ensemble_.with_prior(shares)
+        return other
+
     def certified_radius(self, X: ArrayLike, *, exact: bool = False, time_limit: float | None = 60.0) -> Radii:
         """How far the network input of each row may move with the prediction provably unchanged.
 
@@ -564,7 +621,8 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
 
     def _assembled(self, plan: Plan, trainings: Mapping[tuple, Training], known: Ensemble | None = None) -> Ensemble:
         solver = f"{self.solver} {solvers.get(self.solver).version()}" if known is None else known.training.solver
-        return plan.assembled(trainings, known=known, ties=TIES[self.ties], solver=solver, settings=self._recorded())
+        made = plan.assembled(trainings, known=known, ties=TIES[self.ties], solver=solver, settings=self._recorded())
+        return calibrated(plan, made, known) if self.probabilities else made
 
     def _recorded(self) -> dict[str, Any]:
         """The parameters that a fitted ensemble records."""
@@ -572,6 +630,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         for name in ("hidden_layers", "stages"):
             recorded[name] = tuple(recorded[name])
         seed = recorded["random_state"]
+        recorded["probabilities"] = bool(recorded["probabilities"])
         recorded["random_state"] = int(seed) if is_integer(seed) else None
         for name in ("monotone", "class_weight"):
             if isinstance(recorded[name], Mapping):

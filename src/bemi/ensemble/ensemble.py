@@ -16,14 +16,16 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from bemi.checks import check_choice
+from bemi.ensemble.decision import class_decisions, pair_decision
 from bemi.ensemble.folding import FoldedEnsemble, FoldedNetwork
+from bemi.ensemble.probabilities import Probabilities, shares_of
 from bemi.ensemble.radius import Radii, certified_radii
 from bemi.ensemble.ties import TIES, TieRule
 from bemi.ensemble.voting import Votes, vote
 from bemi.inputs.inputs import Inputs
 from bemi.network import Network
 from bemi.problem.codes import ABSTAIN
-from bemi.products import PRE_ACTIVATION_LIMIT, Integers, Rows
+from bemi.products import PRE_ACTIVATION_LIMIT, Integers, Rows, Weights
 from bemi.stages.result import StageResult
 
 UNCLASSIFIED = "unclassified"
@@ -41,7 +43,7 @@ SELECTION = ("subsets", "max_per_class", "scenarios")
 RECORDED = (
     *("hidden_layers", "weight_bound", "stages", "engine", "solver", "time_limit", "node_limit", "gap"),
     *("subset_size", "input_scaling", "C", "mw_loss", "hinges", "max_links", "monotone", "class_weight"),
-    "random_state",
+    *("random_state", "probabilities"),
     *SELECTION,
 )
 """Parameters of the training that an ensemble remembers; the number of jobs, for one, is not part of the model."""
@@ -121,6 +123,8 @@ class Ensemble:
         How the networks were trained.
     ties
         What to do with rows that have no clear winner.
+    probabilities
+        How scores become chances of the classes; None if the ensemble was trained without.
     """
 
     classes: NDArray
@@ -131,6 +135,7 @@ class Ensemble:
     inputs: Inputs
     training: TrainingRecord
     ties: TieRule = TIES["margin"]
+    probabilities: Probabilities | None = None
     _folded: dict[bool, FoldedEnsemble] = field(default_factory=dict, repr=False)
     """Folded ensembles for prediction, by whether all inputs are at least 0; created on first use."""
 
@@ -166,7 +171,11 @@ class Ensemble:
         splitting: Sequence[NDArray[np.bool_]],
         **changes: Any,
     ) -> Ensemble:
-        """An ensemble with other networks; ``changes`` replaces further fields."""
+        """An ensemble with other networks; ``changes`` replaces further fields.
+
+        Probabilities belong to the networks that they were fitted to, so they are dropped.
+        """
+        changes = {"probabilities": None} | changes
         return replace(
             self,
             subsets=subsets,
@@ -234,6 +243,63 @@ class Ensemble:
         """How far each row is from every network's nearest decision boundary, shape (rows, networks)."""
         rows, prediction = self.inputs.checked(X), self._prediction(not_negative=False)
         return np.concatenate([prediction.evidence(Rows(self.inputs(rows[p]))) for p in _pieces(len(rows))])
+
+    @cached_property
+    def _first_layers(self) -> Weights:
+        """First-layer weights of all networks side by side."""
+        return Weights(np.concatenate([network.weights[0] for network in self.networks], axis=1))
+
+    def scores(self, X: ArrayLike) -> Integers:
+        """The sums that enter the outputs of all networks, shape (rows, outputs); only without hidden layers."""
+        if len(self.layers) > 2:
+            raise ValueError("only networks without a hidden layer have scores")
+        rows = self.inputs.checked(X)
+        return np.concatenate([self._scores_of(Rows(self.inputs(rows[part]))) for part in _pieces(len(rows))])
+
+    def _scores_of(self, rows: Rows) -> Integers:
+        return rows.times(self._first_layers).astype(np.int64)
+
+    def decisions(self, X: ArrayLike) -> NDArray[np.float64]:
+        """How strongly each row leans towards the classes: shape (rows,) for two classes, else (rows, classes).
+
+        Of two classes the second is the label if and only if the value is positive, and without a hidden layer the
+        value is the negative score.  Of more the label is the one with the largest value, see
+        :func:`bemi.ensemble.decision.class_decisions`.
+        """
+        rows = self.inputs.checked(X)
+        return np.concatenate([self._decisions_on(Rows(self.inputs(rows[part]))) for part in _pieces(len(rows))])
+
+    def _decisions_on(self, rows: Rows) -> NDArray[np.float64]:
+        if len(self.classes) == 2 and len(self.layers) == 2:
+            return -self._scores_of(rows)[:, 0].astype(np.float64)
+        prediction = self._prediction(not_negative=False)
+        votes, evidence = prediction.votes(rows), prediction.evidence(rows)
+        if len(self.classes) == 2:
+            return pair_decision(votes[:, 0], evidence[:, 0])
+        by_evidence = (lambda chosen: evidence[chosen]) if self.ties.by_evidence else None
+        outcome = vote(votes, self.subsets, len(self.classes), evidence=by_evidence)
+        return class_decisions(outcome, votes, evidence, self.subsets)
+
+    def chances(self, X: ArrayLike) -> Integers:
+        """Chances of the classes in 65536ths, shape (rows, classes); ValueError if trained without probabilities."""
+        return self._probabilities().chances(self.scores(X))
+
+    def with_prior(self, shares: Mapping[Any, float]) -> Ensemble:
+        """The same ensemble with chances for rows among which the classes have these shares.
+
+        Parameters
+        ----------
+        shares
+            Share of every class, by label; positive numbers, which are divided by their sum.
+        """
+        found = self._probabilities()
+        wanted = shares_of(shares, self.classes.tolist())
+        return replace(self, probabilities=found.with_prior(wanted, self.networks, self.inputs))
+
+    def _probabilities(self) -> Probabilities:
+        if self.probabilities is None:
+            raise ValueError("this model has no probabilities; train it with probabilities=True")
+        return self.probabilities
 
     def radius(
         self, X: ArrayLike, *, exact: bool = False, time_limit: float | None = 60.0, solver: str = "highs"

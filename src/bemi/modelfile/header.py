@@ -18,6 +18,8 @@ import numpy as np
 
 from bemi import stages
 from bemi.ensemble.ensemble import RECORDED, SELECTION
+from bemi.ensemble.probabilities import LARGEST_INTERCEPT, LARGEST_SLOPE, UNIT
+from bemi.ensemble.probabilities import MOST_CLASSES as MOST_CLASSES_WITH_CHANCES
 from bemi.ensemble.ties import TIES
 from bemi.inputs import INPUT_SCALINGS
 from bemi.inputs.fixed_point import LARGEST_SHIFT, MOST_BITS
@@ -43,14 +45,15 @@ LARGEST_NUMBER = 1e300
 LEVELS = 4
 """Maximum nesting of lists in the parameters of a transform or of scenarios."""
 
-SETTINGS = (*(name for name in RECORDED if name not in SELECTION), "ties")
-"""Parameters that every model file has; those of :data:`SELECTION` are in a part of their own if one is not None."""
+SETTINGS = (*(name for name in RECORDED if name not in (*SELECTION, "probabilities")), "ties")
+"""Parameters that every model file has; those of :data:`SELECTION` are in a part of their own if one is not None, and
+so are probabilities."""
 
 _MEMBERS = {
     *("bemi", "settings", "classes", "classes_dtype", "features", "feature_names", "inputs", "transform"),
     *("input_scaling", "training_digest", "networks", "solver"),
 }
-_PARTS = {"subsets", "given_rows", "selection", "signs", "uncounted"}
+_PARTS = {"subsets", "given_rows", "selection", "signs", "uncounted", "probabilities"}
 """Optional members, present only if they carry information."""
 
 _LABELS = {
@@ -100,6 +103,8 @@ def checked(header: Any) -> dict[str, Any]:
         _check_network(entry, layers, settings, given)
     if "selection" in header:
         _check_selection(header["selection"])
+    if "probabilities" in header:
+        _check_probabilities(header)
     return header
 
 
@@ -306,6 +311,22 @@ def _check_selection(selection: Any) -> None:
         _whole(selection["max_per_class"], "max_per_class", 1, LARGEST_INTEGER)
     if selection["scenarios"] is not None:
         _check_parameters(selection["scenarios"], "scenarios")
+
+
+def _check_probabilities(header: Mapping[str, Any]) -> None:
+    """A sigmoid for every network, a share for every class, and a network for every pair of classes."""
+    settings, classes = header["settings"], len(header["classes"])
+    able = stages.get(settings["stages"][0]).gives_chances
+    if not able or settings["subset_size"] != 2 or "subsets" in header or classes > MOST_CLASSES_WITH_CHANCES:
+        raise ValueError("networks of this kind have no probabilities")
+    found = _members(header["probabilities"], "probabilities", {"sigmoids", "prior"})
+    networks = len(header["networks"])
+    for sigmoid in _listed(found["sigmoids"], "sigmoids", networks, networks):
+        slope, intercept = _listed(sigmoid, "a sigmoid", 2, 2)
+        _whole(slope, "a slope", 0, LARGEST_SLOPE)
+        _whole(intercept, "an intercept", -LARGEST_INTERCEPT, LARGEST_INTERCEPT)
+    for share in _listed(found["prior"], "prior", classes, classes):
+        _whole(share, "a share of a class", 1, UNIT)
 
 
 def _check_parameters(value: Any, what: str) -> None:

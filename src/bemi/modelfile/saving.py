@@ -6,7 +6,7 @@ import gzip
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 
 from bemi.certificate import FORMAT, certificate_path
 from bemi.ensemble.ensemble import SELECTION, Ensemble, TrainingRecord, check_open_label
+from bemi.ensemble.probabilities import Probabilities, Sigmoid
 from bemi.ensemble.subsets import class_subsets, given_subsets
 from bemi.ensemble.ties import TIES
 from bemi.files import write_atomically
@@ -27,6 +28,7 @@ from bemi.modelfile import container
 from bemi.modelfile.container import ModelFileError
 from bemi.modelfile.header import SETTINGS, checked
 from bemi.modelfile.weights import packed_weights, unpacked_networks
+from bemi.network import Network
 from bemi.problem.codes import outputs_for, signs_towards_later_classes
 from bemi.products import Integers
 from bemi.rows import scenarios
@@ -101,7 +103,7 @@ def _limits(inputs: Inputs, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parts(ensemble: Ensemble, networks: list[dict[str, Any]]) -> dict[str, Any]:
-    """Members needed only for a selection of networks or rows, or for variants of rows."""
+    """Members needed only for a selection of networks or rows, for variants of rows, or for probabilities."""
     found: dict[str, Any] = {}
     subsets = ensemble.subsets
     if len(subsets) < math.comb(len(ensemble.classes), subsets.shape[1]):
@@ -114,6 +116,9 @@ def _parts(ensemble: Ensemble, networks: list[dict[str, Any]]) -> dict[str, Any]
     selection["scenarios"] = scenarios.parameters(selection["scenarios"])
     if any(value is not None for value in selection.values()):
         found["selection"] = _plain(selection)
+    if ensemble.probabilities is not None:
+        sigmoids = [[sigmoid.slope, sigmoid.intercept] for sigmoid in ensemble.probabilities.sigmoids]
+        found["probabilities"] = {"sigmoids": sigmoids, "prior": list(ensemble.probabilities.prior)}
     return found
 
 
@@ -170,7 +175,16 @@ def _ensemble(header: Any, weights: bytes) -> Ensemble:
         inputs=inputs,
         training=_training_record(header, settings),
         ties=TIES[ties],
+        probabilities=_probabilities(header, networks, inputs),
     )
+
+
+def _probabilities(header: dict[str, Any], networks: Sequence[Network], inputs: Inputs) -> Probabilities | None:
+    """What the file says about chances; the tables follow from it."""
+    found = header.get("probabilities")
+    if found is None:
+        return None
+    return Probabilities.of([Sigmoid(*line) for line in found["sigmoids"]], found["prior"], networks, inputs)
 
 
 def _scaling(scaling: InputScaling) -> dict[str, Any]:
@@ -204,7 +218,7 @@ def _training_record(header: dict[str, Any], settings: dict[str, Any]) -> Traini
     chosen = {name: _tuples(selection[name]) for name in SELECTION}
     chosen["scenarios"] = None if known is None else scenarios.from_parameters(known)
     return TrainingRecord(
-        settings=settings | chosen,
+        settings=settings | chosen | {"probabilities": "probabilities" in header},
         digest=header["training_digest"],
         solver=header["solver"],
         given_rows=header.get("given_rows"),

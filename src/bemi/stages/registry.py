@@ -126,6 +126,7 @@ STAGES: dict[str, Stage] = {
             begin=_rounded_machine,
             handover=_objective_reached,
             shortfall=_soft_shortfall,
+            gives_chances=True,
             list_title="soft margins",
         ),
         Stage(

@@ -46,7 +46,7 @@ def choose_resolution(
     bound = problem.weight_bound
     resolutions, columns = [], []
     for output in range(problem.codes.shape[1]):
-        v = _machine(problem, output, float(price), hinges, max_links)
+        v = continuous_machine(problem, output, float(price), hinges, max_links)
         largest = STRETCH.get(bound, 1.0) * float(np.abs(v).max(initial=0.0))
         # Contradictory rows give weights that are zero up to rounding; no resolution fits these.
         t = _short(bound / largest, problem.data) if largest > _SMALLEST else Fraction(bound)
@@ -97,7 +97,7 @@ def continuous_weights(
     return weights
 
 
-def _machine(problem: Problem, output: int, price: float, hinges: int, max_links: int | None) -> Floats:
+def continuous_machine(problem: Problem, output: int, price: float, hinges: int, max_links: int | None) -> Floats:
     """The continuous machine of an output, on the best inputs to keep if links are limited."""
     rows, nonzero = normalised_rows(problem.data, problem.codes[:, output])
     omega = problem.row_weights

@@ -86,6 +86,8 @@ class Stage:
         Maps its input, its report and the parameters to the input of the next stage.
     shortfall
         By how much rows that it was not trained on violate it; None to require confidently right outputs.
+    gives_chances
+        Whether the scores of its networks, which have no hidden layer, can become chances of the classes.
     counts_outputs
         Whether the objective is a number of outputs, which reports show as a share.
     shows_gap
@@ -113,6 +115,7 @@ class Stage:
     begin: Callable[[Problem, Parameters], Beginning] | None = None
     handover: Callable[[Handover, StageResult, Parameters], Handover] = same_rows
     shortfall: Shortfall | None = None
+    gives_chances: bool = False
     counts_outputs: bool = False
     shows_gap: bool = False
     list_title: str = ""

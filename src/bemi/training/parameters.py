@@ -13,7 +13,7 @@ from bemi.checks import check_choice, check_integer, check_number, check_seconds
 from bemi.ensemble.ties import TIES
 from bemi.problem.problem import check_hidden_layers, check_weight_bound
 from bemi.problem.soft_margin import check_soft_parameters
-from bemi.stages.registry import SOFT_STAGES, check_stages, every_parameter, get, parameters_read
+from bemi.stages.registry import SOFT_STAGES, STAGES, check_stages, every_parameter, get, parameters_read
 from bemi.training.pipeline import share_time
 from bemi.training.row_weights import Weights, check_class_weight
 
@@ -51,6 +51,25 @@ def check_parameters(given: Mapping[str, Any]) -> None:
     listed = given["subsets"] is None or isinstance(given["subsets"], (tuple, list, np.ndarray))
     if not listed and not is_integer(given["subsets"], 1):
         raise ValueError(f"subsets must be None, a number or a list of tuples of labels, got {given['subsets']!r}")
+    check_probabilities(given, stages)
+
+
+def check_probabilities(given: Mapping[str, Any], stages: Sequence[str]) -> None:
+    """Raise ValueError if probabilities are asked for from networks that cannot give them."""
+    if not isinstance(given["probabilities"], bool | np.bool_):
+        raise ValueError(f"probabilities must be True or False, got {given['probabilities']!r}")
+    if not given["probabilities"]:
+        return
+    if not get(stages[0]).gives_chances:
+        able = " or ".join(repr(stage.name) for stage in STAGES.values() if stage.gives_chances)
+        raise ValueError(
+            f"probabilities=True needs networks without a hidden layer and stages that begin with {able}, "
+            f"got stages={tuple(stages)!r}"
+        )
+    if given["subset_size"] != 2 or given["subsets"] is not None:
+        raise ValueError(
+            "probabilities=True needs a network for every pair of classes; use subset_size=2 and subsets=None"
+        )
 
 
 def check_monotone(monotone: Any) -> None:

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from exported_models import MODELS, expected, model, probes, voted, with_transform
+from exported_models import MODELS, expected, expected_chances, model, probes, voted, with_chances, with_transform
 
 from bemi import BeMiClassifier, ConstantInput, save
 from bemi.cli import main
@@ -33,8 +33,27 @@ int main(void)
 """
 
 
-def compiled(folder, *flags, main="host.c"):
-    (folder / "host.c").write_text(HOST)
+HOST_OF_CHANCES = """
+#include <stdio.h>
+#include "bemi_model.h"
+int main(void)
+{
+    static bemi_input_t x[BEMI_INPUTS];
+    uint16_t p[BEMI_CLASSES];
+    int a;
+    while (fread(x, sizeof x, 1, stdin) == 1) {
+        printf("%d", bemi_predict_proba(x, p));
+        for (a = 0; a < BEMI_CLASSES; a++)
+            printf(" %u", (unsigned)p[a]);
+        puts("");
+    }
+    return 0;
+}
+"""
+
+
+def compiled(folder, *flags, main="host.c", host=HOST):
+    (folder / "host.c").write_text(host)
     command = ["gcc", *STRICT, *flags, "bemi_model.c", main, "-o", "host"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     return folder / "host"
@@ -60,6 +79,27 @@ def test_predictions_are_those_of_python(name, optimize, tmp_path):
         assert outcome.unclassified.any(), "the paper's rule leaves some rows open"
     for flags in (("-O0",), ("-O3",), SANITIZED) if optimize == "speed" else (("-Os",), SANITIZED):
         assert np.array_equal(answers(compiled(tmp_path, *flags), rows, inputs.type), labels), flags
+
+
+@needs_gcc
+@pytest.mark.parametrize("optimize", ["speed", "size"])
+@pytest.mark.parametrize("name", with_chances())
+def test_chances_are_those_of_python(name, optimize, tmp_path):
+    classifier = model(name)
+    write(classifier, tmp_path, optimize=optimize)
+    inputs = input_types(classifier.ensemble_)
+    rows = probes(name, 700, inputs.low, inputs.high)
+    wanted = np.column_stack([expected(classifier, rows), expected_chances(classifier, rows)])
+    assert len(np.unique(wanted[:, 1])) > 20, "the rows are not all sure"
+    for flags in (("-O3",), SANITIZED):
+        program = compiled(tmp_path, *flags, host=HOST_OF_CHANCES)
+        assert np.array_equal(answers(program, rows, inputs.type).reshape(wanted.shape), wanted), flags
+
+
+def test_only_models_with_probabilities_offer_chances():
+    assert "bemi_predict_proba" in export(model("chances of two classes")).header
+    plain = export(model("constant input"))
+    assert "proba" not in plain.header + plain.source
 
 
 @needs_gcc

@@ -22,6 +22,8 @@ CODE = {
     "single.c": 80,
     "neuron.c": 30,
     "scale.c": 60,
+    "chances.c": 400,
+    "chances_pair.c": 60,
 }
 """Bytes of code by file of the runtime."""
 
@@ -120,7 +122,7 @@ def costs(
     arrays: int,
     work: Work,
     transform: CPiece | None,
-    scaling: CCode | None,
+    *others: CCode | None,
 ) -> Costs:
     """Costs of an export.
 
@@ -136,8 +138,8 @@ def costs(
         Work of a prediction after the transform.
     transform
         The piece of the transform, None without one.
-    scaling
-        The code that scales readings, which is not part of a prediction; None without one.
+    others
+        Further code, which is not part of a prediction, such as that for scaling readings; None without one.
     """
     plain = (
         steps(work.additions, work.groups, work.bits)
@@ -152,7 +154,7 @@ def costs(
     return Costs(
         flash=tables
         + sum(CODE.get(name, 0) for name in files)
-        + sum(0 if part is None else part.code_bytes for part in (transform, scaling)),
+        + sum(0 if part is None else part.code_bytes for part in (transform, *others)),
         tables=tables,
         stack=arrays + FRAMES + (0 if transform is None else transform.stack_bytes),
         additions=work.additions + work.tie_additions,

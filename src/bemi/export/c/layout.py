@@ -10,6 +10,7 @@ import numpy as np
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.folding import EVIDENCE_SCALE, FoldedNetwork
 from bemi.ensemble.subsets import class_subsets, memberships
+from bemi.export.c.chances import coupled_code, pair_code
 from bemi.export.c.costs import CODE, Costs, Work, costs
 from bemi.export.c.text import BYTES, Tables, runtime, sum_type
 from bemi.export.c.types import TYPES, InputTypes
@@ -42,6 +43,8 @@ class Layout:
         The piece of the transform, None without one.
     scaling
         The code that scales readings, None if features enter unchanged.
+    chances
+        The code that computes chances, None if the ensemble has no probabilities.
     weights
         First-layer weights of all networks, as bytes.
     types, macros
@@ -81,7 +84,8 @@ class Layout:
         self._lay_out_weights()
         self._lay_out_votes()
         self._lay_out_evidence()
-        self._lay_out_inputs()
+        self.chances = self._chance_code()
+        self._lay_out_pieces()
         self.costs = self._costs()
 
     def runtime_files(self) -> list[str]:
@@ -96,12 +100,6 @@ class Layout:
 
     def code(self) -> list[str]:
         """Functions of the source, in order."""
-        prepare = ["    state.z = x;", "    state.common = 0;"]
-        if self.transform is not None:
-            values = f"    bemi_value_t z[{len(self.used)}];"
-            prepare = [values, f"    {self.transform.function}(x, z);", "    state.z = z;", "    state.common = 0;"]
-        if self.weights.has_common:
-            prepare.append(f"    state.common = bemi_sum(&state, {len(self.weights.neurons) - 1});")
         ties = runtime("ties.c").rstrip() if self.by_evidence else "    return -1;"
         *parts, decision = self.runtime_files()
         return [
@@ -109,10 +107,23 @@ class Layout:
             *([] if self.transform is None else [self.transform.source]),
             runtime("state.c"),
             *map(runtime, parts),
-            Template(runtime(decision)).substitute(prepare="\n".join(prepare), ties=ties),
+            Template(runtime(decision)).substitute(prepare=self._prepare(), ties=ties),
+            *([] if self.chances is None else [self.chances.source]),
         ]
 
+    def _prepare(self) -> str:
+        """Statements that make the state of a prediction."""
+        prepare = ["    state.z = x;", "    state.common = 0;"]
+        if self.transform is not None:
+            values = f"    bemi_value_t z[{len(self.used)}];"
+            prepare = [values, f"    {self.transform.function}(x, z);", "    state.z = z;", "    state.common = 0;"]
+        if self.weights.has_common:
+            prepare.append(f"    state.common = bemi_sum(&state, {len(self.weights.neurons) - 1});")
+        return "\n".join(["    bemi_state_t state;", *prepare])
+
     def _neurons(self, network: FoldedNetwork) -> list[int]:
+        if self.ensemble.probabilities is not None:
+            return [0]  # a score has a chance even if its sign cannot change
         own = network.neurons.tolist()
         return own + [i for i in network.split.tolist() if self.by_evidence and i not in own]
 
@@ -207,8 +218,16 @@ class Layout:
         self.tables.add("bemi_scales", "uint32_t", scales or [NO_EVIDENCE])
         self.macros["BEMI_NO_EVIDENCE"] = f"{NO_EVIDENCE}UL"
 
-    def _lay_out_inputs(self) -> None:
-        for part in (self.scaling, self.transform):
+    def _chance_code(self) -> CCode | None:
+        probabilities = self.ensemble.probabilities
+        if probabilities is None:
+            return None
+        if self.classes == 2:
+            return pair_code(probabilities, prepare=self._prepare(), score="bemi_sum(&state, 0)")
+        return coupled_code(probabilities, prepare=self._prepare())
+
+    def _lay_out_pieces(self) -> None:
+        for part in (self.scaling, self.transform, self.chances):
             if part is not None:
                 self.macros |= part.macros
                 self.tables.add_all(part)
@@ -241,7 +260,8 @@ class Layout:
             upper=len(self.networks) * sum(w.size for w in above),
             by_evidence=self.by_evidence,
         )
-        return costs(self.runtime_files(), self.tables.bytes, self._stack_arrays(), work, self.transform, self.scaling)
+        others = (self.scaling, self.chances)
+        return costs(self.runtime_files(), self.tables.bytes, self._stack_arrays(), work, self.transform, *others)
 
     def _stack_arrays(self) -> int:
         """Bytes of arrays on the stack, without those of the transform."""
@@ -250,6 +270,8 @@ class Layout:
         arrays += 4 * len(self.networks) * self.keeps_sums
         if self.transform is not None:
             arrays += len(self.used) * BYTES[self.input_types.value_type]
+        if self.chances is not None and self.classes > 2:
+            arrays += 4 * self.classes
         if self.has_layers:
             arrays += 2 * max(self.ensemble.layers[1:])
         return arrays

@@ -8,6 +8,7 @@ import numpy as np
 
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.folding import FoldedNetwork
+from bemi.export.c.chances import pair_code
 from bemi.export.c.costs import CODE, FRAMES, NEURON, Costs
 from bemi.export.c.text import Tables, runtime, sum_type
 from bemi.export.c.types import InputTypes
@@ -31,6 +32,11 @@ class OneNeuron:
         self.macros = dict(neuron.macros)
         self.tables = Tables()
         self.tables.add_all(neuron)
+        self.chances = None
+        if ensemble.probabilities is not None:
+            self.chances = pair_code(ensemble.probabilities, prepare="", score=f"{neuron.function}(x)")
+            self.macros |= self.chances.macros
+            self.tables.add_all(self.chances)
         self.costs = self._costs(int(np.count_nonzero(weights)))
 
     @classmethod
@@ -50,12 +56,14 @@ class OneNeuron:
         negative, positive = self.votes
         decision = Template(runtime("neuron.c"))
         names = {"function": self.transform.function, "negative": negative, "positive": positive}
-        return [self.transform.source, decision.substitute(names)]
+        chances = [] if self.chances is None else [self.chances.source]
+        return [self.transform.source, decision.substitute(names), *chances]
 
     def _costs(self, links: int) -> Costs:
+        parts = [part for part in (self.transform, self.chances) if part is not None]
         steps = self.transform.instructions + NEURON
         return Costs(
-            flash=self.tables.bytes + self.transform.code_bytes + CODE["neuron.c"],
+            flash=self.tables.bytes + sum(part.code_bytes for part in parts) + CODE["neuron.c"],
             tables=self.tables.bytes,
             stack=FRAMES + self.transform.stack_bytes,
             additions=links,

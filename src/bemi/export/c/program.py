@@ -41,6 +41,7 @@ def header(layout: AnyLayout) -> str:
         classes=len(ensemble.classes),
         labels=", ".join(string(str(label)) for label in ensemble.classes.tolist()),
         readings=declarations(raw, source(layout) + runtime("bemi_model.h")) + "\n" if raw else "",
+        proba="" if ensemble.probabilities is None else runtime("proba.h"),
         scale="" if layout.scaling is None else _scale_declaration(layout),
     )
 

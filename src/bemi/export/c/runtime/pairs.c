@@ -4,15 +4,37 @@ static uint_fast16_t bemi_pair(uint_fast16_t low, uint_fast16_t high)
     return (uint_fast16_t)((uint32_t)low * (2 * BEMI_CLASSES - 1 - low) / 2 + high - low - 1);
 }
 
-#define BEMI_LEADS(a) (bemi_count(&state, a) == most)
+#define BEMI_LEADS(a) (bemi_count(state, a) == most)
+
+/* The label, once all networks have voted. */
+static int bemi_elected(const bemi_state_t *state)
+{
+    uint_fast16_t a, best = 0, last = 0, most = 0;
+    uint_fast8_t leaders = 0;
+    for (a = 0; a < BEMI_CLASSES; a++) {
+        uint_fast16_t count = bemi_count(state, a);
+        if (count > most) {
+            most = count;
+            best = a;
+            leaders = 0;
+        }
+        if (count == most) {
+            last = a;
+            if (leaders < 3)
+                leaders++;
+        }
+    }
+    if (leaders == 1)
+        return (int)best;
+    if (leaders == 2)
+        return state->votes[bemi_pair(best, last)];
+$ties
+}
 
 int bemi_predict(const bemi_input_t x[BEMI_INPUTS])
 {
-    bemi_state_t state;
-    uint_fast16_t a, b, n, best = 0, last = 0;
-    uint_fast8_t leaders = 0;
-    uint_fast16_t most = 0;
 $prepare
+    uint_fast16_t a, b, n;
 #ifndef BEMI_NO_EARLY_OUT
     /* A class that wins all its matches has more votes than any other, no matter how the other networks vote. */
     bemi_class_t met[BEMI_CLASSES];
@@ -39,22 +61,5 @@ $prepare
 #endif
             bemi_vote(&state, n);
         }
-    for (a = 0; a < BEMI_CLASSES; a++) {
-        uint_fast16_t count = bemi_count(&state, a);
-        if (count > most) {
-            most = count;
-            best = a;
-            leaders = 0;
-        }
-        if (count == most) {
-            last = a;
-            if (leaders < 3)
-                leaders++;
-        }
-    }
-    if (leaders == 1)
-        return (int)best;
-    if (leaders == 2)
-        return state.votes[bemi_pair(best, last)];
-$ties
+    return bemi_elected(&state);
 }

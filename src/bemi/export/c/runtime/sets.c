@@ -2,16 +2,13 @@
 #define BEMI_AHEAD(a, b) ((uint32_t)counts[a] * BEMI_NETWORKS_OF(b) > (uint32_t)counts[b] * BEMI_NETWORKS_OF(a))
 #define BEMI_LEADS(a) (!BEMI_AHEAD(best, a))
 
-int bemi_predict(const bemi_input_t x[BEMI_INPUTS])
+/* The label, once all networks have voted. */
+static int bemi_elected(const bemi_state_t *state)
 {
-    bemi_state_t state;
     uint16_t counts[BEMI_CLASSES];
     uint_fast16_t a, n, best = 0, leaders = 0;
-$prepare
-    for (n = 0; n < BEMI_NETWORKS; n++)
-        bemi_vote(&state, n);
     for (a = 0; a < BEMI_CLASSES; a++) {
-        counts[a] = (uint16_t)bemi_count(&state, a);
+        counts[a] = (uint16_t)bemi_count(state, a);
         if (BEMI_AHEAD(a, best))
             best = a;
     }
@@ -25,10 +22,19 @@ $prepare
             for (a = 0; a < BEMI_SUBSET_SIZE; a++)
                 members += BEMI_LEADS(BEMI_READ_CLASS(bemi_subsets[n * BEMI_SUBSET_SIZE + a]));
             if (members == BEMI_SUBSET_SIZE) {
-                if (state.votes[n] != BEMI_NONE)
-                    return state.votes[n];
+                if (state->votes[n] != BEMI_NONE)
+                    return state->votes[n];
                 break;
             }
         }
 $ties
+}
+
+int bemi_predict(const bemi_input_t x[BEMI_INPUTS])
+{
+$prepare
+    uint_fast16_t n;
+    for (n = 0; n < BEMI_NETWORKS; n++)
+        bemi_vote(&state, n);
+    return bemi_elected(&state);
 }

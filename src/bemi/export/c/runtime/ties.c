@@ -4,7 +4,7 @@
         uint_fast16_t winner = best;
         for (a = best; a < BEMI_CLASSES; a++)
             if (BEMI_LEADS(a)) {
-                uint64_t support = bemi_support(&state, a);
+                uint64_t support = bemi_support(state, a);
                 if (a == best || support * BEMI_NETWORKS_OF(winner) > strongest * BEMI_NETWORKS_OF(a)) {
                     strongest = support;
                     winner = a;

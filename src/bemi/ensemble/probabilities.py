@@ -1,0 +1,225 @@
+"""Chances of the classes, from the integer scores of networks that tell two classes apart.
+
+Training fits a :class:`Sigmoid` to each network.  For prediction it becomes a :class:`ChanceTable`: bytes over the
+clipped score.  The chances of more than two classes are coupled from those of all pairs.  Everything here is integer
+arithmetic that fits 32 bits, except where noted, so that C, ONNX and JavaScript give the same numbers.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from bemi.checks import check_number
+from bemi.ensemble.subsets import class_subsets
+from bemi.inputs.inputs import Inputs
+from bemi.network import Network
+from bemi.products import PRE_ACTIVATION_LIMIT, Integers
+
+UNIT = 2**32
+"""Denominator of slopes, intercepts and shares."""
+
+LARGEST_SLOPE = 2**40
+LARGEST_INTERCEPT = 2**40
+"""Log-odds of 256, far beyond what a byte can tell from certainty."""
+
+CERTAIN = 256
+"""Denominator of the bytes in tables, which are in 1..255."""
+
+WHOLE = 2**16
+"""Denominator of chances."""
+
+LONGEST_TABLE = 128
+"""Entries of a table.  Neighbours then differ by at most a sixth in log-odds, which costs no measurable log-loss."""
+
+MOST_CLASSES = 2**10
+"""Sums of as many reciprocals fit into 31 bits."""
+
+RECIPROCAL = 2**20
+SHARE = 2**28
+"""Numerators of 1/r in units of 2^-12, and of chances in units of 2^-16 from sums of these."""
+
+
+@cache
+def _thresholds() -> tuple[int, ...]:
+    """Twice the log-odds, over 2^32, from which on a chance is rounded to 2, 3, ..., 255 256ths.
+
+    Decimal logarithms are correctly rounded on every platform; those of floating point are not.
+    """
+    exact = Context(prec=40)
+    odds = (exact.divide(Decimal(2 * byte - 1), Decimal(2 * CERTAIN + 1 - 2 * byte)) for byte in range(2, CERTAIN))
+    return tuple(int((2 * UNIT * exact.ln(ratio)).to_integral_value()) for ratio in odds)
+
+
+@dataclass(frozen=True)
+class Sigmoid:
+    """Log-odds of the first class of a network: ``(slope * score + intercept) / 2^32``, Platt's sigmoid.
+
+    Attributes
+    ----------
+    slope
+        At least 0: a larger score never makes the first class less likely.
+    intercept
+        Log-odds at score 0, with the prior of the training rows.
+    """
+
+    slope: int
+    intercept: int
+
+    @classmethod
+    def of(cls, slope: float, intercept: float) -> Sigmoid:
+        """The sigmoid of real numbers, rounded and clipped to the range that files hold."""
+        inside = max(-LARGEST_INTERCEPT, min(LARGEST_INTERCEPT, round(intercept * UNIT)))
+        return cls(max(0, min(LARGEST_SLOPE, round(slope * UNIT))), inside)
+
+    def shifted(self, log_odds: float) -> Sigmoid:
+        """The sigmoid with this added to the log-odds."""
+        return Sigmoid.of(self.slope / UNIT, self.intercept / UNIT + log_odds)
+
+    def chance(self, twice_score: int) -> int:
+        """``256 / (1 + exp(-log-odds))`` at half of ``twice_score``, rounded to 1..255."""
+        return 1 + bisect_right(_thresholds(), self.slope * twice_score + 2 * self.intercept)
+
+
+@dataclass(frozen=True)
+class ChanceTable:
+    """Chance of the first class by score: ``chances[(clip(score, start, end) - start) >> shift] / 256``.
+
+    Attributes
+    ----------
+    start, shift
+        The smallest score that the table tells from smaller ones, and how many low bits of a score it ignores.
+    chances
+        Numbers in 1..255.
+    """
+
+    start: int
+    shift: int
+    chances: tuple[int, ...]
+
+    @classmethod
+    def of(cls, sigmoid: Sigmoid, lowest: int, highest: int) -> ChanceTable:
+        """The table of a sigmoid for scores in ``lowest..highest``; scores beyond count as the nearest of these."""
+        # Up to the one score and from the other on, which bisection finds, the byte does not change.
+        least, most = sigmoid.chance(2 * lowest), sigmoid.chance(2 * highest)
+        first = _last(lowest, highest, lambda score: sigmoid.chance(2 * score) == least)
+        last = -_last(-highest, -first, lambda score: sigmoid.chance(-2 * score) == most)
+        shift = 0
+        while (last - first) >> shift > LONGEST_TABLE - 3:
+            shift += 1
+        width = 1 << shift
+        # Entry 0 ends with the first score and the last entry begins near the last one; in between, the middle of the
+        # scores of an entry stands for them all.
+        start = first - width + 1
+        middles = range(2 * start + width - 1, 2 * last, 2 * width)
+        return cls(start, shift, (least, *map(sigmoid.chance, middles[1:]), *([most] if last > first else [])))
+
+    @property
+    def end(self) -> int:
+        """The largest score that the table tells from larger ones."""
+        return self.start + (len(self.chances) << self.shift) - 1
+
+    def __call__(self, scores: Integers) -> Integers:
+        """Chances in 256ths."""
+        return np.array(self.chances)[(np.clip(scores, self.start, self.end) - self.start) >> self.shift]
+
+
+@dataclass(frozen=True)
+class Probabilities:
+    """How scores become chances; part of an ensemble with a network for every pair of classes.
+
+    Attributes
+    ----------
+    sigmoids
+        One per network.
+    prior
+        Shares of the classes that the sigmoids assume, as numerators over 2^32: those of the training rows, unless
+        :meth:`with_prior` changed them.
+    tables
+        The sigmoids as tables.
+    """
+
+    sigmoids: tuple[Sigmoid, ...]
+    prior: tuple[int, ...]
+    tables: tuple[ChanceTable, ...]
+
+    @classmethod
+    def of(
+        cls, sigmoids: Sequence[Sigmoid], prior: Sequence[int], networks: Sequence[Network], inputs: Inputs
+    ) -> Probabilities:
+        """Probabilities with tables for the scores that inputs like the training rows can have."""
+        low, high = inputs.bounds(inputs.scaling.low, inputs.scaling.high)
+        tables = [ChanceTable.of(s, *_scores(n, low, high)) for s, n in zip(sigmoids, networks, strict=True)]
+        return cls(tuple(sigmoids), tuple(prior), tuple(tables))
+
+    def with_prior(self, shares: Sequence[float], networks: Sequence[Network], inputs: Inputs) -> Probabilities:
+        """The chances for rows among which the classes have these shares.
+
+        For classes i, j of a pair, ``log((share_i / prior_i) / (share_j / prior_j))`` is added to the log-odds.
+        """
+        prior = [max(1, round(share * UNIT)) for share in shares]
+        moves = np.log(prior) - np.log(self.prior)
+        pairs = class_subsets(len(prior), 2)
+        sigmoids = [s.shifted(float(moves[i] - moves[j])) for s, (i, j) in zip(self.sigmoids, pairs, strict=True)]
+        return Probabilities.of(sigmoids, prior, networks, inputs)
+
+    def chances(self, scores: Integers) -> Integers:
+        """Chances of the classes in 65536ths, at least 1, from the scores of all networks, shape (rows, networks).
+
+        Their sum is 65536 for two classes, and up to rounding for more.
+        """
+        firsts = np.stack([table(column) for table, column in zip(self.tables, scores.T, strict=True)], axis=1)
+        return coupled(firsts, len(self.prior))
+
+
+def shares_of(given: Mapping[Any, float], labels: Sequence[Any]) -> list[float]:
+    """Shares of the classes, in the order of their labels, divided by their sum; ValueError if one is missing."""
+    unknown = [label for label in given if label not in labels]
+    missing = [label for label in labels if label not in given]
+    if unknown or missing:
+        wrong = f"{unknown[0]!r} is not a class" if unknown else f"class {missing[0]!r} has none"
+        raise ValueError(f"a prior needs a share for every class: {wrong}")
+    for label, share in given.items():
+        check_number(f"the share of class {label!r}", share, positive=True)
+    total = sum(given.values())
+    return [given[label] / total for label in labels]
+
+
+def coupled(firsts: Integers, classes: int) -> Integers:
+    """Chances of the classes in 65536ths, from the chance of each pair's first class in 256ths, shape (rows, pairs).
+
+    With r_ij the chance of i against j, ``p_i = 1 / (sum_j 1 / r_ij - (k - 2))``, then divided by their sum (Price,
+    Knerr, Personnaz and Dreyfus, 1995).  Quotients are floors, except that the last is rounded.
+    """
+    if classes == 2:
+        return firsts * (WHOLE // CERTAIN) @ np.array([[1, -1]]) + np.array([0, WHOLE])
+    sums = np.full((len(firsts), classes), -(classes - 2) * (RECIPROCAL // CERTAIN))
+    for column, (i, j) in zip(firsts.T, class_subsets(classes, 2), strict=True):
+        sums[:, i] += RECIPROCAL // column
+        sums[:, j] += RECIPROCAL // (CERTAIN - column)
+    shares = np.maximum(1, SHARE // sums)
+    total = shares.sum(axis=1, keepdims=True)
+    return np.maximum(1, (shares * WHOLE + total // 2) // total)
+
+
+def _scores(network: Network, low: Integers, high: Integers) -> tuple[int, int]:
+    """Smallest and largest score of a network for inputs in ``low..high``."""
+    weights = network.weights[0][:, 0].astype(object)
+    up, down = np.maximum(weights, 0), np.minimum(weights, 0)
+    limit = PRE_ACTIVATION_LIMIT // 4  # room for a table's end beyond the largest score
+    lowest, highest = int(up @ low + down @ high), int(up @ high + down @ low)
+    return max(-limit, min(limit, lowest)), max(-limit, min(limit, highest))
+
+
+def _last(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """The last number in ``low..high`` up to which a property holds, which it does at ``low``."""
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle - 1)
+    return low

@@ -1,0 +1,132 @@
+"""Fits the sigmoids that turn the scores of trained networks into chances.
+
+A network's scores on its own training rows are too good.  So every row is scored by a continuous support vector machine
+that was trained without it, which is as good as the few-bit network and much quicker to train.  Platt's sigmoid is
+fitted to these scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.model_selection import StratifiedKFold
+
+from bemi.ensemble.ensemble import Ensemble
+from bemi.ensemble.probabilities import MOST_CLASSES, UNIT, Probabilities, Sigmoid
+from bemi.network import Network
+from bemi.problem.problem import Problem
+from bemi.problem.soft_margin import ROW_WEIGHT_UNIT
+from bemi.products import Integers
+from bemi.stages.resolution import continuous_machine
+from bemi.training.plan import Plan
+
+FOLDS = 5
+
+Floats = NDArray[np.float64]
+
+
+def calibrated(plan: Plan, ensemble: Ensemble, known: Ensemble | None = None) -> Ensemble:
+    """The ensemble with probabilities.
+
+    Parameters
+    ----------
+    plan
+        What the networks were trained on.
+    ensemble
+        The trained networks, one for every pair of classes.
+    known
+        An ensemble whose networks keep the sigmoids that they have there.
+    """
+    if len(ensemble.classes) > MOST_CLASSES:
+        raise ValueError(f"probabilities=True is for at most {MOST_CLASSES} classes, got {len(ensemble.classes)}")
+    earlier: Mapping[tuple, Sigmoid] = {}
+    if known is not None and known.probabilities is not None:
+        earlier = dict(zip(known.keys, known.probabilities.sigmoids, strict=True))
+    sigmoids = []
+    totals = np.zeros(len(ensemble.classes))
+    for index, (key, network) in enumerate(zip(ensemble.keys, ensemble.networks, strict=True)):
+        task = plan[index]
+        weights = row_weights(task.problem)
+        totals[ensemble.subsets[index]] = [weights[task.problem.codes[:, 0] == code].sum() for code in (1, -1)]
+        sigmoid = earlier.get(key)
+        if sigmoid is None:
+            soft = next((report.soft for report in ensemble.reports[index].values() if report.soft is not None), None)
+            sigmoid = fitted_sigmoid(replace(task.problem, soft=soft), network, task.limits.seed)
+        sigmoids.append(sigmoid)
+    prior = [max(1, round(float(share) * UNIT)) for share in totals / max(totals.sum(), 1e-300)]
+    return replace(ensemble, probabilities=Probabilities.of(sigmoids, prior, ensemble.networks, ensemble.inputs))
+
+
+def fitted_sigmoid(problem: Problem, network: Network, seed: int) -> Sigmoid:
+    """The sigmoid of a network with one output, trained on this problem of soft margins.
+
+    If a class has a single row, no machine can be trained without it, and the network's own scores must do.
+    """
+    codes, weights = problem.codes[:, 0], row_weights(problem)
+    folds = min(FOLDS, int((codes > 0).sum()), int((codes < 0).sum()))
+    if folds < 2 or problem.soft is None:
+        scores = network.pre_activations(problem.data)[0][:, 0].astype(np.float64)
+    else:
+        scores = held_out_scores(problem, network, folds, seed)
+    return Sigmoid.of(*platt(scores, codes, weights))
+
+
+def held_out_scores(problem: Problem, network: Network, folds: int, seed: int) -> Floats:
+    """Score of every row by a machine trained without its fold, in the units of the network's scores.
+
+    Machines are trained on rows of length 1, and their weights are not stretched to integers.  The factor between the
+    units is that which brings the scores of the machine of all rows closest to the network's.  Limits on links and
+    signs hold for the machines, too.
+    """
+    own = network.pre_activations(problem.data)[0][:, 0].astype(np.float64)
+    every = problem.data @ _machine(problem)
+    factor = float(own @ every) / max(float(every @ every), 1e-300)
+    scores = np.empty(len(own))
+    splits = StratifiedKFold(folds, shuffle=True, random_state=seed).split(problem.data, problem.codes[:, 0])
+    for seen, left in splits:
+        mask = np.zeros(len(own), dtype=bool)
+        mask[seen] = True
+        scores[left] = factor * (problem.data[left] @ _machine(problem.rows(mask)))
+    return scores
+
+
+def _machine(problem: Problem) -> Floats:
+    soft = problem.soft
+    assert soft is not None
+    return continuous_machine(problem, 0, float(soft.price), soft.hinges, soft.max_links)
+
+
+def platt(scores: Floats, codes: Integers, weights: Floats) -> tuple[float, float]:
+    """Slope a >= 0 and intercept b of ``P(code = 1) = 1 / (1 + exp(-a score - b))``, by maximum likelihood.
+
+    The targets are ``(n_+ + 1) / (n_+ + 2)`` and ``1 / (n_- + 2)`` instead of 1 and 0, where n is the weight of a class
+    (Platt, 1999), so that separable scores have a finite slope.
+    """
+    positive, negative = weights[codes > 0].sum(), weights[codes < 0].sum()
+    targets = np.where(codes > 0, (positive + 1) / (positive + 2), 1 / (negative + 2))
+    # Scores of any unit become numbers around 1.
+    unit = float(np.abs(scores).mean()) or 1.0
+    scaled = scores / unit
+
+    def loss(line: Floats) -> tuple[float, Floats]:
+        log_odds = line[0] * scaled + line[1]
+        error = weights * (expit(log_odds) - targets)
+        value = weights @ (np.logaddexp(0, log_odds) - targets * log_odds)
+        return float(value), np.array([error @ scaled, error.sum()])
+
+    start = [0.0, float(np.log((positive + 1) / (negative + 1)))]
+    bounds = [(0, None), (None, None)]
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-13, "gtol": 1e-9})
+    return float(found.x[0]) / unit, float(found.x[1])
+
+
+def row_weights(problem: Problem) -> Floats:
+    """Weights of the rows of a problem."""
+    if problem.row_weights is None:
+        return np.ones(len(problem.data))
+    return problem.row_weights / ROW_WEIGHT_UNIT
