@@ -80,7 +80,7 @@ def tables(why: str = "asked for", *, compare: bool = True, **columns: Any) -> P
         for name, transform in kinds.items()
         for price in PRICES
     )
-    return Preset("tables", _SOFT | {"input_scaling": "auto", "candidates": candidates}, why)
+    return Preset("tables", _SOFT | {"input_scaling": "auto", "candidates": candidates, "probabilities": True}, why)
 
 
 def choose(X: Any, image_shape: Sequence[int] | None = None, *, compare: bool = True) -> Preset:

@@ -235,9 +235,7 @@ class LinearProgram:
 
     def _append(self, costs: Floats, starts: Integers, index: Integers, entries: Floats) -> Integers:
         count = len(costs)
-        self._solver.addCols(
-            count, costs, np.zeros(count), np.full(count, np.inf), len(index), starts, index, entries
-        )
+        self._solver.addCols(count, costs, np.zeros(count), np.full(count, np.inf), len(index), starts, index, entries)
         self._columns += count
         return np.arange(self._columns - count, self._columns)
 

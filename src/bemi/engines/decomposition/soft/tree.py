@@ -86,7 +86,13 @@ class Tree:
     """
 
     def __init__(
-        self, soft: SoftRows, program: LinearProgram, search: Search, weights: Integers, relaxed: Relaxed, numerators: Integers
+        self,
+        soft: SoftRows,
+        program: LinearProgram,
+        search: Search,
+        weights: Integers,
+        relaxed: Relaxed,
+        numerators: Integers,
     ) -> None:
         self._soft, self._program, self._search = soft, program, search
         self.weights, self.value = weights, soft.value(weights)
