@@ -315,7 +315,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     def _adopt(self, other: BeMiClassifier) -> BeMiClassifier:
         """Take over what another classifier learned, but not its parameters."""
         learned = {name: value for name, value in vars(other).items() if name.endswith("_") or name == "_ensemble"}
-        vars(self).update(learned)
+        self.__dict__.update(learned)
         return self
 
     def _with_choice(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> BeMiClassifier:
