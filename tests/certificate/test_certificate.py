@@ -21,10 +21,11 @@ from sklearn.datasets import load_digits
 
 import bemi
 from bemi import BeMiClassifier, save, verify
-from bemi.certificate import CertificateError, certificate_path
+from bemi.certificate import CertificateError, certificate_path, training_record
 from bemi.certificate.arithmetic import Rows
 from bemi.certificate.separators import _angle, _Sides, separation_bound
 from bemi.cli import main
+from bemi.inputs.constant.transform import ConstantInput
 
 SETTINGS = {
     "images": {"hidden_layers": (4, 4)},
@@ -33,6 +34,10 @@ SETTINGS = {
     "larger weights": {"hidden_layers": (3,), "weight_bound": 3},
     "without margins": {"hidden_layers": (2,), "stages": ("sm", "mw")},
     "soft margins": {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2", "mw"), "mw_loss": 0.05},
+    "weights and limits": {
+        **{"hidden_layers": (), "weight_bound": 3, "stages": ("ml2", "mw"), "class_weight": {0: 2.5, 1: 0.3}},
+        **{"hinges": 2, "max_links": 4, "monotone": {20: 1, 21: -1}, "mw_loss": 0.5},
+    },
     "soft margins, two bits": {"hidden_layers": (), "subset_size": 3, "stages": ("ml2",)},
     "without margins or a hidden layer": {"hidden_layers": (), "stages": ("sm", "mw"), "subset_size": 3},
     "two bits without margins": {"hidden_layers": (3,), "stages": ("sm", "mw"), "subset_size": 3, "weight_bound": 2},
@@ -118,6 +123,14 @@ def every_list(node, found=None) -> list:
     for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
         every_list(child, found)
     return found
+
+
+def every_cut(node) -> list:
+    """Inputs and values that the trees of soft margins branch on."""
+    if not isinstance(node, dict):
+        return []
+    found = [node["split"]] if "split" in node else []
+    return found + [cut for part in ("outputs", "children") for tree in node.get(part, []) for cut in every_cut(tree)]
 
 
 def test_swapped_labels_rows_and_counts_are_refused(model, tmp_path):
@@ -252,9 +265,14 @@ def test_negative_multipliers_missing_branches_and_false_merges_are_refused(mode
         for number, stage in enumerate(stages_of(original, name)):
             if stage["certificate"] is None:
                 continue
+            cuts = every_cut(stage["certificate"])
             for position, part in enumerate(every_list(stage["certificate"])):
                 change = None
-                if len(part) == 2 and all(type(v) is int for v in part):
+                if any(part is cut for cut in cuts):
+                    continue  # a tree that is cut elsewhere proves something, too
+                if len(part) == 2 and all(isinstance(v, dict) for v in part):
+                    kind, change = "branch", lambda p: p.pop()
+                elif len(part) == 2 and all(type(v) is int for v in part):
                     kind, change = "negative", lambda p: p.__setitem__(1, -p[1] - 1)
                 elif part and part[0] == "T" and len(part) == 4 and isinstance(part[3], list):
                     kind, change = "branch", lambda p: p.pop()
@@ -334,7 +352,7 @@ def test_other_soft_margins_are_refused(model, tmp_path):
         (lambda s: s["soft"]["resolutions"].__setitem__(0, "-2/1"), "not positive"),
         (lambda s: s["soft"]["resolutions"].__setitem__(0, "4/2"), "lowest terms"),
         (lambda s: s["soft"]["resolutions"].pop(), "not one resolution per output"),
-        (lambda s: s["soft"].__setitem__("hinges", 2), "its hinges are not the model's"),
+        (lambda s: s["soft"].__setitem__("hinges", 3 - s["soft"]["hinges"]), "its hinges are not the model's"),
         (lambda s: s["soft"].__setitem__("max_links", 100), "its max_links are not the model's"),
         (lambda s: first_leaf(s).append([0, 2**62]), "above its price"),
         (lambda s: first_leaf(s).extend([[0, 0], [0, 0]]), "two multipliers"),
@@ -344,6 +362,60 @@ def test_other_soft_margins_are_refused(model, tmp_path):
         claims = copy.deepcopy(original)
         change(stages_of(claims, "ml2")[0])
         assert reason in refused(repaired_header(model, claims, tmp_path), claims, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory) -> Path:
+    """One network with row weights, signs and a limit on links, all of which matter."""
+    path = tmp_path_factory.mktemp("limited") / "model.bemi"
+    rng = np.random.default_rng(1)
+    X = rng.integers(-9, 10, (40, 6))
+    y = (X @ [3, -2, 2, 1, 1, 0] + rng.integers(-20, 21, 40) > 0).astype(int)
+    settings = {"hidden_layers": (), "weight_bound": 3, "stages": ("ml2",), "node_limit": 200, "time_limit": None}
+    model = BeMiClassifier(**settings, max_links=3, monotone={0: 1, 4: -1}, transform=ConstantInput())
+    save(model.fit(X, y, sample_weight=rng.integers(1, 4, 40)), path)
+    assert verify(path).certified["ml2"] == 1
+    return path
+
+
+def test_weights_are_part_of_the_training_digest(limited, tmp_path):
+    original = claims_of(limited)
+    assert training_record(limited).weights == original["weights"]
+    for change in (
+        lambda c: c.pop("weights"),
+        lambda c: c["weights"].__setitem__(0, c["weights"][0] + 1),
+        lambda c: c["weights"].reverse(),
+    ):
+        claims = copy.deepcopy(original)
+        change(claims)
+        assert "row weights are not those that" in refused(limited, claims, tmp_path)
+    for weight in (0, -1, 1.0, True, 2**48):
+        claims = copy.deepcopy(original)
+        claims["weights"][0] = weight
+        assert "bad row weight" in refused(limited, claims, tmp_path)
+    claims["weights"] = original["weights"][1:]
+    assert "not one weight per training row" in refused(limited, claims, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda h: h.pop("signs"), "signs belong to monotone features"),
+        (lambda h: h.update(signs=h["signs"][:-1]), "not one sign per input"),
+        (lambda h: h.update(signs=[2] * 7), "bad sign"),
+        (lambda h: h.update(signs=[-s for s in h["signs"]]), "a weight has the wrong sign"),
+        (lambda h: h.update(signs=[0] * 7), "is proved"),
+        (lambda h: h["settings"].update(monotone=None), "signs belong to monotone features"),
+        (lambda h: h.pop("uncounted"), "uncounted inputs belong to a limit on links"),
+        (lambda h: h.update(uncounted=[7]), "bad uncounted input"),
+        (lambda h: h.update(uncounted=[]), "more links than allowed"),
+        (lambda h: h.update(uncounted=list(range(7))), "is proved"),
+        (lambda h: h["settings"].update(max_links=4), "its max_links are not the model's"),
+        (lambda h: h["settings"].update(hinges=2), "its hinges are not the model's"),
+    ],
+)
+def test_limits_are_those_of_the_model(limited, tmp_path, change, reason):
+    assert reason in refused(rewritten(limited, change, tmp_path), claims_of(limited), tmp_path)
 
 
 def test_a_ceiling_that_is_not_kept_is_refused(model, tmp_path):

@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import LinearSVC
+from soft_brute import allowed, by_hand, problems
 
+from bemi.certificate.arithmetic import Rows
+from bemi.certificate.softmargins import Restrictions, SoftMargins
 from bemi.engines.decomposition.soft import links as softlinks
 from bemi.engines.decomposition.soft import margins as softmargin
 from bemi.engines.monolithic import run as monolithic
@@ -22,70 +25,65 @@ from bemi.stages.registry import get
 from bemi.stages.resolution import choose_resolution
 
 
-@st.composite
-def problems(draw):
-    """Up to four inputs, six rows (some may be zero), signed values, one or two outputs, P up to 2."""
-    inputs = draw(st.integers(1, 4))
-    outputs = draw(st.integers(1, 2)) if inputs <= 2 else 1
-    rows = draw(st.integers(1, 6))
-    data = draw(st.lists(st.lists(st.integers(-5, 6), min_size=inputs, max_size=inputs), min_size=rows, max_size=rows))
-    codes = draw(
-        st.lists(st.lists(st.sampled_from([-1, 1]), min_size=outputs, max_size=outputs), min_size=rows, max_size=rows)
-    )
-    problem = Problem(np.array(data), np.array(codes), (), draw(st.integers(1, 2)))
-    soft, start = choose_resolution(problem, draw(st.sampled_from([0.25, 1.0, 10.0])))
-    return replace(problem, soft=soft), start
+def checker_of(problem):
+    """The certificate checker on a problem; None if its signs are more than certificates can say."""
+    soft, outputs = problem.soft, problem.codes.shape[1]
+    if problem.signs is not None and outputs > 1:
+        return None
+    rows = Rows(problem.data.tolist(), problem.codes.tolist(), problem.layers, problem.weight_bound)
+    claim = {
+        "price": f"{soft.price.numerator:x}/{soft.price.denominator:x}",
+        "resolutions": [f"{t.numerator:x}/{t.denominator:x}" for t in soft.resolutions],
+        "hinges": soft.hinges,
+        "max_links": soft.max_links,
+    }
+    omega = None if problem.row_weights is None else problem.row_weights.tolist()
+    signs = None if problem.signs is None else problem.signs[:, 0].tolist()
+    return SoftMargins(rows, claim, Restrictions(omega, signs, frozenset(problem.uncounted)))
 
 
-def by_hand(problem, weights):
-    """The objective in fractions, written out."""
-    total = Fraction(0)
-    for j, t in enumerate(problem.soft.resolutions):
-        column = [int(w) for w in weights[:, j]]
-        total += Fraction(sum(w * w for w in column), 2)
-        for row, code in zip(problem.data.tolist(), problem.codes[:, j].tolist(), strict=True):
-            square = sum(v * v for v in row)
-            norm = 0
-            while (norm + 1) ** 2 <= square:
-                norm += 1
-            if norm:
-                y = Fraction(code * sum(a * b for a, b in zip(row, column, strict=True)), norm)
-                total += problem.soft.price * t * max(Fraction(0), t - y)
-    return total
-
-
-def every_network(problem):
-    bound, shape = problem.weight_bound, (problem.data.shape[1], problem.codes.shape[1])
-    for values in product(range(-bound, bound + 1), repeat=shape[0] * shape[1]):
-        yield np.array(values).reshape(shape)
+def value_by_hand(problem, network):
+    return sum(by_hand(problem, column, j) for j, column in enumerate(network.weights[0].T.tolist()))
 
 
 @given(problems(), st.sampled_from([0.0, 0.01, 0.2]))
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_both_stages_against_every_network(case, loss):
     problem, start = case
-    values = [(by_hand(problem, weights), int(np.count_nonzero(weights))) for weights in every_network(problem)]
+    outputs = range(problem.codes.shape[1])
+    columns = [[(by_hand(problem, c, j), sum(w != 0 for w in c)) for c in allowed(problem, j)] for j in outputs]
+    values = [tuple(map(sum, zip(*parts, strict=True))) for parts in product(*columns)]
     best = min(value for value, _ in values)
-    assert problem.soft_value(start) == by_hand(problem, start.weights[0])
+    assert problem.allows(start)
+    assert problem.soft_value(start) == value_by_hand(problem, start)
+    checker = checker_of(problem)
 
     whole = monolithic("ml2", problem, start=start, limits=Limits())
-    assert whole.objective == best == problem.soft_value(whole.network)
+    assert problem.allows(whole.network)
+    assert whole.objective == best == value_by_hand(problem, whole.network)
     assert whole.bound <= best
     assert float(best - whole.bound) <= 1e-5 * max(1.0, float(best))
 
     ours = softmargin.run(get("ml2"), problem, start=start, limits=Limits())
-    assert ours.objective == by_hand(problem, ours.network.weights[0]) >= best
+    assert ours.objective == value_by_hand(problem, ours.network) >= best
     assert 0 <= ours.bound <= best
     assert ours.objective <= problem.soft_value(start)
+    if checker is not None:
+        assert checker.objective([ours.network.weights[0].tolist()]) == ours.objective
+        assert ours.bound <= checker.bound(ours.certificate) <= best
 
     ceiling = (1 + Fraction(loss)) * best
     fewest = min(links for value, links in values if value <= ceiling)
-    whole = monolithic("mw", problem, start=whole.network, keep=KeepObjective(ceiling), limits=Limits())
+    keep = KeepObjective(ceiling)
+    whole = monolithic("mw", problem, start=whole.network, keep=keep, limits=Limits())
     assert whole.objective == fewest == whole.network.links
     assert whole.bound <= fewest
-    ours = softlinks.run(get("mw"), problem, start=whole.network, keep=KeepObjective(ceiling), limits=Limits())
-    assert problem.soft_value(ours.network) <= ceiling
+    assert keep.holds(problem, whole.network)
+    ours = softlinks.run(get("mw"), problem, start=whole.network, keep=keep, limits=Limits())
+    assert keep.holds(problem, ours.network)
     assert ours.bound <= fewest <= ours.objective == ours.network.links
+    if checker is not None and ours.certificate is not None:
+        assert ours.bound <= checker.links_bound(ceiling, ours.certificate) <= fewest
 
 
 def few_images(per_class=10, weight_bound=7, price=10.0):
