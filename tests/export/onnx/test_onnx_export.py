@@ -11,7 +11,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from exported_models import with_networks, with_transform
+from exported_models import expected, expected_chances, probes, with_chances, with_networks, with_transform
+from exported_models import model as exported_model
 from mixed_tables import new_rows, table_model, wild_readings
 from sklearn.datasets import load_digits, load_wine
 
@@ -405,3 +406,30 @@ def test_a_folder_that_does_not_exist_is_named(tmp_path, capsys):
 def test_nothing_else_imports_the_package():
     code = "import sys, bemi.cli, bemi.classifier, bemi.export.onnx; sys.exit('onnx' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", with_chances())
+def test_chances_are_those_of_python(name):
+    classifier = exported_model(name)
+    made = model(classifier)
+    low, high = input_range(classifier)
+    high = min(high, 2**20)
+    rows = probes(name, 3000, max(low, -high), high)
+    label, _, chances = run(made, rows)
+    assert np.array_equal(label, expected(classifier, rows))
+    assert np.array_equal(chances, expected_chances(classifier, rows))
+    assert len(np.unique(chances[:, 0])) > 20, "the rows are not all sure"
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_chances_of_tables_are_those_of_python(classes):
+    classifier = table_model(classes=classes, probabilities=True)
+    X = new_rows(500)
+    label, _, chances = run(model(classifier), classifier.readings(X))
+    assert np.array_equal(classifier.classes_[label], classifier.predict(X))
+    assert np.array_equal(chances / chances.sum(axis=1, keepdims=True), classifier.predict_proba(X))
+
+
+def test_models_without_probabilities_have_no_such_output():
+    made = model(exported_model("no hidden layer, P = 7"))
+    assert [output.name for output in made.graph.output] == ["label", "counts"]

@@ -30,6 +30,9 @@ CODE = {
 FRAMES = 200
 """Bytes of stack for calls and local variables, without the arrays."""
 
+ELECTION = 80
+"""Bytes of stack for a decision in a function of its own, because chances need it, too."""
+
 ADDITION = 4.9
 GROUP = 34
 """Instructions for adding one input from a list, and for one group of inputs in it."""

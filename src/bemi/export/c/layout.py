@@ -11,7 +11,7 @@ from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.folding import EVIDENCE_SCALE, FoldedNetwork
 from bemi.ensemble.subsets import class_subsets, memberships
 from bemi.export.c.chances import coupled_code, pair_code
-from bemi.export.c.costs import CODE, Costs, Work, costs
+from bemi.export.c.costs import CODE, ELECTION, Costs, Work, costs
 from bemi.export.c.text import BYTES, Tables, runtime, sum_type
 from bemi.export.c.types import TYPES, InputTypes
 from bemi.export.c.weights import encoded
@@ -271,7 +271,7 @@ class Layout:
         if self.transform is not None:
             arrays += len(self.used) * BYTES[self.input_types.value_type]
         if self.chances is not None and self.classes > 2:
-            arrays += 4 * self.classes
+            arrays += 4 * self.classes + ELECTION
         if self.has_layers:
             arrays += 2 * max(self.ensemble.layers[1:])
         return arrays

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class FirstLayer:
-    """First-layer neurons that votes or evidence depend on, for all networks.
+    """First-layer neurons that votes, evidence or scores depend on, for all networks.
 
     Attributes
     ----------
@@ -25,9 +25,11 @@ class FirstLayer:
         Shape (inputs, neurons).  The last neuron has no links: it is a placeholder.
     """
 
-    def __init__(self, networks: tuple[FoldedNetwork, ...], *, evidence: bool) -> None:
+    def __init__(self, networks: tuple[FoldedNetwork, ...], *, evidence: bool, scores: bool = False) -> None:
         self.networks = networks
         self._needed = [np.union1d(n.neurons, n.split) if evidence else np.sort(n.neurons) for n in networks]
+        if scores:
+            self._needed = [np.arange(n.network.layers[1]) for n in networks]
         self._starts = np.cumsum([0, *map(len, self._needed)])
         parts = [n.network.weights[0][:, needed] for n, needed in zip(networks, self._needed, strict=True)]
         self.weights = np.concatenate([*parts, np.zeros((len(parts[0]), 1), dtype=np.int64)], axis=1)

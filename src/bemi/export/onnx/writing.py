@@ -12,6 +12,7 @@ import numpy as np
 import bemi
 from bemi.ensemble.ensemble import Ensemble, ensemble_of
 from bemi.ensemble.subsets import memberships
+from bemi.export.onnx.chances import chances
 from bemi.export.onnx.vote import FirstLayer, collected, evidence, largest_shares, paper_label, votes
 from bemi.files import write_atomically
 from bemi.inputs.inputs import Inputs
@@ -43,8 +44,9 @@ def model(model: Any) -> ModelProto:
 
     Its input ``x``, int32 of shape (N, features), holds readings (:mod:`bemi.inputs.readings`), or the features
     themselves if the model takes integers as they are.  Its outputs are ``label``, the class index or -1, and
-    ``counts``, the votes for each class, both int64.  For every input within the declared range that Python accepts,
-    they equal those of :meth:`bemi.BeMiClassifier.vote`.
+    ``counts``, the votes for each class, both int64; with probabilities, also ``probabilities``, the chances of the
+    classes in 65536ths, int32.  For every input within the declared range that Python accepts, they equal those of
+    :meth:`bemi.BeMiClassifier.vote` and :meth:`bemi.BeMiClassifier.predict_proba`.
     """
     return _model(ensemble_of(model))
 
@@ -58,7 +60,7 @@ def _model(ensemble: Ensemble) -> ModelProto:
     graph = Graph()
     x = graph.input("x", np.int32, ("N", inputs.features))
     networks = ensemble.folded(*inputs.bounds(*_scaled_range(inputs))).networks
-    layer = FirstLayer(networks, evidence=ensemble.ties.by_evidence)
+    layer = FirstLayer(networks, evidence=ensemble.ties.by_evidence, scores=ensemble.probabilities is not None)
     sums = _transformed(_scaled(x, inputs), inputs) @ layer.weights
     cast = votes(sums, layer)
     counts = collected(cast, graph.constant(1, np.int64).expand(cast.sizes(0, 2)), classes)
@@ -69,7 +71,9 @@ def _model(ensemble: Ensemble) -> ModelProto:
         support = collected(cast, evidence(sums, layer), classes)
         nearest = largest_shares(support, shared_by, dominant).first(-1, classes)
         label = label.equals(ABSTAIN).choose(nearest, label)
-    outputs = {"label": (label.cast(np.int64), ("N",)), "counts": (counts, ("N", classes))}
+    outputs: dict[str, Any] = {"label": (label.cast(np.int64), ("N",)), "counts": (counts, ("N", classes))}
+    if ensemble.probabilities is not None:
+        outputs["probabilities"] = (chances(sums, layer, ensemble.probabilities), ("N", classes))
     made = graph.model(
         outputs, producer_name="bemi", producer_version=bemi.__version__, doc_string=_description(inputs)
     )
@@ -138,7 +142,7 @@ def _description(inputs: Inputs) -> str:
         made += f"; or the index of a text among the levels, -1 for another text; {MISSING} for a missing cell"
     return (
         f"x: integers in {low}..{high}, {made}. label: index into the classes of the metadata, -1 for unclassified. "
-        "counts: votes for each class."
+        "counts: votes for each class. probabilities, if any: chances of the classes in 65536ths."
     )
 
 
