@@ -13,6 +13,9 @@ Each export asks for one method and knows nothing else about a transform:
     (rows, inputs) and (rows, outputs).
 ``page_piece()``
     A :class:`PagePiece`.
+``page_rows(X)``, ``page_fields(rows)``
+    Only if it takes raw columns: rows as lists of plain cells, None for a missing one, and the fields of the page's
+    form (:func:`number_field`, :func:`choice_field`) for such rows, or for None.
 
 All of them compute the same integers as ``transform``.  Inputs outside ``input_range`` are clipped to it, except in the
 page, which rejects them as Python does.
@@ -20,6 +23,7 @@ page, which rejects them as Python does.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -128,6 +132,40 @@ class CPiece(CCode):
     readings: tuple[CReading, ...] = ()
 
 
+def number_field(
+    name: str,
+    low: float,
+    start: float,
+    high: float,
+    decimals: int,
+    *,
+    missing: bool = False,
+    may_be_empty: bool = False,
+) -> dict[str, Any]:
+    """A field of a page's form for a number, with its range and usual value.
+
+    ``missing`` adds a box for a missing cell; ``may_be_empty`` lets people delete the number instead.
+    """
+    # About a hundred steps from end to end, but none below the unit of the readings.
+    digits = min(decimals, 2 - math.floor(math.log10(high / 2 - low / 2))) if high > low else decimals
+    step = float(f"1e{-digits}")
+    ends = round(math.floor(low / step) * step, digits), round(math.ceil(high / step) * step, digits)
+    low, high, start = (_plain(end) for end in (*ends, round(start, decimals)))
+    return {
+        **{"kind": "number", "name": name, "low": low, "high": high, "start": start, "step": _plain(step)},
+        **{"missing": missing, "mayBeEmpty": may_be_empty},
+    }
+
+
+def _plain(number: float) -> float | int:
+    return int(number) if float(number).is_integer() else float(number)
+
+
+def choice_field(name: str, choices: Sequence[Any], start: Any, *, missing: bool = False) -> dict[str, Any]:
+    """A field of a page's form for one of several values."""
+    return {"kind": "choice", "name": name, "choices": list(choices), "start": start, "missing": missing}
+
+
 @dataclass(frozen=True)
 class PagePiece:
     """A transform in a page.
@@ -136,7 +174,8 @@ class PagePiece:
     ----------
     script
         JavaScript that registers the transform in the table ``TRANSFORMS`` of ``scaling.js``, under its ``NAME``: its
-        ``inputs(integers, data)`` gives the inputs of the networks.  It runs in its own block.
+        ``inputs(integers, data)`` gives the inputs of the networks, from cells if the transform takes raw columns.  It
+        runs in its own block.
     data
         JSON-serialisable data for the script.
     """

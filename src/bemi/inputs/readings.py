@@ -26,6 +26,9 @@ FINEST = 10**6
 MOST_DECIMALS = 300
 """Powers of ten up to this one are within the range of a double."""
 
+POWERS_OF_TEN = np.array([float(f"1e{decimals}") for decimals in range(MOST_DECIMALS + 1)])
+"""Literals are rounded correctly everywhere, which the functions that compute powers do not promise."""
+
 _HEADROOM = 2.0  # new values may be this much larger than those seen before they saturate
 _MOST_EXACT = 15  # decimals up to which values are tried for a short form
 _EVERY = 0.98  # quantile of the distances from the median that counts as the spread
@@ -61,7 +64,9 @@ def readings(values: NDArray, decimals: Integers | np.int64) -> Integers:
     """Readings of finite values, shape (rows, columns); NaN gives :data:`MISSING`."""
     with np.errstate(over="ignore"):  # Infinity saturates like any value that is too large.
         units = np.where(
-            decimals >= 0, values * 10.0 ** np.maximum(decimals, 0), values / 10.0 ** -np.minimum(decimals, 0)
+            decimals >= 0,
+            values * POWERS_OF_TEN[np.maximum(decimals, 0)],
+            values / POWERS_OF_TEN[np.maximum(-decimals, 0)],
         )
     missing = np.isnan(units)
     whole = np.rint(np.clip(np.where(missing, 0.0, units), -LARGEST_READING, LARGEST_READING)).astype(np.int64)

@@ -37,14 +37,10 @@ class Scorecard:
     @classmethod
     def of(cls, ensemble: Ensemble) -> Scorecard:
         """The scorecard of an ensemble; ValueError says why it has none."""
+        trouble = why_no_card(ensemble)
+        if trouble is not None:
+            raise ValueError(trouble)
         transform: Any = ensemble.inputs.transform
-        if not hasattr(transform, "outputs_"):
-            raise ValueError("a scorecard needs bits: train with transform=TableBits()")
-        if len(ensemble.layers) > 2 or ensemble.subsets.shape[1] > 2:
-            raise ValueError("a scorecard needs networks of two classes without a hidden layer: hidden_layers=()")
-        values = [place for place, output in enumerate(transform.outputs_) if isinstance(output, Value)]
-        if any(network.weights[0][values].any() for network in ensemble.networks):
-            raise ValueError("a scorecard has points for bits only: train with TableBits(values=False)")
         chances = getattr(ensemble, "probabilities", None)
         tables = [None] * len(ensemble.networks) if chances is None else chances.tables
         return cls(
@@ -90,3 +86,16 @@ class Scorecard:
         from bemi.ensemble.scorecard.html import fragment
 
         return fragment(self.cards)
+
+
+def why_no_card(ensemble: Ensemble) -> str | None:
+    """Why an ensemble has no scorecard; None if it has one."""
+    transform: Any = ensemble.inputs.transform
+    if not hasattr(transform, "outputs_"):
+        return "a scorecard needs bits: train with transform=TableBits()"
+    if len(ensemble.layers) > 2 or ensemble.subsets.shape[1] > 2:
+        return "a scorecard needs networks of two classes without a hidden layer: hidden_layers=()"
+    values = [place for place, output in enumerate(transform.outputs_) if isinstance(output, Value)]
+    if any(network.weights[0][values].any() for network in ensemble.networks):
+        return "a scorecard has points for bits only: train with TableBits(values=False)"
+    return None

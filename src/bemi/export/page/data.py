@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from bemi.ensemble.ensemble import Ensemble, TrainingRows
+from bemi.ensemble.scorecard import Scorecard, why_no_card
 from bemi.ensemble.voting import STATUSES
-from bemi.export.page.results import TestData
+from bemi.export.page.results import TestData, plain_rows
 from bemi.inputs.images import USUAL_SHAPES, check_shape
 from bemi.inputs.inputs import Inputs
+from bemi.inputs.pieces import number_field, own_piece
+from bemi.inputs.readings import POWERS_OF_TEN
 from bemi.modelfile.weights import packed_weights
 from bemi.network import bits_per_weight
 from bemi.stages import get
@@ -21,6 +24,9 @@ from bemi.stages.result import StageResult
 
 BLOCKS_SIDE = 16
 """Images with a shorter side are framed like the 8 x 8 digits, others like MNIST."""
+
+MOST_LINES = 30
+"""Cards with more lines are not shown."""
 
 MOST_BARS = 31
 """Up to this many different weights are counted individually; more are counted in ranges."""
@@ -40,7 +46,7 @@ def model_data(ensemble: Ensemble) -> dict[str, Any]:
         "ties": ensemble.ties.name,
         "byEvidence": ensemble.ties.by_evidence,
         "unclassified": str(ensemble.unclassified_label),
-        "factors": None if scaling.scale is None else scaling.factors.tolist(),
+        "scaling": _scaling(ensemble.inputs),
         "inputRange": [int(low.min()), int(high.max())],
         "solver": ensemble.training.solver,
         "weights": base64.b64encode(b"".join(map(packed_weights, ensemble.networks))).decode(),
@@ -57,6 +63,39 @@ def model_data(ensemble: Ensemble) -> dict[str, Any]:
             for n, splitting, reports in parts
         ],
     }
+
+
+def _scaling(inputs: Inputs) -> dict[str, Any] | None:
+    """How features become integers; None if they are integers already."""
+    scale = inputs.scaling.scale
+    if scale is None:
+        return None
+    parts = {name: getattr(scale, name).tolist() for name in ("decimals", "centres", "multipliers", "shifts")}
+    powers = POWERS_OF_TEN[np.abs(scale.decimals)].tolist()
+    return {**parts, "powers": powers, "limit": inputs.scaling.limit, "range": inputs.closed_range}
+
+
+def scorecards(ensemble: Ensemble) -> list[dict[str, Any]] | None:
+    """The cards of a model that is small enough to be read; None if it has none."""
+    if why_no_card(ensemble) is not None:
+        return None
+    cards = Scorecard.of(ensemble).cards
+    if max(len(card.lines) for card in cards) > MOST_LINES:
+        return None
+    return [
+        {
+            "start": card.start,
+            "lines": [
+                {"column": line.column, "condition": line.condition, "points": line.points, "input": line.input}
+                for line in card.lines
+            ],
+            "lowest": card.lowest,
+            "highest": card.highest,
+            # Of the second class, for each total from the lowest to the highest.
+            "chances": None if card.table is None else card.chances(range(card.lowest, card.highest + 1)).tolist(),
+        }
+        for card in cards
+    ]
 
 
 def _stage_words(names: Sequence[str]) -> dict[str, Any]:
@@ -134,34 +173,33 @@ def _brightest(inputs: Inputs) -> float:
     scaling = inputs.scaling
     if scaling.scale is not None:
         # The largest training magnitude of a feature becomes the largest integer.
-        used = scaling.factors[scaling.factors > 0]
-        return float(scaling.high / used.min()) if len(used) else 1.0
+        brightest_of_each = scaling.values(np.full(inputs.features, scaling.high))
+        return float(brightest_of_each.max()) or 1.0
     _, brightest = inputs.closed_range or (scaling.low, scaling.high)
     return float(brightest)
 
 
 def fields(inputs: Inputs, test: TestData | None, training: TrainingRows | None) -> list[dict[str, Any]]:
-    """Name, range and typical value of every feature."""
+    """The fields of the form, with the range and the usual value of every feature."""
+    tested = test is not None and len(test.y) > 0
+    if not inputs.takes_integers:
+        rows = plain_rows(inputs, test.X) if test is not None and tested else None
+        return own_piece(inputs.transform, "page_fields", "a page")(rows)
     scaling = inputs.scaling
     seen = None
-    if test is not None and len(test.y):
+    if test is not None and tested:
         seen = np.asarray(test.X, dtype=np.float64)
     elif training is not None:
         seen = inputs.features_of(training.rows)
     if seen is None:
-        divisors = scaling.divisors(inputs.features)
-        seen = np.stack([end / divisors for end in (scaling.low, (scaling.low + scaling.high) // 2, scaling.high)])
+        ends = (scaling.low, (scaling.low + scaling.high) // 2, scaling.high)
+        seen = scaling.values(np.stack([np.full(inputs.features, end) for end in ends]))
     names = inputs.names or [f"feature {i + 1}" for i in range(inputs.features)]
-    found = []
-    for name, column in zip(names, seen.T, strict=True):
-        whole = scaling.scale is None or bool((column == np.rint(column)).all())
-        low, start, high = (_rounded(v, whole) for v in (column.min(), np.median(column), column.max()))
-        found.append({"name": str(name), "low": low, "start": start, "high": high, "whole": whole})
-    return found
-
-
-def _rounded(value: float, whole: bool) -> float | int:
-    return int(value) if whole else float(f"{value:.6g}")
+    decimals = [0] * inputs.features if scaling.scale is None else scaling.scale.decimals.tolist()
+    return [
+        number_field(str(name), column.min(), float(np.median(column)), column.max(), d)
+        for name, column, d in zip(names, seen.T, decimals, strict=True)
+    ]
 
 
 def weight_counts(ensemble: Ensemble) -> list[dict[str, int]]:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.summary import confusion, evaluation
+from bemi.inputs.inputs import Inputs
+from bemi.inputs.pieces import own_piece
 from bemi.problem.codes import ABSTAIN
 from bemi.products import Integers
 
@@ -52,7 +54,7 @@ def results(ensemble: Ensemble, test: TestData, others: Mapping[str, float], sam
         "confusion": tables,
         "others": dict(others),
         "wrong": int((~right).sum()),
-        **_samples(np.asarray(test.X), truth, given, y, _chosen(right, samples)),
+        **_samples(plain_rows(ensemble.inputs, test.X), truth, given, y, _chosen(right, samples)),
     }
 
 
@@ -65,6 +67,13 @@ def _chosen(right: NDArray[np.bool_], samples: int) -> Integers:
         for rows, number in ((wrong, first), (fine, min(len(fine), samples - first)))
     ]
     return np.concatenate(parts)
+
+
+def plain_rows(inputs: Inputs, X: Any) -> NDArray:
+    """Rows as the page takes them: numbers, or plain cells if the transform takes raw columns."""
+    if inputs.takes_integers:
+        return np.asarray(X)
+    return np.array(own_piece(inputs.transform, "page_rows", "a page")(X), dtype=object)
 
 
 def _samples(X: NDArray, truth: Integers, given: Integers, y: NDArray, chosen: Integers) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import bemi
 from bemi.checks import check_integer
 from bemi.ensemble.ensemble import Ensemble, TrainingRows, ensemble_of
 from bemi.ensemble.summary import training_summary
-from bemi.export.page.data import fields, image_data, label_texts, model_data, weight_counts
+from bemi.export.page.data import fields, image_data, label_texts, model_data, scorecards, weight_counts
 from bemi.export.page.results import TestData, results
 from bemi.files import write_atomically
 from bemi.inputs.pieces import PagePiece, own_piece
@@ -25,7 +25,17 @@ from bemi.inputs.pieces import PagePiece, own_piece
 SCRIPTS_BEFORE_TRANSFORM = ("elements.js", "scaling.js")
 SCRIPTS_AFTER_TRANSFORM = (
     *("network.js", "framing.js", "words.js", "pictures.js"),
-    *("pad.js", "form.js", "votes.js", "samples.js", "results.js", "training.js", "inside.js", "main.js"),
+    *(
+        "pad.js",
+        "form.js",
+        "votes.js",
+        "scorecard.js",
+        "samples.js",
+        "results.js",
+        "training.js",
+        "inside.js",
+        "main.js",
+    ),
 )
 """Parts of the page's script, in order."""
 
@@ -81,6 +91,7 @@ def page(
         "title": title,
         "labels": label_texts(ensemble, None if test is None else test.class_names),
         "image": image_data(ensemble.inputs, image),
+        "scorecards": scorecards(ensemble),
         "fields": fields(ensemble.inputs, test, given),
         "training": None if given is None else len(given.targets),
         "summary": training_summary(ensemble),

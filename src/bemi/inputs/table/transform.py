@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bemi.checks import check_integer
 from bemi.inputs.fixed_point import FixedPoint
-from bemi.inputs.pieces import CPiece
+from bemi.inputs.pieces import CPiece, PagePiece
 from bemi.inputs.readings import MISSING
 from bemi.inputs.table.cells import as_table, columns_of, names_of
 from bemi.inputs.table.column import VALUE_GRID, Column
@@ -139,14 +139,14 @@ class TableBits(TransformerMixin, BaseEstimator):
         """Readings of each row, shape (rows, columns); see :mod:`bemi.inputs.readings`."""
         check_is_fitted(self)
         table = as_table(X)
-        unnamed = names_of(table) is None or self._names is None
+        unnamed = names_of(table) is None or self.column_names is None
         if unnamed and table.shape[1] != self.n_features_in_:
             raise ValueError(f"rows must have {self.n_features_in_} columns, these have {table.shape[1]}")
-        cells = columns_of(table, self._names)
+        cells = columns_of(table, self.column_names)
         return np.stack([column.readings(own) for column, own in zip(self.columns_, cells, strict=True)], axis=1)
 
     @property
-    def _names(self) -> list[str] | None:
+    def column_names(self) -> list[str] | None:
         """Names of the columns, None if they were numbered in training."""
         names = [column.name for column in self.columns_]
         return None if names == [f"feature {place}" for place in range(len(names))] else names
@@ -254,6 +254,24 @@ class TableBits(TransformerMixin, BaseEstimator):
         from bemi.inputs.table.c import c_neuron
 
         return c_neuron(self, weights)
+
+    def page_piece(self) -> PagePiece:
+        """The transform in a page."""
+        from bemi.inputs.table.page import page_piece
+
+        return page_piece(self)
+
+    def page_rows(self, X: Any) -> list[list[Any]]:
+        """Rows as plain cells for a page."""
+        from bemi.inputs.table.page import page_rows
+
+        return page_rows(self, X)
+
+    def page_fields(self, rows: Sequence[Sequence[Any]] | None) -> list[dict[str, Any]]:
+        """The fields of a page's form, for plain cells of some rows."""
+        from bemi.inputs.table.page import page_fields
+
+        return page_fields(self, rows)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "outputs_")

@@ -16,7 +16,7 @@ const byId = (id) => document.getElementById(id);
 const count = (number) => number.toLocaleString("en-US");
 const percent = (share, digits = 1) => (share === null ? "–" : `${(100 * share).toFixed(digits)} %`);
 const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
-const signed = (number) => (number < 0 ? `−${count(-number)}` : `+${count(number)}`);
+const signed = (number) => (number === 0 ? "0" : number < 0 ? `−${count(-number)}` : `+${count(number)}`);
 
 /** A number of any size in a few characters. */
 function short(number) {

@@ -1,6 +1,7 @@
 // Inside the networks: the weights of every network, and one network in detail.
 
 const GALLERY_PAGE = 60;
+const MOST_BARS = 24; // of more inputs, only those with a link are listed
 
 class Inside {
   constructor(ensemble, element) {
@@ -103,6 +104,7 @@ class Inside {
     this.choice.value = n;
     const network = this.ensemble.networks[n];
     this.live = [];
+    this.states = transformOf(this.ensemble.data)?.inputState ? [] : null;
     const neurons = network.splitting.map((_, neuron) => this.neuron(network, neuron));
     this.verdict = make("p", { class: "verdict" });
     this.body.classList.toggle("single", neurons.length === 1);
@@ -160,13 +162,19 @@ class Inside {
 
   bars(network, neuron) {
     const { data } = this.ensemble;
-    const names = [...data.fields.map(({ name }) => name), ...(transformOf(data)?.furtherInputs ?? [])];
+    const names = inputNames(data);
     const neurons = data.layers[1];
-    return make(
+    const weightOf = (input) => network.weights[0][input * neurons + neuron];
+    const every = names.map((_, input) => input);
+    const shown = names.length > MOST_BARS ? every.filter((input) => weightOf(input) !== 0) : every;
+    const left = names.length - shown.length;
+    const list = make(
       "ul",
       { class: "weights" },
-      ...names.map((name, input) => {
-        const weight = network.weights[0][input * neurons + neuron];
+      ...shown.map((input) => {
+        const [name, weight] = [names[input], weightOf(input)];
+        const state = make("span", { class: "state" });
+        if (this.states) this.states.push({ element: state, input });
         const beam = make("span", { class: `beam ${weight < 0 ? "minus" : "plus"}`, "aria-hidden": "true" });
         beam.style.setProperty("--share", Math.abs(weight) / data.weightBound);
         return make(
@@ -174,10 +182,13 @@ class Inside {
           {},
           make("span", { class: "name", title: name }, name),
           beam,
-          make("span", { class: "count" }, weight === 0 ? "0" : signed(weight)),
+          make("span", { class: "count" }, signed(weight)),
+          this.states ? state : null,
         );
       }),
     );
+    const hint = left ? make("p", { class: "hint" }, `${plural(left, "input")} without a link ${left === 1 ? "is" : "are"} not listed.`) : null;
+    return make("div", { class: this.states ? "listing with-states" : "listing" }, list, hint);
   }
 
   upperLayers(network) {
@@ -196,7 +207,7 @@ class Inside {
           const cell = make(
             "span",
             { class: `weight ${weight < 0 ? "minus" : weight > 0 ? "plus" : ""}` },
-            weight === 0 ? "0" : signed(weight),
+            signed(weight),
           );
           cell.style.setProperty("--share", Math.abs(weight) / weightBound);
           return cell;
@@ -240,7 +251,10 @@ class Inside {
     this.outcome = outcome;
     const network = this.ensemble.networks[this.selected];
     const vote = outcome === null ? null : outcome.votes[this.selected];
-    const among = `Tells ${networkName(this.ensemble, network)} apart.`;
+    const { layers, labels } = this.ensemble.data;
+    // The sign of a lone output is the vote.
+    const rule = layers.length === 2 && layers[1] === 1 ? ` A sum of at least 0 votes for ${labels[network.classes[0]]}.` : "";
+    const among = `Tells ${networkName(this.ensemble, network)} apart.${rule}`;
     this.verdict.textContent =
       vote === null
         ? among
@@ -249,6 +263,13 @@ class Inside {
       const sum = outcome === null ? null : outcome.sums[this.selected][0][neuron];
       element.textContent = sum === null ? "" : `sum now ${signed(sum)}, so ${sum >= 0 ? "+1" : "−1"}`;
     });
+    const { data } = this.ensemble;
+    for (const { element, input } of this.states ?? []) {
+      const state =
+        outcome === null ? { text: "" } : transformOf(data).inputState(data.transform, input, outcome.inputs[input]);
+      element.textContent = state.text;
+      element.parentElement.classList.toggle("off", state.on === false);
+    }
   }
 
   /** Draws all weights again, in other colours. */

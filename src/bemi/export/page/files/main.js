@@ -12,13 +12,19 @@ function introduce() {
     `${networks} of ${data.layers.join(" – ")} neurons with ${weights} ${alone ? "decides between" : "vote on"} ` +
     `${count(data.labels.length)} classes.${trained}`;
   byId("try-title").textContent =
-    data.image === null ? "Set the features and watch them vote" : "Draw and watch them vote";
+    data.image !== null
+      ? "Draw and watch them vote"
+      : onlyCard === null
+        ? "Set the features and watch them vote"
+        : "Set the features and watch the points add up";
   byId("made").textContent =
     `Made by bemi ${data.version}. Everything happens in this page: it loads nothing and sends nothing.`;
 }
 
 const inside = { view: null };
-const votes = new VotesView(ensemble, (network) => inside.view?.open(network));
+const cards = new Cards(ensemble);
+const [onlyCard] = cards.cards.length === 1 ? cards.cards : [null];
+const votes = new VotesView(ensemble, (network) => inside.view?.open(network), onlyCard);
 let samples = null;
 
 /** Shows how the networks vote on a row; null is an empty pad. */
@@ -31,6 +37,7 @@ function answer(row, truth = null, truthLabel = null) {
     if (!(error instanceof RangeError)) throw error;
     votes.refuse(`${error.message[0].toUpperCase()}${error.message.slice(1)}.`);
   }
+  cards.show(outcome);
   inside.view?.showOutcome(outcome);
 }
 
@@ -60,6 +67,8 @@ function start() {
     });
     byId("samples").append(samples.element);
   } else byId("samples").remove();
+  if (cards.cards.length > 1) byId("cards").append(cards.element);
+  else byId("cards").remove();
   if (data.test !== null) showResults(ensemble, byId("results"));
   else for (const element of document.querySelectorAll(".results")) element.remove();
   input.show();
@@ -94,7 +103,7 @@ addEventListener("resize", () => input.show());
 
 /**
  * For programs and tests.
- *   bemi.predict(row, truth)  row: features as numbers; truth: true class index, -1 for an unknown class, or omitted.
+ *   bemi.predict(row, truth)  row: features as numbers, in tables also as text or null if missing; truth: true class index, -1 for an unknown class, or omitted.
  *     Gives {label, index, votes, counts, dominant, unclassified, status}: label as text, its class index or -1, the
  *     class index that every network votes for (-1 for none), votes by class, which classes lead, whether the paper's
  *     rule leaves the row unclassified, and the paper's label status if truth is given.  Throws a RangeError for a row

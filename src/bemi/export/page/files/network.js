@@ -58,7 +58,7 @@ class Ensemble {
   /** Integers that the networks see, from the features. */
   inputs(row) {
     if (row.length !== this.data.features) throw new RangeError(`a row has ${this.data.features} features`);
-    const inputs = transformed(scaled(Array.from(row), this.data.factors), this.data);
+    const inputs = inputsOf(Array.from(row), this.data);
     // Python rejects such rows, too.
     let largest = 0,
       total = 0;

@@ -1,4 +1,5 @@
 // From features to the integers that networks see: the same integers as bemi.inputs.
+// Numbers stay below 2^53, where doubles are exact.
 
 /** Nearest integer, halves to even, like NumPy's rint. */
 function roundHalfEven(value) {
@@ -9,23 +10,45 @@ function roundHalfEven(value) {
 }
 
 const EXACT_RANGE = 2 ** 31;
+const LARGEST_READING = EXACT_RANGE - 1;
 
 const tooLarge = () => new RangeError("values are too large: sums of them would leave the exact range");
 
-/** Features times their factors, rounded; integers stay as they are. */
-function scaled(row, factors) {
+const clipped = (value, low, high) => Math.max(low, Math.min(high, value));
+
+/** A value in units of 10^-decimals; `power` is 10^|decimals|. */
+function reading(value, decimals, power) {
+  const units = decimals >= 0 ? value * power : value / power;
+  return roundHalfEven(clipped(units, -LARGEST_READING, LARGEST_READING));
+}
+
+/** A reading on its integer grid. */
+const fixedPoint = (found, centre, multiplier, shift) =>
+  Math.floor(((found - centre) * multiplier + 2 ** (shift - 1)) / 2 ** shift);
+
+/** Features on their integer grids; integers stay as they are. */
+function scaled(row, scaling) {
   return row.map((value, i) => {
-    const integer = factors === null ? value : roundHalfEven(value * factors[i]);
-    if (factors === null && !Number.isInteger(value)) throw new RangeError("this model takes integer features");
-    if (!(Math.abs(integer) < EXACT_RANGE)) throw tooLarge();
-    return integer;
+    if (typeof value !== "number" || !Number.isFinite(value)) throw new RangeError("this model takes numbers only");
+    const integer = scaling === null ? value : onGrid(value, i, scaling);
+    if (!Number.isInteger(integer)) throw new RangeError("this model takes integer features");
+    if (Math.abs(integer) >= EXACT_RANGE) throw tooLarge();
+    return scaling === null || scaling.range === null ? integer : clipped(integer, ...scaling.range);
   });
+}
+
+function onGrid(value, i, { decimals, powers, centres, multipliers, shifts, limit }) {
+  const integer = fixedPoint(reading(value, decimals[i], powers[i]), centres[i], multipliers[i], shifts[i]);
+  return limit === null ? integer : clipped(integer, -limit, limit);
 }
 
 /**
  * Transforms by name.  The script of the model's transform, next to its Python code, registers itself here:
  *   inputs(integers, data)  inputs of the networks from scaled features; data comes from Python.
+ *   takesCells              whether `inputs` takes the cells of a table instead: numbers, text, null if missing.
  *   furtherInputs           names of the inputs that follow those of the features, if any.
+ *   inputNames(data)        names of all inputs, if they are not those of the features.
+ *   inputState(data, input, value)  {text, on}: what an input says now, if it is worth showing.
  *   weights                 how to draw the first-layer weights of a neuron, see pictures.js, if it has its own way.
  */
 const TRANSFORMS = {};
@@ -33,5 +56,16 @@ const TRANSFORMS = {};
 /** The transform of a model, or null. */
 const transformOf = ({ transform }) => (transform === null ? null : TRANSFORMS[transform.name]);
 
-/** Inputs of the networks from scaled features. */
-const transformed = (integers, data) => transformOf(data)?.inputs(integers, data.transform) ?? integers;
+/** Inputs of the networks from a row of features. */
+function inputsOf(row, data) {
+  const transform = transformOf(data);
+  const taken = transform?.takesCells ? row : scaled(row, data.scaling);
+  return transform === null ? taken : transform.inputs(taken, data.transform);
+}
+
+/** Names of the inputs of the networks. */
+function inputNames(data) {
+  const transform = transformOf(data);
+  if (transform?.inputNames) return transform.inputNames(data.transform);
+  return [...data.fields.map(({ name }) => name), ...(transform?.furtherInputs ?? [])];
+}

@@ -4,8 +4,9 @@ const MOST_CLASSES = 24; // a larger grid shows the classes with the most votes
 const MOST_SHOWN = 12;
 
 class VotesView {
-  /** `opened` is called with the index of a network to inspect. */
-  constructor(ensemble, opened) {
+  /** `opened` is called with the index of a network to inspect; `card` replaces the board if it is the only one. */
+  constructor(ensemble, opened, card = null) {
+    this.card = card;
     this.ensemble = ensemble;
     this.opened = opened;
     this.label = make("p", { class: "label" });
@@ -21,6 +22,7 @@ class VotesView {
       this.spoken,
       this.board,
     );
+    if (card !== null) this.board.replaceChildren(card.element);
   }
 
   /** Shows an outcome, or that there is nothing to decide. */
@@ -29,7 +31,7 @@ class VotesView {
     if (outcome === null) {
       this.say("–", `Draw something${this.ensemble.data.test === null ? "" : ", or choose a test sample"}.`, "");
     } else {
-      const { label, reason } = decisionWords(this.ensemble, outcome);
+      const { label, reason } = this.card === null ? decisionWords(this.ensemble, outcome) : this.cardWords(outcome);
       const status =
         outcome.status === null
           ? ""
@@ -38,6 +40,16 @@ class VotesView {
     }
     this.label.classList.toggle("none", outcome !== null && outcome.decision === ABSTAIN);
     this.showBoard(outcome);
+  }
+
+  /** A decision by points. */
+  cardWords(outcome) {
+    const { total, chance } = this.card.read(outcome.inputs);
+    const likely = chance === null ? "" : ` Chance of ${this.card.second}: ${percent(chance, 0)}.`;
+    return {
+      label: this.ensemble.data.labels[outcome.decision],
+      reason: `The points add up to ${signed(total)}, which is ${total > 0 ? "above" : "not above"} 0.${likely}`,
+    };
   }
 
   /** Shows why a row cannot be classified. */
@@ -57,6 +69,7 @@ class VotesView {
   }
 
   showBoard(outcome) {
+    if (this.card !== null) return this.card.show(outcome);
     const { classes } = this.ensemble;
     let shown = Array.from({ length: classes }, (_, index) => index);
     if (classes > MOST_CLASSES) {

@@ -1,0 +1,38 @@
+// Bits of a table, from cells: numbers, text, and null for a missing cell.
+{
+  const MISSING = -(2 ** 31);
+  const NUMBER = /^\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*$/i;
+
+  /** Text of a cell as Python writes it. */
+  const textOf = (cell) => (typeof cell === "boolean" ? (cell ? "True" : "False") : String(cell));
+
+  function numberOf(cell, name) {
+    const number = typeof cell !== "string" ? Number(cell) : NUMBER.test(cell) ? Number(cell) : NaN;
+    if (Number.isFinite(number)) return number;
+    throw new RangeError(`column ${name} holds numbers, not ${textOf(cell)}`);
+  }
+
+  function readingOf(cell, { name, decimals, power, levels }) {
+    if (cell === null || cell === undefined || Number.isNaN(cell)) return MISSING;
+    return levels === null ? reading(numberOf(cell, name), decimals, power) : levels.indexOf(textOf(cell));
+  }
+
+  const OUTPUTS = {
+    value: (found, { scale, limit }) => (found === MISSING ? 0 : clipped(fixedPoint(found, ...scale), -limit, limit)),
+    atLeast: (found, output, level) => (found >= output.reading ? level : -level),
+    equals: (found, output, level) => (found === output.reading ? level : -level),
+    constant: (found, output, level) => level,
+  };
+
+  TRANSFORMS["table-bits"] = {
+    takesCells: true,
+    inputs(cells, { columns, outputs, level }) {
+      const found = cells.map((cell, i) => readingOf(cell, columns[i]));
+      return outputs.map((output) => OUTPUTS[output.kind](found[output.column], output, level));
+    },
+    inputNames: ({ outputs }) => outputs.map(({ name }) => name),
+    /** What an input says now: whether a bit is on, or a number. */
+    inputState: ({ outputs }, input, value) =>
+      outputs[input].kind === "value" ? { text: signed(value) } : { text: value > 0 ? "on" : "off", on: value > 0 },
+  };
+}
