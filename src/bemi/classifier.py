@@ -28,7 +28,6 @@ from sklearn.utils.validation import (
 
 from bemi import solvers
 from bemi.checks import is_integer
-from bemi.training.choosing.choice import Candidate, choose
 from bemi.ensemble.ensemble import RECORDED, Ensemble, check_open_label, ensemble_of
 from bemi.ensemble.folding import FoldedEnsemble
 from bemi.ensemble.radius import Radii
@@ -46,6 +45,7 @@ from bemi.running.schedule import check_shard, train_all
 from bemi.stages import PAPER_STAGES
 from bemi.stages.registry import parameters_read
 from bemi.training.calibration import calibrated
+from bemi.training.choosing.choice import Candidate, choose
 from bemi.training.parameters import check_parameters, usable_weights, without_effect
 from bemi.training.pipeline import Training
 from bemi.training.plan import Plan

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from bemi.training.choosing.choice import Candidate
 from bemi.classifier import BeMiClassifier
 from bemi.inputs.hog.transform import IntegerHog
 from bemi.inputs.images import why_no_image
@@ -20,6 +19,7 @@ from bemi.inputs.registry import describe
 from bemi.inputs.scaling import are_integers
 from bemi.inputs.table.transform import TableBits
 from bemi.stages import SOFT_STAGES
+from bemi.training.choosing.choice import Candidate
 
 
 @dataclass(frozen=True)
@@ -57,23 +57,29 @@ def images(shape: Sequence[int] | None = None, *, integers: bool = True, why: st
 PRICES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Prices C to choose from."""
 
+LANDMARKS = 256
+"""Training rows that others are compared with, at most."""
+
 
 USUAL_PRICE = 3.0
 """Price C of bits where nothing is compared."""
 
 
 def tables(why: str = "asked for", *, compare: bool = True, **columns: Any) -> Preset:
-    """Soft margins on values, bits or both, whichever cross-validation prefers; ``columns`` as in TableBits.
+    """Soft margins on values, bits, similarities to training rows or all of them, whichever cross-validation prefers.
 
-    Bits if ``compare`` is False: nothing is compared.
+    Bits if ``compare`` is False: nothing is compared.  ``columns`` are ``categorical`` and ``numeric`` of
+    :class:`bemi.TableBits`.
     """
     if not compare:
-        settings = {"transform": TableBits(**columns), "C": USUAL_PRICE, "input_scaling": "auto"}
+        settings = {"transform": TableBits(**columns), "C": USUAL_PRICE, "input_scaling": "auto", "probabilities": True}
         return Preset("tables", _SOFT | settings, why)
     kinds = {
         "values": TableBits(thresholds=0, values=True, **columns),
         "bits": TableBits(**columns),
         "values and bits": TableBits(values=True, **columns),
+        "similarities": TableBits(thresholds=0, similarities=LANDMARKS, **columns),
+        "values, bits and similarities": TableBits(values=True, similarities=LANDMARKS, **columns),
     }
     candidates = tuple(
         Candidate(f"{name}, C = {price:g}", {"transform": transform, "C": price})

@@ -1,4 +1,4 @@
-"""What the outputs of :class:`bemi.TableBits` tell: values, thresholds, levels, missing cells, a constant."""
+"""What the outputs of :class:`bemi.TableBits` tell: values, thresholds, levels, missing cells, likeness, a constant."""
 
 from __future__ import annotations
 
@@ -55,6 +55,13 @@ class IsMissing(Output):
         return f"{column.name} missing"
 
 
+class IsLike(Output):
+    """How alike the row is to a training row; its column does not matter, and ``reading`` is that row's number."""
+
+    def name(self, column: Column) -> str:
+        return f"like row {self.reading + 1}"
+
+
 class Constant(Output):
     """The constant that stands in for a bias; its column does not matter."""
 
@@ -62,13 +69,23 @@ class Constant(Output):
         return "constant"
 
 
-def outputs_of(columns: Sequence[Column]) -> tuple[Output, ...]:
-    """All outputs of these columns, in order."""
+def units_of(columns: Sequence[Column]) -> tuple[Output, ...]:
+    """What rows are compared by: values, levels and missing cells."""
     numbered = list(enumerate(columns))
     return (
         *(Value(place) for place, column in numbered if column.multiplier),
-        *(AtLeast(place, threshold) for place, column in numbered for threshold in column.thresholds),
         *(IsLevel(place, level) for place, column in numbered for level in column.bit_levels),
         *(IsMissing(place, MISSING) for place, column in numbered if column.has_missing),
+    )
+
+
+def outputs_of(columns: Sequence[Column], *, values: bool, landmarks: int) -> tuple[Output, ...]:
+    """All outputs of these columns, in order."""
+    units = units_of(columns)
+    return (
+        *(output for output in units if values and isinstance(output, Value)),
+        *(AtLeast(place, threshold) for place, column in enumerate(columns) for threshold in column.thresholds),
+        *(output for output in units if not isinstance(output, Value)),
+        *(IsLike(0, number) for number in range(landmarks)),
         Constant(0),
     )

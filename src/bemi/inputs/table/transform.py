@@ -16,15 +16,25 @@ from bemi.inputs.pieces import CPiece, PagePiece
 from bemi.inputs.readings import MISSING
 from bemi.inputs.table.cells import as_table, columns_of, names_of
 from bemi.inputs.table.column import VALUE_GRID, Column
-from bemi.inputs.table.outputs import AtLeast, Constant, IsLevel, IsMissing, Output, Value, outputs_of
+from bemi.inputs.table.outputs import (
+    AtLeast,
+    Constant,
+    IsLevel,
+    IsLike,
+    IsMissing,
+    Output,
+    Value,
+    outputs_of,
+    units_of,
+)
+from bemi.inputs.table.similarities import UNIT_LEVEL, Similarities
 from bemi.inputs.transform import Takes, own_parameters
 from bemi.products import Integers
 
 if TYPE_CHECKING:
     from bemi.export.onnx.graph import Tensor
 
-LEVEL = {False: 1, True: 64}
-"""Magnitude of a bit, without and with centred values beside it."""
+MOST_SIMILARITIES = 4096
 
 
 class TableBits(TransformerMixin, BaseEstimator):
@@ -40,6 +50,9 @@ class TableBits(TransformerMixin, BaseEstimator):
         0 for none.
     values
         Whether to add the numbers themselves, centred at their median and scaled to -127..127; 0 if missing.
+    similarities
+        Add how alike a row is to each of at most this many training rows, by which a network sees columns together; 0
+        for none.  The model then contains these rows.
     categorical, numeric
         Names or positions of columns that are categories, or numbers, whatever their cells are; by default text is
         a category.
@@ -50,6 +63,10 @@ class TableBits(TransformerMixin, BaseEstimator):
         The columns, each a :class:`bemi.inputs.table.column.Column`.
     outputs_
         What each output tells, see :mod:`bemi.inputs.table.outputs`.
+    level_
+        Magnitude of a bit.
+    similarities_
+        See :class:`bemi.inputs.table.similarities.Similarities`; None without.
     n_features_in_
         Number of columns.
     """
@@ -65,11 +82,13 @@ class TableBits(TransformerMixin, BaseEstimator):
         self,
         thresholds: int = 8,
         values: bool = False,
+        similarities: int = 0,
         categorical: Sequence[str | int] = (),
         numeric: Sequence[str | int] = (),
     ) -> None:
         self.thresholds = thresholds
         self.values = values
+        self.similarities = similarities
         self.categorical = categorical
         self.numeric = numeric
 
@@ -77,6 +96,7 @@ class TableBits(TransformerMixin, BaseEstimator):
         """What the networks see, in a few words."""
         parts = ["centred values"] if self.values else []
         parts += [f"bits at up to {self.thresholds} thresholds per column"] if self.thresholds else []
+        parts += [f"similarities to up to {self.similarities} training rows"] if self.similarities else []
         return ", ".join([*parts, "categories and missing cells as bits, and a constant input"])
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> TableBits:
@@ -90,6 +110,7 @@ class TableBits(TransformerMixin, BaseEstimator):
             Ignored.
         """
         check_integer("thresholds", self.thresholds, 0, 1000)
+        check_integer("similarities", self.similarities, 0, MOST_SIMILARITIES)
         table = as_table(X)
         validate_data(self, table, skip_check_array=True)
         if not len(table):
@@ -108,11 +129,21 @@ class TableBits(TransformerMixin, BaseEstimator):
 
     def _fit_columns(self, columns: Sequence[Column], readings: Integers) -> TableBits:
         """Choose thresholds and scales for columns with these readings."""
+        scaled = bool(self.values) or self.similarities > 0
         fitted = [
-            column.fitted(own, thresholds=self.thresholds, values=bool(self.values))
+            column.fitted(own, thresholds=self.thresholds, values=scaled)
             for column, own in zip(columns, readings.T, strict=True)
         ]
-        return self._with_columns(fitted, LEVEL[bool(self.values)])
+        # A bit beside values is as long as several of them, the more so the fewer bits there are.
+        level = 1 if not self.values else 32 if self.thresholds else 64
+        self._with_columns(fitted, level, None)
+        if self.similarities and units_of(fitted):
+            units = self.units(readings)
+            likeness = Similarities.fit(units, self.similarities)
+            if self.values or self.thresholds:
+                likeness = likeness.beside(self.from_readings(readings), units)
+            self._with_columns(fitted, level, likeness)
+        return self
 
     def refitted(self, readings: Integers) -> TableBits:
         """The transform fitted on rows with these readings, with the kinds, units and levels of the columns as here."""
@@ -129,10 +160,11 @@ class TableBits(TransformerMixin, BaseEstimator):
                 kinds[int(place)] = kind
         return kinds
 
-    def _with_columns(self, columns: Sequence[Column], level: int) -> TableBits:
-        self.columns_, self.level_ = tuple(columns), level
+    def _with_columns(self, columns: Sequence[Column], level: int, likeness: Similarities | None) -> TableBits:
+        self.columns_, self.level_, self.similarities_ = tuple(columns), level, likeness
         self.n_features_in_ = len(self.columns_)
-        self.outputs_ = outputs_of(self.columns_)
+        landmarks = 0 if likeness is None else len(likeness.landmarks)
+        self.outputs_ = outputs_of(self.columns_, values=bool(self.values), landmarks=landmarks)
         return self
 
     def readings(self, X: Any) -> Integers:
@@ -154,21 +186,36 @@ class TableBits(TransformerMixin, BaseEstimator):
     def from_readings(self, readings: Integers) -> Integers:
         """Outputs for readings, shape (rows, outputs)."""
         readings = np.asarray(readings)
-        found = np.empty((len(readings), self.n_outputs), dtype=np.int64)
-        for kind in (Value, AtLeast, IsLevel, IsMissing, Constant):
-            places = [place for place, output in enumerate(self.outputs_) if isinstance(output, kind)]
-            own = [self.outputs_[place] for place in places]
+        found = self._evaluated(self.outputs_, readings, self.level_)
+        if self.similarities_ is not None:
+            found[:, self.like_outputs] = self.similarities_.of(self.units(readings))
+        return found
+
+    def units(self, readings: Integers) -> Integers:
+        """What rows with these readings are compared by: values, and bits of categories and missing cells."""
+        return self._evaluated(units_of(self.columns_), readings, UNIT_LEVEL)
+
+    def _evaluated(self, outputs: Sequence[Output], readings: Integers, level: int) -> Integers:
+        """Outputs that are made of one column each, with bits of this level."""
+        found = np.full((len(readings), len(outputs)), level, dtype=np.int64)
+        for kind in (Value, AtLeast, IsLevel, IsMissing):
+            places = [place for place, output in enumerate(outputs) if isinstance(output, kind)]
+            own = [outputs[place] for place in places]
             cells = readings[:, [output.column for output in own]]
             if kind is Value:
                 scaled = np.clip(self.value_scale(own).scaled(cells), -VALUE_GRID, VALUE_GRID)
                 found[:, places] = np.where(cells == MISSING, 0, scaled)
-            elif kind is Constant:
-                found[:, places] = self.level_
             else:
                 limits = np.array([output.reading for output in own], dtype=np.int64)
                 on = cells >= limits if kind is AtLeast else cells == limits
-                found[:, places] = np.where(on, self.level_, -self.level_)
+                found[:, places] = np.where(on, level, -level)
         return found
+
+    @property
+    def like_outputs(self) -> slice:
+        """Positions of the similarities."""
+        places = [place for place, output in enumerate(self.outputs_) if isinstance(output, IsLike)]
+        return slice(places[0], places[-1] + 1) if places else slice(0, 0)
 
     def value_scale(self, outputs: Sequence[Output]) -> FixedPoint:
         """How readings become the centred values of these outputs, before they saturate."""
@@ -205,6 +252,8 @@ class TableBits(TransformerMixin, BaseEstimator):
         column = self.columns_[feature]
         if column.levels is not None:
             raise ValueError(f"column {column.name!r} holds categories, which have no order; only numbers are monotone")
+        if self.similarities_ is not None:
+            raise ValueError("similarities to training rows are not monotone in any column; use similarities=0")
         grows = [isinstance(o, (Value, AtLeast)) and o.column == feature for o in self.outputs_]
         return np.array(grows, dtype=np.int64)
 
@@ -213,29 +262,43 @@ class TableBits(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         high_ends = np.array([VALUE_GRID if isinstance(o, Value) else self.level_ for o in self.outputs_])
         low_ends = np.where([isinstance(o, Constant) for o in self.outputs_], self.level_, -high_ends)
+        if self.similarities_ is not None:
+            low_ends[self.like_outputs] = self.similarities_.table[-1]
+            high_ends[self.like_outputs] = self.similarities_.peak
         return low_ends, high_ends
 
     def parameters(self) -> dict[str, Any]:
         """All that the transform depends on, for a model file."""
         check_is_fitted(self)
         records = [column.record() for column in self.columns_]
-        return {"name": self.NAME, "version": self.VERSION, "level": self.level_, "columns": records}
+        return {
+            "name": self.NAME,
+            "version": self.VERSION,
+            "level": self.level_,
+            "values": bool(self.values),
+            "similarities": None if self.similarities_ is None else self.similarities_.record(),
+            "columns": records,
+        }
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any]) -> TableBits:
         """The fitted transform that gave these parameters."""
-        own = own_parameters(cls, parameters, {"level", "columns"})
+        own = own_parameters(cls, parameters, {"level", "values", "similarities", "columns"})
         check_integer("level", own["level"], 1, VALUE_GRID)
-        if not isinstance(own["columns"], list) or not own["columns"]:
-            raise ValueError("columns must be a list")
+        if not isinstance(own["values"], bool) or not isinstance(own["columns"], list) or not own["columns"]:
+            raise ValueError("values must be true or false, and columns a list")
         columns = [Column.from_record(record) for record in own["columns"]]
-        numbers = [column for column in columns if column.levels is None]
+        likeness = None
+        if own["similarities"] is not None:
+            ends = np.array([VALUE_GRID if isinstance(unit, Value) else UNIT_LEVEL for unit in units_of(columns)])
+            likeness = Similarities.from_record(own["similarities"], -ends, ends)
         transform = cls(
-            thresholds=max((len(column.thresholds) for column in numbers), default=0),
-            values=any(column.multiplier for column in numbers),
+            thresholds=max(len(column.thresholds) for column in columns),
+            values=own["values"],
+            similarities=0 if likeness is None else len(likeness.landmarks),
             categorical=tuple(place for place, column in enumerate(columns) if column.levels is not None),
         )
-        return transform._with_columns(columns, int(own["level"]))
+        return transform._with_columns(columns, int(own["level"]), likeness)
 
     def onnx(self, x: Tensor) -> Tensor:
         """The transform as a part of an ONNX graph."""

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from bemi.training.choosing.machine import Lesson, labels
 from bemi.inputs.inputs import Inputs
 from bemi.products import Integers
+from bemi.training.choosing.machine import Lesson, labels
 
 FOLDS = 5
 REPEATS = 3
