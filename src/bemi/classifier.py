@@ -302,8 +302,8 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         y
             Labels: numbers or strings.
         sample_weight
-            How much each row counts in ``"ml2"``: a weight of 2 is as good as the row twice, and rows of weight 0 are
-            left out.  None if all rows count the same; other stages accept only that.
+            How much each row counts in the objective of ``"ml2"``: with a weight of 2 as much as the row twice.  Rows
+            of weight 0 are left out.  None if all rows count the same; other stages accept only that.
         """
         # An interrupted fit must not leave an older fit's networks behind.
         self.__dict__.pop("_ensemble", None)
