@@ -136,6 +136,24 @@ def test_predict(folder, capsys, tmp_path):
     assert (tmp_path / "p.csv").read_text().splitlines() == lines
 
 
+def test_predict_gives_chances_if_the_model_has_them(folder, capsys, tmp_path):
+    data, soft = folder / "digits.csv", ["--stages", "ml2", "--hidden-layers", "", "--no-estimate"]
+    trained = run(capsys, "train", data, "--target", "digit", "-o", tmp_path / "m", *soft, "--probabilities")
+    assert trained[0] == 0
+    code, out, _ = run(capsys, "predict", tmp_path / "m", data, "--proba", "--json")
+    told = json.loads(out)
+    assert (code, told["classes"]) == (0, ["one", "zero"])
+    assert np.allclose(np.sum(told["probabilities"], axis=1), 1)
+    code, out, _ = run(capsys, "predict", tmp_path / "m", data, "--proba")
+    head, *lines = csv.reader(out.splitlines())
+    assert head == ["prediction", "chance of one", "chance of zero"]
+    assert [line[0] for line in lines] == told["labels"]
+    assert np.allclose([[float(cell) for cell in line[1:]] for line in lines], told["probabilities"], atol=1e-5)
+    code, _, err = run(capsys, "predict", folder / "m.bemi", data, "--proba")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "this model has no probabilities; train it with --probabilities, or leave out --proba" in err
+
+
 def test_evaluate(folder, capsys):
     arguments = ("evaluate", folder / "m.bemi", folder / "digits.csv", "--target", "digit")
     code, out, _ = run(capsys, *arguments)

@@ -8,10 +8,13 @@ import json
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bemi.cli.options import add_json, add_missing
 from bemi.cli.output import Notes, model_columns
+
+if TYPE_CHECKING:
+    from bemi import BeMiClassifier
 
 
 def add_command(commands: Any) -> None:
@@ -20,6 +23,7 @@ def add_command(commands: Any) -> None:
     command.add_argument("model", type=Path)
     command.add_argument("data", type=Path, help="CSV or NPZ with the model's features")
     command.add_argument("-o", "--output", type=Path, help="CSV file to write (default: standard output)")
+    command.add_argument("--proba", action="store_true", help="also give the chance of every class")
     add_missing(command)
     add_json(command)
 
@@ -31,12 +35,22 @@ def run(options: argparse.Namespace) -> int:
     classifier, notes = load(options.model), Notes()
     X = read_features(options.data, model_columns(classifier.ensemble_), options.missing, notes)
     labels = classifier.predict(X).tolist()
+    chances = _chances(classifier, X) if options.proba else None
     notes.print()
     if options.json:
-        print(json.dumps({"labels": labels, "notes": notes.lines}))
+        known = {} if chances is None else {"classes": classifier.classes_.tolist(), "probabilities": chances}
+        print(json.dumps({"labels": labels, **known, "notes": notes.lines}))
         return 0
     with open(options.output, "w", newline="") if options.output else nullcontext(sys.stdout) as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["prediction"])
-        writer.writerows([label] for label in labels)
+        heads = [] if chances is None else [f"chance of {label}" for label in classifier.classes_.tolist()]
+        writer.writerow(["prediction", *heads])
+        for row, label in enumerate(labels):
+            writer.writerow([label, *([] if chances is None else (f"{chance:.5f}" for chance in chances[row]))])
     return 0
+
+
+def _chances(classifier: BeMiClassifier, X: Any) -> list[list[float]]:
+    if classifier.ensemble_.probabilities is None:
+        raise ValueError("this model has no probabilities; train it with --probabilities, or leave out --proba")
+    return classifier.predict_proba(X).tolist()

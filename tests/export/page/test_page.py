@@ -33,7 +33,8 @@ PREDICT_ALL = """
 const found = [];
 for (const [row, truth] of arguments[0]) {
   const said = bemi.predict(row, truth);
-  found.push([said.label, said.index, said.votes, said.counts, said.dominant, said.unclassified, said.status]);
+  found.push([said.label, said.index, said.votes, said.counts, said.dominant, said.unclassified, said.status,
+    said.chances]);
 }
 return found;
 """
@@ -113,13 +114,15 @@ def said_by_page(browser, rows, truth):
 
 
 def check_predictions(browser, classifier, rows, truth):
-    """Labels, votes, counts, dominant labels and statuses are Python's, for every row."""
+    """Labels, votes, counts, dominant labels, statuses and chances are Python's, for every row."""
     labels = np.append(classifier.classes_.astype(object), "no class at all")[truth]
     outcome = classifier.vote(rows, labels)
     ensemble = classifier.ensemble_
     votes = ensemble.network_votes(ensemble.inputs(np.asarray(rows)))
+    chances = [None] * len(rows) if ensemble.probabilities is None else ensemble.chances(rows).tolist()
     for i, said in enumerate(said_by_page(browser, rows, truth)):
-        label, _, own_votes, counts, dominant, unclassified, status = said
+        label, _, own_votes, counts, dominant, unclassified, status, own_chances = said
+        assert own_chances == chances[i]
         assert own_votes == votes[i].tolist()
         assert counts == outcome.counts[i].tolist()
         assert dominant == outcome.dominant[i].tolist()
@@ -408,6 +411,16 @@ def test_everything_can_be_reached_by_tab(opened):
     assert {"A skip", "INPUT", "BUTTON", "BUTTON sample right", "SELECT", "BUTTON network", "SUMMARY"} <= reached
     for element in browser.execute_script("return [...document.querySelectorAll('input, select, canvas[tabindex]')]"):
         assert element.accessible_name, "every control has a name"
+
+
+def test_chances_stand_beside_the_decision(opened):
+    classifier = model("chances of five classes")
+    row = load_digits().data[0].astype(int)
+    browser = opened(page(classifier, test=TestData(row[None], np.array([0]))))
+    said = browser.execute_script("return document.querySelector('.decision .reason').textContent")
+    chances = classifier.predict_proba(row[None])[0]
+    order = np.argsort(-chances, kind="stable")[:3]
+    assert said.endswith(f" Chances: {', '.join(f'{i} {round(100 * chances[i])} %' for i in order)}, \u2026.")
 
 
 def test_the_form_predicts_what_is_typed(opened):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ def model_data(ensemble: Ensemble) -> dict[str, Any]:
         "unclassified": str(ensemble.unclassified_label),
         "scaling": _scaling(ensemble.inputs),
         "inputRange": [int(low.min()), int(high.max())],
+        "chances": None if ensemble.probabilities is None else [asdict(t) for t in ensemble.probabilities.tables],
         "solver": ensemble.training.solver,
         "weights": base64.b64encode(b"".join(map(packed_weights, ensemble.networks))).decode(),
         **_stage_words(ensemble.stages),

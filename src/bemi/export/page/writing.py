@@ -24,7 +24,7 @@ from bemi.inputs.pieces import PagePiece, own_piece
 
 SCRIPTS_BEFORE_TRANSFORM = ("elements.js", "scaling.js")
 SCRIPTS_AFTER_TRANSFORM = (
-    *("network.js", "framing.js", "words.js", "pictures.js"),
+    *("chances.js", "network.js", "framing.js", "words.js", "pictures.js"),
     *(
         "pad.js",
         "form.js",

@@ -104,18 +104,18 @@ addEventListener("resize", () => input.show());
 /**
  * For programs and tests.
  *   bemi.predict(row, truth)  row: features as numbers, in tables also as text or null if missing; truth: true class index, -1 for an unknown class, or omitted.
- *     Gives {label, index, votes, counts, dominant, unclassified, status}: label as text, its class index or -1, the
- *     class index that every network votes for (-1 for none), votes by class, which classes lead, whether the paper's
- *     rule leaves the row unclassified, and the paper's label status if truth is given.  Throws a RangeError for a row
- *     that Python rejects.
+ *     Gives {label, index, votes, counts, dominant, unclassified, status, chances}: label as text, its class index or
+ *     -1, the class index that every network votes for (-1 for none), votes by class, which classes lead, whether the
+ *     paper's rule leaves the row unclassified, the paper's label status if truth is given, and the chances of the
+ *     classes in 65536ths or null.  Throws a RangeError for a row that Python rejects.
  *   bemi.inputs(row)  the integers that the networks see.
  *   bemi.samples      the test rows in the page, as features.
  */
 window.bemi = Object.freeze({
   predict(row, truth = null) {
-    const { votes, counts, dominant, decision, paper, status } = ensemble.outcome(row, truth);
+    const { votes, counts, dominant, decision, paper, status, chances } = ensemble.outcome(row, truth);
     const label = decision === ABSTAIN ? data.unclassified : data.labels[decision];
-    return { label, index: decision, votes, counts, dominant, unclassified: paper === ABSTAIN, status };
+    return { label, index: decision, votes, counts, dominant, unclassified: paper === ABSTAIN, status, chances };
   },
   inputs: (row) => ensemble.inputs(row),
   get samples() {

@@ -100,7 +100,21 @@ class Ensemble {
     const paper = this.paperLabel(votes, dominant);
     const decision = paper === ABSTAIN && this.data.byEvidence ? this.byMargin(votes, dominant, sums) : paper;
     const status = truth === null ? null : this.status(paper, dominant, truth);
-    return { inputs, sums, votes, counts, shares, dominant, paper, decision, status };
+    const chances = this.chances(sums);
+    return { inputs, sums, votes, counts, shares, dominant, paper, decision, status, chances };
+  }
+
+  /** Chances of the classes in 65536ths; null if the model has no probabilities. */
+  chances(sums) {
+    const { chances: tables } = this.data;
+    if (tables === null) return null;
+    const scores = sums.map(([outputs]) => outputs[0]);
+    return coupledChances(
+      tables,
+      scores,
+      this.networks.map(({ classes }) => classes),
+      this.classes,
+    );
   }
 
   /** One dominant label: that one.  As many as a network has classes: the vote of their network.  Otherwise none. */

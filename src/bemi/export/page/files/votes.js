@@ -31,7 +31,7 @@ class VotesView {
     if (outcome === null) {
       this.say("–", `Draw something${this.ensemble.data.test === null ? "" : ", or choose a test sample"}.`, "");
     } else {
-      const { label, reason } = this.card === null ? decisionWords(this.ensemble, outcome) : this.cardWords(outcome);
+      const { label, reason } = this.card === null ? this.voteWords(outcome) : this.cardWords(outcome);
       const status =
         outcome.status === null
           ? ""
@@ -40,6 +40,12 @@ class VotesView {
     }
     this.label.classList.toggle("none", outcome !== null && outcome.decision === ABSTAIN);
     this.showBoard(outcome);
+  }
+
+  /** A decision by votes, and the chances if there are any. */
+  voteWords(outcome) {
+    const { label, reason } = decisionWords(this.ensemble, outcome);
+    return { label, reason: reason + chanceWords(this.ensemble, outcome) };
   }
 
   /** A decision by points. */

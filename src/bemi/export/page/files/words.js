@@ -1,5 +1,7 @@
 // What an outcome means, in words.
 
+const MOST_CHANCES = 3; // of the likeliest classes
+
 const PROOF_WORDS = {
   certified: "certified: the bound can be checked without a solver",
   solver: "the bound is a solver's claim",
@@ -19,6 +21,17 @@ function decisionWords(ensemble, outcome) {
   if (outcome.paper !== ABSTAIN) return { label, reason: `${lead} The network that tells them apart decides.` };
   if (byEvidence) return { label, reason: `${lead} The paper's rule would give no label; the margins decide.` };
   return { label, reason: `${lead} Nothing decides between them, so there is no label.` };
+}
+
+/** The largest chances, in words; empty if the model has no probabilities. */
+function chanceWords(ensemble, { chances }) {
+  if (chances === null) return "";
+  const total = chances.reduce((sum, chance) => sum + chance);
+  const order = chances.map((_, index) => index).sort((a, b) => chances[b] - chances[a] || a - b);
+  const largest = order
+    .slice(0, MOST_CHANCES)
+    .map((index) => `${ensemble.data.labels[index]} ${percent(chances[index] / total, 0)}`);
+  return ` Chances: ${largest.join(", ")}${order.length > MOST_CHANCES ? ", …" : ""}.`;
 }
 
 /** Name of a network: the classes that it tells apart. */
