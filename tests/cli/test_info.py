@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from bemi import BeMiClassifier, TableBits, load, save
-from bemi.cli import main
+from bemi.cli import info, main
 from bemi.cli.info import MOST_LINES
 from bemi.ensemble.contents import contents
 
@@ -58,6 +58,17 @@ def test_long_lists_are_cut(folder, capsys):
     assert f"and {36 - MOST_LINES} more: --json lists all" in out
     assert "36 networks" in out
     assert "feature 0" not in out, "columns without a name and anything else to say"
+
+
+def test_a_small_scorecard_is_shown(folder, capsys, monkeypatch):
+    card = load(folder / "table.bemi").scorecard().text()
+    assert card in run(capsys, "info", folder / "table.bemi")[1]
+    assert json.loads(run(capsys, "info", folder / "table.bemi", "--json")[1])["scorecard"] == card
+    monkeypatch.setattr(info, "MOST_CARD_LINES", 1)
+    _, out = run(capsys, "info", folder / "table.bemi")
+    assert card not in out
+    assert f"its scorecard has {len(card.splitlines())} lines" in out
+    assert "scorecard" not in run(capsys, "info", folder / "nine.bemi")[1]
 
 
 def test_a_model_without_a_certificate(folder, tmp_path, capsys):

@@ -179,7 +179,7 @@ def test_raw_columns_may_be_text_and_missing():
     assert classifier.predict(table).tolist() == labels.tolist()
     assert classifier.predict(pd.DataFrame({"colour": [np.nan], "size": ["s"]})).shape == (1,)
     assert classifier.ensemble_.votes(table).label.shape == (6,)
-    with pytest.raises(ValueError, match="could not convert string to float"):
+    with pytest.raises(ValueError, match="column 'colour' holds 'red' in row 0, which is not a number"):
         BeMiClassifier(hidden_layers=()).fit(table, labels)
 
 

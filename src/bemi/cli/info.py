@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 MOST_LINES = 30
 """Columns and networks that a table lists; the rest is only counted.  ``--json`` has all."""
 
+MOST_CARD_LINES = 50
+"""A longer scorecard is not for people."""
+
 
 def add_command(commands: Any) -> None:
     command = commands.add_parser("info", help="what is in a model, how it was trained and what is proved")
@@ -32,6 +35,14 @@ def run(options: argparse.Namespace) -> int:
     found = {"model": str(options.model), "bytes": options.model.stat().st_size} | found
     found["certificate"] = _certificate(options.model)
     show(options, found, *_tables(found))
+    card = found["scorecard"]
+    if card is not None and not options.json:
+        lines = len(card.splitlines())
+        print(
+            card
+            if lines <= MOST_CARD_LINES
+            else f"its scorecard has {lines} lines: --json has it, --max-links limits it"
+        )
     return 0
 
 

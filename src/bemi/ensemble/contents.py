@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from bemi.ensemble.ensemble import Ensemble
+from bemi.ensemble.scorecard import Scorecard
 from bemi.ensemble.summary import stage_numbers, training_summary
 from bemi.inputs.inputs import Inputs
 from bemi.inputs.readings import in_units
@@ -33,8 +34,17 @@ def contents(ensemble: Ensemble) -> dict[str, Any]:
             for key, network, reports in zip(ensemble.keys, ensemble.networks, ensemble.reports, strict=True)
         ],
         "summary": training_summary(ensemble),
-        "probabilities": getattr(ensemble, "probabilities", None) is not None,
+        "probabilities": ensemble.probabilities is not None,
+        "scorecard": _scorecard(ensemble),
     }
+
+
+def _scorecard(ensemble: Ensemble) -> str | None:
+    """The model as points to add up, if it is of that kind."""
+    try:
+        return Scorecard.of(ensemble).text()
+    except ValueError:
+        return None
 
 
 def _columns(inputs: Inputs) -> list[dict[str, Any]]:
