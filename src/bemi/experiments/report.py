@@ -44,7 +44,7 @@ def _introduction(quotes_paper: bool) -> str:
     made = "Made by `bemi report` from the runs named below, which `bemi reproduce` made."
     paper = (
         " *The paper* is Bernardelli, Gualandi, Milanesi, Lau, Yorke-Smith, *Multi-Objective Linear Ensembles for "
-        "Robust and Sparse Training of Few-Bit Neural Networks*; its numbers are copied from the figures and tables that "
-        "each section names."
+        "Robust and Sparse Training of Few-Bit Neural Networks*; its numbers are copied from the figures and tables "
+        "that each section names."
     )
     return made + paper if quotes_paper else made
