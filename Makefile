@@ -40,7 +40,7 @@ bench: $(READY)
 
 reproduce-quick: $(READY)
 	$(BIN)/bemi reproduce all --quick --run runs/quick
-	$(BIN)/bemi report runs/quick/[aefln]* -o runs/quick/report.md
+	$(BIN)/bemi report runs/quick/[aeflnt]* -o runs/quick/report.md
 
 docs: $(READY)
 	@# The variable silences an announcement of the theme's makers; warnings about these pages are errors.

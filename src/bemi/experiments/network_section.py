@@ -24,6 +24,7 @@ def section(folder: Path) -> Section:
         tables={name: TABLES[name](run) for name in run.experiment.tables},
         figures={name: partial(figures.FIGURES[name], run) for name in run.experiment.figures},
         brief=brief,
+        quotes_paper=True,
     )
 
 

@@ -17,7 +17,7 @@ def write(folders: Sequence[Path], page: Path) -> list[Path]:
     beside = page.with_suffix("")
     beside.mkdir(parents=True, exist_ok=True)
     written = [page]
-    text = ["# Results", _introduction()]
+    text = ["# Results", _introduction(any(section.quotes_paper for section in sections.values()))]
     for folder, section in sections.items():
         stem = folder.name
         text.append(f"## {section.title}\n\n{section.conditions}")
@@ -40,9 +40,11 @@ def write(folders: Sequence[Path], page: Path) -> list[Path]:
     return written
 
 
-def _introduction() -> str:
-    return (
-        "Made by `bemi report` from the runs named below, which `bemi reproduce` made. *The paper* is Bernardelli, "
-        "Gualandi, Milanesi, Lau, Yorke-Smith, *Multi-Objective Linear Ensembles for Robust and Sparse Training of "
-        "Few-Bit Neural Networks*; its numbers are copied from the figures and tables that each section names."
+def _introduction(quotes_paper: bool) -> str:
+    made = "Made by `bemi report` from the runs named below, which `bemi reproduce` made."
+    paper = (
+        " *The paper* is Bernardelli, Gualandi, Milanesi, Lau, Yorke-Smith, *Multi-Objective Linear Ensembles for "
+        "Robust and Sparse Training of Few-Bit Neural Networks*; its numbers are copied from the figures and tables "
+        "that each section names."
     )
+    return made + paper if quotes_paper else made

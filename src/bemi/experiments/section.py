@@ -24,6 +24,8 @@ class Section:
         Functions that draw a figure, or return None if there is nothing to draw, by name.
     brief
         Tables with their titles as a terminal shows them.
+    quotes_paper
+        Whether it compares with the paper's numbers.
     """
 
     title: str
@@ -31,6 +33,7 @@ class Section:
     tables: dict[str, Table]
     figures: dict[str, Callable[[], Any]] = field(default_factory=dict)
     brief: dict[str, Table] = field(default_factory=dict)
+    quotes_paper: bool = False
 
 
 def duration(seconds: float) -> str:

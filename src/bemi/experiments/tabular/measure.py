@@ -78,4 +78,13 @@ def _training(model: BaseEstimator) -> dict[str, Any]:
         "largest_gap": round(float(np.max(gaps)), 6),
         "certified": all(result.proof == "certified" for result in results),
         "links": sum(network.links for network in ensemble.networks),
+        **_choice(model),
     }
+
+
+def _choice(model: BaseEstimator) -> dict[str, Any]:
+    """Which settings a model chose when it was fitted, and what accuracy it expected."""
+    choice = getattr(model, "choice_", None)
+    if choice is None or choice.expected is None:
+        return {}
+    return {"choice": choice.name, "expected": round(choice.expected, 6)}

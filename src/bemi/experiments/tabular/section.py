@@ -8,6 +8,14 @@ from bemi.experiments.section import Section, duration
 from bemi.experiments.tabular.reports import REPORTS
 from bemi.experiments.tabular.results import TableRun, read
 
+BRIEF: dict[str, set[str]] = {
+    "accuracy": set(),
+    "moved": {"worst table"},
+    "cards": {"calibration error", "accuracy"},
+    "chances": {"tables", "AUC", "accuracy"},
+}
+"""Tables that fit a terminal without these columns."""
+
 
 def section(folder: Path) -> Section:
     run = read(folder)
@@ -18,7 +26,11 @@ def section(folder: Path) -> Section:
         if grid.systems[0] in run.measurements
     }
     tables = {name: table for name, table in shown.items() if table.rows}
-    brief = {f"{run.experiment.title}, {name}": table for name, table in tables.items() if "by-table" not in name}
+    brief = {
+        f"{run.experiment.title}, {name}": tables[name].without(left_out)
+        for name, left_out in BRIEF.items()
+        if name in tables
+    }
     return Section(run.experiment.title, _conditions(run), tables, brief=brief)
 
 

@@ -68,10 +68,6 @@ def _recommended(X: pd.DataFrame, y: NDArray[Any], seed: int, settings: Settings
     return recommended(X, **_limits(settings))
 
 
-def _chances(X: pd.DataFrame, y: NDArray[Any], seed: int, settings: Settings) -> BaseEstimator:
-    return recommended(X, probabilities=True, **_limits(settings))
-
-
 def _card(links: int) -> Make:
     def make(X: pd.DataFrame, y: NDArray[Any], seed: int, settings: Settings) -> BaseEstimator:
         return card(links, **_limits(settings))
@@ -114,7 +110,6 @@ def _every() -> Iterable[System]:
     yield System("recommended", "ours, recommended", _recommended)
     yield System("recommended-shifted", "ours, features + 100 standard deviations", _recommended, change=shifted)
     yield System("recommended-thousandfold", "ours, features x 1000", _recommended, change=thousandfold)
-    yield System("chances", "ours, recommended", _chances)
     yield System("bits-C1", "ours, bits, C = 1", _bits(1.0))
     yield System("bits-C10", "ours, bits, C = 10", _bits(10.0))
     for links in CARD_LINKS:
