@@ -13,7 +13,7 @@ static int32_t bemi_fixed_point(int32_t reading, uint_fast16_t column)
     if (distance > reach)
         distance = reach;
 #endif
-    integer = distance * (bemi_product_t)BEMI_READ16(bemi_multipliers[column]);
+    integer = distance * (bemi_product_t)BEMI_READ_MULTIPLIER(bemi_multipliers[column]);
     integer = (integer + ((bemi_product_t)1 << (shift - 1)) - below) >> shift;
     if (integer > most)
         integer = most;

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bemi.inputs.c_types import SIGNED, range_of, read_macro, smallest_type
+from bemi.inputs.c_types import SIGNED, UNSIGNED, range_of, read_macro, smallest_type
 from bemi.inputs.fixed_point import FixedPoint
 from bemi.inputs.pieces import CCode, CTable, file_of
 
-NARROW_BYTES, WIDE_BYTES = 90, 120
+NARROW_BYTES, WIDE_BYTES = 90, 140
 """Bytes of code with products of 32 and of 64 bits."""
 
 VALUE = 45
@@ -22,12 +22,13 @@ def c_code(scale: FixedPoint, low: int, high: int) -> CCode:
     """
     largest = range_of("int32_t")[1]
     below, above = min(-low, largest), min(high, largest)
-    parts = zip(scale.multipliers.tolist(), scale.shifts.tolist(), strict=True)
-    reaches = [_reach(multiplier, shift, max(below, above)) for multiplier, shift in parts]
-    products = zip(reaches, scale.multipliers.tolist(), scale.shifts.tolist(), strict=True)
-    narrow = all(r < 2**32 and r * m + (1 << (s - 1)) < 2**32 for r, m, s in products)
-    centres = scale.centres.tolist()
-    kind = smallest_type(min(centres), max(centres), SIGNED[1:])
+    centres, multipliers, shifts = scale.centres.tolist(), scale.multipliers.tolist(), scale.shifts.tolist()
+    factors = list(zip(multipliers, shifts, strict=True))
+    reaches = [_reach(multiplier, shift, max(below, above)) for multiplier, shift in factors]
+    products = zip(reaches, factors, strict=True)
+    narrow = all(r < 2**32 and r * m + (1 << (s - 1)) < 2**32 for r, (m, s) in products)
+    centre_kind = smallest_type(min(centres), max(centres), SIGNED[1:])
+    multiplier_kind = smallest_type(0, max(multipliers), UNSIGNED[1:])
     return CCode(
         source=file_of(__package__, "fixed_point.c"),
         macros={
@@ -35,12 +36,13 @@ def c_code(scale: FixedPoint, low: int, high: int) -> CCode:
             "BEMI_MOST_ABOVE": f"{above}UL",
             "BEMI_HAS_REACHES": int(narrow),
             "bemi_product_t": "uint32_t" if narrow else "uint64_t",
-            **read_macro("CENTRE", kind),
+            **read_macro("CENTRE", centre_kind),
+            **read_macro("MULTIPLIER", multiplier_kind),
         },
         tables=(
-            CTable("bemi_centres", kind, centres),
-            CTable("bemi_multipliers", "uint16_t", scale.multipliers.tolist()),
-            CTable("bemi_shifts", "uint8_t", scale.shifts.tolist()),
+            CTable("bemi_centres", centre_kind, centres),
+            CTable("bemi_multipliers", multiplier_kind, multipliers),
+            CTable("bemi_shifts", "uint8_t", shifts),
             *([CTable("bemi_reaches", "uint32_t", reaches)] if narrow else []),
         ),
         code_bytes=NARROW_BYTES if narrow else WIDE_BYTES,

@@ -1,70 +1,24 @@
 import json
 import re
-import shutil
 import subprocess
 from itertools import combinations
 
 import numpy as np
 import pytest
+from compiled_c import HOST_OF_CHANCES, SANITIZED, STRICT, answers, board, compiled, needs_gcc, stack_used
 from exported_models import MODELS, expected, expected_chances, model, probes, voted, with_chances, with_transform
+from sklearn.datasets import load_iris
 
 from bemi import BeMiClassifier, ConstantInput, save
 from bemi.cli import main
 from bemi.export.c import export, write
 from bemi.export.c.types import TYPES, input_types
-from benchmarks.boards import BOARDS, run, size
+from benchmarks.boards import run, size
 
-needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
-SANITIZED = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-STRICT = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror")
 SIMPLER_THAN_THEY_LOOK = (
     *("one network for all classes", "no links", "no links, the paper's rule", "chances of two classes"),
 )
 """Models of which a compiler leaves much out that others need."""
-
-HOST = """
-#include <stdio.h>
-#include "bemi_model.h"
-int main(void)
-{
-    static bemi_input_t x[BEMI_INPUTS];
-    while (fread(x, sizeof x, 1, stdin) == 1)
-        printf("%d\\n", bemi_predict(x));
-    return 0;
-}
-"""
-
-
-HOST_OF_CHANCES = """
-#include <stdio.h>
-#include "bemi_model.h"
-int main(void)
-{
-    static bemi_input_t x[BEMI_INPUTS];
-    uint16_t p[BEMI_CLASSES];
-    int a;
-    while (fread(x, sizeof x, 1, stdin) == 1) {
-        printf("%d", bemi_predict_proba(x, p));
-        for (a = 0; a < BEMI_CLASSES; a++)
-            printf(" %u", (unsigned)p[a]);
-        puts("");
-    }
-    return 0;
-}
-"""
-
-
-def compiled(folder, *flags, main="host.c", host=HOST):
-    (folder / "host.c").write_text(host)
-    command = ["gcc", *STRICT, *flags, "bemi_model.c", main, "-o", "host"]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)
-    return folder / "host"
-
-
-def answers(program, rows, kind):
-    bytes_in = np.ascontiguousarray(rows).astype(np.dtype(kind.removesuffix("_t"))).tobytes()
-    printed = subprocess.run([program], input=bytes_in, capture_output=True, check=True).stdout
-    return np.array(printed.split(), dtype=np.int64)
 
 
 @needs_gcc
@@ -133,14 +87,13 @@ def test_the_example_reads_numbers_and_prints_labels(tmp_path):
     classifier = model("strings for classes")
     write(classifier, tmp_path)
     program = compiled(tmp_path, "-O2", main="main.c")
-    rows = probes("strings for classes", 30, 0, 500)
-    text = "\n".join(" ".join(map(str, row)) for row in rows)
+    rows = load_iris().data
+    text = "\n".join(" ".join(map(str, row)) for row in classifier.readings(rows))
     printed = subprocess.run([program], input=text, capture_output=True, text=True, check=True).stdout
-    labels = classifier.classes_[expected(classifier, rows)]
-    assert printed == "".join(f"{label}\n" for label in labels)
-    wrong = subprocess.run([program], input="1 2 -70000", capture_output=True, text=True)
+    assert printed == "".join(f"{label}\n" for label in classifier.predict(rows))
+    wrong = subprocess.run([program], input="1 2 -2147483649", capture_output=True, text=True)
     assert (wrong.returncode, wrong.stdout) == (1, "")
-    assert "-70000" in wrong.stderr
+    assert "-2147483649 is outside -2147483648..2147483647" in wrong.stderr
     assert subprocess.run([program], input="1 2", capture_output=True, text=True).returncode == 1
 
 
@@ -149,11 +102,11 @@ def test_what_labels_and_names_say_cannot_leave_their_place():
     assert r'"a\042*/"' in made.header
     assert r'"b\134n\012"' in made.header
     assert r'"\303\251\077\077/"' in made.header
-    assert made.header.count("*/") == 4 + made.header.count(r'"a\042*/"')
+    assert made.header.count("*/") == 5 + made.header.count(r'"a\042*/"')
 
 
 def test_the_range_of_the_input_type_is_stated():
-    for name, kind in (("digits", "uint8_t"), ("scaled signed features", "int16_t"), ("constant input", "uint16_t")):
+    for name, kind in (("digits", "uint8_t"), ("strings for classes", "int16_t"), ("constant input", "int8_t")):
         made = export(model(name))
         assert f"typedef {kind} bemi_input_t;" in made.header
     wider = export(model("digits"), input_type="int16_t")
@@ -218,14 +171,6 @@ def test_no_library_is_called_and_no_memory_is_static(name, level, tmp_path):
     assert sections.splitlines()[1].split()[1:3] == ["0", "0"], "no data, no bss"
 
 
-def board(name):
-    return pytest.param(
-        BOARDS[name],
-        marks=pytest.mark.skipif(not BOARDS[name].installed, reason=f"no toolchain or emulator for {name}"),
-        id=name,
-    )
-
-
 @pytest.mark.parametrize("device", [board("cortex_m3"), board("riscv32")])
 @pytest.mark.parametrize("name", MODELS)
 def test_emulated_devices_agree(device, name, tmp_path):
@@ -246,16 +191,6 @@ def test_emulated_devices_agree(device, name, tmp_path):
         slow = run(device, tmp_path, rows[:20], defines=("BEMI_NO_EARLY_OUT",))
         assert np.array_equal(slow.predictions, found.predictions[:20])
         assert slow.instructions.max() <= made.costs.instructions
-
-
-def stack_used(device, folder):
-    """Bytes of stack if every function were on it at once, except that only one is called from outside."""
-    flags = [flag for flag in device.flags if flag.startswith("-m")]
-    subprocess.run([device.compiler, *flags, "-Os", "-fstack-usage", "-c", "bemi_model.c"], cwd=folder, check=True)
-    lines = [line.split() for line in (folder / "bemi_model.su").read_text().splitlines()]
-    used = {place.split(":")[-1]: int(amount) for place, amount, *_ in lines}
-    called = [used.pop(name, 0) for name in ("bemi_predict", "bemi_predict_proba")]
-    return sum(used.values()) + max(called)
 
 
 @pytest.mark.parametrize("device", [board("atmega328p")])

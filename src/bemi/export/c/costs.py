@@ -19,7 +19,7 @@ CODE = {
     "pairs.c": 380,
     "sets.c": 420,
     "evidence.c": 240,
-    "single.c": 80,
+    "single.c": 40,
     "neuron.c": 30,
     "scale.c": 60,
     "chances.c": 400,

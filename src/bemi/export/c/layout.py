@@ -260,8 +260,11 @@ class Layout:
             upper=len(self.networks) * sum(w.size for w in above),
             by_evidence=self.by_evidence,
         )
+        files = self.runtime_files()
+        if self.single and len(self.networks[0].neurons) < 2:
+            files.remove("vote_table.c")  # A loop of one turn is nothing.
         others = (self.scaling, self.chances)
-        return costs(self.runtime_files(), self.tables.bytes, self._stack_arrays(), work, self.transform, *others)
+        return costs(files, self.tables.bytes, self._stack_arrays(), work, self.transform, *others)
 
     def _stack_arrays(self) -> int:
         """Bytes of arrays on the stack, without those of the transform."""

@@ -10,6 +10,9 @@ from bemi.inputs.inputs import Inputs
 from bemi.inputs.pieces import CReading
 from bemi.inputs.readings import MISSING
 
+MOST_NAMED = 1000
+"""Categories with more levels get no names; their readings are the positions in the sorted list of levels."""
+
 LONGEST_NAME = 50
 """Compilers may look at the first 63 characters of a name only."""
 
@@ -51,7 +54,7 @@ def declarations(readings: Sequence[CReading], others: str) -> str:
     parts = [f"/* A missing cell. */\n#define BEMI_MISSING ({MISSING + 1}L - 1)\n"]
     taken.add("BEMI_MISSING")
     for place, reading in enumerate(readings):
-        if reading.levels:
+        if reading.levels and len(reading.levels) <= MOST_NAMED:
             names = [_name(f"{reading.name} {level}", taken) for level in reading.levels]
             levels = zip(names, enumerate(reading.levels), strict=True)
             lines = [f"    {name} = {index}, /* {_in_comment(level)} */" for name, (index, level) in levels]

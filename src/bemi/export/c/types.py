@@ -18,8 +18,9 @@ READING = "int32_t"
 TYPES = {kind: range_of(kind) for kind in ("uint8_t", "int8_t", "uint16_t", "int16_t", READING)}
 """Integer types of C with their ranges, small ones first."""
 
-SCALED_TYPES = ("uint16_t", "int16_t")
-"""Types for scaled features that do not saturate: room for larger values than in training, which end at 127."""
+SCALED_TYPES = ("int16_t",)
+"""Types for scaled features that do not saturate: room for larger values than in training, which end at 127, and for
+negative ones, even if training had none."""
 
 
 @dataclass(frozen=True, eq=False)

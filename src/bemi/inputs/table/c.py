@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bemi.inputs.c_types import SIGNED, UNSIGNED, read_macro, smallest_type
-from bemi.inputs.fixed_point import FixedPoint
 from bemi.inputs.fixed_point_c import VALUE, c_code
 from bemi.inputs.pieces import CPiece, CReading, CTable, file_of
 from bemi.inputs.readings import MISSING
-from bemi.inputs.table.column import VALUE_GRID, Column
+from bemi.inputs.table.column import VALUE_GRID
 from bemi.inputs.table.outputs import AtLeast, Constant, Output, Value
 from bemi.products import Integers
 
@@ -86,7 +85,7 @@ def c_piece(bits: TableBits, used: Sequence[int]) -> CPiece:
     }
     code_bytes = BITS_BYTES
     if values:
-        scaling = c_code(_scale_of([bits.columns_[value.column] for value in values]), -VALUE_GRID, VALUE_GRID)
+        scaling = c_code(bits.value_scale(values), -VALUE_GRID, VALUE_GRID)
         source, macros = f"{scaling.source}\n{source}", {**macros, **scaling.macros}
         places = CTable("bemi_value_columns", column_kind, [value.column for value in values])
         tables = (*tables, *scaling.tables, places)
@@ -131,11 +130,6 @@ def c_neuron(bits: TableBits, weights: Integers) -> CPiece | None:
         function="bemi_neuron",
         readings=_readings(bits, tests.outputs),
     )
-
-
-def _scale_of(columns: Sequence[Column]) -> FixedPoint:
-    parts = ([getattr(column, part) for column in columns] for part in ("decimals", "centre", "multiplier", "shift"))
-    return FixedPoint(*(np.array(part, dtype=np.int64) for part in parts))
 
 
 def _readings(bits: TableBits, outputs: Sequence[Output]) -> tuple[CReading, ...]:

@@ -306,11 +306,11 @@ class TableBits(TransformerMixin, BaseEstimator):
 
         return bits(x, self)
 
-    def c_piece(self, low: int, high: int, used: Sequence[int]) -> CPiece:
-        """The outputs at these positions in C."""
+    def c_piece(self, low: int, high: int, used: Sequence[int] | None = None) -> CPiece:
+        """The outputs at these positions in C, None for all."""
         from bemi.inputs.table.c import c_piece
 
-        return c_piece(self, used)
+        return c_piece(self, range(self.n_outputs) if used is None else used)
 
     def c_neuron(self, weights: Integers) -> CPiece | None:
         """A neuron with these weights in C, if it is a card: points for tests of readings."""
