@@ -584,6 +584,18 @@ def test_points_add_up_while_the_form_changes(opened):
     check()
 
 
+def test_chances_are_those_of_python(opened):
+    classifier = table_model(thresholds=2, probabilities=True)
+    X, y = labelled_patients()
+    browser = opened(page(classifier, test=TestData(X, y)))
+    numbers = model_data(browser)["test"]["numbers"]
+    chances = classifier.predict_proba(X)[:, 1]
+    for place in (0, 1, 40):
+        browser.execute_script("document.querySelectorAll('.sample')[arguments[0]].click()", place)
+        label(browser)
+        assert shown(browser, ".chance b").text == f"{100 * chances[numbers[place]]:.0f} %"
+
+
 def test_samples_of_a_table_have_text_and_missing_cells(opened):
     classifier = table_model(classes=4)
     X = new_rows(150, seed=8)
