@@ -1,7 +1,6 @@
 """Scorecards: what people add up is what the networks compute."""
 
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import product
 
@@ -12,26 +11,7 @@ from exported_models import model, with_networks
 from mixed_tables import new_rows, patients, table_model
 
 from bemi import BeMiClassifier, Network, TableBits
-from bemi.ensemble.scorecard import Scorecard
 from bemi.inputs.readings import MISSING
-
-
-class Sigmoid:
-    """A table of chances of the first class, in 256ths."""
-
-    def __call__(self, scores):
-        return np.clip(np.rint(256 / (1 + np.exp(-scores / 9))), 1, 255).astype(int)
-
-
-class Chances:
-    tables = (Sigmoid(),)
-
-
-def with_chances(classifier):
-    """The ensemble of a classifier, with probabilities."""
-    ensemble = replace(classifier.ensemble_)
-    object.__setattr__(ensemble, "probabilities", Chances())
-    return ensemble
 
 
 def sums(classifier, X):
@@ -144,7 +124,7 @@ def test_what_has_no_card_says_why():
     with pytest.raises(ValueError, match=r"^a scorecard needs bits: train with transform=TableBits\(\)$"):
         model("constant input").scorecard()
     with pytest.raises(ValueError, match="without a hidden layer"):
-        table_model(hidden_layers=(2,), stages=("sm",), weight_bound=1).scorecard()
+        table_model(hidden_layers=(2,), stages=("sm",), weight_bound=1, C=10.0).scorecard()
     with pytest.raises(ValueError, match="two classes"):
         table_model(classes=3, subset_size=3).scorecard()
     with pytest.raises(ValueError, match="order must be one of column, size, got 'name'"):
@@ -163,21 +143,29 @@ def test_lines_are_sorted():
     assert places == sorted(places)
 
 
-def test_chances_are_those_of_the_table():
-    card = Scorecard.of(with_chances(table_model()))
+@pytest.mark.parametrize("classes", [2, 3])
+def test_chances_are_those_of_the_classifier(classes):
+    classifier = table_model(classes=classes, probabilities=True)
+    card = classifier.scorecard()
     own = card.cards[0]
+    X = new_rows(300)
+    if classes == 2:
+        assert np.array_equal(own.chances(card.score(X)), classifier.predict_proba(X)[:, 1])
     totals = own.some_totals()
     assert 3 <= len(totals) <= 9
     assert len(set(np.diff(totals))) == 1
-    assert 0 in totals
-    expected = 1 - Sigmoid()(-own.unit * np.array(totals)) / 256
-    shown = card.text().splitlines()[-1]
-    assert shown.startswith(f"  chance of {own.classes[1]}  ")
-    assert [int(n) for n in re.findall(r"(\d+) %", shown)] == [round(100 * p) for p in expected]
-    assert [int(n) for n in re.findall(r"<td>(\d+)&nbsp;%</td>", card.html())] == [round(100 * p) for p in expected]
-    assert "chance" not in table_model().scorecard().text()
-    assert len(card.figure().axes) == 2
-    assert len(table_model().scorecard().figure().axes) == 1
+    expected = [round(100 * chance) for chance in own.chances(totals)]
+    shown = next(line for line in card.text().splitlines() if line.startswith(f"  chance of {own.classes[1]}  "))
+    assert [int(n) for n in re.findall(r"(\d+) %", shown)] == expected
+    found = [int(n) for n in re.findall(r"<td>(\d+)&nbsp;%</td>", card.html())]
+    assert found[: len(expected)] == expected
+    assert len(card.figure().axes) == 2 * len(card.cards)
+
+
+def test_without_probabilities_nothing_is_said_about_chances():
+    card = table_model().scorecard()
+    assert "hance" not in card.text() + card.html().split("</style>")[-1]
+    assert len(card.figure().axes) == 1
 
 
 class Structure(HTMLParser):

@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from exported_models import MODELS, model, probes
+from exported_models import MODELS, model, probes, with_networks
+from mixed_tables import new_rows, patients, table_model
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.neighbors import KNeighborsClassifier
 
-from bemi import BeMiClassifier, IntegerHog, save
+from bemi import BeMiClassifier, IntegerHog, Network, TableBits, save
 from bemi.certificate import CertificateError, certificate_path, training_record
 from bemi.cli import main
 from bemi.export.page import TestData, page, write
@@ -107,10 +108,17 @@ def wait_until(browser, script):
 def said_by_page(browser, rows, truth):
     found = []
     # In pieces, since a message to the browser has its limits.
-    pairs = [[row.tolist(), int(t)] for row, t in zip(rows, truth, strict=True)]
+    pairs = [[row, int(t)] for row, t in zip(as_lists(rows), truth, strict=True)]
     for start in range(0, len(pairs), 500):
         found += browser.execute_script(PREDICT_ALL, pairs[start : start + 500])
     return found
+
+
+def as_lists(rows):
+    """Rows as JSON: a data frame's missing cells are null, its NumPy numbers are numbers."""
+    if not isinstance(rows, pd.DataFrame):
+        return rows.tolist()
+    return [[None if pd.isna(cell) else cell for cell in row] for row in rows.astype(object).to_numpy().tolist()]
 
 
 def check_predictions(browser, classifier, rows, truth):
@@ -118,7 +126,7 @@ def check_predictions(browser, classifier, rows, truth):
     labels = np.append(classifier.classes_.astype(object), "no class at all")[truth]
     outcome = classifier.vote(rows, labels)
     ensemble = classifier.ensemble_
-    votes = ensemble.network_votes(ensemble.inputs(np.asarray(rows)))
+    votes = ensemble.network_votes(ensemble.inputs.of(rows))
     chances = [None] * len(rows) if ensemble.probabilities is None else ensemble.chances(rows).tolist()
     for i, said in enumerate(said_by_page(browser, rows, truth)):
         label, _, own_votes, counts, dominant, unclassified, status, own_chances = said
@@ -140,12 +148,14 @@ def raw_rows(name, classifier, count):
         return probes(name, count, 0, classifier.transform_.maximum_)
     reach = 40 * max(scaling.high, -scaling.low)
     integers = probes(name, count, -reach, reach)
-    if scaling.factors is None:
+    if scaling.scale is None:
         return integers
-    factors = np.where(scaling.factors > 0, scaling.factors, 1.0)
-    # Halves of the grid and their neighbours, beside anything.
-    shift = rng.choice([0.0, 0.5, -0.5, 0.25], integers.shape) + rng.choice([0.0, 1e-16, -1e-16], integers.shape)
-    return (integers + shift) / factors
+    # Halves of both grids and their neighbours, beside anything.
+    near = rng.choice([0.0, 0.5, -0.5, 0.25], integers.shape)
+    units = 10.0**scaling.scale.decimals
+    readings = np.rint(scaling.values(integers + near) * units) + rng.choice([0, 1, -1], integers.shape)
+    between = rng.choice([0.0, 0.5, -0.5], integers.shape) + rng.choice([0.0, 1e-16, -1e-16], integers.shape)
+    return (readings + between) / units
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -161,13 +171,19 @@ def test_predictions_are_those_of_python(name, opened):
 
 def test_halves_are_rounded_as_numpy_rounds_them(opened):
     browser = opened(page(model("scaled signed features")))
-    factors = model("scaled signed features").input_scaling_.factors
-    rng = np.random.default_rng(3)
-    rows = (rng.integers(-300, 300, (2000, len(factors))) + 0.5) / factors
-    halves = rows * factors
+    scaling = model("scaled signed features").input_scaling_
+    scale, rng = scaling.scale, np.random.default_rng(3)
+    units = 10.0**scale.decimals
+    rows = (np.rint(scaling.values(rng.integers(-150, 150, (2000, 4))) * units) + 0.5) / units
+    halves = rows * units
     assert (halves - np.floor(halves) == 0.5).mean() > 0.3
     inputs = browser.execute_script("return arguments[0].map((row) => bemi.inputs(row))", rows.tolist())
-    assert np.array_equal(inputs, np.rint(halves))
+    parts = (scale.centres.tolist(), scale.multipliers.tolist(), scale.shifts.tolist())
+    expected = [
+        [((round(value) - c) * m * 2 + 2**s) // 2 ** (s + 1) for value, c, m, s in zip(row, *parts, strict=True)]
+        for row in halves.tolist()
+    ]
+    assert inputs == expected
 
 
 def test_what_python_refuses_the_page_refuses(opened):
@@ -441,8 +457,215 @@ def test_the_form_predicts_what_is_typed(opened):
     assert fields[0].get_attribute("value") != before
     fields[0].send_keys(Keys.CONTROL, "a")
     fields[0].send_keys("1e300")
-    assert label(browser) == NOTHING
-    assert "too large" in shown(browser, ".reason").text
+    far = browser.execute_script(
+        "return [...document.querySelectorAll('.field input[type=number]')].map((e) => e.value)"
+    )
+    expected = load_wine().target_names[classifier.predict([[1e300, *map(float, far[1:])]])[0]]
+    assert label(browser) == expected, "values saturate"
+
+
+TABLES = {
+    "bits": {},
+    "values and bits": {"values": True, "thresholds": 3},
+    "four classes": {"classes": 4},
+    "five classes, the paper's ties": {"classes": 5, "ties": "abstain"},
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_predictions_on_tables_are_those_of_python(name, opened):
+    classifier = table_model(**TABLES[name])
+    rows = new_rows(RANDOM_ROWS)
+    truth = np.random.default_rng(2).integers(-1, len(classifier.classes_), len(rows))
+    browser = opened(page(classifier))
+    check_predictions(browser, classifier, rows, truth)
+    some = as_lists(rows.iloc[:300])
+    inputs = browser.execute_script("return arguments[0].map((row) => bemi.inputs(row))", some)
+    assert np.array_equal(inputs, classifier.transform_.transform(rows.iloc[:300]))
+
+
+def test_cells_are_read_as_python_reads_them(opened):
+    """Numbers as text, whole numbers and truth values as categories, NaN."""
+    X = pd.DataFrame({"n": [0.5, 1.5, 2.5, 3.5], "c": ["1", "2", "True", "2.5"]}, dtype=object)
+    classifier = BeMiClassifier(hidden_layers=(), stages=("ml2",), transform=TableBits(), node_limit=5, time_limit=None)
+    classifier.fit(X, [0, 1, 0, 1])
+    browser = opened(page(classifier))
+    taken = [["1.5", 1.0], [" 2e0 ", True], [True, 2.5], [-0.0, "x"], [3, "2"]]
+    inputs = browser.execute_script("return arguments[0].map((row) => bemi.inputs(row))", taken)
+    assert np.array_equal(
+        inputs, classifier.transform_.transform(pd.DataFrame(taken, columns=["n", "c"], dtype=object))
+    )
+    holes = browser.execute_script("return bemi.inputs([NaN, undefined])")
+    assert np.array_equal([holes], classifier.transform_.transform(pd.DataFrame({"n": [np.nan], "c": [None]})))
+    refused = "try { return bemi.predict(arguments[0]); } catch (error) { return [error.name, error.message]; }"
+    for cell in ("", "many", "0x10"):
+        assert browser.execute_script(refused, [cell, "1"]) == ["RangeError", f"column n holds numbers, not {cell}"]
+        with pytest.raises(ValueError, match="column 'n' holds numbers"):
+            classifier.predict(pd.DataFrame({"n": [cell], "c": ["1"]}))
+    assert (
+        browser.execute_script("try { bemi.predict([Infinity, '1']); } catch (error) { return error.name; }")
+        == "RangeError"
+    )
+
+
+def small_card():
+    """A card of few lines, by weights that one can check by hand."""
+    classifier = load_copy(table_model())
+    names = classifier.transform_.output_names()
+    weights = np.zeros((len(names), 1), dtype=int)
+    for name, weight in {
+        "smoker": -3,
+        "blood = AB": -4,
+        "ward missing": -2,
+        "pressure missing": 1,
+        "constant": 4,
+    }.items():
+        weights[names.index(name)] = weight
+    place = next(i for i, name in enumerate(names) if name.startswith("age >= 5"))
+    weights[place] = -2
+    return with_networks(classifier, [Network((weights,), 7)], [np.array([True])])
+
+
+def load_copy(classifier):
+    return BeMiClassifier.from_ensemble(classifier.ensemble_)
+
+
+def labelled_patients():
+    X, risk = patients(80, seed=4)
+    return X, np.where(risk > 0, "low", "high").astype(object)
+
+
+CARD = """
+const rows = [...document.querySelectorAll(".scorecard tbody tr:not(.start)")];
+return [
+  rows.filter((row) => row.classList.contains("on")).map((row) => row.cells[1].textContent),
+  document.querySelector(".scorecard tfoot .points").textContent.replace("\u2212", "-"),
+];
+"""
+
+
+def test_points_add_up_while_the_form_changes(opened):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import Select
+
+    classifier = small_card()
+    X, y = labelled_patients()
+    browser = opened(page(classifier, test=TestData(X, y)))
+    total = classifier.scorecard().score
+    row = X.iloc[[model_data(browser)["test"]["numbers"][0]]].copy()
+    shown(browser, ".sample").click()
+
+    def check():
+        now = label(browser)
+        on, points = browser.execute_script(CARD)
+        assert int(points) == total(row)[0]
+        assert now == classifier.predict(row)[0]
+        assert str(points).replace("-", "\u2212") in shown(browser, ".reason").text
+        return on
+
+    check()
+    select = Select(shown(browser, "#field-4"))
+    assert [option.text for option in select.options] == ["0", "A", "AB", "B"]
+    select.select_by_visible_text("AB")
+    row["blood"] = "AB"
+    assert "blood = AB" in check()
+    for text, cell in (("1", 1.0), ("(missing)", np.nan), ("0", 0.0)):
+        Select(shown(browser, "#field-2")).select_by_visible_text(text)
+        row["smoker"] = cell
+        assert ("smoker" in check()) == (text == "1")
+    age = shown(browser, ".field input[type=number]")
+    for text in ("80", "20"):
+        age.clear()
+        age.send_keys(text)
+        row["age"] = float(text)
+        assert any(line.startswith("age \u2265 5") for line in check()) == (text == "80")
+    box = browser.find_element(By.CSS_SELECTOR, "[aria-label='pressure is missing']")
+    if not box.is_selected():
+        box.click()
+    row["pressure"] = np.nan
+    assert "pressure missing" in check()
+    box.click()
+    assert "pressure missing" not in browser.execute_script(CARD)[0]
+    pressure = shown(browser, "[aria-label='pressure, as a number']")
+    pressure.send_keys(Keys.CONTROL, "a")
+    pressure.send_keys(Keys.BACKSPACE)
+    assert box.is_selected(), "an empty number is a missing one"
+    assert "pressure missing" in check()
+    press(browser, "Usual values")
+    row = pd.DataFrame([{field["name"]: field["start"] for field in model_data(browser)["fields"]}])
+    check()
+
+
+def test_chances_are_those_of_python(opened):
+    classifier = table_model(thresholds=2, probabilities=True)
+    X, y = labelled_patients()
+    browser = opened(page(classifier, test=TestData(X, y)))
+    numbers = model_data(browser)["test"]["numbers"]
+    chances = classifier.predict_proba(X)[:, 1]
+    for place in (0, 1, 40):
+        browser.execute_script("document.querySelectorAll('.sample')[arguments[0]].click()", place)
+        label(browser)
+        assert shown(browser, ".chance b").text == f"{100 * chances[numbers[place]]:.0f} %"
+
+
+def test_samples_of_a_table_have_text_and_missing_cells(opened):
+    classifier = table_model(classes=4)
+    X = new_rows(150, seed=8)
+    y = classifier.predict(X)
+    browser = opened(page(classifier, test=TestData(X, y), samples=100))
+    data = model_data(browser)
+    rows = browser.execute_script("return bemi.samples")
+    chosen = X.iloc[data["test"]["numbers"]]
+    expected = [
+        [
+            cell if cell is None or isinstance(cell, str) or name == "grade" else float(cell)
+            for cell, name in zip(row, X, strict=True)
+        ]
+        for row in as_lists(chosen)
+    ]
+    for row in expected:
+        row[-1] = None if row[-1] is None else str(row[-1])
+    assert rows == expected
+    check_predictions(browser, classifier, chosen, classifier.ensemble_.class_indices(y)[data["test"]["numbers"]])
+    assert len(browser.execute_script("return [...document.querySelectorAll('#cards .scorecard')]")) == 6
+    # A level that training did not see becomes a choice of its own.
+    unseen = next(i for i, row in enumerate(rows) if row[4] == "never seen")
+    browser.execute_script("document.querySelectorAll('.sample')[arguments[0]].click()", unseen)
+    assert (
+        browser.execute_script("return document.querySelector('#field-4').selectedOptions[0].textContent")
+        == "never seen"
+    )
+
+
+def test_fields_fit_their_columns():
+    found = {field["name"]: field for field in embedded(page(table_model()))["fields"]}
+    assert [found[name]["kind"] for name in found] == ["number"] * 2 + ["choice", "number"] + ["choice"] * 4
+    assert found["smoker"]["choices"] == [0, 1]
+    assert found["grade"]["choices"] == ["1", "2", "3"]
+    assert (found["age"]["step"], found["dose"]["step"]) == (1, 0.01)
+    assert [name for name in found if found[name]["missing"]] == ["pressure", "smoker", "ward"]
+    X, y = labelled_patients()
+    found = {field["name"]: field for field in embedded(page(table_model(), test=TestData(X, y)))["fields"]}
+    assert (found["age"]["low"], found["age"]["high"]) == (X["age"].min(), X["age"].max())
+    assert found["dose"]["start"] == pytest.approx(X["dose"].median())
+    assert found["blood"]["start"] == X["blood"].mode()[0]
+
+
+def test_only_small_models_have_cards():
+    assert embedded(page(table_model(thresholds=8, values=True)))["scorecards"] is None
+    assert embedded(page(model("constant input")))["scorecards"] is None
+    card = embedded(page(small_card()))["scorecards"][0]
+    assert {line["column"] + " " + line["condition"]: line["points"] for line in card["lines"]}["blood = AB"] == 4
+
+
+def test_weights_of_bits_bear_their_names(opened):
+    browser = opened(page(small_card()))
+    items = "[...document.querySelectorAll('.detail .weights li')]"
+    rows = browser.execute_script(f"return {items}.map((item) => [...item.children].map((e) => e.textContent))")
+    assert ["blood = AB", "", "\u22124", "off"] in rows
+    assert all(weight != "0" for _, _, weight, _ in rows), "of many inputs, those without a link are left out"
+    assert "are not listed" in shown(browser, ".detail .listing").text
 
 
 def test_clicking_through_samples_shows_their_status(opened):
@@ -466,6 +689,8 @@ PAGES = {
     "an image": lambda: image_page("paper"),
     "histograms": lambda: image_page("histograms"),
     "a table": wine_page,
+    "a card": lambda: page(small_card(), test=TestData(*labelled_patients())),
+    "several cards": lambda: page(table_model(classes=4, thresholds=3)),
     "three classes per network": lambda: page(model("three classes per network")),
     "some pairs": lambda: page(model("a network for some pairs")),
     "a colour image": lambda: page(model("histograms of colours")),

@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bemi.ensemble.probabilities import CERTAIN, ChanceTable
 from bemi.inputs.table.column import Column
 from bemi.inputs.table.outputs import AtLeast, Constant, Output
 from bemi.products import Integers
-
-CERTAIN = 256
-"""Denominator of the chances in tables."""
 
 UNLIKELY = 0.02
 """Totals with a smaller chance, of either class, are not worth a place in a list of totals."""
@@ -70,7 +68,7 @@ class Card:
     lowest, highest
         Smallest and largest total that a row can have.
     table
-        Chance of the first class by the sum of the network, in 256ths; None if the model has no probabilities.
+        Chance of the first class by the sum of the network; None if the model has no probabilities.
     """
 
     classes: tuple[Any, Any]
@@ -79,7 +77,7 @@ class Card:
     unit: int
     lowest: int
     highest: int
-    table: Any = None
+    table: ChanceTable | None = None
 
     @classmethod
     def of(
@@ -89,7 +87,7 @@ class Card:
         columns: Sequence[Column],
         outputs: Sequence[Output],
         level: int,
-        table: Any = None,
+        table: ChanceTable | None = None,
     ) -> Card:
         """The card of a network with these weights, for bits of magnitude ``level``."""
         linked = [place for place, output in enumerate(outputs) if weights[place] and not isinstance(output, Constant)]
@@ -117,6 +115,7 @@ class Card:
 
     def chances(self, totals: ArrayLike) -> NDArray[np.float64]:
         """Chance of the second class for each total; only if the model has probabilities."""
+        assert self.table is not None
         return 1 - self.table(-self.unit * np.asarray(totals)) / CERTAIN
 
     def some_totals(self, most: int = 9) -> list[int]:

@@ -41,7 +41,7 @@ class Scorecard:
         if trouble is not None:
             raise ValueError(trouble)
         transform: Any = ensemble.inputs.transform
-        chances = getattr(ensemble, "probabilities", None)
+        chances = ensemble.probabilities
         tables = [None] * len(ensemble.networks) if chances is None else chances.tables
         return cls(
             tuple(
