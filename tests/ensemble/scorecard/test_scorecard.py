@@ -108,7 +108,8 @@ def test_more_classes_get_a_card_for_every_pair():
 def test_bits_beside_unused_values_are_a_card_too():
     classifier = table_model(values=True)
     with pytest.raises(
-        ValueError, match=r"^a scorecard has points for bits only: train with TableBits\(values=False\)$"
+        ValueError,
+        match=r"^a scorecard has points for bits only: train with TableBits\(values=False, similarities=0\)$",
     ):
         classifier.scorecard()
     weights = classifier.ensemble_.networks[0].weights[0].copy()

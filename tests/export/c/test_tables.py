@@ -85,9 +85,9 @@ def test_integers_need_no_scaling():
 @needs_gcc
 @pytest.mark.parametrize("optimize", ["speed", "size"])
 @pytest.mark.parametrize("classes", [2, 4])
-@pytest.mark.parametrize("values", [False, True])
-def test_cells_of_a_table(values, classes, optimize, tmp_path):
-    classifier = table_model(values=values, classes=classes)
+@pytest.mark.parametrize(("values", "similarities"), [(False, 0), (True, 0), (False, 20), (True, 20)])
+def test_cells_of_a_table(values, similarities, classes, optimize, tmp_path):
+    classifier = table_model(values=values, similarities=similarities, classes=classes)
     write(classifier, tmp_path, optimize=optimize)
     X = new_rows(400)
     readings = wild_readings(classifier.transform_, 1000)
@@ -157,6 +157,7 @@ MODELS = {
     "bits": lambda: table_model(classes=4),
     "values and bits": lambda: table_model(values=True, classes=4),
     "two classes, values and bits": lambda: table_model(values=True),
+    "similarities": lambda: table_model(similarities=20, thresholds=0),
 }
 
 

@@ -467,6 +467,7 @@ def test_the_form_predicts_what_is_typed(opened):
 TABLES = {
     "bits": {},
     "values and bits": {"values": True, "thresholds": 3},
+    "similarities": {"similarities": 20},
     "four classes": {"classes": 4},
     "five classes, the paper's ties": {"classes": 5, "ties": "abstain"},
 }

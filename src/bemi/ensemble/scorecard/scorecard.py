@@ -10,7 +10,7 @@ import numpy as np
 from bemi.checks import check_choice
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.scorecard.card import Card
-from bemi.inputs.table.outputs import Value
+from bemi.inputs.table.outputs import IsLike, Value
 from bemi.products import Integers
 
 ORDERS = ("column", "size")
@@ -95,7 +95,7 @@ def why_no_card(ensemble: Ensemble) -> str | None:
         return "a scorecard needs bits: train with transform=TableBits()"
     if len(ensemble.layers) > 2 or ensemble.subsets.shape[1] > 2:
         return "a scorecard needs networks of two classes without a hidden layer: hidden_layers=()"
-    values = [place for place, output in enumerate(transform.outputs_) if isinstance(output, Value)]
-    if any(network.weights[0][values].any() for network in ensemble.networks):
-        return "a scorecard has points for bits only: train with TableBits(values=False)"
+    others = [place for place, output in enumerate(transform.outputs_) if isinstance(output, (Value, IsLike))]
+    if any(network.weights[0][others].any() for network in ensemble.networks):
+        return "a scorecard has points for bits only: train with TableBits(values=False, similarities=0)"
     return None

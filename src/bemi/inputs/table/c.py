@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bemi.inputs.c_types import SIGNED, UNSIGNED, read_macro, smallest_type
 from bemi.inputs.fixed_point_c import VALUE, c_code
-from bemi.inputs.pieces import CPiece, CReading, CTable, file_of
+from bemi.inputs.pieces import CCode, CPiece, CReading, CTable, file_of
 from bemi.inputs.readings import MISSING
 from bemi.inputs.table.column import VALUE_GRID
-from bemi.inputs.table.outputs import AtLeast, Constant, Output, Value
+from bemi.inputs.table.outputs import AtLeast, Constant, IsLike, Output, Value, units_of
+from bemi.inputs.table.similarities import STEPS, UNIT_LEVEL
 from bemi.products import Integers
 
 if TYPE_CHECKING:
@@ -25,7 +26,11 @@ TEST = 20
 CARD_BYTES = 70
 BITS_BYTES = 80
 VALUES_BYTES = 50
-"""Bytes of code of a card, of the loop over bits, and of the loop over values without the scaling."""
+LIKE_BYTES = 260
+"""Bytes of code of a card, of the loop over bits, of that over values without the scaling, and of similarities."""
+
+LANDMARK, APART = 40, 12
+"""Instructions for one similarity, and for each unit of it."""
 
 
 @dataclass(frozen=True)
@@ -73,42 +78,87 @@ def c_piece(bits: TableBits, used: Sequence[int]) -> CPiece:
     """The outputs at these positions."""
     outputs = [bits.outputs_[place] for place in used]
     values = [output for output in outputs if isinstance(output, Value)]
+    like = [output for output in outputs if isinstance(output, IsLike)]
+    units = list(units_of(bits.columns_)) if like else []
     column_kind = _column_kind(bits)
-    tests = ReadingTests([output for output in outputs if not isinstance(output, (Value, Constant))], column_kind)
-    source, tables = file_of(__package__, "table_bits.c"), tests.tables
+    tests = ReadingTests([o for o in outputs if not isinstance(o, (Value, IsLike, Constant))], column_kind)
     macros = {
         **tests.macros,
         "BEMI_VALUES": len(values),
-        "BEMI_CONSTANT": len(outputs) - len(values) - len(tests.outputs),
+        "BEMI_LIKE": len(like),
+        "BEMI_CONSTANT": sum(isinstance(output, Constant) for output in outputs),
         "BEMI_LEVEL": bits.level_,
         "BEMI_MISSING_READING": f"({MISSING + 1}L - 1)",
     }
-    code_bytes = BITS_BYTES
-    if values:
-        scaling = c_code(bits.value_scale(values), -VALUE_GRID, VALUE_GRID)
-        source, macros = f"{scaling.source}\n{source}", {**macros, **scaling.macros}
-        places = CTable("bemi_value_columns", column_kind, [value.column for value in values])
-        tables = (*tables, *scaling.tables, places)
-        code_bytes += scaling.code_bytes + VALUES_BYTES
+    # Similarities need the values of all columns; the outputs among them share their scales.
+    scaled = [unit for unit in units if isinstance(unit, Value)] if like else values
+    parts = [*([_scaled_values(bits, scaled, values, column_kind)] if scaled else [])]
+    parts += [_likeness(bits, [output.reading for output in like], column_kind)] if like else []
+    for part in parts:
+        macros |= part.macros
     return CPiece(
-        source=source,
+        source="\n".join([*(part.source for part in parts if part.source), file_of(__package__, "table_bits.c")]),
         macros=macros,
-        tables=tables,
-        code_bytes=code_bytes,
-        stack_bytes=0,
-        instructions=20 + TEST * len(tests.outputs) + (VALUE + TEST) * len(values),
-        readings=_readings(bits, outputs),
+        tables=(*tests.tables, *(table for part in parts for table in part.tables)),
+        code_bytes=BITS_BYTES + sum(part.code_bytes for part in parts),
+        stack_bytes=len(units),
+        instructions=20
+        + TEST * len(tests.outputs)
+        + (VALUE + TEST) * (len(values) + len(units))
+        + len(like) * (LANDMARK + APART * len(units)),
+        readings=_readings(bits, [*outputs, *units]),
+    )
+
+
+def _scaled_values(bits: TableBits, scaled: list[Value], values: list[Value], column_kind: str) -> CCode:
+    """Scales of some values, and which of them are outputs."""
+    made = c_code(bits.value_scale(scaled), -VALUE_GRID, VALUE_GRID)
+    shared = scaled != values
+    tables = []
+    if values:
+        tables.append(CTable("bemi_value_columns", column_kind, [value.column for value in values]))
+    if values and shared:
+        tables.append(CTable("bemi_value_scales", column_kind, [scaled.index(value) for value in values]))
+    scale_of = "BEMI_READ_COLUMN(bemi_value_scales[place])" if shared else "(place)"
+    return replace(
+        made,
+        macros={**made.macros, **({"BEMI_SCALE_OF(place)": scale_of} if values else {})},
+        tables=(*made.tables, *tables),
+        code_bytes=made.code_bytes + (VALUES_BYTES if values else 0),
+    )
+
+
+def _likeness(bits: TableBits, numbers: Sequence[int], column_kind: str) -> CCode:
+    """Macros and tables of the similarities to the landmarks of these numbers."""
+    likeness, units = bits.similarities_, units_of(bits.columns_)
+    assert likeness is not None
+    return CCode(
+        source="",
+        macros={
+            "BEMI_UNITS": len(units),
+            "BEMI_UNIT_VALUES": sum(isinstance(unit, Value) for unit in units),
+            "BEMI_UNIT_LEVEL": UNIT_LEVEL,
+            "BEMI_STEPS": f"{STEPS}UL",
+            "BEMI_HALVING": f"{likeness.halving}UL",
+        },
+        tables=(
+            CTable("bemi_unit_columns", column_kind, [unit.column for unit in units]),
+            CTable("bemi_unit_readings", "int32_t", [unit.reading for unit in units]),
+            CTable("bemi_landmarks", "int8_t", likeness.landmarks[list(numbers)].reshape(-1).tolist()),
+            CTable("bemi_similarity", "uint16_t", likeness.table.tolist()),
+        ),
+        code_bytes=LIKE_BYTES,
     )
 
 
 def c_neuron(bits: TableBits, weights: Integers) -> CPiece | None:
-    """A neuron as a card: a start and points for tests that hold; None if it also weighs values.
+    """A neuron as a card: a start and points for tests that hold; None if it also weighs values or similarities.
 
     With bits of ``+-level`` and tests that are 1 or 0,
     ``sum w_i bit_i + w_c level = level (w_c - sum w_i) + sum 2 level w_i test_i``.
     """
     linked = [(bits.outputs_[place], int(weights[place])) for place in np.flatnonzero(weights)]
-    if any(isinstance(output, Value) for output, _ in linked):
+    if any(isinstance(output, (Value, IsLike)) for output, _ in linked):
         return None
     tests = ReadingTests([o for o, _ in linked if not isinstance(o, Constant)], _column_kind(bits))
     if not tests.outputs:
@@ -133,7 +183,7 @@ def c_neuron(bits: TableBits, weights: Integers) -> CPiece | None:
 
 
 def _readings(bits: TableBits, outputs: Sequence[Output]) -> tuple[CReading, ...]:
-    used = {output.column for output in outputs if not isinstance(output, Constant)}
+    used = {output.column for output in outputs if not isinstance(output, (Constant, IsLike))}
     columns = enumerate(bits.columns_)
     return tuple(CReading(column.name, column.decimals, column.levels, place in used) for place, column in columns)
 

@@ -12,12 +12,20 @@ from bemi.inputs.pieces import PagePiece, choice_field, file_of, number_field
 from bemi.inputs.readings import POWERS_OF_TEN
 from bemi.inputs.table.cells import as_table, columns_of, numbers, texts
 from bemi.inputs.table.column import VALUE_GRID, Column
-from bemi.inputs.table.outputs import AtLeast, Constant, IsLevel, IsMissing, Output, Value
+from bemi.inputs.table.outputs import AtLeast, Constant, IsLevel, IsLike, IsMissing, Output, Value, units_of
+from bemi.inputs.table.similarities import STEPS, UNIT_LEVEL
 
 if TYPE_CHECKING:
     from bemi.inputs.table.transform import TableBits
 
-KINDS = {Value: "value", AtLeast: "atLeast", IsLevel: "equals", IsMissing: "equals", Constant: "constant"}
+KINDS = {
+    Value: "value",
+    AtLeast: "atLeast",
+    IsLevel: "equals",
+    IsMissing: "equals",
+    IsLike: "like",
+    Constant: "constant",
+}
 """Names of the kinds of outputs in the script."""
 
 
@@ -31,9 +39,19 @@ def page_piece(table: TableBits) -> PagePiece:
         _output(output, table.columns_[output.column], name)
         for output, name in zip(table.outputs_, table.output_names(), strict=True)
     ]
-    return PagePiece(
-        file_of(__package__, "table_bits.js"), {"columns": columns, "outputs": outputs, "level": table.level_}
-    )
+    data = {"columns": columns, "outputs": outputs, "level": table.level_, "like": None}
+    likeness = table.similarities_
+    if likeness is not None:
+        units = [_output(unit, table.columns_[unit.column], "") for unit in units_of(table.columns_)]
+        data["like"] = {
+            "units": units,
+            "level": UNIT_LEVEL,
+            "landmarks": likeness.landmarks.tolist(),
+            "steps": STEPS,
+            "halving": likeness.halving,
+            "table": likeness.table.tolist(),
+        }
+    return PagePiece(file_of(__package__, "table_bits.js"), data)
 
 
 def _output(output: Output, column: Column, name: str) -> dict[str, Any]:

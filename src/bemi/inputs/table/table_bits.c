@@ -1,5 +1,37 @@
-/* What the networks see of a table: BEMI_VALUES centred values, BEMI_TESTS bits, and BEMI_LEVEL if BEMI_CONSTANT.
-   A bit is BEMI_LEVEL if its test of a reading holds, otherwise -BEMI_LEVEL. */
+/* What the networks see of a table: BEMI_VALUES centred values, BEMI_TESTS bits, BEMI_LIKE similarities to training rows,
+   and BEMI_LEVEL if BEMI_CONSTANT.  A bit is BEMI_LEVEL if its test of a reading holds, otherwise -BEMI_LEVEL. */
+#if BEMI_LIKE
+/* Value or bit by which rows are compared. */
+static int_fast16_t bemi_unit(const bemi_input_t *x, uint_fast16_t i)
+{
+    int32_t reading = x[BEMI_READ_COLUMN(bemi_unit_columns[i])];
+#if BEMI_UNIT_VALUES
+    if (i < BEMI_UNIT_VALUES)
+        return reading == BEMI_MISSING_READING ? 0 : (int_fast16_t)bemi_fixed_point(reading, i);
+#endif
+    return reading == (int32_t)BEMI_READ32(bemi_unit_readings[i]) ? BEMI_UNIT_LEVEL : -BEMI_UNIT_LEVEL;
+}
+
+/* Similarity to each landmark: it halves over BEMI_HALVING of distance, in steps. */
+static void bemi_similarities(const bemi_input_t *x, bemi_value_t *z)
+{
+    int8_t units[BEMI_UNITS];
+    const int8_t *landmark = bemi_landmarks;
+    uint_fast16_t i, k;
+    for (i = 0; i < BEMI_UNITS; i++)
+        units[i] = (int8_t)bemi_unit(x, i);
+    for (k = 0; k < BEMI_LIKE; k++) {
+        uint32_t distance = 0;
+        for (i = 0; i < BEMI_UNITS; i++, landmark++) {
+            int_fast16_t apart = (int_fast16_t)(units[i] - (int8_t)BEMI_READ8(*landmark));
+            distance += (uint32_t)(apart < 0 ? -apart : apart);
+        }
+        distance = distance * BEMI_STEPS / BEMI_HALVING;
+        z[k] = (bemi_value_t)BEMI_READ16(bemi_similarity[distance < 255 ? distance : 255]);
+    }
+}
+#endif
+
 static void bemi_transform(const bemi_input_t *x, bemi_value_t *z)
 {
 #if BEMI_VALUES || BEMI_TESTS
@@ -8,7 +40,7 @@ static void bemi_transform(const bemi_input_t *x, bemi_value_t *z)
 #if BEMI_VALUES
     for (i = 0; i < BEMI_VALUES; i++) {
         int32_t reading = x[BEMI_READ_COLUMN(bemi_value_columns[i])];
-        *z++ = (bemi_value_t)(reading == BEMI_MISSING_READING ? 0 : bemi_fixed_point(reading, i));
+        *z++ = (bemi_value_t)(reading == BEMI_MISSING_READING ? 0 : bemi_fixed_point(reading, BEMI_SCALE_OF(i)));
     }
 #endif
 #if BEMI_TESTS
@@ -17,10 +49,16 @@ static void bemi_transform(const bemi_input_t *x, bemi_value_t *z)
         *z++ = BEMI_HOLDS(i, value, reading) ? BEMI_LEVEL : -BEMI_LEVEL;
     }
 #endif
+#if BEMI_LIKE
+    bemi_similarities(x, z);
+    z += BEMI_LIKE;
+#endif
 #if BEMI_CONSTANT
     *z = BEMI_LEVEL;
+#elif BEMI_LIKE
+    (void)z;
 #endif
-#if !BEMI_VALUES && !BEMI_TESTS
+#if !BEMI_VALUES && !BEMI_TESTS && !BEMI_LIKE
     (void)x;
 #endif
 }

@@ -24,15 +24,30 @@
     constant: (found, output, level) => level,
   };
 
+  const evaluated = (found, outputs, level) =>
+    outputs.map((output) => OUTPUTS[output.kind](found[output.column], output, level));
+
+  /** How alike the row is to each landmark. */
+  function similarities(found, { units, level, landmarks, steps, halving, table }) {
+    const own = evaluated(found, units, level);
+    return landmarks.map((landmark) => {
+      const distance = landmark.reduce((sum, value, i) => sum + Math.abs(value - own[i]), 0);
+      return table[Math.min(Math.floor((distance * steps) / halving), table.length - 1)];
+    });
+  }
+
   TRANSFORMS["table-bits"] = {
     takesCells: true,
-    inputs(cells, { columns, outputs, level }) {
+    inputs(cells, { columns, outputs, level, like }) {
       const found = cells.map((cell, i) => readingOf(cell, columns[i]));
-      return outputs.map((output) => OUTPUTS[output.kind](found[output.column], output, level));
+      const alike = like === null ? [] : similarities(found, like);
+      return outputs.map((output) =>
+        output.kind === "like" ? alike[output.reading] : OUTPUTS[output.kind](found[output.column], output, level),
+      );
     },
     inputNames: ({ outputs }) => outputs.map(({ name }) => name),
     /** What an input says now: whether a bit is on, or a number. */
     inputState: ({ outputs }, input, value) =>
-      outputs[input].kind === "value" ? { text: signed(value) } : { text: value > 0 ? "on" : "off", on: value > 0 },
+      ["value", "like"].includes(outputs[input].kind) ? { text: signed(value) } : { text: value > 0 ? "on" : "off", on: value > 0 },
   };
 }
