@@ -19,6 +19,7 @@ def expected_failures(estimator):
         # them apart.  tests/test_weights_and_limits.py has such an input.
         return {"check_class_weight_classifiers": "without a bias no network gives one class everywhere"}
     return {
+        "check_sample_weights_not_overwritten": "these stages count rows and refuse weights that differ",
         "check_sample_weight_equivalence_on_dense_data": "these stages count rows and refuse weights that differ",
         "check_class_weight_classifiers": "these stages count rows and refuse class weights",
     }
