@@ -13,6 +13,18 @@ ESTIMATORS = [
 ]
 
 
-@parametrize_with_checks(ESTIMATORS)
+def expected_failures(estimator):
+    if "ml2" in estimator.stages:
+        # Rows are weighted here as the check asks, but its classes overlap, and without a constant input nothing tells
+        # them apart.  tests/test_weights_and_limits.py has such an input.
+        return {"check_class_weight_classifiers": "without a bias no network gives one class everywhere"}
+    return {
+        "check_sample_weights_not_overwritten": "these stages count rows and refuse weights that differ",
+        "check_sample_weight_equivalence_on_dense_data": "these stages count rows and refuse weights that differ",
+        "check_class_weight_classifiers": "these stages count rows and refuse class weights",
+    }
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures, xfail_strict=True)
 def test_scikit_learn_check(estimator, check):
     check(estimator)

@@ -30,6 +30,7 @@ from bemi.rows.scenarios import ImageScenarios, NoiseScenarios
 
 FAST = {"hidden_layers": (2,), "node_limit": 1, "time_limit": 5}
 SOFT = {"hidden_layers": (), "stages": ("ml2",), "weight_bound": 7}
+LIMITED = SOFT | {"transform": ConstantInput(), "max_links": 2, "monotone": {0: -1}}
 DATA = np.array([[5, 1, 0], [0, 5, 1], [1, 0, 5], [6, 1, 0], [0, 7, 1], [2, 0, 5]])
 
 
@@ -62,6 +63,10 @@ def contents(path):
         (
             (0, 1, 2, 0, 1, 2),
             {"stages": ("ml2", "mw"), "hidden_layers": (), "weight_bound": 7, "C": 2.5, "mw_loss": 0.1},
+        ),
+        (
+            ("b", "a", "ü", "b", "a", "ü"),
+            LIMITED | {"transform": None, "hinges": 2, "class_weight": {"a": 2.0, "ü": 0.5}},
         ),
         ((0, 1, 2, 0, 1, 2), {"subset_size": 3, "weight_bound": 200, "stages": ("sm",), "random_state": 7}),
     ],
@@ -444,6 +449,31 @@ def saved(tmp_path, **parameters) -> bytes:
         (SOFT, ("networks", 0, "reports", 0, "soft", "price"), "0/1", "must be positive"),
         (SOFT, ("networks", 0, "reports", 0, "soft", "resolutions"), [], "resolutions must be a list of 1 values"),
         (SOFT, ("networks", 0, "reports", 0, "soft"), ..., "soft belongs to stages of soft margins, and only to them"),
+        (SOFT, ("networks", 0, "reports", 0, "soft", "hinges"), 2, "are not those of the settings"),
+        (SOFT, ("networks", 0, "reports", 0, "soft", "max_links"), 2, "are not those of the settings"),
+        (SOFT, ("networks", 0, "reports", 0, "soft", "max_links"), ..., "soft has no member 'max_links'"),
+        (SOFT, ("settings", "hinges"), 3, "hinges must be an integer in 1..2"),
+        (SOFT, ("settings", "max_links"), 0, "max_links must be an integer in 1"),
+        (SOFT, ("settings", "max_links"), 2, "uncounted belongs to max_links, and only to it"),
+        (SOFT, ("settings", "class_weight"), "even", "class_weight must be a list"),
+        (SOFT, ("settings", "class_weight"), [[0, 1.0], [0, 2.0]], "class_weight must have different keys"),
+        (SOFT, ("settings", "class_weight"), [[[0], 1.0]], "class_weight must have different keys"),
+        (SOFT, ("settings", "class_weight"), [[0, -1.0]], "a weight in class_weight must be a number of at least 0"),
+        (SOFT, ("settings", "class_weight"), [[0, 0.0]], "class_weight must have positive numbers"),
+        (SOFT, ("settings", "monotone"), [[0, 1]], "signs belong to monotone features, and only to them"),
+        (SOFT, ("signs",), [0, 0, 0], "signs belong to monotone features, and only to them"),
+        (SOFT, ("uncounted",), [], "uncounted belongs to max_links, and only to it"),
+        ({}, ("settings", "hinges"), 2, "hinges needs stages=('ml2',)"),
+        (LIMITED, ("settings", "monotone"), [[0, 0]], "a direction in monotone must be -1 or 1"),
+        (LIMITED, ("settings", "monotone"), [[0]], "an entry of monotone must be a list of 2 values"),
+        (LIMITED, ("settings", "monotone"), [["x", 1]], "monotone names 'x', which is not a feature"),
+        (LIMITED, ("settings", "monotone"), [[1, 1]], "signs or uncounted inputs are not those of the transform"),
+        (LIMITED, ("signs",), [-1, 0, 0, 0], "signs or uncounted inputs are not those of the transform"),
+        (LIMITED, ("signs",), [-1, 0, 0], "signs must be a list of 4 values"),
+        (LIMITED, ("signs",), [-2, 0, 0, 0], "a sign must be an integer in -1..1"),
+        (LIMITED, ("uncounted",), [], "signs or uncounted inputs are not those of the transform"),
+        (LIMITED, ("uncounted",), [4], "an uncounted input must be an integer in 0..3"),
+        (LIMITED, ("uncounted",), [3, 3], "uncounted inputs must be sorted and unique"),
         ({"transform": ConstantInput()}, ("transform", "level"), None, "level must be an integer"),
         ({"transform": ConstantInput()}, ("transform", "version"), True, "this is version 1"),
         ({"transform": ConstantInput()}, ("transform", "inputs"), 2, "does not map the features to the inputs"),
@@ -611,7 +641,7 @@ def test_huge_values_of_a_tiny_feature_saturate(tmp_path):
 def test_parameters_set_after_the_fit_do_not_describe_the_networks(tmp_path):
     X, y = load_iris(return_X_y=True)
     soft = recommended(X[::5], stages=("ml2", "mw"), time_limit=1).fit(X[::5], y[::5])
-    price, loss = soft.C, soft.mw_loss
+    price, loss = soft.fitted_C_, soft.mw_loss
     soft.set_params(C=price / 2, mw_loss=0.0, stages=("sm",), weight_bound=1)
     save(soft, tmp_path / "m")
     verify(tmp_path / "m")
