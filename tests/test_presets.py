@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_digits, load_wine
 
 import bemi
-from bemi import BeMiClassifier, ConstantInput, IntegerHog, presets
+from bemi import BeMiClassifier, IntegerHog, TableBits, presets
 
 DIGITS = load_digits().data
 
@@ -53,7 +53,7 @@ def test_a_constant_input_shifts_a_neuron(tmp_path):
     X = np.array([[5.5], [6.0], [7.0], [1.0], [2.0], [2.5]])
     y = np.array([1, 1, 1, 0, 0, 0])
     clf = bemi.recommended(X).fit(X, y)
-    assert isinstance(clf.transform_, ConstantInput)
+    assert clf.transform_.has_constant
     assert clf.score(X, y) == 1
     assert BeMiClassifier(hidden_layers=(), stages=("ml2",)).fit(X, y).score(X, y) < 1
     bemi.save(clf, tmp_path / "m")
@@ -62,9 +62,31 @@ def test_a_constant_input_shifts_a_neuron(tmp_path):
 
 
 def test_settings_in_words():
-    words = [presets.in_words(preset.settings) for preset in (presets.paper(), presets.images(), presets.tables())]
+    known = (presets.paper(), presets.images(), presets.tables(), presets.tables(compare=False))
+    words = [presets.in_words(preset.settings) for preset in known]
     assert words == [
         "features as they are; hidden layers 4, 4, weights in -1..1, stages sm, mm, mw",
         "gradient histograms; no hidden layer, weights in -7..7, stages ml2",
-        "features and a constant input, each scaled to -127..127; no hidden layer, weights in -7..7, stages ml2",
+        f"the best of {len(presets.tables().settings['candidates'])} candidates by cross-validation; no hidden layer, "
+        "weights in -7..7, stages ml2",
+        f"{TableBits().describe()}; no hidden layer, weights in -7..7, stages ml2",
     ]
+
+
+def test_a_table_can_be_trained_without_comparing():
+    X = np.array([[5.5, 1], [6.0, 0], [7.0, 1], [1.0, 0], [2.0, 1], [2.5, 0]])
+    preset = presets.choose(X, compare=False)
+    assert preset.name == "tables"
+    clf = BeMiClassifier(**preset.settings).fit(X, [1, 1, 1, 0, 0, 0])
+    assert clf.choice_ is None
+    assert clf.score(X, [1, 1, 1, 0, 0, 0]) == 1
+
+
+def test_recommended_probabilities_give_way_to_parameters_that_exclude_them():
+    table = load_wine().data
+    assert bemi.recommended(table).probabilities
+    assert bemi.recommended(table, C=1.0).probabilities
+    assert not bemi.recommended(table, subsets=2).probabilities
+    assert not bemi.recommended(table, subset_size=3).probabilities
+    assert not bemi.recommended(table, stages=("sm",)).probabilities
+    assert bemi.recommended(table, subsets=2, probabilities=True).probabilities, "what is asked for is refused by fit"

@@ -20,6 +20,7 @@ from bemi.inputs.scaling import are_integers
 from bemi.inputs.table.transform import TableBits
 from bemi.stages import SOFT_STAGES
 from bemi.training.choosing.choice import Candidate
+from bemi.training.parameters import check_probabilities
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,8 @@ def recommended(X: Any, *, image_shape: Sequence[int] | None = None, **parameter
 def overridden(settings: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Settings in which given parameters replace those that are recommended, or that candidates would choose."""
     merged = {**settings, **parameters}
+    if "probabilities" in settings and "probabilities" not in parameters:
+        merged["probabilities"] = settings["probabilities"] and _give_chances(merged)
     candidates = merged.get("candidates")
     if candidates is None:
         return merged
@@ -150,3 +153,13 @@ def overridden(settings: Mapping[str, Any], parameters: Mapping[str, Any]) -> di
         return merged | {"candidates": tuple(left.values())}
     (only,) = left.values()
     return merged | {"candidates": None, **only.settings}
+
+
+def _give_chances(settings: Mapping[str, Any]) -> bool:
+    """Whether networks with these settings can have probabilities."""
+    complete = BeMiClassifier().get_params() | dict(settings)
+    try:
+        check_probabilities(complete, complete["stages"])
+    except ValueError:
+        return False
+    return True
