@@ -8,9 +8,13 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 from given_networks import give_networks
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from bemi import BeMiClassifier, ConstantInput, Network
+from bemi import BeMiClassifier, ConstantInput, Network, save
 from bemi.ensemble.ensemble import ROWS_AT_A_TIME, ROWS_DECIDED_TOGETHER, Ensemble, ensemble_of
+from bemi.export.c import export
 from bemi.problem.codes import ABSTAIN
 
 MANY = ROWS_DECIDED_TOGETHER + 2 * ROWS_AT_A_TIME + 7
@@ -90,3 +94,21 @@ def test_an_ensemble_is_found_in_a_classifier(ensemble):
     classifier = BeMiClassifier.from_ensemble(ensemble)
     assert ensemble_of(classifier) is ensemble
     assert classifier.get_params()["transform__level"] == 9
+
+
+def test_a_pipeline_is_refused_in_one_line(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(20, 3))
+    pipeline = make_pipeline(StandardScaler(), BeMiClassifier(hidden_layers=(), stages=("sm",), node_limit=1))
+    pipeline.fit(rows, rows[:, 0] > 0)
+    message = r"^a Pipeline cannot be saved or exported.*: fit BeMiClassifier on the raw rows.*pipeline\[-1\]$"
+    for refusing in (
+        lambda: save(pipeline, tmp_path / "model.bemi"),
+        lambda: export(pipeline),
+        lambda: ensemble_of(make_pipeline(StandardScaler())),
+    ):
+        with pytest.raises(ValueError, match=message):
+            refusing()
+    assert not list(tmp_path.iterdir())
+    save(pipeline[-1], tmp_path / "model.bemi")
+    with pytest.raises(ValueError, match="a LogisticRegression is no model of bemi; pass the fitted BeMiClassifier"):
+        ensemble_of(LogisticRegression().fit(rows, rows[:, 0] > 0))

@@ -71,6 +71,17 @@ def test_a_transform_gets_what_it_takes():
     assert Inputs.fit(ROWS, "auto", None)(ROWS).tolist() == InputScaling.fit(ROWS)(ROWS).tolist()
 
 
+def test_readings_are_what_the_integers_are_made_of():
+    scaled = Inputs.fit(ROWS, "centred", ConstantInput())
+    assert scaled.readings(ROWS).tolist() == np.rint(ROWS * [100, 10]).tolist()
+    integers = scaled.scaling.scale.scaled(scaled.readings(ROWS))
+    assert np.array_equal(np.clip(integers, -127, 127), scaled.integers(ROWS))
+    whole = np.array([[1, -3], [2, 5]])
+    assert np.array_equal(Inputs.fit(whole, "auto", None).readings(whole.astype(float)), whole)
+    with pytest.raises(ValueError, match=r"rows must have 2 features, got an array of shape \(6, 1\)"):
+        scaled.readings(ROWS[:, :1])
+
+
 def test_no_rows_have_no_inputs():
     for transform in (None, ConstantInput(), AboveMedian()):
         inputs = Inputs.fit(ROWS, "auto", transform)
