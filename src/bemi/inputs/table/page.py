@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -67,7 +68,7 @@ def page_rows(table: TableBits, X: Any) -> list[list[float | str | None]]:
     for column, cells in zip(table.columns_, columns_of(as_table(X), table.column_names), strict=True):
         if column.levels is None:
             own = numbers(column.name, cells)
-            found.append(np.where(np.isnan(own), None, own.astype(object)).tolist())
+            found.append([None if math.isnan(number) else number for number in own.tolist()])
         else:
             found.append(texts(cells).tolist())
     return [list(row) for row in zip(*found, strict=True)]
