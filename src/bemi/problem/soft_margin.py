@@ -114,7 +114,10 @@ def normalised_rows(data: Integers, signs: Integers) -> tuple[NDArray[np.float64
     """``s_k x^k / nu_k`` in floating point for the non-zero rows, and their indices."""
     norms = np.array(row_norms(data), dtype=np.float64)
     nonzero = np.flatnonzero(norms)
-    return np.ascontiguousarray(signs[nonzero, None] * data[nonzero] / norms[nonzero, None]), nonzero
+    rows = np.ascontiguousarray(data[nonzero], dtype=np.float64)
+    rows *= signs[nonzero, None]  # in place: rows may be many
+    rows /= norms[nonzero, None]
+    return rows, nonzero
 
 
 def soft_value(

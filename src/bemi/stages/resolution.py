@@ -29,8 +29,8 @@ TARGETS = {1: (1.0,), 2: (2.0, 0.0)}
 CLIPPED = 1.05
 """By how much a resolution may exceed the one that fits the largest weight, so that ``t nu`` is an integer."""
 
-_PRODUCTS = 2 * 10**9  # multiplications that the continuous machine may take
-_TOLERANCE = 1e-5
+_PRODUCTS = 4 * 10**8  # multiplications that the continuous machine may take
+_TOLERANCE = 1e-4
 _SMALLEST = 1e-6
 _DROPPED = 0.25  # share of the surplus inputs that are left out at a time
 

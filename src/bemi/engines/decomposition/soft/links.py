@@ -19,7 +19,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from bemi.engines.decomposition.soft.program import LinearProgram
+from bemi.engines.decomposition.soft.program import linear_program
 from bemi.engines.decomposition.soft.search import Search
 from bemi.engines.decomposition.soft.terms import DENOMINATOR, SoftRows, most_integer, soft_rows
 from bemi.network import Network
@@ -97,7 +97,9 @@ def _bound(
 
 def _multipliers(soft: SoftRows, near: Integers, theta: float, deadline: Deadline) -> Integers:
     """Multipliers of the linear program with a price of ``1 / theta`` per link, without a limit on links."""
-    program = LinearProgram(replace(soft, max_links=None), near, near.astype(np.float64), 1 / theta)
+    short = soft.heights[:, None] > soft.rows @ near
+    prices = np.where(short, soft.limits, 0.0)
+    program = linear_program(replace(soft, max_links=None), near, near.astype(np.float64), prices, 1 / theta)
     return soft.numerators(program.solve(soft.low, soft.high, deadline).prices)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bemi.engines.decomposition.soft.program import LinearProgram
+from bemi.engines.decomposition.soft.program import linear_program
 from bemi.engines.decomposition.soft.search import KICKS, Search
 from bemi.engines.decomposition.soft.terms import DENOMINATOR, Floats, SoftRows, soft_rows
 from bemi.engines.decomposition.soft.tree import NODES, Tree
@@ -27,9 +27,9 @@ from bemi.stages.result import Outcome, StageResult
 from bemi.stages.stage import Stage
 
 _BOUND_STEP = 2**30  # bounds are rounded down to multiples of its inverse, so that they are short numbers
-_PRODUCTS = 10**9  # multiplications that the continuous machine may take between two looks at the clock
-_TOLERANCE = 1e-5  # of the continuous machine, relative to the largest target
-_PROGRAM_SHARE, _KICKS_SHARE = 0.6, 0.3  # of the time left
+_PRODUCTS, _PIECES = 10**8, 8  # multiplications of the continuous machine between two looks at the clock, and how often
+_TOLERANCE = 1e-4  # of the continuous machine, relative to the largest target
+_MACHINE_SHARE, _PROGRAM_SHARE, _KICKS_SHARE = 0.3, 0.6, 0.3  # of the time left
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ def run(stage: Stage, problem: Problem, *, start: Network, limits: Limits) -> St
 def _solved(soft: SoftRows, start: Integers, limits: Limits, deadline: Deadline) -> Solved:
     """One output, until the gap or a limit is reached."""
     search = Search.of(soft)
-    near, prices = _machine(soft, deadline)
+    near, prices = _machine(soft, deadline.share(_MACHINE_SHARE))
     weights, value = _better(search, search.rounded(near, deadline), start, deadline)
     first = soft.numerators(prices)
     if deadline.passed or not len(soft.nonzero):
         return _leaf(soft, weights, first)
-    program = LinearProgram(soft, weights, near)
+    program = linear_program(soft, weights, near, prices)
     relaxed = program.solve(soft.low, soft.high, deadline.share(_PROGRAM_SHARE))
     numerators = max(first, soft.numerators(relaxed.prices), key=lambda n: _bound(soft, n))
     bound = float(_bound(soft, numerators))
@@ -85,7 +85,7 @@ def _solved(soft: SoftRows, start: Integers, limits: Limits, deadline: Deadline)
         time = deadline.share(_KICKS_SHARE)
         weights, value = search.kicked(weights, relaxed.weights, kicks, limits.seed, time, enough)
     tree = Tree(soft, program, search, weights, relaxed, numerators)
-    tree.grow(limits.gap, NODES if limits.nodes is None else limits.nodes, deadline)
+    tree.grow(limits.gap, NODES[soft.max_links is not None] if limits.nodes is None else limits.nodes, deadline)
     return Solved(tree.weights, *_short(soft, tree.bound, tree.root.proof(soft)))
 
 
@@ -96,9 +96,9 @@ def _machine(soft: SoftRows, deadline: Deadline) -> tuple[Floats, Floats]:
     steps = max(len(total), _PRODUCTS // max(1, soft.rows.shape[1]))
     tolerance = _TOLERANCE * float(heights[0])
     low, high = soft.low.astype(np.float64), soft.high.astype(np.float64)
-    while True:
+    for _ in range(_PIECES):
         near, change = solve_machine(soft.rows, soft.limits, heights, low, high, total, steps, tolerance)
-        if change <= tolerance or deadline.passed or deadline.moment is None:
+        if change <= tolerance or deadline.passed:
             break
     # Larger targets fill first.
     prices = np.clip(total - np.arange(len(heights))[:, None] * soft.limits, 0.0, soft.limits)

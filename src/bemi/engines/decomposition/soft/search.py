@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bemi.engines.decomposition.soft import search_kernel as kernel
 from bemi.engines.decomposition.soft.terms import Floats, SoftRows
 from bemi.products import Integers
 from bemi.programs.limits import FOREVER, Deadline
 
-KICKS = 100
+KICKS = 200
 """Maximum kicks of a search."""
 
 _KICK = 3  # weights that a kick moves
+_ROUNDED_EVERY = 4  # kicks, of which one rounds all weights at random
 _PARTNERS = 48  # moves that are tried in pairs
 _WORK = 3 * 10**7  # products between two looks at the clock
 _NEVER = -1e30  # a target below all margins
@@ -81,29 +83,33 @@ class Search:
     ) -> tuple[Integers, float]:
         """Move some weights the other way than they were rounded, and descend again; stops at an objective ``enough``.
 
-        With a limit on links, some links are removed instead, and others put in.
+        Some kicks round all weights afresh, at random.  With a limit on links, some links are removed instead, and others put in.
         """
         best = weights.copy()
         lowest = self.descend(best, deadline)
         rng = np.random.default_rng(seed)
         loose = np.flatnonzero(np.abs(near - np.rint(near)) > 1e-6)
-        for _ in range(kicks):
+        for kick in range(kicks):
             if deadline.passed or lowest <= enough:
                 break
             trial = best.copy()
             if self.soft.max_links is not None:
                 self._relink(trial, near, rng)
-            elif len(loose):
+            elif not len(loose):
+                break
+            elif kick % _ROUNDED_EVERY == 0:
+                trial[loose] = self._allowed(loose, np.floor(near[loose] + rng.random(len(loose))))
+            else:
                 chosen = rng.choice(loose, min(_KICK, len(loose)), replace=False)
                 up, down = np.ceil(near[chosen]), np.floor(near[chosen])
-                moved = np.where(trial[chosen] >= up, down, up).astype(np.int64)
-                trial[chosen] = np.clip(moved, self.soft.low[chosen], self.soft.high[chosen])
-            else:
-                break
+                trial[chosen] = self._allowed(chosen, np.where(trial[chosen] >= up, down, up))
             value = self.descend(trial, deadline)
             if value < lowest - 1e-9:
                 best, lowest = trial, value
         return best, lowest
+
+    def _allowed(self, chosen: NDArray[np.intp], values: Floats) -> Integers:
+        return np.clip(values, self.soft.low[chosen], self.soft.high[chosen]).astype(np.int64)
 
     def _relink(self, trial: Integers, near: Floats, rng: np.random.Generator) -> None:
         """Remove up to a few links at random and put others in, preferably those with large continuous weights."""
@@ -117,4 +123,4 @@ class Search:
             chances = np.abs(near[empty]) + 0.1
             chosen = rng.choice(empty, min(room, len(empty)), replace=False, p=chances / chances.sum())
             side = np.where(near[chosen] >= 0, 1, -1)
-            trial[chosen] = np.clip(side, soft.low[chosen], soft.high[chosen])
+            trial[chosen] = self._allowed(chosen, side)

@@ -20,8 +20,8 @@ from bemi.engines.decomposition.soft.terms import Floats, SoftRows
 from bemi.products import Integers
 from bemi.programs.limits import Deadline
 
-NODES = 4000
-"""Maximum splits without a node limit."""
+NODES = {False: 300, True: 4000}
+"""Maximum splits without a node limit, by whether links are limited: there the tree gains more."""
 
 _FIRST_LOOK = 32  # splits after which progress is judged for the first time
 _ITERATIONS = 5000  # of the simplex method at a node
