@@ -202,8 +202,8 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     unclassified_label_
         What ``predict`` returns for a row that the paper's rule leaves unclassified.
     choice_
-        Which of the ``candidates`` was chosen, and what accuracy to expect, a :class:`bemi.training.choosing.choice.Choice`;
-        None without candidates.
+        Which of the ``candidates`` was chosen, and what accuracy to expect: a
+        :class:`bemi.training.choosing.choice.Choice`, or None without candidates.
     selected_rows_
         Indices of the rows of ``X`` used for training; all rows unless ``max_per_class`` is given.
     reused_networks_

@@ -116,7 +116,7 @@ def test_bits_beside_unused_values_are_a_card_too():
     weights[:4] = 0
     changed = with_networks(copy_of(classifier), [Network((weights,), 7)], [np.array([True])])
     card = changed.scorecard().cards[0]
-    assert card.unit % 64 == 0
+    assert card.unit % 32 == 0
     X = new_rows(100)
     assert np.array_equal(changed.scorecard().score(X) * card.unit, -sums(changed, X)[:, 0])
 

@@ -1,7 +1,8 @@
 """Which of several settings suits the training rows best, and what accuracy to expect of it.
 
-Candidates are compared by stratified cross-validation with the continuous machine (:mod:`bemi.training.choosing.machine`), which
-is nearly as accurate as the exact networks and trains in milliseconds.  Inputs are fitted inside each fold.
+Candidates are compared by stratified cross-validation with the continuous machine
+(:mod:`bemi.training.choosing.machine`), which is nearly as accurate as the exact networks and trains in milliseconds.
+Inputs are fitted inside each fold.
 
 The best of many candidates looks better in cross-validation than it is.  The expected accuracy is corrected for that by
 a bootstrap (Tsamardinos, Greasidou, Borboudakis 2018): on each resample of the rows the best candidate is chosen on the

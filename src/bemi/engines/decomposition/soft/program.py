@@ -341,9 +341,7 @@ class Steps(LinearProgram):
 class Mixtures(LinearProgram):
     """Weights as mixtures of integers, with a price per link and a limit on links."""
 
-    def __init__(
-        self, soft: SoftRows, start: Integers, near: Floats, prices: Floats, link_price: float = 0.0
-    ) -> None:
+    def __init__(self, soft: SoftRows, start: Integers, near: Floats, prices: Floats, link_price: float = 0.0) -> None:
         self._link_price = link_price
         super().__init__(soft, start, near, prices, np.zeros(len(start), dtype=np.int64))
         everyone = np.arange(len(start))
