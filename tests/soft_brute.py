@@ -14,7 +14,7 @@ from bemi.stages.resolution import choose_resolution
 
 @st.composite
 def problems(draw):
-    """Up to four inputs and six rows (some may be zero), one or two outputs, P up to 2; all limits, or some, or none."""
+    """Up to four inputs, six rows (some may be zero), one or two outputs, P up to 2; some limits, all or none."""
     inputs = draw(st.integers(1, 4))
     outputs = draw(st.integers(1, 2)) if inputs <= 2 else 1
     rows = draw(st.integers(1, 6))

@@ -40,7 +40,7 @@ def choose_resolution(
 ) -> tuple[SoftMargin, Network]:
     """The soft-margin objective for a problem, and the rounded continuous solution ``t v``.
 
-    ``t = P / (kappa max_i |v_i|)``, rounded, where v is the continuous SVM of the output; with a limit on links, the one
+    ``t = P / (kappa max_i |v_i|)``, rounded, where v is the continuous SVM of the output; with a limit on links, that
     on the inputs that are best to keep.
     """
     bound = problem.weight_bound

@@ -1,17 +1,11 @@
 """The soft-margin stage against every network of a tiny problem, and its bound against its proof."""
 
-from dataclasses import replace
-
-import numpy as np
-import pytest
-from soft_brute import best, by_hand, problems, proved
 from hypothesis import given, settings
+from soft_brute import best, by_hand, problems, proved
 
 from bemi.engines.decomposition.soft import margins
-from bemi.problem.problem import Problem
 from bemi.programs.limits import Limits
 from bemi.stages.registry import get
-from bemi.stages.resolution import choose_resolution
 
 
 @given(problems())

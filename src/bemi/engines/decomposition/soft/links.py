@@ -3,8 +3,8 @@
     min |supp w|   subject to   f(w) <= V,   w integer in low..high,   f the soft-margin objective.
 
 A price theta on the ceiling turns it into ``min |supp w| + theta (f(w) - V)``, which is a soft-margin problem with the
-price ``psi(p) = [p != 0] / theta + p^2 / 2`` of a weight.  Any theta > 0 and any multipliers of its linear program bound
-the links of every network under the ceiling,
+price ``psi(p) = [p != 0] / theta + p^2 / 2`` of a weight.  Any theta > 0 and any multipliers of its linear program
+bound the links of every network under the ceiling,
 
     links >= theta (sum_kh T_h nu_k mu_kh - V) + sum_i min(0, 1 - theta max_{p in l_i..u_i} (p g_i - p^2 / 2)),
 

@@ -27,9 +27,12 @@ from bemi.stages.result import Outcome, StageResult
 from bemi.stages.stage import Stage
 
 _BOUND_STEP = 2**30  # bounds are rounded down to multiples of its inverse, so that they are short numbers
-_PRODUCTS, _PIECES = 10**8, 8  # multiplications of the continuous machine between two looks at the clock, and how often
-_TOLERANCE = 1e-4  # of the continuous machine, relative to the largest target
-_MACHINE_SHARE, _PROGRAM_SHARE, _KICKS_SHARE = 0.3, 0.6, 0.3  # of the time left
+_PRODUCTS, _PIECES = (
+    5 * 10**7,
+    20,
+)  # multiplications of the continuous machine between two looks at the clock, and how often
+_TOLERANCE = 1e-3  # of the continuous machine, relative to the largest target
+_MACHINE_SHARE, _PROGRAM_SHARE, _KICKS_SHARE = 0.5, 0.6, 0.3  # of the time left
 
 
 @dataclass(frozen=True)

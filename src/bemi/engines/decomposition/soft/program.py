@@ -10,8 +10,8 @@ with ``psi(p) = p^2 / 2`` at integers and linear in between.  Its multipliers ma
 - :class:`Mixtures`: ``w_i = sum_p p y_ip`` with ``sum_p y_ip = 1``, for prices that are not convex: a limit
   ``sum_{i counted, p != 0} y_ip <= max_links``, or a price per link for Min-Weight.
 
-Columns are generated where the multipliers ask for a value p.  Terms far from their target keep the multiplier that they
-have in the continuous machine, mostly 0 or c_k; the others become rows, and so do those that turn out to be wrong.
+Columns are generated where the multipliers ask for a value p.  Terms far from their target keep the multiplier that
+they have in the continuous machine, mostly 0 or c_k; the others become rows, and so do those that turn out to be wrong.
 Leaving columns or terms out never invalidates a bound: it is computed from the multipliers alone.
 """
 
@@ -205,7 +205,7 @@ class LinearProgram(ABC):
         limits = self._soft.limits[self._row]
         prices[self._hinge, self._row] = np.minimum(np.maximum(duals[self._first :], 0.0), limits)
         share = found[self._column]
-        weights = self._origin + np.bincount(self._owner, share * self._step, len(self._low))
+        weights = np.bincount(self._owner, share * self._step, len(self._low)).astype(np.float64) + self._origin
         self._last = Relaxed(weights, *self._spread(share, weights), prices)
         return duals
 
@@ -334,7 +334,6 @@ class Steps(LinearProgram):
 
     def _wanted(self, duals: Floats) -> tuple[Integers, Integers]:
         best = np.clip(np.rint(self._gains()), self._low, self._high).astype(np.int64)
-        # One step beyond the weights is enough for now, unless it is taken already.
         return np.arange(len(best)), best
 
 
@@ -380,7 +379,8 @@ class Mixtures(LinearProgram):
 
     def _spread(self, share: Floats, weights: Floats) -> tuple[Floats, Floats]:
         squares = np.bincount(self._owner, share * self._value**2, len(weights))
-        return (squares - weights**2) / 2, np.bincount(self._owner, share * (self._value != 0), len(weights))
+        links = np.bincount(self._owner, share * (self._value != 0), len(weights))
+        return (squares - weights**2) / 2, links.astype(np.float64)
 
     def _wanted(self, duals: Floats) -> tuple[Integers, Integers]:
         inputs, g = len(self._low), self._gains()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,14 +50,16 @@ class Search:
             if better > value - 1e-9 or not finished:
                 return better
 
-    def _until(self, kernel_loop, weights: Integers, deadline: Deadline, *options: int) -> tuple[float, bool]:
+    def _until(
+        self, loop: Callable[..., tuple[float, bool]], weights: Integers, deadline: Deadline, *options: int
+    ) -> tuple[float, bool]:
         """Run a compiled loop in pieces, between which the clock is read: the objective, and whether it finished."""
         soft, targets = self.soft, sorted(self.soft.heights, reverse=True)
         first, second = targets[0], targets[1] if len(targets) > 1 else _NEVER
         while True:
             used = int(np.count_nonzero(weights[soft.counted]))
             free = len(weights) if soft.max_links is None else soft.max_links - used
-            value, finished = kernel_loop(
+            value, finished = loop(
                 *(self.columns, weights, soft.limits, first, second, soft.low, soft.high, soft.counted, free),
                 *(self.link_price, *options, _WORK),
             )
@@ -83,7 +86,8 @@ class Search:
     ) -> tuple[Integers, float]:
         """Move some weights the other way than they were rounded, and descend again; stops at an objective ``enough``.
 
-        Some kicks round all weights afresh, at random.  With a limit on links, some links are removed instead, and others put in.
+        Some kicks round all weights afresh, at random.  With a limit on links, kicks remove some links and put others
+        in.
         """
         best = weights.copy()
         lowest = self.descend(best, deadline)

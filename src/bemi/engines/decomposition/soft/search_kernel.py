@@ -1,8 +1,8 @@
 """The compiled part of :mod:`bemi.engines.decomposition.soft.search`: descents by moves of one weight and of two.
 
 ``columns[i, k]`` is a_ki.  Every row has two hinges; where there is only one, the target ``second`` is far below all
-margins.  ``free`` is how many more counted weights may become non-zero; ``work`` is how many products may be computed before the
-last round of moves.
+margins.  ``free`` is how many more counted weights may become non-zero; ``work`` is how many products may be computed
+before the last round of moves.
 """
 
 from __future__ import annotations

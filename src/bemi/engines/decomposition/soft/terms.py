@@ -2,8 +2,8 @@
 
     min  1/2 sum_i w_i^2 + sum_k c_k sum_h max(0, T_h - a_k.w),   a_k = s_k x^k / nu_k,   low <= w <= high integer,
 
-where at most ``max_links`` of the counted weights are not zero.  A hinge h of a row k is a *term*.  Any multipliers with
-``0 <= nu_k mu_kh <= c_k`` prove, for all weights in a box,
+where at most ``max_links`` of the counted weights are not zero.  A hinge h of a row k is a *term*.  Any multipliers
+with ``0 <= nu_k mu_kh <= c_k`` prove, for all weights in a box,
 
     f(w) >= sum_kh T_h nu_k mu_kh - sum_i max_{p in l_i..u_i} (p g_i - p^2 / 2),   g = sum_kh mu_kh s_k x^k;
 
@@ -77,7 +77,7 @@ class SoftRows:
         return float(self.limits @ missing + (weights**2).sum() / 2)
 
     def numerators(self, prices: Floats) -> Integers:
-        """Prices ``nu_k mu_kh`` of the terms, shape (hinges, non-zero rows), as integers that keep the limits exactly."""
+        """Prices ``nu_k mu_kh`` of the terms, shape (hinges, non-zero rows), as integers within the limits."""
         found = np.maximum(0.0, prices) / self.norms[self.nonzero] * DENOMINATOR
         return np.minimum(np.minimum(found, self.tops).astype(np.int64), self.tops)
 

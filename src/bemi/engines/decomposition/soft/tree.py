@@ -1,8 +1,8 @@
 """Branch and bound over the weights of one output: boxes, each with the multipliers of its linear program.
 
-A node is a box of weights.  The node with the lowest bound is split at one weight into two boxes, until the lowest bound
-is close enough to the best weights, or a limit is reached.  The certificate is the tree itself with the multipliers of
-its leaves: a leaf's bound is recomputed exactly from them, and the lowest one holds for all weights.
+A node is a box of weights.  The node with the lowest bound is split at one weight into two boxes, until the lowest
+bound is close enough to the best weights, or a limit is reached.  The certificate is the tree itself with the
+multipliers of its leaves: a leaf's bound is recomputed exactly from them, and the lowest one holds for all weights.
 """
 
 from __future__ import annotations
