@@ -4,8 +4,8 @@ import copy
 
 import numpy as np
 import pytest
-from compiled_c import SANITIZED, answers, board, compiled, needs_gcc, stack_used
-from exported_models import expected, with_networks
+from compiled_c import HOST_OF_CHANCES, SANITIZED, answers, board, compiled, needs_gcc, stack_used
+from exported_models import expected, expected_chances, with_networks
 from mixed_tables import table_model, wild_readings
 
 from bemi.export.c import export, write
@@ -49,6 +49,16 @@ def test_cards_agree_with_python(name, tmp_path):
     assert len(set(labels)) == 2
     for flags in (("-O0",), ("-Os",), ("-O3",), SANITIZED):
         assert np.array_equal(answers(compiled(tmp_path, *flags), rows, "int32_t"), labels)
+
+
+@needs_gcc
+def test_chances_of_a_card(tmp_path):
+    classifier = table_model(max_links=10, probabilities=True)
+    assert "bemi_neuron" in write(classifier, tmp_path).source
+    rows = wild_readings(classifier.transform_, 1000)
+    wanted = np.column_stack([expected(classifier, rows), expected_chances(classifier, rows)])
+    found = answers(compiled(tmp_path, *SANITIZED, host=HOST_OF_CHANCES), rows, "int32_t")
+    assert np.array_equal(found.reshape(-1, 3), wanted)
 
 
 def test_other_models_are_laid_out_as_before():

@@ -48,7 +48,7 @@ def test_readings_take_the_fewest_bytes(tmp_path):
     columns = list(bits.columns_)
     for largest, kind in ((2**15 - 1, "int16_t"), (2**15, "int32_t")):
         columns[0] = replace(columns[0], thresholds=(-largest - 1, largest))
-        changed = TableBits()._with_columns(columns[:1], 1, None)
+        changed = TableBits.from_parameters(bits.parameters() | {"columns": [columns[0].record()]})
         tables = {table.name: table.kind for table in changed.c_piece(0, 0, range(3)).tables}
         assert tables == {"bemi_columns": "uint8_t", "bemi_readings": kind}
         rows = np.array([[-(2**31)], [-largest - 2], [-largest - 1], [largest - 1], [largest], [2**31 - 1]])
