@@ -147,7 +147,7 @@ def number_field(
     ``missing`` adds a box for a missing cell; ``may_be_empty`` lets people delete the number instead.
     """
     # About a hundred steps from end to end, but none below the unit of the readings.
-    digits = min(decimals, 2 - math.floor(math.log10(high / 2 - low / 2))) if high > low else decimals
+    digits = min(decimals, 2 - math.floor(math.log10(min(high - low, 1e308)))) if high > low else decimals
     step = float(f"1e{-digits}")
     ends = round(math.floor(low / step) * step, digits), round(math.ceil(high / step) * step, digits)
     low, high, start = (_plain(end) for end in (*ends, round(start, decimals)))
