@@ -1,4 +1,4 @@
-"""The pictures of docs/idea.md, from real runs: ``python docs/pictures/make.py`` where ``bemi data mnist`` finds MNIST.
+"""The pictures of docs/idea.md and docs/tables.md, from real runs: ``python docs/pictures/make.py`` where ``bemi data mnist`` finds MNIST.
 
 Work is limited by nodes, so that the same networks come out every time.
 """
@@ -11,8 +11,10 @@ import numpy as np
 from matplotlib import pyplot
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Rectangle
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import train_test_split
 
-from bemi import BeMiClassifier, ConstantInput, Network, datasets
+from bemi import BeMiClassifier, ConstantInput, Network, TableBits, datasets
 
 FOLDER = Path(__file__).parent
 # Okabe and Ito's, which colour-blind readers can tell apart.
@@ -190,7 +192,23 @@ def bounds(X, y, clf: BeMiClassifier) -> None:
     save(figure, "bounds")
 
 
+def scorecard() -> None:
+    """The card of docs/tables.md."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    y = y.map({0: "malignant", 1: "benign"})
+    X, _, y, _ = train_test_split(X, y, train_size=100, stratify=y, random_state=0)
+    card = BeMiClassifier(
+        **{"hidden_layers": (), "stages": ("ml2",), "weight_bound": 5, "C": 3, "hinges": 2, "max_links": 5},
+        transform=TableBits(),
+        probabilities=True,
+        time_limit=None,
+        node_limit=1000,
+    )
+    save(card.fit(X, y).scorecard().figure(), "card")
+
+
 def main() -> None:
+    scorecard()
     mnist = datasets.load("mnist")
     rows = datasets.sample(mnist, per_class=10, index=0)
     clf = BeMiClassifier(node_limit=1000, time_limit=None, n_jobs=-1).fit(rows.train_X, rows.train_y)

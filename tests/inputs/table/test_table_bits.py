@@ -118,7 +118,7 @@ def test_shifts_and_units_change_nothing():
     settings = {"hidden_layers": (), "stages": ("ml2",), "weight_bound": 7, "node_limit": 5, "time_limit": None}
     for transform in (TableBits(), TableBits(thresholds=0, values=True)):
         plain = BeMiClassifier(**settings, transform=transform).fit(X, y).predict(X)
-        for moved in (X + 100, X * 1000, X * 0.001 - 7, X + [0, 1e4, -50, 3]):
+        for moved in (X + 100, X * 1000, X * 0.001 - 7, X + np.array([0, 1e4, -50, 3])):
             again = BeMiClassifier(**settings, transform=clone(transform)).fit(moved, y)
             assert np.mean(again.predict(moved) == plain) >= 0.98
 
