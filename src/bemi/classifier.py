@@ -16,40 +16,31 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    assert_all_finite,
-    check_consistent_length,
-    check_is_fitted,
-    check_random_state,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted
 
 from bemi import solvers
-from bemi.checks import is_integer
-from bemi.ensemble.ensemble import RECORDED, Ensemble, check_open_label, ensemble_of
+from bemi.ensemble.ensemble import Ensemble, check_open_label, ensemble_of
 from bemi.ensemble.folding import FoldedEnsemble
 from bemi.ensemble.radius import Radii
 from bemi.ensemble.scorecard import Scorecard
 from bemi.ensemble.subsets import class_subsets, subsets_to_train
 from bemi.ensemble.ties import TIES
 from bemi.ensemble.voting import Votes
-from bemi.inputs.table.cells import as_given, as_table, check_no_text
+from bemi.inputs.table.cells import as_given
 from bemi.inputs.transform import Takes
 from bemi.modelfile import saving
 from bemi.modelfile.container import ModelFileError
 from bemi.products import PRE_ACTIVATION_LIMIT, Integers
-from bemi.programs.limits import Limits
 from bemi.running.schedule import check_shard, train_all
 from bemi.stages import PAPER_STAGES
-from bemi.stages.registry import parameters_read
 from bemi.training.calibration import calibrated
 from bemi.training.choosing.choice import Candidate, choose
+from bemi.training.given_rows import check_new_classes, labels_of, rows_to_predict, training_rows
 from bemi.training.parameters import check_parameters, usable_weights, without_effect
 from bemi.training.pipeline import Training
 from bemi.training.plan import Plan
 from bemi.training.row_weights import class_weights, given_weights
+from bemi.training.settings import recorded, seed_of, task_settings
 from bemi.training.task import Task
 from bemi.training.training_set import TrainingSet
 
@@ -325,10 +316,8 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             return self
         for candidate in self.candidates:
             check_parameters(vars(self._copy(candidate)))
-        rows, labels = as_given(X), column_or_1d(y)
-        check_consistent_length(rows, labels)
-        assert_all_finite(labels, input_name="y")
-        check_classification_targets(labels)
+        rows = as_given(X)
+        labels = labels_of(y, rows)
         self._check_classes(np.unique(labels))
         weights = given_weights(sample_weight, len(labels))
         classes, targets = np.unique(labels, return_inverse=True)
@@ -338,7 +327,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             labels,
             defaults=vars(self),
             weights=weights * class_weights(self.class_weight, classes, targets, weights)[targets],
-            seed=self._seed(),
+            seed=seed_of(self.random_state),
         )
         return self._copy(self.choice_.candidate)
 
@@ -399,7 +388,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             )
         rows, y = self._checked_rows(X, y, reset=False)
         has_rows = ensemble.training.rows is not None
-        _check_new_classes(ensemble.classes, np.unique(y), has_rows)
+        check_new_classes(ensemble.classes, y, has_rows)
         training_set = _known_rows(ensemble).extended(rows, y, max_per_class=self.max_per_class)
         self._check_classes(training_set.classes)
         plan = self._plan(training_set, class_subsets(len(training_set.classes), int(self.subset_size)))
@@ -588,28 +577,13 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         return self._plan(training_set, subsets)
 
     def _plan(self, training_set: TrainingSet, subsets: Integers) -> Plan:
-        seconds = self.time_limit
-        if isinstance(seconds, Sequence | np.ndarray):
-            seconds = tuple(float(s) for s in seconds)
         return Plan(
             training_set=training_set,
             monotone=self.monotone,
             subsets=subsets,
             hidden_layers=tuple(self.hidden_layers),
             weight_bound=int(self.weight_bound),
-            settings={
-                "stages": tuple(self.stages),
-                "engine": self.engine,
-                "solver": self.solver,
-                "time_limit": seconds,
-                "limits": Limits(nodes=self.node_limit, gap=float(self.gap), seed=self._seed()),
-                "parameters": {
-                    # Of the default's type, so that C=1 and C=1.0 are the same task.
-                    name: _plain(getattr(self, name)) if default is None else type(default)(getattr(self, name))
-                    for name, default in parameters_read(self.stages).items()
-                },
-                "total_time_limit": None if self.total_time_limit is None else float(self.total_time_limit),
-            },
+            settings=task_settings(vars(self)),
         )
 
     def _train(self, plan: Plan) -> dict[tuple, Training]:
@@ -621,21 +595,10 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
 
     def _assembled(self, plan: Plan, trainings: Mapping[tuple, Training], known: Ensemble | None = None) -> Ensemble:
         solver = f"{self.solver} {solvers.get(self.solver).version()}" if known is None else known.training.solver
-        made = plan.assembled(trainings, known=known, ties=TIES[self.ties], solver=solver, settings=self._recorded())
+        made = plan.assembled(
+            trainings, known=known, ties=TIES[self.ties], solver=solver, settings=recorded(vars(self))
+        )
         return calibrated(plan, made, known) if self.probabilities else made
-
-    def _recorded(self) -> dict[str, Any]:
-        """The parameters that a fitted ensemble records."""
-        recorded = {name: getattr(self, name) for name in RECORDED}
-        for name in ("hidden_layers", "stages"):
-            recorded[name] = tuple(recorded[name])
-        seed = recorded["random_state"]
-        recorded["probabilities"] = bool(recorded["probabilities"])
-        recorded["random_state"] = int(seed) if is_integer(seed) else None
-        for name in ("monotone", "class_weight"):
-            if isinstance(recorded[name], Mapping):
-                recorded[name] = {_plain(key): _plain(value) for key, value in recorded[name].items()}
-        return recorded
 
     def _warn_without_effect(self) -> None:
         """Warn of parameters that the stages do not read, so that a search does not name a best value of one."""
@@ -644,40 +607,21 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             text = f"{name}={getattr(self, name)!r} has no effect with stages={tuple(self.stages)!r}"
             warnings.warn(text, UserWarning, stacklevel=4)
 
-    def _check_same_kind(self, recorded: Mapping[str, Any]) -> None:
+    def _check_same_kind(self, known: Mapping[str, Any]) -> None:
         """Raise unless the parameters match those of the existing networks."""
-        present = self._recorded()
+        present = recorded(vars(self))
         for name in SAME_FOR_ALL_NETWORKS:
-            if present[name] != recorded[name]:
+            if present[name] != known[name]:
                 raise ValueError(
-                    f"the networks were trained with {name}={recorded[name]!r}, not {present[name]!r}; "
-                    "fit again instead"
+                    f"the networks were trained with {name}={known[name]!r}, not {present[name]!r}; fit again instead"
                 )
 
     def _checked_rows(self, X: ArrayLike, y: ArrayLike, *, reset: bool) -> tuple[Any, NDArray]:
-        takes = Takes.by(vars(self)["transform"])
-        if takes is Takes.RAW_COLUMNS:
-            # The transform reads and checks the cells; scikit-learn's validation would reject text.
-            rows = as_table(X)
-            validate_data(self, rows, skip_check_array=True, reset=reset)
-            labels = column_or_1d(y)
-            check_consistent_length(rows, labels)
-            assert_all_finite(labels, input_name="y")
-        else:
-            check_no_text(X)
-            rows, labels = validate_data(self, X, y, reset=reset, **_validation(takes))
-            takes.check_cells(rows, getattr(self, "feature_names_in_", None))
-        check_classification_targets(labels)
-        return rows, labels
+        return training_rows(self, X, y, Takes.by(vars(self)["transform"]), reset=reset)
 
     def _rows(self, X: ArrayLike) -> Any:
-        """Rows to predict; the ensemble checks their values."""
         check_is_fitted(self)
-        takes = Takes.by(self.transform_)
-        if takes is Takes.RAW_COLUMNS:
-            return as_table(X)
-        check_no_text(X)
-        return validate_data(self, X, reset=False, **_validation(takes))
+        return rows_to_predict(self, X, Takes.by(self.transform_))
 
     def _check_classes(self, classes: NDArray) -> None:
         if len(classes) < 2:
@@ -685,22 +629,6 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         if self.subset_size > len(classes):
             raise ValueError(f"subset_size is {self.subset_size}, but there are only {len(classes)} classes")
         check_open_label(classes, TIES[self.ties])
-
-    def _seed(self) -> int:
-        seed: Any = 0 if self.random_state is None else self.random_state
-        if not is_integer(seed):
-            seed = check_random_state(seed).randint(2**31 - 1)
-        return int(seed) % 2**31
-
-
-def _plain(value: Any) -> Any:
-    """A NumPy scalar as a Python one."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _validation(takes: Takes) -> dict[str, Any]:
-    """What scikit-learn checks of rows of this kind; cells are checked with better messages elsewhere."""
-    return {"dtype": takes.dtype, "allow_nd": takes.dimensions > 2, "ensure_all_finite": False}
 
 
 def _known_rows(ensemble: Ensemble) -> TrainingSet:
@@ -710,22 +638,6 @@ def _known_rows(ensemble: Ensemble) -> TrainingSet:
         nothing = np.empty((0, ensemble.inputs.size), dtype=np.int64)
         return TrainingSet(ensemble.classes, ensemble.inputs, nothing, np.arange(0), np.arange(0))
     return TrainingSet(ensemble.classes, ensemble.inputs, rows.rows, rows.targets, np.arange(len(rows.targets)))
-
-
-def _check_new_classes(known: NDArray, given: NDArray, has_rows: bool) -> None:
-    texts = [labels.dtype.kind in "OUS" for labels in (given, known)]
-    if texts[0] != texts[1]:
-        raise ValueError(f"new classes must have the same type as the known ones, {known.dtype}")
-    old, new = set(known.tolist()), set(given.tolist())
-    if not new - old:
-        raise ValueError("y has no new class")
-    if has_rows and new & old:
-        raise ValueError(f"{sorted(new & old)[0]!r} is a class already; give rows of new classes only")
-    if not has_rows and old - new:
-        raise ValueError(
-            "a model read from a file does not have its training rows: give rows of all classes; class "
-            f"{sorted(old - new)[0]!r} has none"
-        )
 
 
 def save(classifier: BeMiClassifier, path: str | os.PathLike) -> None:

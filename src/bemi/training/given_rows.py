@@ -1,0 +1,67 @@
+"""Rows and labels as they are given to a classifier: scikit-learn's checks, and ours where text is allowed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d, validate_data
+
+from bemi.inputs.table.cells import as_table, check_no_text
+from bemi.inputs.transform import Takes
+
+
+def labels_of(y: ArrayLike, rows: Any) -> NDArray:
+    """Checked labels, one for each row."""
+    labels: NDArray = column_or_1d(y)
+    check_consistent_length(rows, labels)
+    assert_all_finite(labels, input_name="y")
+    check_classification_targets(labels)
+    return labels
+
+
+def training_rows(estimator: Any, X: ArrayLike, y: ArrayLike, takes: Takes, *, reset: bool) -> tuple[Any, NDArray]:
+    """Checked rows and labels; the estimator learns names and number of the features if ``reset``."""
+    if takes is Takes.RAW_COLUMNS:
+        # The transform reads and checks the cells; scikit-learn's validation would reject text.
+        rows = as_table(X)
+        validate_data(estimator, rows, skip_check_array=True, reset=reset)
+        return rows, labels_of(y, rows)
+    check_no_text(X)
+    checked, labels = validate_data(estimator, X, y, reset=reset, **_validation(takes))
+    takes.check_cells(checked, getattr(estimator, "feature_names_in_", None))
+    check_classification_targets(labels)
+    return checked, labels
+
+
+def rows_to_predict(estimator: Any, X: ArrayLike, takes: Takes) -> Any:
+    """Rows of the right shape and names; the ensemble checks their values."""
+    if takes is Takes.RAW_COLUMNS:
+        return as_table(X)
+    check_no_text(X)
+    return validate_data(estimator, X, reset=False, **_validation(takes))
+
+
+def check_new_classes(known: NDArray, y: NDArray, has_rows: bool) -> None:
+    """Raise ValueError unless the labels are of new classes, or of all if the known classes' rows are not there."""
+    given: NDArray = np.unique(y)
+    texts = [labels.dtype.kind in "OUS" for labels in (given, known)]
+    if texts[0] != texts[1]:
+        raise ValueError(f"new classes must have the same type as the known ones, {known.dtype}")
+    old, new = set(known.tolist()), set(given.tolist())
+    if not new - old:
+        raise ValueError("y has no new class")
+    if has_rows and new & old:
+        raise ValueError(f"{sorted(new & old)[0]!r} is a class already; give rows of new classes only")
+    if not has_rows and old - new:
+        raise ValueError(
+            "a model read from a file does not have its training rows: give rows of all classes; class "
+            f"{sorted(old - new)[0]!r} has none"
+        )
+
+
+def _validation(takes: Takes) -> dict[str, Any]:
+    """What scikit-learn checks of rows of this kind; cells are checked with better messages elsewhere."""
+    return {"dtype": takes.dtype, "allow_nd": takes.dimensions > 2, "ensure_all_finite": False}
