@@ -587,6 +587,7 @@ def test_points_add_up_while_the_form_changes(opened):
     row["pressure"] = np.nan
     assert "pressure missing" in check()
     box.click()
+    label(browser)  # waits for the screen
     assert "pressure missing" not in browser.execute_script(CARD)[0]
     pressure = shown(browser, "[aria-label='pressure, as a number']")
     pressure.send_keys(Keys.CONTROL, "a")
