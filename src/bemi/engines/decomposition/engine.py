@@ -212,5 +212,6 @@ def prepare() -> None:
     separators.compile_loops()
     satmargin.most_confident(problem, initial_network(problem), proposals=100)
     flat = replace(problem, hidden_layers=())
-    soft, network = choose_resolution(flat, 10.0)
-    softmargin.run(get("ml2"), replace(flat, soft=soft), start=network, limits=limits)
+    for max_links in (None, 2):
+        soft, network = choose_resolution(flat, 10.0, max_links=max_links)
+        softmargin.run(get("ml2"), replace(flat, soft=soft), start=network, limits=limits)

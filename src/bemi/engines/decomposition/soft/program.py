@@ -35,6 +35,7 @@ _FEW = 200  # with so few terms, all are rows from the start
 _ENTRIES = 3 * 10**6  # of the matrix; terms become rows only as long as it stays below this
 _SHARE = 0.25  # terms that may be added in a round, as a share of those that there are
 _PRIMAL, _DUAL = 4, 1  # HiGHS's names of the simplex methods
+_FINISHED = (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kModelEmpty)
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ class LinearProgram(ABC):
                 # The solver's clock runs on from one call to the next.
                 self._solver.setOptionValue("time_limit", self._solver.getRunTime() + max(0.01, deadline.left))
             self._solver.run()
-            finished = self._solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
+            finished = self._solver.getModelStatus() in _FINISHED
             duals = self._read()
             if duals is None or not finished or deadline.passed:
                 break

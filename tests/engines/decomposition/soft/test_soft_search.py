@@ -1,0 +1,78 @@
+"""The search for integer weights: what it says is what it has, and it keeps all limits."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from soft_brute import allowed, best, by_hand, problems
+
+from bemi.engines.decomposition.soft.search import Search
+from bemi.engines.decomposition.soft.terms import soft_rows
+from bemi.problem.problem import Problem
+from bemi.programs.limits import FOREVER, Deadline
+from bemi.stages.resolution import choose_resolution
+
+
+@given(problems())
+@settings(max_examples=60)
+def test_a_descent_ends_where_no_move_of_one_weight_improves(case):
+    problem, start = case
+    search = Search.of(soft_rows(problem, 0))
+    weights = np.clip(start.weights[0][:, 0], search.soft.low, search.soft.high)
+    search.thinned(weights, np.abs(weights).astype(float))
+    value = search.descend(weights)
+    exact = by_hand(problem, weights.tolist(), 0)
+    assert value == pytest.approx(float(exact), abs=1e-6)
+    within = set(allowed(problem, 0))
+    assert tuple(weights.tolist()) in within
+    for i in range(len(weights)):
+        for change in (-1, 1):
+            moved = weights.copy()
+            moved[i] += change
+            if tuple(moved.tolist()) in within:
+                assert float(by_hand(problem, moved.tolist(), 0)) >= float(exact) - 1e-6
+
+
+@given(problems())
+@settings(max_examples=40)
+def test_kicks_reach_the_best_weights_of_tiny_problems_or_stay_above(case):
+    problem, _ = case
+    search = Search.of(soft_rows(problem, 0))
+    near = np.random.default_rng(0).uniform(-1, 1, problem.data.shape[1])
+    weights, value = search.rounded(near)
+    kicked, lower = search.kicked(weights, near, 20, 0, FOREVER)
+    assert tuple(kicked.tolist()) in set(allowed(problem, 0))
+    assert float(best(problem)[0]) - 1e-6 <= lower <= value + 1e-9
+
+
+def bits(rows, inputs, max_links=None):
+    rng = np.random.default_rng(1)
+    data = np.concatenate([rng.choice([-1, 1], (rows, inputs - 1)), np.ones((rows, 1), dtype=int)], axis=1)
+    codes = np.where(data[:, :5].sum(axis=1) + rng.normal(0, 1, rows) > 0, 1, -1)[:, None]
+    problem = Problem(data, codes, (), 5, uncounted=(inputs - 1,))
+    soft, _ = choose_resolution(problem, 3.0, 1, max_links)
+    return replace(problem, soft=soft)
+
+
+def test_a_link_is_exchanged_for_a_better_one():
+    search = Search.of(soft_rows(bits(200, 20, max_links=1), 0))
+    gains = []
+    for i in range(19):
+        single = np.zeros(20, dtype=np.int64)
+        single[i] = 1
+        gains.append(search.soft.value(single))
+    weights = np.zeros(20, dtype=np.int64)
+    weights[int(np.argmax(gains))] = 1  # the worst link
+    search.descend(weights)
+    (kept,) = np.flatnonzero(weights[:19])
+    assert kept < 5
+
+
+def test_the_clock_is_read_inside_a_descent():
+    search = Search.of(soft_rows(bits(20_000, 60), 0))
+    weights = np.full(60, 5)
+    deadline = Deadline.after(0.0)
+    search.descend(weights, deadline)
+    assert deadline.elapsed < 2.0
+    assert search.descend(weights.copy()) <= search.soft.value(weights)

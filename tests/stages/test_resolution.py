@@ -1,0 +1,114 @@
+"""The continuous machine, and the resolution that fits it into few bits."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.svm import LinearSVC
+
+from bemi.problem.problem import ROW_WEIGHT_UNIT, Problem
+from bemi.problem.soft_margin import normalised_rows
+from bemi.stages.resolution import STEP, choose_resolution, continuous_weights
+
+
+def rows_of(count=80, inputs=12, seed=0):
+    rng = np.random.default_rng(seed)
+    data = rng.normal(size=(count, inputs))
+    signs = np.where(data[:, :4].sum(axis=1) + rng.normal(0, 1, count) > 0, 1, -1)
+    return data / np.linalg.norm(data, axis=1)[:, None], signs
+
+
+@pytest.mark.parametrize("price", [0.5, 10.0])
+def test_the_machine_is_scikit_learns(price):
+    rows, signs = rows_of()
+    weights = np.random.default_rng(1).uniform(0.2, 3, len(rows))
+    machine = LinearSVC(loss="hinge", C=price, fit_intercept=False, tol=1e-9, max_iter=1_000_000)
+    machine.fit(rows, signs, sample_weight=weights)
+    v = continuous_weights(rows * signs[:, None], price * weights, tolerance=1e-8)
+    assert np.allclose(v, machine.coef_[0], atol=1e-4)
+
+
+@pytest.mark.parametrize("hinges", [1, 2])
+def test_the_machine_within_a_box_minimises_its_objective(hinges):
+    rows, signs = rows_of(40, 5)
+    signed, limits = rows * signs[:, None], np.linspace(0.5, 3, 40)
+    low, high = np.array([0.0, -np.inf, -np.inf, 0.0, -0.3]), np.array([np.inf, 0.0, np.inf, 1.0, 0.3])
+    v = continuous_weights(signed, limits, hinges, low=low, high=high, tolerance=1e-9)
+    assert ((v >= low) & (v <= high)).all()
+
+    # The same as a smooth program, with a slack for every hinge.
+    targets = np.repeat([1.0] if hinges == 1 else [0.0, 2.0], 40)
+    table = np.hstack([np.tile(signed, (hinges, 1)), np.eye(40 * hinges)])
+    costs = np.tile(limits / hinges, hinges)
+    found = minimize(
+        lambda x: x[:5] @ x[:5] / 2 + costs @ x[5:],
+        np.concatenate([np.zeros(5), targets]),
+        jac=lambda x: np.concatenate([x[:5], costs]),
+        bounds=[*zip(low, high, strict=True), *[(0, None)] * len(targets)],
+        constraints={"type": "ineq", "fun": lambda x: table @ x - targets, "jac": lambda x: table},
+        method="SLSQP",
+        options={"maxiter": 1000, "ftol": 1e-12},
+    )
+    assert found.success
+    assert np.allclose(v, found.x[:5], atol=1e-4)
+
+
+def test_many_rows_need_no_matrix_of_all_pairs():
+    rng = np.random.default_rng(0)
+    rows = rng.choice([-1.0, 1.0], (30_000, 10)) / np.sqrt(10)
+    signs = np.where(rows[:, 0] + rng.normal(0, 0.3, 30_000) > 0, 1.0, -1.0)
+    v = continuous_weights(rows * signs[:, None], np.ones(30_000))  # 30,000 x 30,000 numbers would be 7 GB
+    assert np.argmax(np.abs(v)) == 0
+
+
+def bits(rows=60, inputs=17, weight_bound=7):
+    rng = np.random.default_rng(2)
+    data = np.concatenate([rng.choice([-1, 1], (rows, inputs - 1)), np.ones((rows, 1), dtype=int)], axis=1)
+    codes = np.where(data[:, :5].sum(axis=1) > 0, 1, -1)[:, None]
+    return Problem(data, codes, (), weight_bound, uncounted=(inputs - 1,))
+
+
+def test_rows_of_bits_can_reach_the_target_exactly():
+    soft, _ = choose_resolution(bits(), 10.0)
+    (t,) = soft.resolutions
+    assert (t * 4).denominator == 1  # isqrt(17) is 4
+    mixed = bits()
+    other, _ = choose_resolution(replace(mixed, data=mixed.data * np.arange(1, 61)[:, None]), 10.0)
+    assert (other.resolutions[0] / STEP).denominator == 1
+
+
+def test_weights_and_signs_enter_the_machine():
+    problem = bits()
+    free, _ = choose_resolution(problem, 1.0)
+    heavy = np.full(len(problem.data), 3 * ROW_WEIGHT_UNIT)
+    assert choose_resolution(replace(problem, row_weights=heavy), 1.0)[0].resolutions == (
+        choose_resolution(problem, 3.0)[0].resolutions
+    )
+    signs = np.zeros((17, 1), dtype=int)
+    signs[0] = -1
+    _, start = choose_resolution(replace(problem, signs=signs), 1.0)
+    assert start.weights[0][0, 0] <= 0
+    assert choose_resolution(problem, 1.0)[1].weights[0][0, 0] > 0
+    assert free.hinges == 1
+
+
+@pytest.mark.parametrize("hinges", [1, 2])
+def test_with_a_limit_on_links_the_resolution_is_that_of_the_inputs_kept(hinges):
+    problem = bits()
+    soft, start = choose_resolution(problem, 3.0, hinges, max_links=5)
+    assert (soft.hinges, soft.max_links) == (hinges, 5)
+    kept = np.flatnonzero(start.weights[0][:16, 0])
+    assert set(kept) <= set(range(5))  # the inputs that decide
+    columns = [*range(5), 16]
+    rows, _ = normalised_rows(problem.data, problem.codes[:, 0])
+    v = continuous_weights(np.ascontiguousarray(rows[:, columns]), np.full(60, 3.0), hinges)
+    (t,) = soft.resolutions
+    assert 0 <= 7 / np.abs(v).max() * 1.05 - float(t) <= 0.25
+
+
+def test_contradictory_rows_get_a_resolution():
+    soft, start = choose_resolution(Problem(np.array([[1, 2], [1, 2]]), np.array([[1], [-1]])), 10.0)
+    assert soft.resolutions == (Fraction(1),)
+    assert not start.weights[0].any()
