@@ -1,4 +1,6 @@
-"""The pictures of docs/idea.md and docs/tables.md, from real runs: ``python docs/pictures/make.py`` where ``bemi data mnist`` finds MNIST.
+"""The pictures of docs/idea.md and docs/tables.md, from real runs.
+
+``python docs/pictures/make.py`` makes them, where ``bemi data mnist`` finds MNIST.
 
 Work is limited by nodes, so that the same networks come out every time.
 """
