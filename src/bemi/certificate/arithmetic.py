@@ -29,6 +29,13 @@ def whole(value: Any, low: int, high: int, what: str) -> int:
     return value
 
 
+def whole_row(values: Any, low: int, high: int, what: str) -> Row:
+    """A list of integers in ``low..high - 1``; there may be millions, so they are not checked one by one."""
+    require(isinstance(values, list) and set(map(type, values)) <= {int}, f"a {what} is not an integer")
+    require(not values or (low <= min(values) and max(values) < high), f"a {what} is not in {low}..{high - 1}")
+    return tuple(values)
+
+
 def sparse(row: Row) -> list[tuple[int, int]]:
     """The non-zero entries of a row."""
     return [(i, v) for i, v in enumerate(row) if v]

@@ -22,7 +22,7 @@ from fractions import Fraction
 from itertools import combinations, pairwise
 from typing import Any
 
-from bemi.certificate.arithmetic import CertificateError, Matrix, Row, Rows, pre_activations, require, whole
+from bemi.certificate.arithmetic import CertificateError, Matrix, Row, Rows, pre_activations, require, whole, whole_row
 from bemi.certificate.links import links_bound
 from bemi.certificate.margins import MarginProof
 from bemi.certificate.separators import separation_bound
@@ -170,7 +170,7 @@ def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result
     size = whole(settings["subset_size"], 2, classes + 1, "subset size")
     outputs = max(1, (size - 1).bit_length())
     layers = [whole(n, 1, 1 << 31, "layer size") for n in (features, *settings["hidden_layers"], outputs)]
-    rows: list[Row] = [tuple(whole(v, -(1 << 31), 1 << 31, "value") for v in row) for row in claims["rows"]]
+    rows = [whole_row(row, -(1 << 31), 1 << 31, "value") for row in claims["rows"]]
     require(all(len(row) == features for row in rows), "a training row does not have one value per model input")
     labels = [whole(label, 0, classes, "label") for label in claims["labels"]]
     require(len(labels) == len(rows), "there is not one label per training row")
