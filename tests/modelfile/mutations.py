@@ -234,11 +234,13 @@ def exercise(model: bemi.BeMiClassifier, content: bytes, again: Path) -> None:
         try:
             labels = model.predict(rows)
             radii = model.certified_radius(rows) if is_inside else None
+            chances = model.predict_proba(rows) if model.probabilities else None
         except ValueError as error:
             if _may_refuse(model, X, str(error), is_inside):
                 continue
             raise
         assert set(labels.tolist()) <= allowed
+        assert chances is None or (chances.min() > 0 and np.allclose(chances.sum(axis=1), 1))
         assert radii is None or min(radii.linf.min(), radii.l1.min()) >= 0
     assert repr(model)
     assert set(model.get_params()) >= {"hidden_layers", "transform", "scenarios"}

@@ -42,6 +42,7 @@ def models() -> dict[str, BeMiClassifier]:
         "truth": BeMiClassifier(**FAST).fit(tiny, [True, False, True, False]),
         "soft": BeMiClassifier(**SOFT, weight_bound=7).fit(DATA / 7, CLASSES),
         "constant": BeMiClassifier(**SOFT, transform=ConstantInput(), weight_bound=3).fit(DATA, CLASSES),
+        "chances": BeMiClassifier(**SOFT, weight_bound=7, probabilities=True).fit(DATA, CLASSES),
         "hog": BeMiClassifier(**SOFT, transform=IntegerHog(orientations=8)).fit(digits[:20].astype(int), labels[:20]),
         "some": BeMiClassifier(**FAST, subsets=[(0, 2), (1, 2)], max_per_class=1).fit(DATA, CLASSES),
         "chosen": BeMiClassifier(**FAST, subsets=2, scenarios=NoiseScenarios(0.8, 4), random_state=3).fit(
