@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from bemi.engines.decomposition.soft.program import linear_program
 from bemi.engines.decomposition.soft.search import KICKS, Search
 from bemi.engines.decomposition.soft.terms import DENOMINATOR, Floats, SoftRows, soft_rows
-from bemi.engines.decomposition.soft.tree import NODES, Tree
+from bemi.engines.decomposition.soft.tree import NODES, Node, Tree
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.products import Integers
@@ -72,24 +73,23 @@ def _solved(soft: SoftRows, start: Integers, limits: Limits, deadline: Deadline)
     search = Search.of(soft)
     near, prices = _machine(soft, deadline.share(_MACHINE_SHARE))
     weights, value = _better(search, search.rounded(near, deadline), start, deadline)
-    first = soft.numerators(prices)
+    numerators, bound = _proved(soft, prices)
     if deadline.passed or not len(soft.nonzero):
-        return _leaf(soft, weights, first)
+        return Solved(weights, *_short(bound, {"multipliers": soft.multipliers(numerators)}))
     program = linear_program(soft, weights, near, prices)
     relaxed = program.solve(soft.low, soft.high, deadline.share(_PROGRAM_SHARE))
-    numerators = max(first, soft.numerators(relaxed.prices), key=lambda n: _bound(soft, n))
-    bound = float(_bound(soft, numerators))
+    numerators, bound = max((numerators, bound), _proved(soft, relaxed.prices), key=itemgetter(1))
     rounded, reached = search.rounded(relaxed.weights, deadline)
     if reached < value:
         weights, value = rounded, reached
-    enough = bound / (1 - limits.gap) if limits.gap < 1 else np.inf
+    enough = float(bound) / (1 - limits.gap) if limits.gap < 1 else np.inf
     if value > enough:
         kicks = KICKS if limits.nodes is None else min(KICKS, limits.nodes)
         time = deadline.share(_KICKS_SHARE)
         weights, value = search.kicked(weights, relaxed.weights, kicks, limits.seed, time, enough)
-    tree = Tree(soft, program, search, weights, relaxed, numerators)
+    tree = Tree(soft, program, search, weights, Node(soft.low, soft.high, 0, bound, numerators, relaxed))
     tree.grow(limits.gap, NODES[soft.max_links is not None] if limits.nodes is None else limits.nodes, deadline)
-    return Solved(tree.weights, *_short(soft, tree.bound, tree.root.proof(soft)))
+    return Solved(tree.weights, *_short(tree.bound, tree.root.proof(soft)))
 
 
 def _machine(soft: SoftRows, deadline: Deadline) -> tuple[Floats, Floats]:
@@ -118,18 +118,15 @@ def _better(
     return (weights, value) if value < found[1] else found
 
 
-def _bound(soft: SoftRows, numerators: Integers) -> Fraction:
-    """The bound over all weights."""
+def _proved(soft: SoftRows, prices: Floats) -> tuple[Integers, Fraction]:
+    """Prices as exact multipliers, and what they prove over all weights."""
+    numerators = soft.numerators(prices)
     bound = soft.proved(numerators, soft.low, soft.high)
     assert bound is not None  # no weight is forced to be a link
-    return bound
+    return numerators, bound
 
 
-def _leaf(soft: SoftRows, weights: Integers, numerators: Integers) -> Solved:
-    return Solved(weights, *_short(soft, _bound(soft, numerators), {"multipliers": soft.multipliers(numerators)}))
-
-
-def _short(soft: SoftRows, bound: Fraction, proof: dict[str, Any]) -> tuple[Fraction, dict[str, Any]]:
+def _short(bound: Fraction, proof: dict[str, Any]) -> tuple[Fraction, dict[str, Any]]:
     """A bound as a short number; without multipliers it is 0."""
     rounded = Fraction(int(bound * _BOUND_STEP // 1), _BOUND_STEP)
     return (rounded, proof) if rounded > 0 else (Fraction(0), {"multipliers": []})

@@ -79,27 +79,16 @@ class Tree:
         The output, its linear program, and the search for better weights.
     weights
         The best weights so far.
-    relaxed
-        Solution of the linear program over all weights.
-    numerators
-        Multipliers that prove the first bound.
+    root
+        All weights, with the bound and the solution of the linear program over them.
     """
 
-    def __init__(
-        self,
-        soft: SoftRows,
-        program: LinearProgram,
-        search: Search,
-        weights: Integers,
-        relaxed: Relaxed,
-        numerators: Integers,
-    ) -> None:
+    def __init__(self, soft: SoftRows, program: LinearProgram, search: Search, weights: Integers, root: Node) -> None:
         self._soft, self._program, self._search = soft, program, search
         self.weights, self.value = weights, soft.value(weights)
-        bound = soft.proved(numerators, soft.low, soft.high)
-        assert bound is not None
-        self.root = Node(soft.low, soft.high, 0, bound, numerators, relaxed)
-        self._open: list[tuple[Fraction, int, Node]] = [(bound, 0, self.root)]
+        assert root.bound is not None
+        self.root = root
+        self._open: list[tuple[Fraction, int, Node]] = [(root.bound, 0, root)]
         self._closed: list[Fraction] = []  # bounds of leaves that cannot be split
         self._multipliers = 0
         self._gains = Gains(len(weights))
