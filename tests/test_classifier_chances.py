@@ -102,6 +102,15 @@ def test_chances_are_probabilities(cancer, iris):
         assert log_loss(y, chances) < 0.6 * -(shares * np.log(shares)).sum()
 
 
+@pytest.mark.parametrize("classes", [2, 3, 6])
+def test_what_is_never_mistaken_is_as_sure_with_many_classes_as_with_two(classes):
+    """With n rows per class, all told apart: about 1 in n + 2 remains for the other classes together."""
+    X = np.repeat(np.eye(classes, dtype=int) * 9 + 1, 20, axis=0)
+    y = np.repeat(np.arange(classes), 20)
+    chances = BeMiClassifier(**SOFT | {"probabilities": True}).fit(X, y).predict_proba(X)
+    assert 1 - chances[np.arange(len(y)), y] == pytest.approx(np.full(len(y), 1 / 22), abs=0.012)
+
+
 def test_only_classifiers_with_chances_offer_them():
     X, y = load_iris(return_X_y=True)
     plain = BeMiClassifier(**SOFT)

@@ -30,10 +30,10 @@ def begun(problem, price=1.0, **soft):
     return Problem(**(vars(problem) | {"soft": margins})), network
 
 
-def smoothed_regression(scores, codes, weights):
+def smoothed_regression(scores, codes, weights, c):
     """scikit-learn's logistic regression on rows that count partly for each class: Platt's targets."""
     positive, negative = weights[codes > 0].sum(), weights[codes < 0].sum()
-    targets = np.where(codes > 0, (positive + 1) / (positive + 2), 1 / (negative + 2))
+    targets = np.where(codes > 0, (positive + c) / (positive + 2 * c), c / (negative + 2 * c))
     found = LogisticRegression(C=1e9, tol=1e-10, max_iter=10_000).fit(
         np.tile(scores, 2)[:, None],
         np.repeat([1, 0], len(scores)),
@@ -42,15 +42,17 @@ def smoothed_regression(scores, codes, weights):
     return found.coef_[0, 0], found.intercept_[0]
 
 
+@pytest.mark.parametrize("smoothing", [1.0, 0.25])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("unit", [1.0, 1e4])
-def test_the_sigmoid_is_a_regression_with_smoothed_targets(unit, weighted):
+def test_the_sigmoid_is_a_regression_with_smoothed_targets(unit, weighted, smoothing):
     rng = np.random.default_rng(3)
     codes = np.where(rng.random(200) < 0.3, 1, -1)
     scores = codes + rng.normal(0, 2, 200)
     weights = rng.uniform(0.2, 3, 200) if weighted else np.ones(200)
-    slope, intercept = platt(unit * scores, codes, weights)
-    assert (unit * slope, intercept) == pytest.approx(smoothed_regression(scores, codes, weights), abs=1e-4)
+    slope, intercept = platt(unit * scores, codes, weights, smoothing)
+    expected = smoothed_regression(scores, codes, weights, smoothing)
+    assert (unit * slope, intercept) == pytest.approx(expected, abs=1e-4)
 
 
 def test_a_weight_of_two_is_a_row_given_twice():

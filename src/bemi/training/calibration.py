@@ -47,6 +47,9 @@ def calibrated(plan: Plan, ensemble: Ensemble, known: Ensemble | None = None) ->
     earlier: Mapping[tuple, Sigmoid] = {}
     if known is not None and known.probabilities is not None:
         earlier = dict(zip(known.keys, known.probabilities.sigmoids, strict=True))
+    # Coupling adds up the odds against a class in all its pairs, so each pair is smoothed less, and all together as
+    # much as the only pair of two classes.
+    smoothing = 1 / (len(ensemble.classes) - 1)
     sigmoids = []
     totals = np.zeros(len(ensemble.classes))
     for index, (key, network) in enumerate(zip(ensemble.keys, ensemble.networks, strict=True)):
@@ -56,14 +59,14 @@ def calibrated(plan: Plan, ensemble: Ensemble, known: Ensemble | None = None) ->
         sigmoid = earlier.get(key)
         if sigmoid is None:
             soft = next((report.soft for report in ensemble.reports[index].values() if report.soft is not None), None)
-            sigmoid = fitted_sigmoid(replace(task.problem, soft=soft), network, task.limits.seed)
+            sigmoid = fitted_sigmoid(replace(task.problem, soft=soft), network, task.limits.seed, smoothing)
         sigmoids.append(sigmoid)
     prior = [max(1, round(float(share) * UNIT)) for share in totals / max(totals.sum(), 1e-300)]
     return replace(ensemble, probabilities=Probabilities.of(sigmoids, prior, ensemble.networks, ensemble.inputs))
 
 
-def fitted_sigmoid(problem: Problem, network: Network, seed: int) -> Sigmoid:
-    """The sigmoid of a network with one output, trained on this problem of soft margins.
+def fitted_sigmoid(problem: Problem, network: Network, seed: int, smoothing: float = 1.0) -> Sigmoid:
+    """The sigmoid of a network with one output, trained on this problem of soft margins; ``smoothing`` as in Platt's.
 
     If a class has a single row, no machine can be trained without it, and the network's own scores must do.
     """
@@ -73,7 +76,7 @@ def fitted_sigmoid(problem: Problem, network: Network, seed: int) -> Sigmoid:
         scores = network.pre_activations(problem.data)[0][:, 0].astype(np.float64)
     else:
         scores = held_out_scores(problem, network, folds, seed)
-    return Sigmoid.of(*platt(scores, codes, weights))
+    return Sigmoid.of(*platt(scores, codes, weights, smoothing))
 
 
 def held_out_scores(problem: Problem, network: Network, folds: int, seed: int) -> Floats:
@@ -101,14 +104,15 @@ def _machine(problem: Problem) -> Floats:
     return continuous_machine(problem, 0, float(soft.price), soft.hinges, soft.max_links)
 
 
-def platt(scores: Floats, codes: Integers, weights: Floats) -> tuple[float, float]:
+def platt(scores: Floats, codes: Integers, weights: Floats, smoothing: float = 1.0) -> tuple[float, float]:
     """Slope a >= 0 and intercept b of ``P(code = 1) = 1 / (1 + exp(-a score - b))``, by maximum likelihood.
 
-    The targets are ``(n_+ + 1) / (n_+ + 2)`` and ``1 / (n_- + 2)`` instead of 1 and 0, where n is the weight of a class
-    (Platt, 1999), so that separable scores have a finite slope.
+    The targets are ``(n_+ + c) / (n_+ + 2 c)`` and ``c / (n_- + 2 c)`` instead of 1 and 0, where n is the weight of a
+    class, so that separable scores have a finite slope.  The smoothing c is 1 in Platt (1999).
     """
     positive, negative = weights[codes > 0].sum(), weights[codes < 0].sum()
-    targets = np.where(codes > 0, (positive + 1) / (positive + 2), 1 / (negative + 2))
+    above, below = (positive + smoothing) / (positive + 2 * smoothing), smoothing / (negative + 2 * smoothing)
+    targets = np.where(codes > 0, above, below)
     # Scores of any unit become numbers around 1.
     unit = float(np.abs(scores).mean()) or 1.0
     scaled = scores / unit
