@@ -32,9 +32,6 @@ class Preset:
     why: str
 
 
-TABLE_WEIGHT_BOUND = 15
-"""P for tables: with 5 bits, rounding costs less where rows are nearly separable, and certified gaps are smaller."""
-
 _SOFT: dict[str, Any] = {"hidden_layers": (), "weight_bound": 7, "stages": SOFT_STAGES}
 
 
@@ -75,10 +72,9 @@ def tables(why: str = "asked for", *, compare: bool = True, **columns: Any) -> P
     Bits if ``compare`` is False: nothing is compared.  ``columns`` are ``categorical`` and ``numeric`` of
     :class:`bemi.TableBits`.
     """
-    shared = _SOFT | {"weight_bound": TABLE_WEIGHT_BOUND}
     if not compare:
         settings = {"transform": TableBits(**columns), "C": USUAL_PRICE, "input_scaling": "auto", "probabilities": True}
-        return Preset("tables", shared | settings, why)
+        return Preset("tables", _SOFT | settings, why)
     kinds = {
         "values": TableBits(thresholds=0, values=True, **columns),
         "bits": TableBits(**columns),
@@ -91,7 +87,7 @@ def tables(why: str = "asked for", *, compare: bool = True, **columns: Any) -> P
         for name, transform in kinds.items()
         for price in PRICES
     )
-    return Preset("tables", shared | {"input_scaling": "auto", "candidates": candidates, "probabilities": True}, why)
+    return Preset("tables", _SOFT | {"input_scaling": "auto", "candidates": candidates, "probabilities": True}, why)
 
 
 def choose(X: Any, image_shape: Sequence[int] | None = None, *, compare: bool = True) -> Preset:
