@@ -109,6 +109,28 @@ def test_weights_count_in_the_choice():
         assert choose([LINES, STEPS], X, y, defaults=DEFAULTS, weights=weights, seed=0).name == best
 
 
+def test_a_rare_class_is_not_given_up():
+    """Where all rows are said to be of the frequent class, accuracy is hardly worse; but nothing was learned."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 4))
+    y = np.zeros(400, dtype=int)
+    y[:20], X[:20] = 1, X[:20] + 1.2
+    timid, bold = Candidate("timid", {"C": 1e-4}), Candidate("bold", {"C": 10.0})
+    defaults = DEFAULTS | {"transform": TableBits(thresholds=0, values=True)}
+    choice = choose([timid, bold], X, y, defaults=defaults, weights=None, seed=0)
+    assert choice.accuracies["timid"] > 0.94
+    assert choice.name == "bold"
+
+
+def test_weighted_estimates_say_so():
+    X, y = between(60, 9)
+    even = choose([STEPS], X, y, defaults=DEFAULTS, weights=None, seed=0)
+    uneven = choose([STEPS], X, y, defaults=DEFAULTS, weights=1.0 + y, seed=0)
+    assert (even.weighted, uneven.weighted) == (False, True)
+    assert "weighted" in uneven.in_words()
+    assert "weighted" not in even.in_words()
+
+
 def test_classes_are_added_with_the_chosen_settings():
     X, y = between(60, 8)
     three = np.where(X[:, 1] > 1.5, 2, y)
