@@ -67,7 +67,8 @@ def test_classifiers_of_other_packages(package, make):
 
 
 def test_fasterrisk():
-    pytest.importorskip("fasterrisk")
+    if peers.lacking("fasterrisk") is not None:
+        pytest.skip(f"needs {peers.lacking('fasterrisk')}")
     model = peers.FasterRisk(links=3, thresholds=4).fit(TABLE, LABELS)
     assert np.count_nonzero(model.card_.coefficients) <= 3
     assert np.abs(model.card_.coefficients).max() <= 5

@@ -34,8 +34,8 @@ def test_a_system_without_its_package_cannot_run():
     def make(*_):
         raise AssertionError
 
-    assert not System("other", "other", make, needs="no_such_package").can_run
-    assert SYSTEMS["random-forest"].can_run
+    assert System("other", "other", make, needs="no_such_package").lacking == "no_such_package"
+    assert SYSTEMS["random-forest"].lacking is None
 
 
 def test_ours_has_the_users_limits():

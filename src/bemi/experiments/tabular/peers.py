@@ -5,7 +5,9 @@ They see one-hot categories, medians for missing numbers and a column that says 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,14 @@ from sklearn.svm import SVC
 LOGISTIC_GRID = {"C": np.logspace(-3, 3, 7)}
 SVC_GRID = {"C": [0.1, 1, 10, 100], "gamma": ["scale", 0.01, 0.1, 1]}
 FOLDS = 5
+
+
+def lacking(package: str) -> str | None:
+    """What has to be installed before a package can be used, if anything."""
+    if find_spec(package) is None:
+        return package
+    # FasterRisk 0.1.10 calls what NumPy 2.3 no longer has.
+    return "numpy < 2.3 for fasterrisk" if package == "fasterrisk" and not hasattr(np.ndarray, "tostring") else None
 
 
 def random_forest(y: NDArray[Any], seed: int) -> Pipeline:
@@ -105,7 +115,10 @@ class FasterRisk(ClassifierMixin, BaseEstimator):
         self.classes_ = np.unique(y)
         targets = np.where(y == self.classes_[1], 1.0, -1.0)
         optimizer = RiskScoreOptimizer(X=self._ones(X), y=targets, k=self.links, lb=-5, ub=5)
-        optimizer.optimize()
+        with warnings.catch_warnings():
+            # It calls what NumPy calls old.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            optimizer.optimize()
         multiplier, intercept, points = optimizer.get_models(model_index=0)
         self.card_ = RiskScoreClassifier(multiplier, intercept, points)
         return self

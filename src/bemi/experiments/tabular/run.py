@@ -43,8 +43,8 @@ class Job:
 
 def remarks(experiment: TableExperiment) -> list[str]:
     """Lines for the user about what cannot run here."""
-    systems = {name: SYSTEMS[name] for grid in experiment.grids for name in grid.systems}
-    packages = sorted({system.needs for system in systems.values() if system.needs and not system.can_run})
+    systems = {name for grid in experiment.grids for name in grid.systems}
+    packages = sorted({lacking for name in systems if (lacking := SYSTEMS[name].lacking) is not None})
     lines = [f"systems that need {', '.join(packages)} are left out; see docs/experiments.md"] if packages else []
     missing = [name for name in _tables(experiment) if not is_here(name)]
     if missing and not experiment.needs_all_tables:
@@ -127,7 +127,7 @@ def _jobs(experiment: TableExperiment, tables: dict[str, Rows], samples: int | N
                     continue
                 count = min(grid.samples if samples is None else samples, way.samples or grid.samples)
                 for system in grid.systems:
-                    if SYSTEMS[system].can_run:
+                    if SYSTEMS[system].lacking is None:
                         key = (system, table, way.name)
                         wanted[key] = max(count, wanted.get(key, 0))
     for (system, table, name), count in wanted.items():

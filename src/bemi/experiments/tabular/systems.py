@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import pandas as pd
@@ -39,9 +38,9 @@ class System:
     change: Change | None = None
 
     @property
-    def can_run(self) -> bool:
-        """Whether the package that it needs is installed."""
-        return self.needs is None or find_spec(self.needs) is not None
+    def lacking(self) -> str | None:
+        """What has to be installed before it can run, if anything."""
+        return None if self.needs is None else peers.lacking(self.needs)
 
 
 def shifted(X: pd.DataFrame) -> pd.DataFrame:
