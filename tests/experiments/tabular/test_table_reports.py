@@ -122,5 +122,5 @@ def test_a_run_of_ours_alone_is_reported(folder, tmp_path):
     name = "recommended.json"
     (tmp_path / "results" / name).write_text((folder / "results" / name).read_text())
     found = section(tmp_path)
-    assert list(found.tables) == ["accuracy", "accuracy-by-table", "training"]
+    assert list(found.tables) == ["accuracy", "accuracy-by-table", "training", "chances"]
     assert [row[0] for row in found.tables["accuracy"].rows] == ["ours, recommended"]
