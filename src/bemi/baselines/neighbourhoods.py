@@ -127,7 +127,7 @@ def _improved(
     """
     sums = network.pre_activations(problem.data)
     inputs = sign(sums[layer - 1]) if layer else problem.data
-    above = replace(problem, data=inputs, hidden_layers=problem.hidden_layers[layer:])
+    above = replace(problem, data=inputs, hidden_layers=problem.hidden_layers[layer:], uncounted=())
     part = Network(network.weights[layer:], network.weight_bound)
     goal = objective(above, within=_free(part, neuron), most=largest_sum(problem))
     found = solve_goal(goal, start=part, limits=limits, solver=solver).network
