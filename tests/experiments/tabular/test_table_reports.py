@@ -124,3 +124,12 @@ def test_a_run_of_ours_alone_is_reported(folder, tmp_path):
     found = section(tmp_path)
     assert list(found.tables) == ["accuracy", "accuracy-by-table", "training", "chances"]
     assert [row[0] for row in found.tables["accuracy"].rows] == ["ours, recommended"]
+
+
+def test_versions_of_all_visits_are_told(folder, tmp_path):
+    (tmp_path / "results").mkdir()
+    run = json.loads((folder / "run.json").read_text())
+    second = run["visits"][0] | {"packages": {"scikit-learn": "2", "xgboost": "3"}}
+    (tmp_path / "run.json").write_text(json.dumps(run | {"visits": [run["visits"][0], second]}))
+    (tmp_path / "results" / "svc.json").write_text((folder / "results" / "svc.json").read_text())
+    assert "scikit-learn 1 and 2, xgboost 3" in section(tmp_path).conditions

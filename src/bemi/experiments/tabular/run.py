@@ -27,7 +27,7 @@ from bemi.running.calls import results
 from bemi.running.pool import Lost
 from bemi.running.progress import progress
 
-PACKAGES = ("scikit-learn", "xgboost", "interpret-core", "fasterrisk")
+PACKAGES = ("numpy", "scikit-learn", "xgboost", "interpret-core", "fasterrisk")
 """Packages that other systems come from; a run says which versions it had."""
 
 

@@ -44,10 +44,20 @@ def _conditions(run: TableRun) -> str:
     ]
     if run.visits:
         last = run.visits[-1]
-        packages = ", ".join(f"{name} {number}" for name, number in last["packages"].items())
+        packages = ", ".join(f"{name} {' and '.join(versions)}" for name, versions in _packages(run).items())
         seconds = duration(sum(visit["seconds"] for visit in run.visits))
         lines.append(
             f"{models} models in {seconds} on {last['cores']} cores ({last['solver']}, Python {last['python']}, bemi "
             f"{last['bemi']}, {packages}, {last['started'][:10]})."
         )
     return " ".join(lines)
+
+
+def _packages(run: TableRun) -> dict[str, list[str]]:
+    """Versions of other packages; visits may have had different ones, or lacked some."""
+    found: dict[str, list[str]] = {}
+    for visit in run.visits:
+        for name, version in visit["packages"].items():
+            if version not in found.setdefault(name, []):
+                found[name].append(version)
+    return found
