@@ -20,7 +20,7 @@ from pathlib import Path
 
 from bemi import engines
 from bemi.datasets import DatasetError
-from benchmarks import devices, ensemble, growth, light, predict, scaling, sidebyside, table
+from benchmarks import chances, devices, ensemble, growth, light, predict, scaling, sidebyside, table
 from benchmarks.common import Record, Settings, one_core
 
 BENCHMARKS = {
@@ -32,6 +32,7 @@ BENCHMARKS = {
     "predict": predict,
     "devices": devices,
     "scaling": scaling,
+    "chances": chances,
 }
 
 

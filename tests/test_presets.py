@@ -68,8 +68,8 @@ def test_settings_in_words():
         "features as they are; hidden layers 4, 4, weights in -1..1, stages sm, mm, mw",
         "gradient histograms; no hidden layer, weights in -7..7, stages ml2",
         f"the best of {len(presets.tables().settings['candidates'])} candidates by cross-validation; no hidden layer, "
-        "weights in -7..7, stages ml2",
-        f"{TableBits().describe()}; no hidden layer, weights in -7..7, stages ml2",
+        "weights in -15..15, stages ml2",
+        f"{TableBits().describe()}; no hidden layer, weights in -15..15, stages ml2",
     ]
 
 

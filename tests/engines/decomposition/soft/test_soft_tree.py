@@ -12,6 +12,7 @@ from bemi.engines.decomposition.soft import tree as module
 from bemi.problem.problem import Problem
 from bemi.programs.limits import Limits
 from bemi.stages.registry import get
+from bemi.stages.result import Outcome
 from bemi.stages.resolution import choose_resolution
 
 
@@ -69,10 +70,19 @@ def test_a_node_limit_makes_it_reproducible():
 
 def test_a_hopeless_gap_is_given_up(monkeypatch):
     problem, start = noisy_bits(rows=80, inputs=40, price=30.0, weight_bound=1)
-    monkeypatch.setattr(margins, "NODES", {False: 33, True: 33})
+    monkeypatch.setattr(margins, "NODES", 33)
     result = margins.run(get("ml2"), problem, start=start, limits=Limits())
     assert size(result.certificate["outputs"][0]) <= 2 * module._FIRST_LOOK + 1
     assert result.gap > 0
+    assert result.outcome is Outcome.LOCAL
+    assert "rises too slowly" in result.message
+
+
+def test_a_limit_is_named():
+    problem, start = noisy_bits(rows=80, inputs=40, price=30.0, weight_bound=1)
+    result = margins.run(get("ml2"), problem, start=start, limits=Limits(nodes=3, gap=0))
+    assert result.outcome is Outcome.LIMIT
+    assert result.message == Outcome.LIMIT.sentence
 
 
 def test_a_proof_stays_small(monkeypatch):

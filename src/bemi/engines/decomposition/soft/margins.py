@@ -18,7 +18,7 @@ import numpy as np
 from bemi.engines.decomposition.soft.program import linear_program
 from bemi.engines.decomposition.soft.search import KICKS, Search
 from bemi.engines.decomposition.soft.terms import DENOMINATOR, Floats, SoftRows, soft_rows
-from bemi.engines.decomposition.soft.tree import NODES, Node, Tree
+from bemi.engines.decomposition.soft.tree import NODES, Ending, Node, Tree
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.products import Integers
@@ -38,11 +38,12 @@ _MACHINE_SHARE, _PROGRAM_SHARE, _KICKS_SHARE = 0.5, 0.6, 0.3  # of the time left
 
 @dataclass(frozen=True)
 class Solved:
-    """Weights of one output, the bound on its objective and the proof."""
+    """Weights of one output, the bound on its objective, the proof, and why the search for a better one ended."""
 
     weights: Integers
     bound: Fraction
     proof: dict[str, Any]
+    ending: Ending
 
 
 def run(stage: Stage, problem: Problem, *, start: Network, limits: Limits) -> StageResult:
@@ -57,12 +58,16 @@ def run(stage: Stage, problem: Problem, *, start: Network, limits: Limits) -> St
         found.append(_solved(soft_rows(problem, output), start.weights[0][:, output], limits, share))
     network = Network((np.stack([solved.weights for solved in found], axis=1),), problem.weight_bound)
     value, bound = problem.soft_value(network), sum((solved.bound for solved in found), Fraction(0))
+    endings = {solved.ending for solved in found} - {Ending.REACHED}
+    stopped = Outcome.LIMIT if endings <= {Ending.LIMIT} else Outcome.LOCAL
+    outcome = Outcome.of(value, bound, limits.gap, stopped)
+    reasons = "; ".join(ending.value for ending in Ending if ending in endings)
     return StageResult.of(
         *(stage.name, problem, network, value, bound),
         clock=clock,
         proof="certified",
-        outcome=Outcome.of(value, bound, limits.gap, Outcome.LOCAL),
-        message="",
+        outcome=outcome,
+        message="" if outcome.successful else reasons,
         certificate={"denominator": DENOMINATOR, "outputs": [solved.proof for solved in found]},
         soft=problem.soft,
     )
@@ -75,7 +80,8 @@ def _solved(soft: SoftRows, start: Integers, limits: Limits, deadline: Deadline)
     weights, value = _better(search, search.rounded(near, deadline), start, deadline)
     numerators, bound = _proved(soft, prices)
     if deadline.passed or not len(soft.nonzero):
-        return Solved(weights, *_short(bound, {"multipliers": soft.multipliers(numerators)}))
+        ending = Ending.LIMIT if deadline.passed else Ending.REACHED
+        return Solved(weights, *_short(bound, {"multipliers": soft.multipliers(numerators)}), ending)
     program = linear_program(soft, weights, near, prices)
     relaxed = program.solve(soft.low, soft.high, deadline.share(_PROGRAM_SHARE))
     numerators, bound = max((numerators, bound), _proved(soft, relaxed.prices), key=itemgetter(1))
@@ -88,8 +94,8 @@ def _solved(soft: SoftRows, start: Integers, limits: Limits, deadline: Deadline)
         time = deadline.share(_KICKS_SHARE)
         weights, value = search.kicked(weights, relaxed.weights, kicks, limits.seed, time, enough)
     tree = Tree(soft, program, search, weights, Node(soft.low, soft.high, 0, bound, numerators, relaxed))
-    tree.grow(limits.gap, NODES[soft.max_links is not None] if limits.nodes is None else limits.nodes, deadline)
-    return Solved(tree.weights, *_short(tree.bound, tree.root.proof(soft)))
+    ending = tree.grow(limits.gap, NODES if limits.nodes is None else limits.nodes, deadline)
+    return Solved(tree.weights, *_short(tree.bound, tree.root.proof(soft)), ending)
 
 
 def _machine(soft: SoftRows, deadline: Deadline) -> tuple[Floats, Floats]:

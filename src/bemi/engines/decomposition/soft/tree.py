@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, field
+from enum import Enum
 from fractions import Fraction
 from typing import Any
 
@@ -19,9 +20,10 @@ from bemi.engines.decomposition.soft.search import Search
 from bemi.engines.decomposition.soft.terms import Floats, SoftRows
 from bemi.products import Integers
 from bemi.programs.limits import Deadline
+from bemi.stages.result import Outcome
 
-NODES = {False: 300, True: 4000}
-"""Maximum splits without a node limit, by whether links are limited: there the tree gains more."""
+NODES = 4000
+"""Maximum splits without a node limit."""
 
 _FIRST_LOOK = 32  # splits after which progress is judged for the first time
 _ITERATIONS = 5000  # of the simplex method at a node
@@ -29,6 +31,16 @@ _SEARCH_EVERY = 8  # splits between two descents from a node's weights
 _MULTIPLIERS = 200_000  # in all leaves of a proof
 _DEPTH = 200  # of a proof
 _WHOLE = 1e-6  # a weight with less spread than this has one value
+
+
+class Ending(Enum):
+    """Why a tree stopped growing; members other than the first two have a message."""
+
+    REACHED = ""
+    LIMIT = Outcome.LIMIT.sentence
+    STALLED = "the bound rises too slowly to reach the requested gap"
+    LONG_PROOF = "the proof has reached its largest size"
+    UNDIVIDED = "the weakest part of the proof cannot be divided further"
 
 
 @dataclass
@@ -99,17 +111,23 @@ class Tree:
         """No weights have a smaller objective."""
         return min(self._closed + [entry[0] for entry in self._open[:1]])
 
-    def grow(self, gap: float, nodes: int, deadline: Deadline) -> None:
+    def grow(self, gap: float, nodes: int, deadline: Deadline) -> Ending:
         """Split until the relative gap is reached, a limit is reached, or the gap is out of reach within the limits."""
         looked, before = 0, float(self.bound)
-        while self._open and self.splits < nodes and self._multipliers < _MULTIPLIERS and not deadline.passed:
+        while True:
             bound, wanted = float(self.bound), self.value - gap * max(1.0, self.value)
-            if bound >= wanted or bound < float(self._open[0][0]):
-                break
+            if bound >= wanted:
+                return Ending.REACHED
+            if deadline.passed or self.splits >= nodes:
+                return Ending.LIMIT
+            if self._multipliers >= _MULTIPLIERS:
+                return Ending.LONG_PROOF
+            if not self._open or bound < float(self._open[0][0]):
+                return Ending.UNDIVIDED
             if self.splits >= max(_FIRST_LOOK, 2 * looked):
                 rise = (bound - before) / (self.splits - looked)
                 if bound + rise * (nodes - self.splits) < wanted:
-                    break
+                    return Ending.STALLED
                 looked, before = self.splits, bound
             self._expand(deadline)
 
@@ -122,6 +140,8 @@ class Tree:
             return
         weight, value = choice
         self.splits += 1
+        # Only leaves list their multipliers.
+        self._multipliers -= int(np.count_nonzero(node.numerators)) if node.depth else 0
         for side in (0, 1):
             low, high = node.low.copy(), node.high.copy()
             if side:
