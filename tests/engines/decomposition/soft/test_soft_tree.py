@@ -12,8 +12,8 @@ from bemi.engines.decomposition.soft import tree as module
 from bemi.problem.problem import Problem
 from bemi.programs.limits import Limits
 from bemi.stages.registry import get
-from bemi.stages.result import Outcome
 from bemi.stages.resolution import choose_resolution
+from bemi.stages.result import Outcome
 
 
 def noisy_bits(rows=60, inputs=13, weight_bound=3, hinges=1, max_links=None, price=3.0):

@@ -1,8 +1,9 @@
 """The soft-margin stage: every output is one neuron, solved by a linear program, descents and a tree.
 
 The continuous machine gives the first multipliers and weights to round.  The linear program of
-:mod:`~bemi.engines.decomposition.soft.program` improves both.  If the gap is still too large, kicks look for better
-weights (:mod:`~bemi.engines.decomposition.soft.search`) and a tree for a better bound
+:mod:`~bemi.engines.decomposition.soft.program` improves both.  If the gap is still too large, dives or kicks
+look for better weights (:mod:`~bemi.engines.decomposition.soft.dives`,
+:mod:`~bemi.engines.decomposition.soft.search`) and a tree for a better bound
 (:mod:`~bemi.engines.decomposition.soft.tree`).
 """
 
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from bemi.engines.decomposition.soft.dives import DIVES, improved
 from bemi.engines.decomposition.soft.program import linear_program
 from bemi.engines.decomposition.soft.search import KICKS, Search
 from bemi.engines.decomposition.soft.terms import DENOMINATOR, Floats, SoftRows, soft_rows
@@ -28,12 +30,10 @@ from bemi.stages.result import Outcome, StageResult
 from bemi.stages.stage import Stage
 
 _BOUND_STEP = 2**30  # bounds are rounded down to multiples of its inverse, so that they are short numbers
-_PRODUCTS, _PIECES = (
-    5 * 10**7,
-    20,
-)  # multiplications of the continuous machine between two looks at the clock, and how often
+# Multiplications of the continuous machine between two looks at the clock, and how often.
+_PRODUCTS, _PIECES = 5 * 10**7, 20
 _TOLERANCE = 1e-3  # of the continuous machine, relative to the largest target
-_MACHINE_SHARE, _PROGRAM_SHARE, _KICKS_SHARE = 0.5, 0.6, 0.3  # of the time left
+_MACHINE_SHARE, _PROGRAM_SHARE, _SEARCH_SHARE = 0.5, 0.6, 0.3  # of the time left
 
 
 @dataclass(frozen=True)
@@ -89,10 +89,19 @@ def _solved(soft: SoftRows, start: Integers, limits: Limits, deadline: Deadline)
     if reached < value:
         weights, value = rounded, reached
     enough = float(bound) / (1 - limits.gap) if limits.gap < 1 else np.inf
-    if value > enough:
-        kicks = KICKS if limits.nodes is None else min(KICKS, limits.nodes)
-        time = deadline.share(_KICKS_SHARE)
+    most = limits.nodes if limits.nodes is not None else max(KICKS, DIVES)
+    time = deadline.share(_SEARCH_SHARE)
+    if soft.max_links is not None:
+        kicks = min(KICKS, most)
         weights, value = search.kicked(weights, relaxed.weights, kicks, limits.seed, time, enough)
+    else:
+        weights, value = improved(
+            *(program, search, weights, relaxed),
+            dives=min(DIVES, most),
+            seed=limits.seed,
+            deadline=time,
+            enough=enough,
+        )
     tree = Tree(soft, program, search, weights, Node(soft.low, soft.high, 0, bound, numerators, relaxed))
     ending = tree.grow(limits.gap, NODES if limits.nodes is None else limits.nodes, deadline)
     return Solved(tree.weights, *_short(tree.bound, tree.root.proof(soft)), ending)
