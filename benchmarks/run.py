@@ -20,7 +20,7 @@ from pathlib import Path
 
 from bemi import engines
 from bemi.datasets import DatasetError
-from benchmarks import chances, devices, ensemble, growth, light, predict, scaling, sidebyside, table
+from benchmarks import chances, devices, ensemble, exact, growth, light, predict, scaling, sidebyside, table
 from benchmarks.common import Record, Settings, one_core
 
 BENCHMARKS = {
@@ -33,6 +33,7 @@ BENCHMARKS = {
     "devices": devices,
     "scaling": scaling,
     "chances": chances,
+    "exact": exact,
 }
 
 
@@ -87,7 +88,7 @@ def _measure(name: str, settings: Settings, lines: Path) -> list[Record]:
     records: list[Record] = []
     where = _where()
     # Whole classifiers need the other core.
-    with one_core() if name not in ("ensemble", "scaling") else contextlib.nullcontext():
+    with one_core() if name not in ("ensemble", "scaling", "exact") else contextlib.nullcontext():
         for measured in BENCHMARKS[name].measurements(settings):
             record = measured | {"where": where}
             # An earlier file is replaced only once there is something to put in its place.
