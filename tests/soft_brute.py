@@ -55,7 +55,7 @@ def by_hand(problem, column, output):
         if nu := norm(row):
             omega = 1 if problem.row_weights is None else Fraction(int(problem.row_weights[k]), 2**16)
             y = Fraction(int(problem.codes[k, output]) * sum(a * b for a, b in zip(row, column, strict=True)), nu)
-            targets = [t] if soft.hinges == 1 else [Fraction(0), 2 * t]
+            targets = [t] if soft.hinges == 1 else [t / 2, 3 * t / 2]
             total += sum(soft.price * t * omega / soft.hinges * max(Fraction(0), target - y) for target in targets)
     return total
 
@@ -91,7 +91,7 @@ def proved(problem, proof, output):
             mu, row = Fraction(numerator, denominator), problem.data[k].tolist()
             omega = 1 if problem.row_weights is None else Fraction(int(problem.row_weights[k]), 2**16)
             assert 0 <= mu * norm(row) <= soft.price * t * omega / soft.hinges
-            gain += mu * norm(row) * (t if soft.hinges == 1 else 2 * t * hinge)
+            gain += mu * norm(row) * (t if soft.hinges == 1 else t / 2 + t * hinge)
             g = [a + mu * int(problem.codes[k, output]) * v for a, v in zip(g, row, strict=True)]
         bounds = [
             gain + sum(Fraction(w * w, 2) - w * a for w, a in zip(column, g, strict=True))

@@ -39,7 +39,7 @@ class Case:
 
     def terms(self):
         """Row, target and price of every term, in their order."""
-        targets = [self.t] if self.hinges == 1 else [Fraction(0), 2 * self.t]
+        targets = [self.t] if self.hinges == 1 else [self.t / 2, 3 * self.t / 2]
         for target in targets:
             for k in range(len(self.data)):
                 omega = Fraction(1 if self.omega is None else Fraction(self.omega[k], 2**16))

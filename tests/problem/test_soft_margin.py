@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.problem.soft_margin import SoftMargin, hinge_terms, missing_margin, row_norms, soft_value
+from bemi.problem.soft_margin import SoftMargin, hinge_terms, missing_margin, row_hinges, row_norms, soft_value
 
 
 def by_hand(data, codes, weights, soft, row_weights=None):
@@ -29,7 +29,7 @@ def by_hand(data, codes, weights, soft, row_weights=None):
             if soft.hinges == 1:
                 loss = max(Fraction(0), t - y)
             else:
-                loss = max(Fraction(0), -y) / 2 + max(Fraction(0), 2 * t - y) / 2
+                loss = max(Fraction(0), t / 2 - y) / 2 + max(Fraction(0), 3 * t / 2 - y) / 2
             total += soft.price * t * omega * loss
     return total
 
@@ -99,8 +99,22 @@ def test_norms_of_any_type_and_size():
 def test_two_hinges_follow_the_logistic_loss_more_closely():
     y = np.linspace(-4, 4, 801)
     smooth = np.log2(1 + np.exp2(1 - y))
-    one, two = np.maximum(0, 1 - y), (np.maximum(0, -y) + np.maximum(0, 2 - y)) / 2
-    assert np.abs(two - smooth).max() < np.abs(one - smooth).max()
+    assert np.abs(loss(2, y) - smooth).max() < np.abs(loss(1, y) - smooth).max()
+
+
+@pytest.mark.parametrize(
+    ("share", "one", "two"), [(0.2, -1, -1.5), (0.4, -1, -0.5), (0.55, 1, 0.5), (0.65, 1, 0.5), (0.7, 1, 1.5)]
+)
+def test_the_best_margin_of_equal_rows_has_the_sign_of_most_of_them(share, one, two):
+    y = np.linspace(-4, 4, 801)
+    for hinges, best in ((1, one), (2, two)):
+        assert y[np.argmin(share * loss(hinges, y) + (1 - share) * loss(hinges, -y))] == pytest.approx(best)
+
+
+def loss(hinges, y):
+    """Of a row at the price 1 and t = 1, by its margin."""
+    terms = row_hinges(SoftMargin(Fraction(1), (Fraction(1),), hinges), 0)
+    return sum(float(term.price) * np.maximum(0, float(term.target) - y) for term in terms)
 
 
 def test_nothing_is_missing_without_rows():

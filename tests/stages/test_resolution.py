@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
 from bemi.problem.problem import ROW_WEIGHT_UNIT, Problem
-from bemi.problem.soft_margin import normalised_rows
+from bemi.problem.soft_margin import normalised_rows, row_hinges
 from bemi.stages.resolution import STEP, choose_resolution, continuous_weights
 
 
@@ -39,7 +39,7 @@ def test_the_machine_within_a_box_minimises_its_objective(hinges):
     assert ((v >= low) & (v <= high)).all()
 
     # The same as a smooth program, with a slack for every hinge.
-    targets = np.repeat([1.0] if hinges == 1 else [0.0, 2.0], 40)
+    targets = np.repeat([1.0] if hinges == 1 else [0.5, 1.5], 40)
     table = np.hstack([np.tile(signed, (hinges, 1)), np.eye(40 * hinges)])
     costs = np.tile(limits / hinges, hinges)
     found = minimize(
@@ -74,6 +74,8 @@ def test_rows_of_bits_can_reach_the_target_exactly():
     soft, _ = choose_resolution(bits(), 10.0)
     (t,) = soft.resolutions
     assert (t * 4).denominator == 1  # isqrt(17) is 4
+    soft, _ = choose_resolution(bits(), 10.0, hinges=2)
+    assert all((hinge.target * 4).denominator == 1 for hinge in row_hinges(soft, 0))
     mixed = bits()
     other, _ = choose_resolution(replace(mixed, data=mixed.data * np.arange(1, 61)[:, None]), 10.0)
     assert (other.resolutions[0] / STEP).denominator == 1
@@ -105,7 +107,7 @@ def test_with_a_limit_on_links_the_resolution_is_that_of_the_inputs_kept(hinges)
     rows, _ = normalised_rows(problem.data, problem.codes[:, 0])
     v = continuous_weights(np.ascontiguousarray(rows[:, columns]), np.full(60, 3.0), hinges)
     (t,) = soft.resolutions
-    assert 0 <= 7 / np.abs(v).max() * 1.05 - float(t) <= 0.25
+    assert 0 <= 7 / np.abs(v).max() * 1.05 - float(t) <= hinges / 4  # so far are multiples apart
 
 
 def test_contradictory_rows_get_a_resolution():

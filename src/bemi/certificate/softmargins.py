@@ -5,7 +5,7 @@ For one output with signs s_k, ``nu_k = isqrt(sum_i (x^k_i)^2)``, the resolution
     f(w) = 1/2 sum_i w_i^2 + sum_k sum_h c_kh max(0, t_h - s_k w.x^k / nu_k)
 
 over the rows with ``nu_k > 0``.  One hinge has the target ``t_1 = t`` and the price ``c_k1 = C t omega_k``; two hinges
-have the targets 0 and 2t and half that price each.
+have the targets t/2 and 3t/2 and half that price each.
 
 Any ``mu_kh >= 0`` with ``nu_k mu_kh <= c_kh`` gives, with ``g = sum_kh mu_kh s_k x^k``,
 
@@ -105,7 +105,7 @@ class SoftMargins:
     def targets(self, output: int) -> tuple[Fraction, ...]:
         """The target of each hinge."""
         t = self.resolutions[output]
-        return (t,) if self.hinges == 1 else (Fraction(0), 2 * t)
+        return (t,) if self.hinges == 1 else (t / 2, 3 * t / 2)
 
     def unit_price(self, output: int) -> Fraction:
         """The price of a hinge for a row weight of one unit."""

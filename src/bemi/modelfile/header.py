@@ -25,7 +25,7 @@ from bemi.inputs import INPUT_SCALINGS
 from bemi.inputs.fixed_point import LARGEST_SHIFT, MOST_BITS
 from bemi.inputs.readings import LARGEST_READING, MOST_DECIMALS
 from bemi.problem.codes import outputs_for
-from bemi.problem.soft_margin import HINGES
+from bemi.problem.soft_margin import HINGE_TARGETS
 from bemi.products import PRE_ACTIVATION_LIMIT
 from bemi.solvers import SOLVERS
 from bemi.stages.result import Outcome
@@ -140,7 +140,7 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
 
 
 def _check_soft_settings(settings: Mapping[str, Any]) -> None:
-    _whole(settings["hinges"], "hinges", min(HINGES), max(HINGES))
+    _whole(settings["hinges"], "hinges", min(HINGE_TARGETS), max(HINGE_TARGETS))
     if settings["max_links"] is not None:
         _whole(settings["max_links"], "max_links", 1, LARGEST_INTEGER)
     if settings["monotone"] is not None:

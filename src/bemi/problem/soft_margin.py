@@ -8,10 +8,12 @@ is the linear support vector machine on the normalised rows ``x^k / nu_k``, stre
 of few-bit integers: with ``w = t v`` it is ``t^2`` times ``1/2 |v|^2 + C sum_k omega_k max(0, 1 - s_k v.x^k / nu_k)``.
 With two hinges per row the second part is
 
-    C t / 2 sum_k omega_k ( max(0, -s_k w.x^k / nu_k) + max(0, 2 t - s_k w.x^k / nu_k) ),
+    C t / 2 sum_k omega_k ( max(0, t/2 - s_k w.x^k / nu_k) + max(0, 3t/2 - s_k w.x^k / nu_k) ),
 
-which follows the logistic loss more closely and is still piecewise linear.  All values are exact rationals.  Rows of
-zeros carry no information and are dropped.
+which follows the logistic loss more closely and is still piecewise linear: of rows of which a share p has the sign +1,
+the best margin is t/2 for p between 1/2 and 2/3, and 3t/2 above.  A hinge at 0 would instead leave every margin with p
+between 1/3 and 2/3 at 0, where the sign says nothing.  All values are exact rationals.  Rows of zeros carry no
+information and are dropped.
 """
 
 from __future__ import annotations
@@ -33,8 +35,8 @@ ROW_WEIGHT_UNIT = 2**16
 LARGEST_ROW_WEIGHT = 2**31
 """Largest weight of a row."""
 
-HINGES = (1, 2)
-"""How many hinges a row may have."""
+HINGE_TARGETS = {1: (Fraction(1),), 2: (Fraction(1, 2), Fraction(3, 2))}
+"""Targets of a row's hinges as multiples of t, by the number of hinges."""
 
 _EXACT = 2**62
 """Sums below this fit into 64 bits."""
@@ -51,7 +53,7 @@ class SoftMargin:
     resolutions
         The resolution t of every output.
     hinges
-        1, or 2 for two hinges per row: targets 0 and 2t at half the price each.
+        1, or 2 for two hinges per row: targets t/2 and 3t/2 at half the price each.
     max_links
         Maximum links of each output, not counting those of the problem's uncounted inputs; None for no limit.
     """
@@ -76,15 +78,14 @@ class Hinge(NamedTuple):
 
 def check_soft_parameters(hinges: object, max_links: object) -> None:
     """Raise ValueError unless these are a number of hinges and a limit on links."""
-    check_choice("hinges", int(hinges) if isinstance(hinges, np.integer) else hinges, HINGES)
+    check_choice("hinges", int(hinges) if isinstance(hinges, np.integer) else hinges, tuple(HINGE_TARGETS))
     check_integer("max_links", max_links, 1, optional=True)
 
 
 def row_hinges(soft: SoftMargin, output: int) -> tuple[Hinge, ...]:
     """The hinges of a row of weight 1."""
     t = soft.resolutions[output]
-    targets = (t,) if soft.hinges == 1 else (Fraction(0), 2 * t)
-    return tuple(Hinge(target, soft.price * t / soft.hinges) for target in targets)
+    return tuple(Hinge(share * t, soft.price * t / soft.hinges) for share in HINGE_TARGETS[soft.hinges])
 
 
 def hinge_terms(soft: SoftMargin, output: int, rows: int, row_weights: Integers | None = None) -> list[Hinge]:

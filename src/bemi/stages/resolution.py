@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.problem.soft_margin import ROW_WEIGHT_UNIT, SoftMargin, normalised_rows, row_norms
+from bemi.problem.soft_margin import HINGE_TARGETS, ROW_WEIGHT_UNIT, SoftMargin, normalised_rows, row_norms
 from bemi.products import Integers
 
 Floats = NDArray[np.float64]
@@ -23,11 +23,11 @@ STRETCH = {1: 0.6, 2: 0.8}
 
 With three values per weight it pays to clip the largest weights."""
 
-TARGETS = {1: (1.0,), 2: (2.0, 0.0)}
+TARGETS = {hinges: tuple(map(float, sorted(shares, reverse=True))) for hinges, shares in HINGE_TARGETS.items()}
 """Targets of a row's margin in the continuous machine, by the number of hinges, the largest first."""
 
 CLIPPED = 1.05
-"""By how much a resolution may exceed the one that fits the largest weight, so that ``t nu`` is an integer."""
+"""By how much a resolution may exceed the one that fits the largest weight, so that targets times nu are integers."""
 
 _PRODUCTS = 4 * 10**8  # multiplications that the continuous machine may take
 _TOLERANCE = 1e-4
@@ -49,7 +49,7 @@ def choose_resolution(
         v = continuous_machine(problem, output, float(price), hinges, max_links)
         largest = STRETCH.get(bound, 1.0) * float(np.abs(v).max(initial=0.0))
         # Contradictory rows give weights that are zero up to rounding; no resolution fits these.
-        t = _short(bound / largest, problem.data) if largest > _SMALLEST else Fraction(bound)
+        t = _short(bound / largest, problem.data, hinges) if largest > _SMALLEST else Fraction(bound)
         resolutions.append(t)
         columns.append(np.clip(np.rint(float(t) * v), -bound, bound).astype(np.int64))
     return (
@@ -69,7 +69,7 @@ def continuous_weights(
 ) -> Floats:
     """Weights v of the continuous SVM ``min 1/2 |v|^2 + sum_k limit_k loss(a_k.v)`` without an intercept.
 
-    The loss of a margin y is ``max(0, 1 - y)``, with two hinges ``(max(0, -y) + max(0, 2 - y)) / 2``.
+    The loss of a margin y is ``max(0, 1 - y)``, with two hinges ``(max(0, 1/2 - y) + max(0, 3/2 - y)) / 2``.
 
     Parameters
     ----------
@@ -121,16 +121,17 @@ def continuous_machine(problem: Problem, output: int, price: float, hinges: int,
     return weights
 
 
-def _short(resolution: float, data: Integers) -> Fraction:
+def _short(resolution: float, data: Integers, hinges: int) -> Fraction:
     """A short number near a resolution t.
 
     The margins of rows with the same norm nu are multiples of ``1 / nu``.  If all rows have it, as rows of bits do,
-    integer weights reach a margin of exactly t only if ``t nu`` is an integer; otherwise each row on the margin falls
-    short or exceeds it, and no weights come close to the continuous optimum.
+    integer weights reach a target exactly only if the target times nu is an integer; otherwise each row on the margin
+    falls short or exceeds it, and no weights come close to the continuous optimum.
     """
     norms = set(row_norms(data)) - {0}
     if len(norms) == 1:
         (norm,) = norms
-        if (steps := math.floor(CLIPPED * resolution * norm)) >= 1:
-            return Fraction(steps, norm)
+        apart = math.lcm(*(share.denominator for share in HINGE_TARGETS[hinges]))
+        if (steps := math.floor(CLIPPED * resolution * norm / apart)) >= 1:
+            return Fraction(apart * steps, norm)
     return max(1, round(resolution / float(STEP))) * STEP

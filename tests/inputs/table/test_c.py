@@ -55,9 +55,10 @@ def test_readings_take_the_fewest_bytes(tmp_path):
         assert np.array_equal(in_c(changed, range(3), tmp_path, rows), changed.from_readings(rows))
 
 
-@pytest.mark.parametrize("values", [False, True])
-def test_the_sum_of_a_neuron(values, tmp_path):
+@pytest.mark.parametrize(("values", "constant"), [(False, 2), (True, 32), (False, 101), (True, 5)])
+def test_the_sum_of_a_neuron(values, constant, tmp_path):
     bits, rng = fitted(values=values), np.random.default_rng(1)
+    bits = TableBits.from_parameters(bits.parameters() | {"constant": constant})
     rows = wild_readings(bits, 200)
     expected = bits.from_readings(rows)
     plain = np.array([not isinstance(output, Value) for output in bits.outputs_])

@@ -34,12 +34,29 @@ def test_bits_of_every_kind_by_hand():
         *("pain = mild", "pain = none", "pain = severe", "sex = m", "age missing", "pain missing", "constant"),
     ]
     first, third = transform.transform(TABLE)[[0, 2]].tolist()
-    assert first == [1, 1, 1, -1, -1, 1, -1, 1, -1, 1, -1, -1, 1]
+    assert first == [1, 1, 1, -1, -1, 1, -1, 1, -1, 1, -1, -1, 2]
     # A missing age is below every threshold.
-    assert third == [-1, -1, -1, -1, -1, 1, -1, -1, 1, -1, 1, -1, 1]
+    assert third == [-1, -1, -1, -1, -1, 1, -1, -1, 1, -1, 1, -1, 2]
     assert transform.readings(TABLE)[2].tolist() == [MISSING, 2, 0, 1, 0]
     assert transform.constant_inputs == (12,)
     assert transform.monotone_inputs(0).tolist() == [1] * 5 + [0] * 8
+
+
+@pytest.mark.parametrize(
+    ("settings", "level", "constant"),
+    [
+        ({}, 1, 2),
+        ({"values": True}, 32, 32),
+        ({"values": True, "thresholds": 0}, 64, 64),
+        ({"similarities": 3}, 1, 1),
+    ],
+)
+def test_beside_bits_alone_the_constant_is_twice_as_large(settings, level, constant):
+    transform = TableBits(**settings).fit(TABLE)
+    (place,) = transform.constant_inputs
+    assert (transform.level_, transform.constant_) == (level, constant)
+    assert (transform.transform(TABLE)[:, place] == constant).all()
+    assert [ends[place] for ends in transform.output_bounds(0, 0)] == [constant, constant]
 
 
 def test_new_cells():

@@ -48,12 +48,12 @@ class Line:
 class Card:
     """Points that decide between two classes: the second if the total is above 0, otherwise the first.
 
-    With bits of magnitude c, a network gives the first class if
+    With bits of magnitude c and the constant d, a network gives the first class if
 
-        s = c (w_0 + sum_i w_i b_i) >= 0,   b_i = +1 if bit i is on, otherwise -1,
+        s = d w_0 + c sum_i w_i b_i >= 0,   b_i = +1 if bit i is on, otherwise -1,
 
     where w_0 belongs to the constant.  A line has the points ``-2 c w_i / unit``, and the card starts with
-    ``-c (w_0 - sum_i w_i) / unit``, so the total is ``-s / unit``.  The unit is the largest that leaves integers.
+    ``-(d w_0 - c sum_i w_i) / unit``, so the total is ``-s / unit``.  The unit is the largest that leaves integers.
 
     Attributes
     ----------
@@ -94,8 +94,11 @@ class Card:
         # Bits of one column stand together, thresholds in increasing order.
         linked.sort(key=lambda place: (outputs[place].column, place))
         points = {place: -2 * level * int(weights[place]) for place in linked}
-        constant = sum(int(w) for w, output in zip(weights, outputs, strict=True) if isinstance(output, Constant))
-        start = -level * (constant - sum(int(weights[place]) for place in linked))
+        constants = [
+            (output.reading, w) for output, w in zip(outputs, weights, strict=True) if isinstance(output, Constant)
+        ]
+        constant = sum(value * int(weight) for value, weight in constants)
+        start = level * sum(int(weights[place]) for place in linked) - constant
         unit = math.gcd(start, *points.values()) or 1
         points = {place: number // unit for place, number in points.items()}
         start //= unit

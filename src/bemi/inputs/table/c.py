@@ -86,7 +86,7 @@ def c_piece(bits: TableBits, used: Sequence[int]) -> CPiece:
         **tests.macros,
         "BEMI_VALUES": len(values),
         "BEMI_LIKE": len(like),
-        "BEMI_CONSTANT": sum(isinstance(output, Constant) for output in outputs),
+        "BEMI_CONSTANT": sum(output.reading for output in outputs if isinstance(output, Constant)),
         "BEMI_LEVEL": bits.level_,
         "BEMI_MISSING_READING": f"({MISSING + 1}L - 1)",
     }
@@ -154,8 +154,8 @@ def _likeness(bits: TableBits, numbers: Sequence[int], column_kind: str) -> CCod
 def c_neuron(bits: TableBits, weights: Integers) -> CPiece | None:
     """A neuron as a card: a start and points for tests that hold; None if it also weighs values or similarities.
 
-    With bits of ``+-level`` and tests that are 1 or 0,
-    ``sum w_i bit_i + w_c level = level (w_c - sum w_i) + sum 2 level w_i test_i``.
+    With bits of ``+-level``, tests that are 1 or 0, and a constant c,
+    ``sum w_i bit_i + w_c c = (w_c c - level sum w_i) + sum 2 level w_i test_i``.
     """
     linked = [(bits.outputs_[place], int(weights[place])) for place in np.flatnonzero(weights)]
     if any(isinstance(output, (Value, IsLike)) for output, _ in linked):
@@ -164,13 +164,13 @@ def c_neuron(bits: TableBits, weights: Integers) -> CPiece | None:
     if not tests.outputs:
         return None
     points = [2 * bits.level_ * weight for output, weight in linked if not isinstance(output, Constant)]
-    constant = sum(weight for output, weight in linked if isinstance(output, Constant))
+    constant = sum(weight * output.reading for output, weight in linked if isinstance(output, Constant))
     kind = smallest_type(min(points), max(points))
     return CPiece(
         source=file_of(__package__, "card.c"),
         macros={
             **tests.macros,
-            "BEMI_START": bits.level_ * constant - sum(points) // 2,
+            "BEMI_START": constant - sum(points) // 2,
             **read_macro("POINTS", kind),
         },
         tables=(*tests.tables, CTable("bemi_points", kind, points)),

@@ -48,7 +48,7 @@ def _evaluated(x: Tensor, table: TableBits, outputs: list[Output], level: int) -
     cells = x.gather([output.column for output in outputs], axis=1)
     limits = [output.reading for output in outputs]
     if kind is Constant:
-        return cells * 0 + level
+        return cells * 0 + limits
     if kind is Value:
         scaled = table.value_scale(outputs).onnx(cells).clipped(-VALUE_GRID, VALUE_GRID).cast(np.int32)
         return cells.equals(MISSING).choose(0, scaled)

@@ -18,7 +18,7 @@ class Output:
     column
         Position of the column.
     reading
-        The reading that a bit compares with.
+        The reading that a bit compares with; of a constant, its value.
     """
 
     column: int
@@ -63,7 +63,7 @@ class IsLike(Output):
 
 
 class Constant(Output):
-    """The constant that stands in for a bias; its column does not matter."""
+    """The constant that stands in for a bias; its column does not matter, and ``reading`` is its value."""
 
     def name(self, column: Column) -> str:
         return "constant"
@@ -79,7 +79,7 @@ def units_of(columns: Sequence[Column]) -> tuple[Output, ...]:
     )
 
 
-def outputs_of(columns: Sequence[Column], *, values: bool, landmarks: int) -> tuple[Output, ...]:
+def outputs_of(columns: Sequence[Column], *, values: bool, landmarks: int, constant: int) -> tuple[Output, ...]:
     """All outputs of these columns, in order."""
     units = units_of(columns)
     return (
@@ -87,5 +87,5 @@ def outputs_of(columns: Sequence[Column], *, values: bool, landmarks: int) -> tu
         *(AtLeast(place, threshold) for place, column in enumerate(columns) for threshold in column.thresholds),
         *(output for output in units if not isinstance(output, Value)),
         *(IsLike(0, number) for number in range(landmarks)),
-        Constant(0),
+        Constant(0, constant),
     )

@@ -1,5 +1,5 @@
 /* What the networks see of a table: BEMI_VALUES centred values, BEMI_TESTS bits, BEMI_LIKE similarities to training rows,
-   and BEMI_LEVEL if BEMI_CONSTANT.  A bit is BEMI_LEVEL if its test of a reading holds, otherwise -BEMI_LEVEL. */
+   and BEMI_CONSTANT unless it is 0.  A bit is BEMI_LEVEL if its test of a reading holds, otherwise -BEMI_LEVEL. */
 #if BEMI_LIKE
 /* Value or bit by which rows are compared. */
 static int_fast16_t bemi_unit(const bemi_input_t *x, uint_fast16_t i)
@@ -54,7 +54,7 @@ static void bemi_transform(const bemi_input_t *x, bemi_value_t *z)
     z += BEMI_LIKE;
 #endif
 #if BEMI_CONSTANT
-    *z = BEMI_LEVEL;
+    *z = BEMI_CONSTANT;
 #elif BEMI_LIKE
     (void)z;
 #endif

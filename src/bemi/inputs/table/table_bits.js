@@ -21,7 +21,7 @@
     value: (found, { scale, limit }) => (found === MISSING ? 0 : clipped(fixedPoint(found, ...scale), -limit, limit)),
     atLeast: (found, output, level) => (found >= output.reading ? level : -level),
     equals: (found, output, level) => (found === output.reading ? level : -level),
-    constant: (found, output, level) => level,
+    constant: (found, output) => output.reading,
   };
 
   const evaluated = (found, outputs, level) =>

@@ -36,6 +36,11 @@ if TYPE_CHECKING:
 
 MOST_SIMILARITIES = 4096
 
+BITS_CONSTANT = 2
+"""The constant beside bits of -1 and 1 alone: as much as a bit changes by.
+
+Few links need a bias larger than a bit's weight may be, and one that does not set the scale of all weights."""
+
 
 class TableBits(TransformerMixin, BaseEstimator):
     """Bits of a table: thresholds of numbers, levels of categories and missing cells, and a constant input.
@@ -65,6 +70,8 @@ class TableBits(TransformerMixin, BaseEstimator):
         What each output tells, see :mod:`bemi.inputs.table.outputs`.
     level_
         Magnitude of a bit.
+    constant_
+        Value of the constant input.
     similarities_
         See :class:`bemi.inputs.table.similarities.Similarities`; None without.
     n_features_in_
@@ -136,13 +143,14 @@ class TableBits(TransformerMixin, BaseEstimator):
         ]
         # A bit beside values is as long as several of them, the more so the fewer bits there are.
         level = 1 if not self.values else 32 if self.thresholds else 64
-        self._with_columns(fitted, level, None)
+        constant = level if scaled else BITS_CONSTANT
+        self._with_columns(fitted, level, constant, None)
         if self.similarities and units_of(fitted):
             units = self.units(readings)
             likeness = Similarities.fit(units, self.similarities)
             if self.values or self.thresholds:
                 likeness = likeness.beside(self.from_readings(readings), units)
-            self._with_columns(fitted, level, likeness)
+            self._with_columns(fitted, level, constant, likeness)
         return self
 
     def refitted(self, readings: Integers) -> TableBits:
@@ -160,11 +168,15 @@ class TableBits(TransformerMixin, BaseEstimator):
                 kinds[int(place)] = kind
         return kinds
 
-    def _with_columns(self, columns: Sequence[Column], level: int, likeness: Similarities | None) -> TableBits:
-        self.columns_, self.level_, self.similarities_ = tuple(columns), level, likeness
+    def _with_columns(
+        self, columns: Sequence[Column], level: int, constant: int, likeness: Similarities | None
+    ) -> TableBits:
+        self.columns_, self.level_, self.constant_, self.similarities_ = tuple(columns), level, constant, likeness
         self.n_features_in_ = len(self.columns_)
         landmarks = 0 if likeness is None else len(likeness.landmarks)
-        self.outputs_ = outputs_of(self.columns_, values=bool(self.values), landmarks=landmarks)
+        self.outputs_ = outputs_of(
+            self.columns_, values=bool(self.values), landmarks=landmarks, constant=self.constant_
+        )
         return self
 
     def readings(self, X: Any) -> Integers:
@@ -197,7 +209,8 @@ class TableBits(TransformerMixin, BaseEstimator):
 
     def _evaluated(self, outputs: Sequence[Output], readings: Integers, level: int) -> Integers:
         """Outputs that are made of one column each, with bits of this level."""
-        found = np.full((len(readings), len(outputs)), level, dtype=np.int64)
+        # Constants are the rest.
+        found = np.tile(np.array([output.reading for output in outputs], dtype=np.int64), (len(readings), 1))
         for kind in (Value, AtLeast, IsLevel, IsMissing):
             places = [place for place, output in enumerate(outputs) if isinstance(output, kind)]
             own = [outputs[place] for place in places]
@@ -261,7 +274,8 @@ class TableBits(TransformerMixin, BaseEstimator):
         """Smallest and largest value of each output; they do not depend on the readings' range."""
         check_is_fitted(self)
         high_ends = np.array([VALUE_GRID if isinstance(o, Value) else self.level_ for o in self.outputs_])
-        low_ends = np.where([isinstance(o, Constant) for o in self.outputs_], self.level_, -high_ends)
+        low_ends = -high_ends
+        low_ends[-1] = high_ends[-1] = self.constant_
         if self.similarities_ is not None:
             low_ends[self.like_outputs] = self.similarities_.table[-1]
             high_ends[self.like_outputs] = self.similarities_.peak
@@ -275,6 +289,7 @@ class TableBits(TransformerMixin, BaseEstimator):
             "name": self.NAME,
             "version": self.VERSION,
             "level": self.level_,
+            "constant": self.constant_,
             "values": bool(self.values),
             "similarities": None if self.similarities_ is None else self.similarities_.record(),
             "columns": records,
@@ -283,8 +298,9 @@ class TableBits(TransformerMixin, BaseEstimator):
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any]) -> TableBits:
         """The fitted transform that gave these parameters."""
-        own = own_parameters(cls, parameters, {"level", "values", "similarities", "columns"})
+        own = own_parameters(cls, parameters, {"level", "constant", "values", "similarities", "columns"})
         check_integer("level", own["level"], 1, VALUE_GRID)
+        check_integer("constant", own["constant"], 1, VALUE_GRID)
         if not isinstance(own["values"], bool) or not isinstance(own["columns"], list) or not own["columns"]:
             raise ValueError("values must be true or false, and columns a list")
         columns = [Column.from_record(record) for record in own["columns"]]
@@ -298,7 +314,7 @@ class TableBits(TransformerMixin, BaseEstimator):
             similarities=0 if likeness is None else len(likeness.landmarks),
             categorical=tuple(place for place, column in enumerate(columns) if column.levels is not None),
         )
-        return transform._with_columns(columns, int(own["level"]), likeness)
+        return transform._with_columns(columns, int(own["level"]), int(own["constant"]), likeness)
 
     def onnx(self, x: Tensor) -> Tensor:
         """The transform as a part of an ONNX graph."""
