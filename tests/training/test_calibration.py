@@ -12,6 +12,7 @@ from bemi.ensemble.probabilities import UNIT
 from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import ROW_WEIGHT_UNIT, SoftMargin
 from bemi.stages.resolution import choose_resolution
+from bemi.training import calibration
 from bemi.training.calibration import FOLDS, fitted_sigmoid, held_out_scores, platt
 
 
@@ -148,3 +149,21 @@ def test_the_price_is_that_of_the_training():
     loose, network = begun(noisy(100), price=0.01)
     strict = Problem(**(vars(loose) | {"soft": SoftMargin(Fraction(10), loose.soft.resolutions)}))
     assert fitted_sigmoid(loose, network, seed=0) != fitted_sigmoid(strict, network, seed=0)
+
+
+def test_differences_below_a_unit_of_the_score_tell_nothing(monkeypatch):
+    """Where one class is all that machines know, their scores differ by their tolerance alone."""
+    rng = np.random.default_rng(0)
+    data = rng.choice([-1, 1], (800, 30))
+    data[:, -1] = 2
+    codes = np.where(rng.random(800) < 0.2, -1, 1)
+    problem, network = begun(Problem(data, codes[:, None], weight_bound=7))
+    own = network.pre_activations(data)[0][:, 0]
+    for apart in (0.0, 1e-3, 0.4):
+        scores = own + apart * codes * rng.random(800)
+        monkeypatch.setattr(calibration, "held_out_scores", lambda *_, found=scores: found)
+        sigmoid = fitted_sigmoid(problem, network, 0)
+        chances = 1 / (1 + np.exp(-(sigmoid.slope * own + sigmoid.intercept) / UNIT))
+        assert chances == pytest.approx(np.mean(codes > 0), abs=0.01)
+        monkeypatch.setattr(calibration, "held_out_scores", lambda *_, found=own + codes * 2.0: found)
+        assert fitted_sigmoid(problem, network, 0).slope > 0

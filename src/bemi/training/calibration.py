@@ -76,6 +76,9 @@ def fitted_sigmoid(problem: Problem, network: Network, seed: int, smoothing: flo
         scores = network.pre_activations(problem.data)[0][:, 0].astype(np.float64)
     else:
         scores = held_out_scores(problem, network, folds, seed)
+        if np.ptp(scores) < 1:
+            # The network's scores are integers: differences below a unit are the machines' tolerance and tell nothing.
+            scores = np.zeros(len(scores))
     return Sigmoid.of(*platt(scores, codes, weights, smoothing))
 
 

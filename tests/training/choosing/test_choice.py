@@ -29,7 +29,7 @@ def along(rows, seed):
 @pytest.mark.parametrize(("made", "best"), [(between, "steps"), (along, "lines")])
 @pytest.mark.parametrize("order", [1, -1])
 def test_the_candidate_that_suits_the_data_is_chosen(made, best, order):
-    X, y = made(80, 0)
+    X, y = made(80, 1)
     choice = choose([STEPS, LINES][::order], X, y, defaults=DEFAULTS, weights=None, seed=0)
     assert choice.name == best
     assert choice.accuracies[best] == max(choice.accuracies.values())
