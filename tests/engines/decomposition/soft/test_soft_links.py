@@ -26,7 +26,7 @@ def proved(problem, proof, ceiling):
         for term, units in tree["multipliers"]:
             hinge, k = divmod(term, rows)
             mu, row = Fraction(units, proof["denominator"]), problem.data[k].tolist()
-            gain += mu * norm(row) * (t if hinges == 1 else 2 * t * hinge)
+            gain += mu * norm(row) * (t if hinges == 1 else t / 2 + t * hinge)
             g = [a + mu * int(problem.codes[k, output]) * v for a, v in zip(g, row, strict=True)]
         total += theta * gain + min(
             sum((w != 0) + theta * (Fraction(w * w, 2) - w * a) for w, a in zip(column, g, strict=True))
