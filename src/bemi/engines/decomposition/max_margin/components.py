@@ -15,6 +15,7 @@ from bemi.engines.decomposition.max_margin.deductions import Deductions
 from bemi.engines.decomposition.max_margin.incumbent import EPS
 from bemi.engines.decomposition.max_margin.instance import Budget
 from bemi.engines.decomposition.max_margin.partial import Groups, Node, joined
+from bemi.engines.decomposition.neuron.linear_program import Floats
 from bemi.engines.decomposition.neuron.shortlist import kernel_arguments, proof_tree
 from bemi.engines.decomposition.neuron.shortlist_kernel import EXHAUSTED, UNDECIDED, explore, new_store
 from bemi.products import Integers
@@ -46,7 +47,10 @@ class Components:
         self._improved = False
         self._pairs_of: tuple[int, bytes] | None = None
         self._pairs: tuple[Integers, Integers, list[PairKey]] = (np.zeros(0, int), np.zeros(0, int), [])
+        self._place: dict[PairKey, int] = {}
+        self._likely: Floats = np.zeros(0)
         self._order: Integers | None = None
+        self._without_neighbours: tuple[int, int, bytes] | None = None
 
     def strengthen(self, node: Node, schedule: Schedule, *, root: bool = False) -> bool:
         """Alternate merging and tightening, cheap attempts first; True if the node is closed.
@@ -87,7 +91,8 @@ class Components:
                         break
                     a, b, key = pair
                     tried[key] = (limit, threshold)
-                    tree, estimate[key], exhausted = self._inseparable(node.components[tier], a, b, threshold, limit)
+                    tree, found, exhausted = self._inseparable(node.components[tier], a, b, threshold, limit)
+                    estimate[key] = self._likely[self._place[key]] = found
                     if tree is not None:
                         failures = 0
                         if self._merge(node, tier, a, b, tree) or refine(node):
@@ -117,8 +122,12 @@ class Components:
     def _merge_neighbours(self, node: Node, tier: int, threshold: int) -> tuple[bool, bool]:
         """Merge rows so close that half their distance is within the threshold.  Returns (closed, any merged)."""
         distance = self.instance.distance
-        a, b = np.nonzero(np.triu((distance * self.instance.weight_bound) // 2 <= threshold, 1))
         groups = node.components[tier]
+        # Attempts that fail change nothing here.
+        state = (tier, threshold, groups.tobytes())
+        if state == self._without_neighbours:
+            return False, False
+        a, b = np.nonzero(np.triu((distance * self.instance.weight_bound) // 2 <= threshold, 1))
         apart = groups[a] != groups[b]
         a, b = a[apart], b[apart]
         some = False
@@ -128,6 +137,8 @@ class Components:
                 some = True
                 if self._merge(node, tier, a[q], b[q], ["L", [[int(a[q]), 1], [int(b[q]), 1]]]):
                     return True, True
+        if not some:
+            self._without_neighbours = state
         return False, some
 
     def _inseparable(
@@ -167,13 +178,14 @@ class Components:
         groups = node.components[tier]
         if self._pairs_of != (tier, groups.tobytes()):
             self._pairs_of = (tier, groups.tobytes())
-            self._pairs = self._nearest_pairs(groups, tier)
+            self._pairs = a, b, keys = self._nearest_pairs(groups, tier)
+            half = self.instance.weight_bound * self.instance.distance[a, b] / 2.0
+            self._likely = np.array([estimate.get(key, h) for key, h in zip(keys, half, strict=True)])
+            self._place = {key: place for place, key in enumerate(keys)}
             self._order = None
         a, b, keys = self._pairs
         if self._order is None or limit > 1:
-            half = self.instance.weight_bound * self.instance.distance[a, b] / 2.0
-            likely = np.array([estimate.get(key, h) for key, h in zip(keys, half, strict=True)])
-            self._order = np.argsort(likely, kind="stable")
+            self._order = np.argsort(self._likely, kind="stable")
         # A dichotomy above the threshold respects the components, so one witness covers all members.
         order = self._order[self._witness[a[self._order], b[self._order]] < threshold + 1 - EPS]
         main = node.neurons[0].signs

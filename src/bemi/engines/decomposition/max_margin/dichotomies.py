@@ -142,6 +142,10 @@ class Search:
         signs[first_row] = 1
         tree: list[Any] = []
         first = lp.solve(signs)
+        if ((lp.data >= 0).all(axis=0) | (lp.data <= 0).all(axis=0)).all():
+            # Weights with the signs of their columns give every row its norm, so the smallest norm is reached.
+            tree[:] = ["L", plain(first.multipliers)]
+            return first.bound, first_row, tree, None
         heap: list[tuple[int, int, Signs, NeuronBound, list[Any]]] = [(-first.bound, 0, signs, first, tree)]
         best, best_margin, count = None, -1.0, 0
         bound = 0
