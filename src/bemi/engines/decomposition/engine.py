@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -10,8 +11,8 @@ from itertools import pairwise
 import numpy as np
 
 from bemi.engines import monolithic
+from bemi.engines.decomposition.max_margin import listing, widening
 from bemi.engines.decomposition.max_margin import search as maxmargin
-from bemi.engines.decomposition.max_margin import widening
 from bemi.engines.decomposition.max_margin.instance import Budget
 from bemi.engines.decomposition.min_weight import separators
 from bemi.engines.decomposition.min_weight import with_labels as nomargins
@@ -31,7 +32,11 @@ from bemi.stages.resolution import choose_resolution
 from bemi.stages.result import Outcome, StageResult
 
 MONOLITHIC_COLUMNS = 300
-"""Programs up to this size are handed to a solver if the decomposition leaves a gap."""
+"""Programs up to this size are handed to a solver if the decomposition leaves a gap, however little time is left."""
+
+COLUMNS_PER_ROOT_SECOND = 100
+"""With t seconds left, programs of Max-Margin and Min-Weight may have this many more columns for each of sqrt(t): a
+solver's work grows much faster than its program."""
 
 SOFT_COLUMNS = 100
 """The same for soft margins: their gap is small already, and a solver's claim is not a certificate."""
@@ -112,7 +117,12 @@ def max_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
     result = maxmargin.run(stage, problem, start=repaired, limits=limits.until(clock))
     if not result.ran:
         result = replace(result, network=start, links=start.links)
-    return _closed_by_solver(result, problem, keep, limits, clock, solver, MONOLITHIC_COLUMNS)
+    if result.gap > limits.gap and result.outcome is not Outcome.INFEASIBLE:
+        assert result.network is not None
+        listed = listing.run(stage, problem, start=result.network, limits=limits.until(clock))
+        if listed is not None:
+            result = listed if listed.outcome is Outcome.INFEASIBLE else _joined(result, listed)
+    return _closed_by_solver(result, problem, keep, limits, clock, solver, _solvable_columns(clock))
 
 
 def min_weight(problem: Problem, *, start: Network, keep: Keep, limits: Limits, solver: str) -> StageResult:
@@ -122,7 +132,7 @@ def min_weight(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
     match keep:
         case KeepMargins():
             result = minlinks.run(stage, problem, start=start, keep=keep, limits=limits)
-            largest = MONOLITHIC_COLUMNS
+            largest = _solvable_columns(clock)
         case KeepObjective():
             result = softlinks.run(stage, problem, start=start, keep=keep, limits=limits)
             largest = SOFT_COLUMNS
@@ -150,15 +160,26 @@ RUNNERS = {"sm": sat_margin, "mm": max_margin, "mw": min_weight, "ml2": soft_mar
 def _closed_by_solver(
     result: StageResult, problem: Problem, keep: Keep, limits: Limits, clock: Deadline, solver: str, largest: int
 ) -> StageResult:
-    """The solver's improvement of a result with a gap, if nothing was found or the program has few columns."""
-    closed = result.gap <= limits.gap or result.outcome is Outcome.INFEASIBLE
-    if closed or (result.ran and _columns(problem) > largest):
+    """The solver's improvement of a result with a gap, if nothing was found or it has the time for so many columns."""
+    columns, left = _columns(problem), clock.left
+    if result.gap <= limits.gap or result.outcome is Outcome.INFEASIBLE:
+        return replace(result, seconds=clock.elapsed)
+    if result.ran and columns > largest:
+        if left is not None and left >= 1.0 and result.outcome is Outcome.LIMIT:
+            why = f"the search ended; a program of {columns} columns is too large for a solver in {left:.0f} s"
+            result = replace(result, message=why)
         return replace(result, seconds=clock.elapsed)
     assert result.network is not None
     fallback = monolithic.run(
         result.stage, problem, start=result.network, keep=keep, limits=limits.until(clock), solver=solver
     )
     return replace(_joined(result, fallback), seconds=clock.elapsed)
+
+
+def _solvable_columns(clock: Deadline) -> int:
+    """Columns of the largest program for which a solver may help in the time left."""
+    left = clock.left
+    return MONOLITHIC_COLUMNS + (0 if left is None else int(COLUMNS_PER_ROOT_SECOND * math.sqrt(left)))
 
 
 def _proposals(limits: Limits) -> int:
