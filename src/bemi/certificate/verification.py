@@ -23,6 +23,7 @@ from itertools import combinations, pairwise
 from typing import Any
 
 from bemi.certificate.arithmetic import CertificateError, Matrix, Row, Rows, pre_activations, require, whole, whole_row
+from bemi.certificate.confidence import confident_bound
 from bemi.certificate.links import links_bound
 from bemi.certificate.margins import MarginProof
 from bemi.certificate.separators import separation_bound
@@ -349,6 +350,8 @@ class _Network:
             (row, j, y) for row, c in zip(self.all.rows, self.all.codes, strict=True) for j, y in enumerate(c)
         )
         most = sum(max(n, signs[row, j, -y]) for (row, j, y), n in signs.items() if y > 0 or not signs[row, j, -y])
+        if claim["certificate"] is not None:
+            most = min(most, confident_bound(self.all, claim["certificate"]))
         return sum(map(sum, right)), most
 
     def _reached(self, weights: list[Matrix]) -> list[list[int]]:

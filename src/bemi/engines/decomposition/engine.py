@@ -19,6 +19,7 @@ from bemi.engines.decomposition.min_weight import with_labels as nomargins
 from bemi.engines.decomposition.min_weight import with_margins as minlinks
 from bemi.engines.decomposition.neuron import shortlist
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP
+from bemi.engines.decomposition.sat_margin import alternation, prices
 from bemi.engines.decomposition.sat_margin import walk as satmargin
 from bemi.engines.decomposition.soft import links as softlinks
 from bemi.engines.decomposition.soft import margins as softmargin
@@ -43,6 +44,9 @@ SOFT_COLUMNS = 100
 
 SOLVED_COLUMNS, WALK_SHARE = 1000, 0.9
 """Beyond this size a solver hardly improves on the local search of Sat-Margin, which then gets most of the time."""
+
+PRICES_SHARE, ALTERNATION_SHARE = 0.3, 0.75
+"""Parts of Sat-Margin's remaining time for prices of rows, and then for replacing one neuron after the other."""
 
 REPAIR_SHARE = 0.6
 """Part of Max-Margin's time for finding a start with margins if Sat-Margin's network has none."""
@@ -78,21 +82,52 @@ def sat_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
     stage = get("sm")
     clock = limits.deadline()
     columns = _columns(problem)
+    priced = None
     if columns > MONOLITHIC_COLUMNS and stage.value(problem, start) != stage.trivial_bound(problem):
+        if prices.applicable(problem):
+            priced, start = _priced(problem, start, limits, clock)
         walk = clock.share(WALK_SHARE if columns > SOLVED_COLUMNS else 0.5)
         start = satmargin.most_confident(problem, start, proposals=_proposals(limits), seed=limits.seed, deadline=walk)
     if columns > SAT_MARGIN_COLUMNS:
         value, bound = stage.value(problem, start), stage.trivial_bound(problem)
         optimal = value == bound
-        return StageResult.of(
+        report = StageResult.of(
             *(stage.name, problem, start, value, bound),
             clock=clock,
             proof="certified",
             outcome=Outcome.OPTIMAL if optimal else Outcome.LOCAL,
             message="" if optimal else "stopped after a local search; the bound is the number of outputs",
         )
-    report = monolithic.run(stage.name, problem, start=start, limits=limits.until(clock), solver=solver)
-    return replace(report, seconds=clock.elapsed)
+    else:
+        report = monolithic.run(stage.name, problem, start=start, limits=limits.until(clock), solver=solver)
+    return replace(_with_prices(report, priced, limits), seconds=clock.elapsed)
+
+
+def _priced(
+    problem: Problem, start: Network, limits: Limits, clock: Deadline
+) -> tuple[prices.PricedBound | None, Network]:
+    """A bound by prices of rows, and a better network, if all neurons can be searched."""
+    priced = prices.priced_bound(problem, start, clock.share(PRICES_SHARE))
+    if priced is None:
+        return None, start
+    restarts = alternation.RESTARTS
+    if limits.seconds is not None:
+        restarts = 10**6
+    elif limits.nodes is not None:
+        restarts = min(limits.nodes, restarts)
+    deadline = clock.share(ALTERNATION_SHARE)
+    return priced, alternation.alternated(problem, start, restarts=restarts, seed=limits.seed, deadline=deadline)
+
+
+def _with_prices(report: StageResult, priced: prices.PricedBound | None, limits: Limits) -> StageResult:
+    """The report with the bound by prices, if that is lower."""
+    if priced is None or report.bound is None or report.objective is None or priced.bound >= report.bound:
+        return report
+    outcome = Outcome.of(report.objective, priced.bound, limits.gap, report.outcome)
+    message = "" if outcome.successful else "stopped after a local search; the bound is by prices of rows"
+    return replace(
+        report, bound=priced.bound, proof="certified", certificate=priced.proof, outcome=outcome, message=message
+    )
 
 
 def max_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, solver: str) -> StageResult:
@@ -232,6 +267,7 @@ def prepare() -> None:
     lister.extend(0, 20)
     separators.compile_loops()
     satmargin.most_confident(problem, initial_network(problem), proposals=100)
+    prices.priced_bound(problem, initial_network(problem), Deadline())
     flat = replace(problem, hidden_layers=())
     for max_links in (None, 2):
         soft, network = choose_resolution(flat, 10.0, max_links=max_links)

@@ -1,0 +1,110 @@
+"""Checks the bound on confident rows by prices, for networks with one hidden layer and one output.
+
+Turn neurons such that no output weight is negative.  A quota (a, r) fits output weights v if every set of neurons that
+makes a row confident, all neurons of the set being right and all others wrong, has ``sum a_j >= r``.  If every v has a
+quota, if p_k are prices in 0..1, and if no neuron is right on rows worth more than M, then
+
+    confident rows  <=  sum_k (1 - p_k)  +  max(sum_j a_j / r) * M.
+
+No neuron is right on more: that is found by trying all weights in turn, with long integers as vectors of sums.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from typing import Any
+
+from bemi.certificate.arithmetic import Rows, require, whole, whole_row
+
+_LARGEST_UNIT = 1 << 20
+_MOST_LISTS = 1 << 10
+_MOST_NODES = 1 << 21
+"""Limits on the unit of prices, on lists of output weights, and on weights tried: nothing takes longer than seconds."""
+
+
+def confident_bound(rows: Rows, proof: Any) -> int:
+    """The bound that the proof gives on the confident rows of every network."""
+    require(len(rows.layers) == 3 and rows.layers[-1] == 1, "prices are for one hidden layer and one output")
+    unit = whole(proof["unit"], 1, _LARGEST_UNIT, "unit of prices")
+    prices = whole_row(proof["prices"], 0, unit + 1, "price")
+    require(len(prices) == len(rows), "there is not one price per row")
+    most = whole(proof["most"], 0, unit * len(rows) + 1, "value of a neuron")
+    order = whole_row(proof["order"], 0, rows.layers[0], "input")
+    require(sorted(order) == list(range(rows.layers[0])), "the order does not have every input once")
+    ratio = _ratio(rows.layers[1], rows.weight_bound, proof["quotas"])
+    codes = [code[0] for code in rows.codes]
+    for targets in (codes, [-y for y in codes]):
+        _check_neurons(rows, targets, prices, order, most)
+    return math.floor((sum(unit - p for p in prices) + ratio * most) / unit)
+
+
+def _ratio(size: int, bound: int, quotas: Any) -> Fraction:
+    """The largest ``sum a_j / r`` of the quotas that output weights need."""
+    require(isinstance(quotas, list) and len(quotas) <= _MOST_LISTS, "quotas are missing or too many")
+    require(size <= 10 and math.comb(bound + size, size) <= _MOST_LISTS, "there are too many output weights")
+    known = []
+    for quota in quotas:
+        *shares, least = whole_row(quota, 0, 1 << 10, "quota")
+        require(len(shares) == size and least > 0, "a quota does not fit the neurons")
+        known.append((Fraction(sum(shares), least), shares, least))
+    known.sort(key=lambda entry: entry[0])
+    threshold = -(-bound * (size + 1) // 4)
+    sets = [[j for j in range(size) if subset >> j & 1] for subset in range(1 << size)]
+    largest = Fraction(0)
+    for weights in combinations_with_replacement(range(bound, -1, -1), size):
+        total = sum(weights)
+        enough = [right for right in sets if 2 * sum(weights[j] for j in right) - total >= threshold]
+        fits = (
+            ratio for ratio, shares, least in known if all(sum(shares[j] for j in right) >= least for right in enough)
+        )
+        ratio = next(fits, None)
+        require(ratio is not None, f"no quota fits the output weights {weights}")
+        assert ratio is not None
+        if enough:
+            largest = max(largest, ratio)
+    return largest
+
+
+def _check_neurons(rows: Rows, targets: Sequence[int], prices: Sequence[int], order: Sequence[int], most: int) -> None:
+    """Require that no neuron gives their targets to rows worth more than ``most``.
+
+    Weights are fixed one after the other.  A row has one digit of a long integer: the largest sum that it can still get
+    towards its target, less what it needs (0 for +, 1 for -), plus half the digit's range, so that the highest bit
+    tells whether the row can still be right.
+    """
+    paid = [k for k, price in enumerate(prices) if price]
+    if sum(prices) <= most:
+        return
+    bound = rows.weight_bound
+    largest = max((bound * rows.norms[k] for k in paid), default=0) + 1
+    bits = max(largest.bit_length(), sum(prices).bit_length()) + 2
+    ones = sum(1 << bits * at for at in range(len(paid)))
+    high, modulus = ones << (bits - 1), (1 << bits) - 1
+    worth = sum(prices[k] << bits * at for at, k in enumerate(paid))
+    steps = []
+    for i in order:
+        values = [targets[k] * rows.rows[k][i] for k in paid]
+        # What a weight changes, compared with the best that it could contribute.
+        steps.append(
+            [
+                sum((w * x - bound * abs(x)) << bits * at for at, x in enumerate(values))
+                for w in range(-bound, bound + 1)
+            ]
+        )
+    nodes = 0
+    start = high + sum((bound * rows.norms[k] - (targets[k] < 0)) << bits * at for at, k in enumerate(paid))
+    open_nodes = [(start, 0)]
+    while open_nodes:
+        reach, depth = open_nodes.pop()
+        require(depth < len(steps), "a neuron is right on rows that are worth more")
+        nodes += len(steps[depth])
+        require(nodes <= _MOST_NODES, "there are too many neurons to try")
+        for step in steps[depth]:
+            left = reach + step
+            possible = left & high
+            # Ones below the highest bit of the digits of possible rows; the digits of the product add up by modulus.
+            if (worth & (possible - (possible >> (bits - 1)))) % modulus > most:
+                open_nodes.append((left, depth + 1))
