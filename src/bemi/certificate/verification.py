@@ -28,6 +28,7 @@ from bemi.certificate.links import links_bound
 from bemi.certificate.margins import MarginProof
 from bemi.certificate.separators import separation_bound
 from bemi.certificate.softmargins import LARGEST_ROW_WEIGHT, Restrictions, SoftMargins, rational
+from bemi.certificate.splits import splits_bound
 from bemi.files import read_at_most
 from bemi.modelfile import container
 from bemi.modelfile.container import ModelFileError
@@ -379,6 +380,8 @@ class _Network:
         # The proof refers to distinct rows, sorted by their values and then their codes.
         pairs = sorted({(row, code) for row, code in zip(self.seen.rows, self.seen.codes, strict=True)})
         distinct = Rows([p[0] for p in pairs], [p[1] for p in pairs], self.all.layers, self.all.weight_bound)
+        if "constant" in claim["certificate"]:
+            return objective, splits_bound(distinct, claim["certificate"])
         return objective, MarginProof(distinct, claim["certificate"]).bound()
 
     def _soft(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[Fraction, Fraction | None]:

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from bemi.engines import monolithic
-from bemi.engines.decomposition.max_margin import listing, widening
+from bemi.engines.decomposition.max_margin import few_splits, listing, widening
 from bemi.engines.decomposition.max_margin import search as maxmargin
 from bemi.engines.decomposition.max_margin.instance import Budget
 from bemi.engines.decomposition.min_weight import separators
@@ -47,6 +47,9 @@ SOLVED_COLUMNS, WALK_SHARE = 1000, 0.9
 
 PRICES_SHARE, ALTERNATION_SHARE = 0.3, 0.75
 """Parts of Sat-Margin's remaining time for prices of rows, and then for replacing one neuron after the other."""
+
+SPLITS_SHARE = 0.4
+"""Part of Max-Margin's time for networks with two neurons that split."""
 
 REPAIR_SHARE = 0.6
 """Part of Max-Margin's time for finding a start with margins if Sat-Margin's network has none."""
@@ -139,12 +142,19 @@ def max_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
     stage = get("mm")
     clock = limits.deadline()
     usable = problem.margin_caps()[0] >= 1 and _columns(problem) > MONOLITHIC_COLUMNS
-    repaired = start
-    if usable and stage.value(problem, start) is None:
+    shallow = usable and few_splits.applicable(problem)
+    splits = few_splits.two_splits(problem, clock.share(SPLITS_SHARE)) if shallow else few_splits.FewSplits()
+    settled = splits.settled(stage, problem, limits, clock)
+    if settled is not None:
+        return settled
+    repaired = splits.network or start
+    if usable and stage.value(problem, repaired) is None:
         repair = clock.share(REPAIR_SHARE)
         repaired = satmargin.with_margins(
             problem, start, proposals=_proposals(limits), seed=limits.seed, deadline=repair
         )
+    if shallow and splits.network is None:
+        repaired = few_splits.three_splits(problem, repaired) or repaired
     with_margins = usable and stage.value(problem, repaired) is not None
     if with_margins and widening.splits(problem, repaired) > problem.layers[-1]:
         budget = Budget(limits.nodes, clock.share(WIDENING_SHARE))
@@ -157,6 +167,7 @@ def max_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
         listed = listing.run(stage, problem, start=result.network, limits=limits.until(clock))
         if listed is not None:
             result = listed if listed.outcome is Outcome.INFEASIBLE else _joined(result, listed)
+    result = splits.improve(result, limits)
     return _closed_by_solver(result, problem, keep, limits, clock, solver, _solvable_columns(clock))
 
 
@@ -268,6 +279,7 @@ def prepare() -> None:
     separators.compile_loops()
     satmargin.most_confident(problem, initial_network(problem), proposals=100)
     prices.priced_bound(problem, initial_network(problem), Deadline())
+    few_splits.two_splits(problem, Deadline())
     flat = replace(problem, hidden_layers=())
     for max_links in (None, 2):
         soft, network = choose_resolution(flat, 10.0, max_links=max_links)

@@ -1,0 +1,127 @@
+"""Checks Max-Margin's bound by the neurons that split, for networks with one hidden layer and one output.
+
+Neurons without sums of 0 may be turned together with their output weights, so let no output weight be negative.  A
+neuron is right on a row if it then gives the sign of its code.  Of n neurons let all but h be constant; they add a
+constant to the output.
+
+- h = 0 cannot give two codes, and h = 1 only if a neuron is right on all rows.
+- h = 2: an increasing function of two signs is constant, one of them, or their AND or OR.  So both neurons are right on
+  all rows of one class, and each row of the other class has one of them right.  Some row has only one of them right,
+  since otherwise one neuron would do, so the output's margin is at most P.
+- h >= 3: the margins are at most ``(n - 3) c + 3 d``, and n P for the output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from bemi.certificate.arithmetic import Rows, require, whole, whole_row
+
+_MOST_NODES = 1 << 22
+"""Partial weight vectors that are tried for a proof: seconds."""
+
+
+def splits_bound(rows: Rows, proof: Any) -> int:
+    """The bound that the proof gives on the sum of margins of every network."""
+    require(len(rows.layers) == 3 and rows.layers[-1] == 1, "splits are for one hidden layer and one output")
+    size, bound = rows.layers[1], rows.weight_bound
+    require(size >= 3, "splits are for three neurons or more")
+    codes = [code[0] for code in rows.codes]
+    require({1, -1} <= set(codes), "splits are for rows of two codes")
+    largest = bound * max(rows.norms) + 1
+    constant = whole(proof["constant"], 1, largest, "margin of constant neurons")
+    other = whole(proof["other"], 0, constant + 1, "margin of other neurons")
+    every = _Neurons(rows, proof["order"])
+    require(not any(every.with_signs([1] * len(codes), constant)), "a constant neuron has a larger margin")
+    first = [1] + [0] * (len(codes) - 1)
+    require(not any(every.with_signs(first, other, constant=False)), "a neuron that splits has a larger margin")
+    require(not any(every.with_signs(codes, 0)), "a neuron is right on all rows")
+    found = (size - 3) * constant + 3 * other + size * bound
+    require(isinstance(proof["pairs"], list) and len(proof["pairs"]) == 2, "there is not one entry per code")
+    for side, entry in zip((1, -1), proof["pairs"], strict=True):
+        row, most = whole_row(entry, 0, 1 << 40, "entry of a pair")
+        require(row < len(codes) and codes[row] != side, "a pair is not listed for a row of the other code")
+        _check_pairs(every, codes, side, row, most)
+        if most:
+            found = max(found, (size - 2) * constant + most + bound)
+    return found
+
+
+def _check_pairs(every: _Neurons, codes: Sequence[int], side: int, row: int, most: int) -> None:
+    """Require that no two neurons have more than ``most`` together, right on one side and covering the other.
+
+    One of the two is right on ``row``.  All such neurons are listed; the other must be right where the first is wrong.
+    """
+    signs = [y if y == side or k == row else 0 for k, y in enumerate(codes)]
+    widest: dict[tuple[bool, ...], int] = {}
+    for sums in every.with_signs(signs, 0):
+        pattern = tuple(s * y > 0 for s, y in zip(sums, codes, strict=True))
+        widest[pattern] = max(widest.get(pattern, 0), min(map(abs, sums)))
+    tried: list[tuple[bool, ...]] = []
+    for pattern, margin in sorted(widest.items(), key=lambda entry: -entry[1]):
+        # A wider neuron that is right on these rows and more leaves the other one more possibilities.
+        if any(all(a <= b for a, b in zip(pattern, wider, strict=True)) for wider in tried):
+            continue
+        tried.append(pattern)
+        needed = [y if y == side or not right else 0 for y, right in zip(codes, pattern, strict=True)]
+        require(not any(every.with_signs(needed, max(0, most - margin))), "a pair of neurons has larger margins")
+
+
+class _Neurons:
+    """All neurons with given signs and margins, found by fixing one weight after the other.
+
+    A row has a digit in two long integers: the largest sum that it can still get, and minus the smallest, each less
+    the least that counts and plus half the digit's range.  So the highest bits tell which rows can still have which
+    sign.
+    """
+
+    def __init__(self, rows: Rows, order: Any) -> None:
+        inputs = whole_row(order, 0, rows.layers[0], "input")
+        require(sorted(inputs) == list(range(rows.layers[0])), "the order does not have every input once")
+        self._bound, self._count = rows.weight_bound, len(rows)
+        largest = 2 * self._bound * max(rows.norms) + 2
+        self._bits = bits = largest.bit_length() + 1
+        self._ones = sum(1 << bits * k for k in range(self._count))
+        self._high = self._ones << (bits - 1)
+        self._full = self._packed([self._bound * norm for norm in rows.norms])
+        self._steps = []
+        for i in inputs:
+            values = [row[i] for row in rows.rows]
+            worst = self._packed([self._bound * abs(x) for x in values])
+            column = self._packed(values)
+            self._steps.append(
+                [(w * column - worst, -w * column - worst) for w in range(-self._bound, self._bound + 1)]
+            )
+        self._nodes = 0
+
+    def _packed(self, values: Sequence[int]) -> int:
+        return sum(value << self._bits * k for k, value in enumerate(values))
+
+    def with_signs(self, signs: Sequence[int], level: int, *, constant: bool = True) -> Iterator[list[int]]:
+        """The sums of every neuron with these signs (0 for either) and absolute sums above the level."""
+        top = self._bits - 1
+        may_plus = sum(1 << (self._bits * k + top) for k, s in enumerate(signs) if s >= 0)
+        may_minus = sum(1 << (self._bits * k + top) for k, s in enumerate(signs) if s <= 0)
+        if level >= 1 << top:
+            return
+        start = self._full + self._high - (level + 1) * self._ones
+        open_nodes = [(start, start, 0)]
+        while open_nodes:
+            most, least, depth = open_nodes.pop()
+            if depth == len(self._steps):
+                yield self._sums(most, level)
+                continue
+            self._nodes += len(self._steps[depth])
+            require(self._nodes <= _MOST_NODES, "there are too many neurons to try")
+            for up, down in self._steps[depth]:
+                higher, lower = most + up, least + down
+                plus, minus = higher & may_plus, lower & may_minus
+                if plus | minus == self._high and (constant or (plus and minus)):
+                    open_nodes.append((higher, lower, depth + 1))
+
+    def _sums(self, packed: int, level: int) -> list[int]:
+        """The sums behind a long integer once all weights are fixed."""
+        bits, half = self._bits, 1 << (self._bits - 1)
+        mask = (1 << bits) - 1
+        return [((packed >> bits * k) & mask) - half + level + 1 for k in range(self._count)]

@@ -1,0 +1,197 @@
+"""Max-Margin where one neuron does not suffice: two that split, and constants, for one hidden layer and one output.
+
+Constant neurons have by far the largest margins, so a good network has as few others as possible.  They act as a bias.
+With two neurons that split, the output is an AND or an OR of them: both are right on all rows of one class, and each
+row of the other class has at least one of them right.  Such pairs are found exactly if a neuron has few weights
+(:mod:`bemi.engines.decomposition.neuron.widest`): one of the two is right on a given row of the other class, so list
+these; the other one must be right on all rows where the first is wrong, which leaves few possibilities.
+
+Let c be the largest margin of constant neurons, d that of the others, s the largest sum of two margins of such a pair,
+P the weight bound and n the number of neurons.  If no neuron is right on all rows, then no network has more than
+
+    max((n - 2) c + s + P,   (n - 3) c + 3 d + n P),
+
+the first with two neurons that split, if there is a pair; the second with three or more.  With two, some row has only
+one of them right, so the margin of the output is at most P.
+
+The proof, with rows numbered among the distinct rows::
+
+    {"constant": c, "other": d, "pairs": [[row, s], [row, s]], "order": inputs, in the order of the search}
+
+``pairs`` first has the pairs that are both right on the rows with code +1, then those for -1; s is 0 if there is none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bemi.engines.decomposition.max_margin.search import distinct_rows
+from bemi.engines.decomposition.neuron.widest import input_order, neurons
+from bemi.network import Network
+from bemi.problem.measures import sum_of_margins
+from bemi.problem.problem import Problem
+from bemi.products import Integers
+from bemi.programs.limits import Deadline, Limits
+from bemi.stages.result import Outcome, StageResult
+from bemi.stages.stage import Stage
+
+MOST_INPUTS, MOST_VECTORS = 64, 10**7
+"""Inputs of a neuron up to which pairs are searched, and weight vectors of a neuron up to which all are tried."""
+
+_SAMPLE = 2000  # neurons that tell which rows are right least often
+_ROWS = 6  # of these rows that are tried
+_LIST = 20_000  # neurons that are right on one of them, at most
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two neurons, the sum of their margins, 0 if there are none, and the row that one of them was listed for."""
+
+    row: int
+    most: int
+    weights: Integers
+
+
+def applicable(problem: Problem) -> bool:
+    """Whether a problem has the layers, rows of both codes, and few enough inputs."""
+    shallow = len(problem.hidden_layers) == 1 and problem.layers[-1] == 1 and not problem.biased
+    both = len(np.unique(problem.codes)) == 2
+    return shallow and both and problem.layers[1] >= 3 and len(problem.live) <= MOST_INPUTS
+
+
+@dataclass(frozen=True, eq=False)
+class FewSplits:
+    """The best network found, if any, and a bound on the sum of margins with its proof, if the searches were exact."""
+
+    network: Network | None = None
+    bound: int | None = None
+    proof: dict[str, Any] | None = None
+
+    def settled(self, stage: Stage, problem: Problem, limits: Limits, clock: Deadline) -> StageResult | None:
+        """The result of Max-Margin, if network and bound are within the gap."""
+        if self.network is None or self.bound is None:
+            return None
+        value = sum_of_margins(problem, self.network)
+        result = StageResult.of(
+            *(stage.name, problem, self.network, value, self.bound),
+            clock=clock,
+            proof="certified",
+            outcome=Outcome.OPTIMAL if value == self.bound else Outcome.WITHIN_GAP,
+            certificate=self.proof,
+        )
+        return result if result.gap <= limits.gap else None
+
+    def improve(self, result: StageResult, limits: Limits) -> StageResult:
+        """A result of Max-Margin with this bound, if that is lower."""
+        if self.bound is None or result.objective is None or result.bound is None or self.bound >= result.bound:
+            return result
+        outcome = Outcome.of(result.objective, self.bound, limits.gap, Outcome.LIMIT)
+        message = "" if outcome.successful else outcome.sentence
+        return replace(
+            result, bound=self.bound, proof="certified", outcome=outcome, message=message, certificate=self.proof
+        )
+
+
+def two_splits(problem: Problem, deadline: Deadline) -> FewSplits:
+    """Search for the best network with two neurons that split, where one does not suffice.
+
+    If neurons have too many weights to try, only weights of -P, 0 and P are, and there is no bound.
+    """
+    distinct = distinct_rows(problem)
+    data, codes, bound = distinct.data, distinct.codes[:, 0], problem.weight_bound
+    exact = (2 * bound + 1) ** len(problem.live) <= MOST_VECTORS
+    unit = 1 if exact else bound  # weights are multiples of this
+    constant = neurons(data, np.ones_like(codes), bound // unit)
+    single = neurons(data, codes, bound // unit)
+    if not constant.margins.size or not single.complete or single.margins.size:
+        return FewSplits()
+    pairs = [_best_pair(data, codes, bound // unit, side, deadline) for side in (1, -1)]
+    network, widest = None, 0
+    for pair, side in zip(pairs, (1, -1), strict=True):
+        if pair is not None and pair.most > widest:
+            network, widest = _of_two(unit * pair.weights, side, unit * constant.weights, problem), pair.most
+    if not exact or not constant.complete or pairs[0] is None or pairs[1] is None:
+        return FewSplits(network)
+    first_plus = (np.arange(len(codes)) == 0).astype(np.int64)
+    other = neurons(data, first_plus, bound, constant=False)
+    if not other.complete:
+        return FewSplits(network)
+    size, c, d = problem.layers[1], int(constant.margins[0]), int(other.margins.max(initial=0))
+    found = [pair for pair in pairs if pair is not None]
+    two = [(size - 2) * c + pair.most + bound for pair in found if pair.most]
+    proof: dict[str, Any] = {"constant": c, "other": d, "pairs": [[pair.row, pair.most] for pair in found]}
+    proof["order"] = input_order(data).tolist()
+    return FewSplits(network, max([(size - 3) * c + 3 * d + size * bound, *two]), proof)
+
+
+def _best_pair(data: Integers, codes: Integers, bound: int, side: int, deadline: Deadline) -> Pair | None:
+    """The widest pair that is right on all rows of one side and covers the others; None if a search is too large."""
+    must = np.where(codes == side, codes, 0)
+    rest = np.flatnonzero(codes != side)
+    sample = neurons(data, must, bound, room=_SAMPLE)
+    right = codes[rest, None] * (data[rest] @ sample.weights) > 0
+    lists = []
+    for row in rest[np.argsort(right.sum(axis=1), kind="stable")[:_ROWS]].tolist():
+        signs = must.copy()
+        signs[row] = codes[row]
+        lists.append((row, neurons(data, signs, bound, room=_LIST)))
+    row, listed = min(lists, key=lambda entry: len(entry[1].margins))
+    if not listed.complete or len(listed.margins) == _LIST:
+        return None
+    patterns = codes[:, None] * (data @ listed.weights) > 0
+    best = Pair(row, 0, np.zeros((data.shape[1], 2), dtype=np.int64))
+    tried: list[NDArray[np.bool_]] = []
+    for at in np.argsort(-listed.margins, kind="stable").tolist():
+        pattern, margin = patterns[:, at], int(listed.margins[at])
+        # A wider neuron that is right on these rows and more has been tried.
+        if any((pattern <= wider).all() for wider in tried):
+            continue
+        tried.append(pattern)
+        if deadline.passed:
+            return None
+        second = neurons(data, np.where(pattern, must, codes), bound, level=max(0, best.most - margin))
+        if not second.complete:
+            return None
+        if second.margins.size:
+            both = np.stack([listed.weights[:, at], second.weights[:, 0]], axis=1)
+            best = Pair(row, margin + int(second.margins[0]), both)
+    return best
+
+
+def _of_two(pair: Integers, side: int, constant: Integers, problem: Problem) -> Network:
+    """A pair with constant neurons: ``P (u_1 + u_2 - side)`` has the sign of the code."""
+    size, bound = problem.layers[1], problem.weight_bound
+    first = np.concatenate([pair, np.repeat(constant[:, :1], size - 2, axis=1)], axis=1)
+    output = np.zeros((size, 1), dtype=np.int64)
+    output[:3, 0] = bound, bound, -side * bound
+    return Network((first, output), bound)
+
+
+def three_splits(problem: Problem, start: Network) -> Network | None:
+    """Three neurons of a network of which two are right on every row, with constants; None if there are no such three.
+
+    Sat-Margin's networks often have them: if three of four neurons are right on every row, so are two of any three.
+    """
+    size, bound = problem.layers[1], problem.weight_bound
+    ternary = neurons(problem.data, np.ones(len(problem.data), dtype=np.int64), 1)
+    if not ternary.margins.size:
+        return None
+    constant = bound * ternary.weights
+    turned = start.weights[0] * np.where(start.weights[1][:, 0] < 0, -1, 1)
+    sums = problem.codes * (problem.data @ turned)
+    best: tuple[int, Network | None] = (0, None)
+    for three in combinations(range(size), 3):
+        chosen = sums[:, three]
+        margins = np.abs(chosen).min(axis=0)
+        if ((chosen > 0).sum(axis=1) >= 2).all() and margins.min() >= 1 and margins.sum() > best[0]:
+            first = np.repeat(constant[:, :1], size, axis=1)
+            first[:, :3] = turned[:, three]
+            output = np.zeros((size, 1), dtype=np.int64)
+            output[:3] = bound
+            best = int(margins.sum()), Network((first, output), bound)
+    return best[1]

@@ -1,0 +1,182 @@
+"""Two neurons that split: neurons against all weight vectors, bounds against all networks, forged proofs."""
+
+from __future__ import annotations
+
+import copy
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import AllNetworks
+
+from bemi import BeMiClassifier, save, verify
+from bemi.certificate import CertificateError
+from bemi.certificate.arithmetic import Rows
+from bemi.certificate.splits import splits_bound
+from bemi.engines.decomposition import engine
+from bemi.engines.decomposition.max_margin import few_splits
+from bemi.engines.decomposition.max_margin.search import distinct_rows
+from bemi.engines.decomposition.neuron import widest
+from bemi.engines.start import initial_network
+from bemi.network import Network
+from bemi.problem.measures import sum_of_margins
+from bemi.problem.problem import Problem
+from bemi.programs.limits import FOREVER, Limits
+from bemi.stages.result import Outcome
+
+
+def checked(problem: Problem, proof: dict) -> int:
+    distinct = distinct_rows(problem)
+    rows = Rows(distinct.data.tolist(), distinct.codes.tolist(), distinct.layers, distinct.weight_bound)
+    return splits_bound(rows, proof)
+
+
+@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize(("inputs", "bound", "level"), [(5, 1, 0), (3, 2, 2), (2, 5, 4)])
+def test_neurons_are_all_with_these_signs_and_margins(inputs, bound, level, constant):
+    rng = np.random.default_rng(inputs)
+    data = rng.integers(0, 9, (7, inputs))
+    data[5:, 0] -= 12
+    signs = np.array([1, 1, 0, 0, 0, 0, 0])
+    expected = set()
+    for weights in product(range(-bound, bound + 1), repeat=inputs):
+        sums = data @ np.array(weights)
+        kept = (np.abs(sums) > level).all() and (sums * signs >= 0).all()
+        if kept and (constant or (sums.min() < 0 < sums.max())):
+            expected.add((weights, int(np.abs(sums).min())))
+    found = widest.neurons(data, signs, bound, level=level, room=10_000, constant=constant)
+    assert found.complete
+    assert {(tuple(w), m) for w, m in zip(found.weights.T.tolist(), found.margins.tolist(), strict=True)} == expected
+    few = widest.neurons(data, signs, bound, level=level, room=2, constant=constant)
+    assert sorted(few.margins.tolist()) == sorted(m for _, m in expected)[-2:]
+    assert not widest.neurons(data, signs, bound, most_nodes=3).complete
+
+
+@settings(max_examples=150, deadline=None)
+@given(rows=st.integers(2, 9), bound=st.sampled_from((1, 2)), seed=st.integers(0, 10**6), low=st.sampled_from((-6, 0)))
+def test_the_bound_holds_for_all_networks(rows, bound, seed, low):
+    rng = np.random.default_rng(seed)
+    inputs, hidden = (2, 3) if bound == 1 else (1, 3)
+    data = rng.integers(low, 9, (rows, inputs))
+    problem = Problem(data, rng.choice([-1, 1], (rows, 1)), (hidden,), bound)
+    if not few_splits.applicable(problem):
+        return
+    found = few_splits.two_splits(problem, FOREVER)
+    best = AllNetworks.of(problem).best("mm")
+    if found.network is not None:
+        assert best is not None
+        assert sum_of_margins(problem, found.network) <= best
+    if found.bound is not None:
+        assert checked(problem, found.proof) == found.bound
+        assert best is None or best <= found.bound
+
+
+def stripes(rows: int = 40, inputs: int = 4, hidden: int = 5, bound: int = 1) -> Problem:
+    """Rows whose code is the OR of two half spaces, with a large common part, so that constants have large margins."""
+    rng = np.random.default_rng(5)
+    data = rng.integers(0, 20, (rows, inputs))
+    data[:, -1] += 100
+    first, second = data[:, 0] - data[:, 1], data[:, 1] - data[:, 2]
+    keep = (first != 0) & (second != 0)
+    codes = np.where((first > 0) | (second > 0), 1, -1)
+    return Problem(data[keep], codes[keep, None], (hidden,), bound)
+
+
+PROBLEM = stripes()
+
+
+def test_the_best_pair_is_found_and_proved():
+    found = few_splits.two_splits(PROBLEM, FOREVER)
+    assert found.network is not None
+    assert found.bound == sum_of_margins(PROBLEM, found.network) == checked(PROBLEM, found.proof)
+
+
+def test_the_stage_returns_it_at_once():
+    report = engine.run("mm", PROBLEM, start=initial_network(PROBLEM), limits=Limits(seconds=20))
+    assert report.outcome is Outcome.OPTIMAL
+    assert report.proof == "certified"
+    assert report.bound == checked(PROBLEM, report.certificate)
+
+
+def test_larger_weights_use_the_same_pairs():
+    """With P = 15 not all weights can be tried, but multiples of 15 can: the same network with larger margins."""
+    small, large = few_splits.two_splits(PROBLEM, FOREVER), few_splits.two_splits(stripes(inputs=8, bound=15), FOREVER)
+    assert small.bound is not None
+    assert large.bound is None
+    assert large.network is not None
+    assert sum_of_margins(stripes(inputs=8, bound=15), large.network) is not None
+
+
+def test_three_of_four_neurons_are_enough():
+    """If three of four neurons are right on every row, two of any three are."""
+    rng = np.random.default_rng(1)
+    first = rng.choice([-1, 1], (6, 5))
+    data = rng.integers(1, 40, (60, 6))
+    sums = data @ first
+    output = np.array([1, 1, 1, 1, 0])
+    total = np.sign(sums) @ output
+    keep = (np.abs(total) >= 2) & (sums != 0).all(axis=1)
+    problem = Problem(data[keep], np.sign(total[keep])[:, None], (5,), 1)
+    start = Network((first, output[:, None]))
+    found = few_splits.three_splits(problem, start)
+    assert found is not None
+    assert sum_of_margins(problem, found) > sum_of_margins(problem, start)
+    assert found.splitting_neurons(problem.data).sum() <= 3
+    wrong = Problem(problem.data, -problem.codes, (5,), 1)
+    assert few_splits.three_splits(wrong, start) is None
+
+
+@pytest.fixture(scope="module")
+def proof() -> dict:
+    found = few_splits.two_splits(PROBLEM, FOREVER)
+    assert found.proof is not None
+    return found.proof
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda p: p.update(constant=p["constant"] - 1), "a constant neuron has a larger margin"),
+        (lambda p: p.update(other=p["other"] - 1), "a neuron that splits has a larger margin"),
+        (lambda p: p["pairs"][1].__setitem__(1, p["pairs"][1][1] - 1), "a pair of neurons has larger margins"),
+        (lambda p: p["pairs"][1].__setitem__(1, 0), "a pair of neurons has larger margins"),
+        (lambda p: p["pairs"].reverse(), "not listed for a row of the other code"),
+        (lambda p: p["pairs"].pop(), "not one entry per code"),
+        (lambda p: p.update(order=p["order"][1:]), "does not have every input once"),
+        (lambda p: p.update(other=p["constant"] + 1), "bad margin of other neurons"),
+        (lambda p: p.update(constant=True), "bad margin of constant neurons"),
+    ],
+)
+def test_forged_proofs_are_refused(proof, change, reason):
+    forged = copy.deepcopy(proof)
+    change(forged)
+    with pytest.raises(CertificateError, match=reason):
+        checked(PROBLEM, forged)
+
+
+def test_separable_rows_are_refused(proof):
+    separable = Problem(PROBLEM.data, np.sign(PROBLEM.data[:, :1] - PROBLEM.data[:, 1:2]), (5,), 1)
+    with pytest.raises(CertificateError, match="a neuron is right on all rows"):
+        checked(separable, proof)
+    constant = Problem(PROBLEM.data, np.ones_like(PROBLEM.codes), (5,), 1)
+    with pytest.raises(CertificateError, match="two codes"):
+        checked(constant, proof)
+    deep = Problem(PROBLEM.data, PROBLEM.codes, (5, 2), 1)
+    with pytest.raises(CertificateError, match="one hidden layer"):
+        checked(deep, proof)
+
+
+def test_the_work_of_the_checker_is_limited(proof, monkeypatch):
+    monkeypatch.setattr("bemi.certificate.splits._MOST_NODES", 20)
+    with pytest.raises(CertificateError, match="too many neurons to try"):
+        checked(PROBLEM, proof)
+
+
+def test_a_model_with_such_a_proof_is_verified(tmp_path):
+    classifier = BeMiClassifier((5,), stages=("mm",), node_limit=5, time_limit=None)
+    save(classifier.fit(PROBLEM.data, -PROBLEM.codes[:, 0]), tmp_path / "m")
+    (report,) = classifier.reports_.values()
+    assert "constant" in report["mm"].certificate
+    assert verify(tmp_path / "m").certified["mm"] == 1
