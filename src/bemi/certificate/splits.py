@@ -32,7 +32,7 @@ def splits_bound(rows: Rows, proof: Any) -> int:
     largest = bound * max(rows.norms) + 1
     constant = whole(proof["constant"], 1, largest, "margin of constant neurons")
     other = whole(proof["other"], 0, constant + 1, "margin of other neurons")
-    every = _Neurons(rows, proof["order"])
+    every = Neurons(rows, proof["order"])
     require(not any(every.with_signs([1] * len(codes), constant)), "a constant neuron has a larger margin")
     first = [1] + [0] * (len(codes) - 1)
     require(not any(every.with_signs(first, other, constant=False)), "a neuron that splits has a larger margin")
@@ -48,7 +48,7 @@ def splits_bound(rows: Rows, proof: Any) -> int:
     return found
 
 
-def _check_pairs(every: _Neurons, codes: Sequence[int], side: int, row: int, most: int) -> None:
+def _check_pairs(every: Neurons, codes: Sequence[int], side: int, row: int, most: int) -> None:
     """Require that no two neurons have more than ``most`` together, right on one side and covering the other.
 
     One of the two is right on ``row``.  All such neurons are listed; the other must be right where the first is wrong.
@@ -68,7 +68,7 @@ def _check_pairs(every: _Neurons, codes: Sequence[int], side: int, row: int, mos
         require(not any(every.with_signs(needed, max(0, most - margin))), "a pair of neurons has larger margins")
 
 
-class _Neurons:
+class Neurons:
     """All neurons with given signs and margins, found by fixing one weight after the other.
 
     A row has a digit in two long integers: the largest sum that it can still get, and minus the smallest, each less
@@ -98,27 +98,39 @@ class _Neurons:
     def _packed(self, values: Sequence[int]) -> int:
         return sum(value << self._bits * k for k, value in enumerate(values))
 
-    def with_signs(self, signs: Sequence[int], level: int, *, constant: bool = True) -> Iterator[list[int]]:
+    def with_signs(
+        self, signs: Sequence[int], level: int, *, constant: bool = True, most_links: int | None = None
+    ) -> Iterator[list[int]]:
         """The sums of every neuron with these signs (0 for either) and absolute sums above the level."""
+        for sums, _ in self.with_links(signs, level, constant, len(self._steps) if most_links is None else most_links):
+            yield sums
+
+    def with_links(
+        self, signs: Sequence[int], level: int, constant: bool, most_links: int
+    ) -> Iterator[tuple[list[int], int]]:
+        """The same with the number of links of each neuron, which may have at most so many."""
         top = self._bits - 1
         may_plus = sum(1 << (self._bits * k + top) for k, s in enumerate(signs) if s >= 0)
         may_minus = sum(1 << (self._bits * k + top) for k, s in enumerate(signs) if s <= 0)
         if level >= 1 << top:
             return
         start = self._full + self._high - (level + 1) * self._ones
-        open_nodes = [(start, start, 0)]
+        open_nodes = [(start, start, 0, 0)]
         while open_nodes:
-            most, least, depth = open_nodes.pop()
+            most, least, depth, links = open_nodes.pop()
             if depth == len(self._steps):
-                yield self._sums(most, level)
+                yield self._sums(most, level), links
                 continue
             self._nodes += len(self._steps[depth])
             require(self._nodes <= _MOST_NODES, "there are too many neurons to try")
-            for up, down in self._steps[depth]:
+            for weight, (up, down) in enumerate(self._steps[depth], -self._bound):
+                now = links + (weight != 0)
+                if now > most_links:
+                    continue
                 higher, lower = most + up, least + down
                 plus, minus = higher & may_plus, lower & may_minus
                 if plus | minus == self._high and (constant or (plus and minus)):
-                    open_nodes.append((higher, lower, depth + 1))
+                    open_nodes.append((higher, lower, depth + 1, now))
 
     def _sums(self, packed: int, level: int) -> list[int]:
         """The sums behind a long integer once all weights are fixed."""

@@ -25,6 +25,7 @@ from typing import Any
 from bemi.certificate.arithmetic import CertificateError, Matrix, Row, Rows, pre_activations, require, whole, whole_row
 from bemi.certificate.confidence import confident_bound
 from bemi.certificate.links import links_bound
+from bemi.certificate.listed_links import listed_links_bound
 from bemi.certificate.margins import MarginProof
 from bemi.certificate.separators import separation_bound
 from bemi.certificate.softmargins import LARGEST_ROW_WEIGHT, Restrictions, SoftMargins, rational
@@ -415,4 +416,6 @@ class _Network:
         require(kept, "a margin is smaller than Max-Margin's")
         if claim["certificate"] is None:
             return links, 0
+        if "single" in claim["certificate"]:
+            return links, listed_links_bound(self.seen, self.margins, claim["certificate"])
         return links, links_bound(self.seen, self.margins, claim["certificate"])

@@ -18,6 +18,7 @@ from sklearn.datasets import load_digits, load_wine
 from bemi import engines
 from bemi.certificate.arithmetic import Rows
 from bemi.certificate.links import links_bound
+from bemi.certificate.listed_links import listed_links_bound
 from bemi.certificate.margins import MarginProof
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.max_margin import search as maxmargin
@@ -59,7 +60,8 @@ def referee(problem: Problem) -> None:
     if mw.certificate is not None:
         rows = Rows(seen.data.tolist(), seen.codes.tolist(), seen.layers, seen.weight_bound)
         needed = [m.tolist() for m in margins]
-        assert mw.bound <= links_bound(rows, needed, mw.certificate) <= everything.best("mw", margins)
+        check = listed_links_bound if "single" in mw.certificate else links_bound
+        assert mw.bound <= check(rows, needed, mw.certificate) <= everything.best("mw", margins)
 
 
 NO_NEED = Problem(np.array([[1, 2], [-1, 0], [-1, 2]]), np.array([[-1], [-1], [1]]), (3,), 1)

@@ -14,7 +14,7 @@ from bemi.engines import monolithic
 from bemi.engines.decomposition.max_margin import few_splits, listing, widening
 from bemi.engines.decomposition.max_margin import search as maxmargin
 from bemi.engines.decomposition.max_margin.instance import Budget
-from bemi.engines.decomposition.min_weight import separators
+from bemi.engines.decomposition.min_weight import listed, separators
 from bemi.engines.decomposition.min_weight import with_labels as nomargins
 from bemi.engines.decomposition.min_weight import with_margins as minlinks
 from bemi.engines.decomposition.neuron import shortlist
@@ -50,6 +50,9 @@ PRICES_SHARE, ALTERNATION_SHARE = 0.3, 0.75
 
 SPLITS_SHARE = 0.4
 """Part of Max-Margin's time for networks with two neurons that split."""
+
+LISTED_SHARE = 0.5
+"""Part of Min-Weight's time for neurons that can be listed."""
 
 REPAIR_SHARE = 0.6
 """Part of Max-Margin's time for finding a start with margins if Sat-Margin's network has none."""
@@ -164,9 +167,9 @@ def max_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
         result = replace(result, network=start, links=start.links)
     if result.gap > limits.gap and result.outcome is not Outcome.INFEASIBLE:
         assert result.network is not None
-        listed = listing.run(stage, problem, start=result.network, limits=limits.until(clock))
-        if listed is not None:
-            result = listed if listed.outcome is Outcome.INFEASIBLE else _joined(result, listed)
+        tried = listing.run(stage, problem, start=result.network, limits=limits.until(clock))
+        if tried is not None:
+            result = tried if tried.outcome is Outcome.INFEASIBLE else _joined(result, tried)
     result = splits.improve(result, limits)
     return _closed_by_solver(result, problem, keep, limits, clock, solver, _solvable_columns(clock))
 
@@ -177,7 +180,9 @@ def min_weight(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
     clock = limits.deadline()
     match keep:
         case KeepMargins():
-            result = minlinks.run(stage, problem, start=start, keep=keep, limits=limits)
+            few = listed.listed_links(problem, start, keep, clock.share(LISTED_SHARE))
+            result = minlinks.run(stage, problem, start=few.network or start, keep=keep, limits=limits.until(clock))
+            result = few.improve(result, limits)
             largest = _solvable_columns(clock)
         case KeepObjective():
             result = softlinks.run(stage, problem, start=start, keep=keep, limits=limits)

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.engines.decomposition.max_margin.search import distinct_rows
-from bemi.engines.decomposition.neuron.widest import input_order, neurons
+from bemi.engines.decomposition.neuron.widest import Neurons, input_order, neurons
 from bemi.network import Network
 from bemi.problem.measures import sum_of_margins
 from bemi.problem.problem import Problem
@@ -43,9 +43,11 @@ from bemi.stages.stage import Stage
 MOST_INPUTS, MOST_VECTORS = 64, 10**7
 """Inputs of a neuron up to which pairs are searched, and weight vectors of a neuron up to which all are tried."""
 
+LIST = 20_000
+"""Neurons that are listed at most; a list of this length may not be complete."""
+
 _SAMPLE = 2000  # neurons that tell which rows are right least often
 _ROWS = 6  # of these rows that are tried
-_LIST = 20_000  # neurons that are right on one of them, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +116,7 @@ def two_splits(problem: Problem, deadline: Deadline) -> FewSplits:
     network, widest = None, 0
     for pair, side in zip(pairs, (1, -1), strict=True):
         if pair is not None and pair.most > widest:
-            network, widest = _of_two(unit * pair.weights, side, unit * constant.weights, problem), pair.most
+            network, widest = of_two(unit * pair.weights, side, unit * constant.weights, problem), pair.most
     if not exact or not constant.complete or pairs[0] is None or pairs[1] is None:
         return FewSplits(network)
     first_plus = (np.arange(len(codes)) == 0).astype(np.int64)
@@ -129,19 +131,28 @@ def two_splits(problem: Problem, deadline: Deadline) -> FewSplits:
     return FewSplits(network, max([(size - 3) * c + 3 * d + size * bound, *two]), proof)
 
 
-def _best_pair(data: Integers, codes: Integers, bound: int, side: int, deadline: Deadline) -> Pair | None:
-    """The widest pair that is right on all rows of one side and covers the others; None if a search is too large."""
+def shortest_list(data: Integers, codes: Integers, bound: int, side: int, level: int = 0) -> tuple[int, Neurons]:
+    """A row of the other side, and all neurons that are right on it and on all rows of one side; the fewest there are.
+
+    Only rows are tried on which few neurons of a sample are right.
+    """
     must = np.where(codes == side, codes, 0)
     rest = np.flatnonzero(codes != side)
-    sample = neurons(data, must, bound, room=_SAMPLE)
+    sample = neurons(data, must, bound, level=level, room=_SAMPLE)
     right = codes[rest, None] * (data[rest] @ sample.weights) > 0
     lists = []
     for row in rest[np.argsort(right.sum(axis=1), kind="stable")[:_ROWS]].tolist():
         signs = must.copy()
         signs[row] = codes[row]
-        lists.append((row, neurons(data, signs, bound, room=_LIST)))
-    row, listed = min(lists, key=lambda entry: len(entry[1].margins))
-    if not listed.complete or len(listed.margins) == _LIST:
+        lists.append((row, neurons(data, signs, bound, level=level, room=LIST)))
+    return min(lists, key=lambda entry: len(entry[1].margins))
+
+
+def _best_pair(data: Integers, codes: Integers, bound: int, side: int, deadline: Deadline) -> Pair | None:
+    """The widest pair that is right on all rows of one side and covers the others; None if a search is too large."""
+    must = np.where(codes == side, codes, 0)
+    row, listed = shortest_list(data, codes, bound, side)
+    if not listed.complete or len(listed.margins) == LIST:
         return None
     patterns = codes[:, None] * (data @ listed.weights) > 0
     best = Pair(row, 0, np.zeros((data.shape[1], 2), dtype=np.int64))
@@ -163,7 +174,7 @@ def _best_pair(data: Integers, codes: Integers, bound: int, side: int, deadline:
     return best
 
 
-def _of_two(pair: Integers, side: int, constant: Integers, problem: Problem) -> Network:
+def of_two(pair: Integers, side: int, constant: Integers, problem: Problem) -> Network:
     """A pair with constant neurons: ``P (u_1 + u_2 - side)`` has the sign of the code."""
     size, bound = problem.layers[1], problem.weight_bound
     first = np.concatenate([pair, np.repeat(constant[:, :1], size - 2, axis=1)], axis=1)

@@ -27,12 +27,17 @@ class Neurons:
     weights, margins
         One column per neuron, and its smallest absolute sum.
     complete
-        Whether there are no others, or, if there was no room for all, no wider ones.
+        Whether there are no others, or, if there was no room for all, no better ones.
     """
 
     weights: Integers
     margins: Integers
     complete: bool
+
+    @property
+    def links(self) -> Integers:
+        """Non-zero weights of each neuron."""
+        return np.count_nonzero(self.weights, axis=0)
 
 
 def neurons(
@@ -43,9 +48,12 @@ def neurons(
     level: int = 0,
     room: int = 1,
     constant: bool = True,
+    most_links: int | None = None,
     most_nodes: int = MOST_NODES,
 ) -> Neurons:
-    """Neurons with these signs and a margin above ``level``; the widest if there is not room for all.
+    """Neurons with these signs and a margin above ``level``; the best if there is not room for all.
+
+    The best are those with the largest margins, or with a limit on links those with the fewest.
 
     Parameters
     ----------
@@ -55,6 +63,8 @@ def neurons(
         Margins must be larger than this; how many neurons to return at most.
     constant
         Whether neurons that give all rows the same sign count.
+    most_links
+        How many weights may differ from 0; None if there is no limit.
     most_nodes
         When to give up.
     """
@@ -62,7 +72,22 @@ def neurons(
     columns = np.ascontiguousarray(data[:, order].T)
     found = np.zeros((room, data.shape[1]), dtype=np.int64)
     margins = np.zeros(room, dtype=np.int64)
-    count, nodes = _search(columns, signs.astype(np.int64), weight_bound, level, constant, most_nodes, found, margins)
+    scores = np.zeros(room, dtype=np.int64)
+    by_links = most_links is not None
+    links = data.shape[1] if most_links is None else most_links
+    count, nodes = _search(
+        columns,
+        signs.astype(np.int64),
+        weight_bound,
+        level,
+        links,
+        by_links,
+        constant,
+        most_nodes,
+        found,
+        margins,
+        scores,
+    )
     weights = np.zeros((data.shape[1], count), dtype=np.int64)
     weights[order] = found[:count].T
     return Neurons(weights, margins[:count], nodes <= most_nodes)
@@ -74,7 +99,7 @@ def input_order(data: Integers) -> Integers:
 
 
 @njit(cache=True, error_model="numpy")
-def _search(columns, signs, bound, level, constant, most_nodes, found, margins):
+def _search(columns, signs, bound, level, most_links, by_links, constant, most_nodes, found, margins, scores):
     """Fill ``found`` and ``margins``; returns their number, and the nodes: more than ``most_nodes`` if it gave up."""
     inputs, rows = columns.shape
     low, high = np.zeros((inputs + 1, rows), np.int64), np.zeros((inputs + 1, rows), np.int64)
@@ -83,6 +108,7 @@ def _search(columns, signs, bound, level, constant, most_nodes, found, margins):
             high[0, k] += bound * abs(columns[i, k])
         low[0, k] = -high[0, k]
     trial = np.full(inputs + 1, -bound)
+    links = np.zeros(inputs + 1, np.int64)
     count, nodes, depth = 0, 0, 0
     while depth >= 0:
         if trial[depth] > bound:
@@ -93,6 +119,9 @@ def _search(columns, signs, bound, level, constant, most_nodes, found, margins):
         nodes += 1
         if nodes > most_nodes:
             break
+        links[depth + 1] = links[depth] + (weight != 0)
+        if links[depth + 1] > most_links:
+            continue
         lost, plus, minus = 0, 0, 0
         for k in range(rows):
             x = columns[depth, k]
@@ -114,12 +143,16 @@ def _search(columns, signs, bound, level, constant, most_nodes, found, margins):
             margin = min(margin, abs(low[inputs, k]))
         slot = count
         if count == margins.shape[0]:
-            slot = np.argmin(margins)
+            slot = np.argmin(scores)
         else:
             count += 1
         margins[slot] = margin
+        scores[slot] = -links[inputs] if by_links else margin
         for i in range(inputs):
             found[slot, i] = trial[i] - 1
         if count == margins.shape[0]:
-            level = max(level, margins.min())
+            if by_links:
+                most_links = min(most_links, -scores.min() - 1)
+            else:
+                level = max(level, scores.min())
     return count, nodes
