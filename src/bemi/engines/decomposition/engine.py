@@ -48,7 +48,7 @@ SOLVED_COLUMNS, WALK_SHARE = 1000, 0.9
 PRICES_SHARE, ALTERNATION_SHARE = 0.3, 0.75
 """Parts of Sat-Margin's remaining time for prices of rows, and then for replacing one neuron after the other."""
 
-SPLITS_SHARE = 0.4
+SPLITS_SHARE = 0.6
 """Part of Max-Margin's time for networks with two neurons that split."""
 
 LISTED_SHARE = 0.5
@@ -146,7 +146,9 @@ def max_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
     clock = limits.deadline()
     usable = problem.margin_caps()[0] >= 1 and _columns(problem) > MONOLITHIC_COLUMNS
     shallow = usable and few_splits.applicable(problem)
-    splits = few_splits.two_splits(problem, clock.share(SPLITS_SHARE)) if shallow else few_splits.FewSplits()
+    splits = few_splits.FewSplits()
+    if shallow:
+        splits = few_splits.two_splits(problem, clock.share(SPLITS_SHARE), limits.seed)
     settled = splits.settled(stage, problem, limits, clock)
     if settled is not None:
         return settled
@@ -285,6 +287,7 @@ def prepare() -> None:
     satmargin.most_confident(problem, initial_network(problem), proposals=100)
     prices.priced_bound(problem, initial_network(problem), Deadline())
     few_splits.two_splits(problem, Deadline())
+    few_splits.walked_pair(problem.data, problem.codes[:, 0], 2, seed=0, deadline=Deadline.after(0.1))
     flat = replace(problem, hidden_layers=())
     for max_links in (None, 2):
         soft, network = choose_resolution(flat, 10.0, max_links=max_links)

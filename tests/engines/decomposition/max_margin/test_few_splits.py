@@ -109,6 +109,28 @@ def test_larger_weights_use_the_same_pairs():
     assert sum_of_margins(stripes(inputs=8, bound=15), large.network) is not None
 
 
+def test_a_walk_finds_a_pair_that_needs_larger_weights():
+    """Half spaces with weights of 2 and 3, which no ternary neurons replace."""
+    rng = np.random.default_rng(3)
+    data = rng.integers(0, 30, (80, 5))
+    sums = data @ np.array([[3, -2], [-2, 3], [0, -2], [-2, 0], [1, 1]])
+    data, sums = data[(sums != 0).all(axis=1)], sums[(sums != 0).all(axis=1)]
+    codes = np.where((sums > 0).any(axis=1), 1, -1)
+    assert few_splits.walked_pair(data, codes, 1, seed=0, deadline=FOREVER) is None
+    found = few_splits.walked_pair(data, codes, 3, seed=0, deadline=FOREVER)
+    assert found is not None
+    weights, side = found
+    right = codes[:, None] * (data @ weights) > 0
+    assert right[codes == side].all()
+    assert right.any(axis=1).all()
+    assert (data @ weights != 0).all()
+    again = few_splits.walked_pair(data, codes, 3, seed=0, deadline=FOREVER)
+    assert again is not None
+    assert (again[0] == weights).all()
+    network = few_splits.of_two(weights, side, np.full((5, 1), 3), Problem(data, codes[:, None], (4,), 3))
+    assert sum_of_margins(Problem(data, codes[:, None], (4,), 3), network) is not None
+
+
 def test_three_of_four_neurons_are_enough():
     """If three of four neurons are right on every row, two of any three are."""
     rng = np.random.default_rng(1)

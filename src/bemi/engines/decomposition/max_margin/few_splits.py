@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bemi.engines.decomposition.max_margin.pair_walk import walked_pair
 from bemi.engines.decomposition.max_margin.search import distinct_rows
 from bemi.engines.decomposition.neuron.widest import Neurons, input_order, neurons
 from bemi.network import Network
@@ -99,10 +100,11 @@ class FewSplits:
         )
 
 
-def two_splits(problem: Problem, deadline: Deadline) -> FewSplits:
+def two_splits(problem: Problem, deadline: Deadline, seed: int = 0) -> FewSplits:
     """Search for the best network with two neurons that split, where one does not suffice.
 
-    If neurons have too many weights to try, only weights of -P, 0 and P are, and there is no bound.
+    If neurons have too many weights to try, only weights of -P, 0 and P are, then a local search follows, and there is
+    no bound.
     """
     distinct = distinct_rows(problem)
     data, codes, bound = distinct.data, distinct.codes[:, 0], problem.weight_bound
@@ -117,6 +119,10 @@ def two_splits(problem: Problem, deadline: Deadline) -> FewSplits:
     for pair, side in zip(pairs, (1, -1), strict=True):
         if pair is not None and pair.most > widest:
             network, widest = of_two(unit * pair.weights, side, unit * constant.weights, problem), pair.most
+    if network is None and not exact:
+        walked = walked_pair(data, codes, bound, seed=seed, deadline=deadline)
+        if walked is not None:
+            network = of_two(*walked, unit * constant.weights, problem)
     if not exact or not constant.complete or pairs[0] is None or pairs[1] is None:
         return FewSplits(network)
     first_plus = (np.arange(len(codes)) == 0).astype(np.int64)
