@@ -145,7 +145,8 @@ def max_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
     stage = get("mm")
     clock = limits.deadline()
     usable = problem.margin_caps()[0] >= 1 and _columns(problem) > MONOLITHIC_COLUMNS
-    shallow = usable and few_splits.applicable(problem)
+    # If one neuron suffices, Sat-Margin's network shows it.
+    shallow = usable and few_splits.applicable(problem) and widening.splits(problem, start) > 1
     splits = few_splits.FewSplits()
     if shallow:
         splits = few_splits.two_splits(problem, clock.share(SPLITS_SHARE), limits.seed)
@@ -182,9 +183,9 @@ def min_weight(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
     clock = limits.deadline()
     match keep:
         case KeepMargins():
-            few = listed.listed_links(problem, start, keep, clock.share(LISTED_SHARE))
-            result = minlinks.run(stage, problem, start=few.network or start, keep=keep, limits=limits.until(clock))
-            result = few.improve(result, limits)
+            result = minlinks.run(stage, problem, start=start, keep=keep, limits=limits)
+            if result.ran and result.gap > limits.gap:
+                result = _with_listed_links(result, problem, keep, limits, clock)
             largest = _solvable_columns(clock)
         case KeepObjective():
             result = softlinks.run(stage, problem, start=start, keep=keep, limits=limits)
@@ -197,6 +198,18 @@ def min_weight(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
             # Networks of separators are hard to beat; one that only lost some links is not.
             largest = SAT_MARGIN_COLUMNS if result.outcome is Outcome.LOCAL else MONOLITHIC_COLUMNS
     return _closed_by_solver(result, problem, keep, limits, clock, solver, largest)
+
+
+def _with_listed_links(
+    result: StageResult, problem: Problem, keep: KeepMargins, limits: Limits, clock: Deadline
+) -> StageResult:
+    """A result of Min-Weight with fewer links or a better bound, where neurons can be listed."""
+    stage = get("mw")
+    assert result.network is not None
+    few = listed.listed_links(problem, result.network, keep, clock.share(LISTED_SHARE))
+    if few.network is not None and stage.better(stage.value(problem, few.network, keep), result.objective):
+        result = minlinks.run(stage, problem, start=few.network, keep=keep, limits=limits.until(clock))
+    return few.improve(result, limits)
 
 
 def soft_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, solver: str) -> StageResult:

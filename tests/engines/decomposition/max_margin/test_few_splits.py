@@ -19,7 +19,6 @@ from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.max_margin import few_splits
 from bemi.engines.decomposition.max_margin.search import distinct_rows
 from bemi.engines.decomposition.neuron import widest
-from bemi.engines.start import initial_network
 from bemi.network import Network
 from bemi.problem.measures import sum_of_margins
 from bemi.problem.problem import Problem
@@ -94,7 +93,10 @@ def test_the_best_pair_is_found_and_proved():
 
 
 def test_the_stage_returns_it_at_once():
-    report = engine.run("mm", PROBLEM, start=initial_network(PROBLEM), limits=Limits(seconds=20))
+    split = Network(
+        (np.array([[1, 1, 0, 0, 0], [-1, 0, 1, 0, 0], [0, -1, -1, 0, 0], [0, 0, 0, 1, 1]]), np.ones((5, 1), int))
+    )
+    report = engine.run("mm", PROBLEM, start=split, limits=Limits(seconds=20))
     assert report.outcome is Outcome.OPTIMAL
     assert report.proof == "certified"
     assert report.bound == checked(PROBLEM, report.certificate)
@@ -197,7 +199,7 @@ def test_the_work_of_the_checker_is_limited(proof, monkeypatch):
 
 
 def test_a_model_with_such_a_proof_is_verified(tmp_path):
-    classifier = BeMiClassifier((5,), stages=("mm",), node_limit=5, time_limit=None)
+    classifier = BeMiClassifier((5,), stages=("sm", "mm"), node_limit=5, time_limit=None)
     save(classifier.fit(PROBLEM.data, -PROBLEM.codes[:, 0]), tmp_path / "m")
     (report,) = classifier.reports_.values()
     assert "constant" in report["mm"].certificate

@@ -41,8 +41,11 @@ from bemi.programs.limits import Deadline, Limits
 from bemi.stages.result import Outcome, StageResult
 from bemi.stages.stage import Stage
 
-MOST_INPUTS, MOST_VECTORS = 64, 10**7
-"""Inputs of a neuron up to which pairs are searched, and weight vectors of a neuron up to which all are tried."""
+MOST_VECTORS = 10**7
+"""Weight vectors of a neuron up to which all are tried."""
+
+MOST_INPUTS = 14
+"""Inputs up to which ternary weight vectors are so few."""
 
 LIST = 20_000
 """Neurons that are listed at most; a list of this length may not be complete."""
