@@ -45,8 +45,12 @@ SOFT_COLUMNS = 100
 SOLVED_COLUMNS, WALK_SHARE = 1000, 0.9
 """Beyond this size a solver hardly improves on the local search of Sat-Margin, which then gets most of the time."""
 
-PRICES_SHARE, ALTERNATION_SHARE = 0.3, 0.75
-"""Parts of Sat-Margin's remaining time for prices of rows, and then for replacing one neuron after the other."""
+PRICES_SHARE, ALTERNATION_SHARE, PAIRS_SHARE = 0.3, 0.4, 0.2
+"""Parts of Sat-Margin's remaining time for prices of rows, then for replacing one neuron after the other, and then for
+finding rows that two neurons can separate."""
+
+MOST_PAIRS = 5
+"""Networks that are looked at for that."""
 
 SPLITS_SHARE = 0.6
 """Part of Max-Margin's time for networks with two neurons that split."""
@@ -88,12 +92,17 @@ def sat_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
     stage = get("sm")
     clock = limits.deadline()
     columns = _columns(problem)
-    priced = None
+    priced, paired = None, False
     if columns > MONOLITHIC_COLUMNS and stage.value(problem, start) != stage.trivial_bound(problem):
         if prices.applicable(problem):
-            priced, start = _priced(problem, start, limits, clock)
+            priced, start, paired = _priced(problem, start, limits, clock)
         walk = clock.share(WALK_SHARE if columns > SOLVED_COLUMNS else 0.5)
-        start = satmargin.most_confident(problem, start, proposals=_proposals(limits), seed=limits.seed, deadline=walk)
+        walked = satmargin.most_confident(problem, start, proposals=_proposals(limits), seed=limits.seed, deadline=walk)
+        if priced is not None:
+            walked, *_ = alternation.alternated(problem, walked, restarts=1, seed=limits.seed, deadline=clock)
+        # Rows that two neurons separate are worth more than a network without sums of 0.
+        if not paired or stage.better(stage.value(problem, walked), stage.value(problem, start)):
+            start = walked
     if columns > SAT_MARGIN_COLUMNS:
         value, bound = stage.value(problem, start), stage.trivial_bound(problem)
         optimal = value == bound
@@ -111,18 +120,30 @@ def sat_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
 
 def _priced(
     problem: Problem, start: Network, limits: Limits, clock: Deadline
-) -> tuple[prices.PricedBound | None, Network]:
-    """A bound by prices of rows, and a better network, if all neurons can be searched."""
+) -> tuple[prices.PricedBound | None, Network, bool]:
+    """A bound by prices of rows, and a better network, if all neurons can be searched.
+
+    Among networks with equally many confident rows, one is preferred whose rows two neurons can separate, since
+    Max-Margin then has much larger margins; the last value tells whether there is one.
+    """
     priced = prices.priced_bound(problem, start, clock.share(PRICES_SHARE))
     if priced is None:
-        return None, start
+        return None, start, False
     restarts = alternation.RESTARTS
     if limits.seconds is not None:
         restarts = 10**6
     elif limits.nodes is not None:
         restarts = min(limits.nodes, restarts)
     deadline = clock.share(ALTERNATION_SHARE)
-    return priced, alternation.alternated(problem, start, restarts=restarts, seed=limits.seed, deadline=deadline)
+    found = alternation.alternated(problem, start, restarts=restarts, seed=limits.seed, deadline=deadline)
+    deadline = clock.share(PAIRS_SHARE)
+    for network in found[:MOST_PAIRS]:
+        seen = problem.rows(problem.confident_rows(network))
+        if deadline.passed or not len(seen.data) or not few_splits.applicable(seen):
+            break
+        if few_splits.two_splits(seen, deadline, limits.seed).network is not None:
+            return priced, network, True
+    return priced, found[0], False
 
 
 def _with_prices(report: StageResult, priced: prices.PricedBound | None, limits: Limits) -> StageResult:

@@ -134,7 +134,9 @@ def test_the_work_of_the_checker_is_limited(proof, monkeypatch):
 def test_alternation_only_improves():
     start = initial_network(PROBLEM)
     found = alternation.alternated(PROBLEM, start, restarts=3, seed=0, deadline=FOREVER)
-    assert PROBLEM.confident_rows(found).sum() > PROBLEM.confident_rows(start).sum()
+    (count,) = {int(PROBLEM.confident_rows(network).sum()) for network in found}
+    assert count > PROBLEM.confident_rows(start).sum()
+    assert len({PROBLEM.confident_rows(network).tobytes() for network in found}) == len(found)
     again = alternation.alternated(PROBLEM, start, restarts=3, seed=0, deadline=FOREVER)
     assert again == found
 

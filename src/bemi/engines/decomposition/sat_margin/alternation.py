@@ -21,16 +21,16 @@ RESTARTS = 30
 
 _PATIENCE = 2  # rounds over all neurons without a gain before they begin anew
 _PART = 0.7  # of the rows for which a neuron is chosen at first
-_KICKS = 0.5  # share of restarts that keep the best network but for one neuron
+_KICKS = 0.9  # share of restarts that keep the best network but for one neuron
 _NEEDED, _OTHERS = 1 << 20, 4  # price of a row that needs the neuron; other rows decide between equals, by chance
 _STRICT = 0.3  # share of climbs in which a row that needs a neuron must not get a sum of 0
 _ROOM = 4  # neurons among which one with few sums of 0 is chosen
 
 
-def alternated(problem: Problem, start: Network, *, restarts: int, seed: int, deadline: Deadline) -> Network:
-    """A network with at least as many confident rows as ``start``.
+def alternated(problem: Problem, start: Network, *, restarts: int, seed: int, deadline: Deadline) -> list[Network]:
+    """Networks with equally many confident rows, at least as many as ``start``, on different rows.
 
-    Among networks with equally many, one with fewer sums of 0 on these rows is better, since Max-Margin allows none.
+    The first have the fewest sums of 0 on these rows, since Max-Margin allows none.
 
     Parameters
     ----------
@@ -40,15 +40,23 @@ def alternated(problem: Problem, start: Network, *, restarts: int, seed: int, de
         When to stop, and the seed of random choices.
     """
     search = _Alternation(problem, seed, deadline)
-    best = network = start
+    network = start
+    most = search.worth(start)[0]
+    found = {problem.confident_rows(start).tobytes(): start}
     for _ in range(restarts + 1):
         network = search.climb(network)
-        if search.worth(network) > search.worth(best):
-            best = network
+        count, _ = search.worth(network)
+        if count > most:
+            most, found = count, {}
+        if count == most:
+            key = problem.confident_rows(network).tobytes()
+            found[key] = max(found.get(key, network), network, key=search.worth)
         if deadline.passed:
             break
+        # Any of the best: equally good networks lead to different places.
+        best = list(found.values())[int(search.rng.integers(len(found)))]
         network = search.kicked(best) if search.rng.random() < _KICKS else search.begin_anew(best)
-    return best
+    return sorted(found.values(), key=search.worth, reverse=True)
 
 
 class _Alternation:
