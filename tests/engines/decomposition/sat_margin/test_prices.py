@@ -133,11 +133,11 @@ def test_the_work_of_the_checker_is_limited(proof, monkeypatch):
 
 def test_alternation_only_improves():
     start = initial_network(PROBLEM)
-    found = alternation.alternated(PROBLEM, start, restarts=3, seed=0, deadline=FOREVER)
+    found = alternation.alternated(PROBLEM, start, restarts=10, seed=0, deadline=FOREVER)
     (count,) = {int(PROBLEM.confident_rows(network).sum()) for network in found}
     assert count > PROBLEM.confident_rows(start).sum()
     assert len({PROBLEM.confident_rows(network).tobytes() for network in found}) == len(found)
-    again = alternation.alternated(PROBLEM, start, restarts=3, seed=0, deadline=FOREVER)
+    again = alternation.alternated(PROBLEM, start, restarts=10, seed=0, deadline=FOREVER)
     assert again == found
 
 

@@ -21,6 +21,7 @@ RESTARTS = 30
 
 _PATIENCE = 2  # rounds over all neurons without a gain before they begin anew
 _PART = 0.7  # of the rows for which a neuron is chosen at first
+_FIRST = 3  # restarts in which all neurons begin anew
 _KICKS = 0.9  # share of restarts that keep the best network but for one neuron
 _NEEDED, _OTHERS = 1 << 20, 4  # price of a row that needs the neuron; other rows decide between equals, by chance
 _STRICT = 0.3  # share of climbs in which a row that needs a neuron must not get a sum of 0
@@ -43,7 +44,7 @@ def alternated(problem: Problem, start: Network, *, restarts: int, seed: int, de
     network = start
     most = search.worth(start)[0]
     found = {problem.confident_rows(start).tobytes(): start}
-    for _ in range(restarts + 1):
+    for attempt in range(restarts + 1):
         network = search.climb(network)
         count, _ = search.worth(network)
         if count > most:
@@ -55,7 +56,9 @@ def alternated(problem: Problem, start: Network, *, restarts: int, seed: int, de
             break
         # Any of the best: equally good networks lead to different places.
         best = list(found.values())[int(search.rng.integers(len(found)))]
-        network = search.kicked(best) if search.rng.random() < _KICKS else search.begin_anew(best)
+        # The output weights of the start may be worse than those of new networks.
+        kick = attempt >= _FIRST and search.rng.random() < _KICKS
+        network = search.kicked(best) if kick else search.begin_anew(best)
     return sorted(found.values(), key=search.worth, reverse=True)
 
 
