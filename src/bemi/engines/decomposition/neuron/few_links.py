@@ -91,7 +91,7 @@ class LinksLP:
         lp.col_lower_ = np.zeros(2 * n)
         lp.col_upper_ = np.full(2 * n, float(bound))
         lp.row_lower_, lp.row_upper_ = self._lower, self._upper
-        _set_rows(lp, np.hstack([data, -data]))
+        set_rows(lp, np.hstack([data, -data]))
         highs.passModel(lp)
 
     def solve(self, signs: Signs, margin: int) -> LinksBound | None:
@@ -113,7 +113,8 @@ class LinksLP:
         return LinksBound(proved, mu, values[:n] - values[n:], prices)
 
 
-def _set_rows(lp: highspy.HighsLp, table: Integers) -> None:
+def set_rows(lp: highspy.HighsLp, table: Integers) -> None:
+    """Set the matrix of a linear program."""
     rows, columns = np.nonzero(table)
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     lp.a_matrix_.start_ = np.searchsorted(rows, np.arange(len(table) + 1)).astype(np.int32)
