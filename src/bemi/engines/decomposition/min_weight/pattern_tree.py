@@ -35,7 +35,6 @@ from typing import Any
 import numpy as np
 
 from bemi.engines.decomposition.min_weight.relations import (
-    DECIDED,
     EQUAL,
     FREE,
     IMPOSSIBLE,
@@ -45,15 +44,13 @@ from bemi.engines.decomposition.min_weight.relations import (
     links_needed,
 )
 from bemi.engines.decomposition.neuron.few_links import DENOMINATOR, LinksBound, LinksLP, Signs
+from bemi.engines.decomposition.neuron.link_tree import LinkTree
 from bemi.engines.decomposition.neuron.linear_program import Multipliers, NeuronBound, NeuronLP
 from bemi.problem.problem import Problem
 from bemi.products import Integers
-from bemi.programs.limits import Deadline
+from bemi.programs.limits import FOREVER, Deadline
 
 Steps = list[Any]
-
-NODES = 200
-"""Nodes with a program for links if there is no limit."""
 
 CHEAP_NODES = 10
 """Nodes with only a program for margins, for each node with a program for links."""
@@ -61,6 +58,7 @@ CHEAP_NODES = 10
 _MERGE_LIMITS = (1, 8, 40)  # nodes per attempt, cheap merges first: each makes the next ones easier
 _CANDIDATES = 8  # rows examined before branching
 _DEEPEST = 120  # branches above each other
+_WEIGHT_NODES = 30  # programs in the first attempt to branch on weights
 
 
 @dataclass
@@ -73,7 +71,10 @@ class Node:
     known: list[NeuronBound | None]
     relaxed: list[LinksBound | None]
     stale: list[bool]  # whether the bound is older than the component
+    trees: list[LinkTree | None]
+    written: list[int]  # bounds that the steps contain
     depth: int = 0
+    final: bool = False  # whether there is no relation to branch on
 
     def child(self) -> Node:
         return Node(
@@ -83,6 +84,8 @@ class Node:
             list(self.known),
             list(self.relaxed),
             list(self.stale),
+            [None] * len(self.bounds),
+            list(self.bounds),
             self.depth + 1,
         )
 
@@ -105,8 +108,15 @@ class PatternTree:
         self._distance = np.stack([np.abs(self.data - row).sum(axis=1) for row in self.data])
         self._relaxed: dict[tuple[bytes, int], LinksBound | None] = {}
         self._counting = Counting(self.margins, self.weight_bound, self.codes) if self.hidden else None
-        self.used = 0
-        self.cheap = 0
+        self._trees: dict[tuple[bytes, int], LinkTree] = {}
+        self._heap: list[tuple[int, int, Node]] = []
+        self._steps: Steps = []
+        self._serial = 0
+        self.target = 0
+        self._deadline = FOREVER
+        self.used = 0  # programs for links
+        self.cheap = 0  # programs for margins in merges
+        self.solved = False  # whether the weakest leaf cannot be improved: its links are exact
 
     # -- programs ------------------------------------------------------------------------------------------------------
 
@@ -124,44 +134,101 @@ class PatternTree:
 
     # -- the search ----------------------------------------------------------------------------------------------------
 
-    def prove(self, target: int, enough: int, nodes: int, deadline: Deadline) -> dict[str, Any]:
-        """The proof object.
+    def begin(self, target: int, enough: int, nodes: int, deadline: Deadline) -> None:
+        """Deduce what holds for all networks with fewer links than the target; the rest as in :meth:`extend`."""
+        self.target, self._deadline = target, deadline
+        root = self._root()
+        self._steps = root.steps
+        if self._settle(root, range(len(self.first))) and (not self.hidden or self._merge_all(root, nodes, enough)):
+            self._push(root)
+
+    def extend(self, enough: int, nodes: int, deadline: Deadline) -> None:
+        """Go on with the tree, weakest leaf first.
 
         Parameters
         ----------
-        target
-            The number of links of a network that has the margins.
         enough
             The bound at which to stop.
         nodes, deadline
             Programs for links, and when to stop regardless.
         """
-        self.target, self._deadline = target, deadline
-        self.finished = False  # whether the weakest leaf has a pattern that no further relation makes more expensive
+        self._deadline = deadline
         stop = self.used + nodes
-        root = self._root()
-        heap: list[tuple[int, int, Node]] = []
-        if self._settle(root, range(len(self.first))) and (not self.hidden or self._merge_all(root, nodes, enough)):
-            heap.append((self._value(root), 0, root))
-        serial = 0
-        while heap and heap[0][0] < enough and self.used < stop and not deadline.passed:
-            _, _, node = heapq.heappop(heap)
-            children = [node]
+        while self._heap and self.bound < enough and self.used < stop and not deadline.passed:
+            node = self._heap[0][2]
+            if node.final:
+                if not self._strengthen(node, enough):
+                    self.solved = True
+                    return
+                heapq.heapreplace(self._heap, (self._value(node), 0, node))
+                continue
+            heapq.heappop(self._heap)
+            children: list[Node] | None = [node]
             if not self._evaluate(node):
-                branched = self._branch(node)
-                if branched is None:
-                    self.finished = True
-                    heapq.heappush(heap, (self._value(node), -1, node))
-                    break
-                children = branched
+                children = self._branch(node)
+            if children is None:
+                node.final, children = True, [node]
             for child in children:
-                serial += 1
-                heapq.heappush(heap, (self._value(child), serial, child))
-        self.open = [node for _, _, node in sorted(heap, key=lambda entry: entry[:2])]
-        return {"target": target, "tree": root.steps, "bound": self._bound()}
+                self._push(child)
 
-    def _bound(self) -> int:
-        return min([self.target, *map(self._value, self.open)])
+    @property
+    def bound(self) -> int:
+        """The number of links that is proved necessary."""
+        return self._heap[0][0] if self._heap else self.target
+
+    @property
+    def weakest(self) -> Node | None:
+        """The leaf with the fewest links, if it is final: no further relation makes its patterns more expensive."""
+        return self._heap[0][2] if self._heap and self._heap[0][2].final else None
+
+    def proof(self) -> dict[str, Any]:
+        """The proof object; call it at the end."""
+        for _, _, node in self._heap:
+            for j, tree in enumerate(node.trees):
+                if tree is not None and tree.bound > node.written[j]:
+                    group = self.alike(node, j)
+                    node.steps.append(["B", group, tree.proof(self.index, self.lp.live)])
+                    for i in group:
+                        node.written[i] = tree.bound
+        return {"target": self.target, "tree": self._steps, "bound": self.bound}
+
+    def _push(self, node: Node) -> None:
+        self._serial += 1
+        heapq.heappush(self._heap, (self._value(node), self._serial, node))
+
+    def _strengthen(self, node: Node, enough: int) -> bool:
+        """Branch on the weights of the neurons of a final node; False if their links are known exactly."""
+        open_ = []
+        for j, margin in enumerate(self.first):
+            if margin >= 1 and self.alike(node, j)[0] == min(self.alike(node, j)):
+                tree = node.trees[j] = self.tree(node, j)
+                if not tree.exhausted:
+                    open_.append((tree.nodes, j, tree))
+        if not open_:
+            return False
+        nodes, j, tree = min(open_, key=lambda entry: entry[:2])
+        group = self.alike(node, j)
+        missing = -(-(enough - self._value(node)) // len(group))
+        before = tree.nodes
+        tree.grow(max(tree.bound, node.bounds[j]) + max(1, missing), max(_WEIGHT_NODES, nodes), self._deadline)
+        self.used += tree.nodes - before
+        for i in group:
+            node.bounds[i] = max(node.bounds[i], tree.bound)
+        return True
+
+    def solution(self, node: Node, neuron: int) -> Integers | None:
+        """Weights of a neuron with the fewest links that the tree over its weights has found, if it has finished."""
+        tree = node.trees[min(self.alike(node, neuron))] if self.first[neuron] >= 1 else None
+        return None if tree is None else tree.solution
+
+    def tree(self, node: Node, neuron: int) -> LinkTree:
+        """The tree over the weights of a neuron, shared by all nodes with the same signs."""
+        signs = node.relations.signs(neuron, self.main_row(node, neuron))
+        first = signs[np.argmax(signs != 0)]
+        key = ((signs * first).tobytes(), self.first[neuron])
+        if key not in self._trees:
+            self._trees[key] = LinkTree(self.data, signs * first, self.weight_bound, self.first[neuron])
+        return self._trees[key]
 
     def _value(self, node: Node) -> int:
         return min(self.target, self.above + sum(node.bounds))
@@ -172,7 +239,8 @@ class PatternTree:
             relations = Relations.unknown(count, len(self.data))
         else:
             relations = Relations.fixed(self.codes)
-        return Node(relations, [], [0] * count, [None] * count, [None] * count, [True] * count)
+        none: list[Any] = [None] * count
+        return Node(relations, [], [0] * count, none, list(none), [True] * count, list(none), [0] * count)
 
     def main_row(self, node: Node, neuron: int) -> int:
         """A row of the neuron's largest component; of several, the one with the row of smallest L1 norm."""
@@ -205,7 +273,7 @@ class PatternTree:
             if relaxed is not None and relaxed.bound > node.bounds[j]:
                 node.steps.append(["B", group, ["K", self._plain(relaxed.mu), DENOMINATOR]])
                 for i in group:
-                    node.bounds[i] = max(node.bounds[i], relaxed.bound)
+                    node.bounds[i] = node.written[i] = max(node.bounds[i], relaxed.bound)
             if self._value(node) > before:
                 return True
         return False
@@ -508,5 +576,3 @@ class PatternTree:
                 signs = np.where(signs == 0, turn * np.where(sums >= 0, 1, -1), signs)
             yield signs
 
-
-_ = DECIDED

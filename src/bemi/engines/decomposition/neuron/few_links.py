@@ -248,6 +248,21 @@ def _walk(
     return best
 
 
+def forced_weights(columns: Integers, bound: int, margin: int) -> Integers:
+    """Weights (-P or P) that every neuron with the margin has, 0 for the others.
+
+    A row with the sum ``P ||x||_1 - slack`` at most loses ``|x_i|`` with every step that a weight takes from its bound.
+    """
+    forced = np.zeros(len(columns), dtype=np.int64)
+    while True:
+        free = np.abs(columns) * (forced == 0)[:, None]
+        slack = bound * free.sum(axis=0) + forced @ columns - margin
+        weight, row = np.nonzero(free > np.maximum(slack, 0))
+        if not len(weight):
+            return forced
+        forced[weight] = bound * np.sign(columns[weight, row])
+
+
 def fewer_links(
     data: Integers,
     signs: Integers,
@@ -282,9 +297,8 @@ def fewer_links(
     target = max(enough, relaxed.bound)
     search = _Search(columns, bound, margin, relaxed, np.array(start, dtype=np.int64), target, deadline, seed)
     search.strip_starts()
-    if search.done() or relaxed.prices.sum() <= 0:
+    if search.done() or not search.prepare_walks():
         return search.weights
-    search.prepare_walks()
     used = rounds = 0
     while used < proposals and not search.done():
         used += search.walk(_WALLS[rounds % len(_WALLS)], proposals - used)
@@ -313,6 +327,10 @@ class _Search:
         self._worth = bound * np.abs(columns @ relaxed.prices)
         self._order = np.argsort(self._worth, kind="stable")
         self._rng = np.random.default_rng(seed)
+        forced = forced_weights(columns, bound, margin)
+        self._free = np.flatnonzero(forced == 0)
+        # A row all of whose weights are forced has its margin for certain.
+        self._rows = np.flatnonzero((columns[self._free] != 0).any(axis=0))
 
     def done(self) -> bool:
         return self.links <= self._target or self._deadline.passed
@@ -340,19 +358,24 @@ class _Search:
                 _strip(self._columns, weights, sums.copy(), self._margin, order)
                 self._offer(weights)
 
-    def prepare_walks(self) -> None:
-        """Set what all walks share; the links that are found before set their scale."""
-        prices = self._relaxed.prices
+    def prepare_walks(self) -> bool:
+        """Set what all walks share; the links that are found before set their scale.  False if nothing can move."""
+        prices = self._relaxed.prices[self._rows]
         self._total = float(prices.sum())
+        if self._total <= 0:
+            return False
         # The distance between the margin and what the program reaches with as many links.
         self._scale = max(1.0, (self.links - self._relaxed.bound) / self._total)
-        self._partners = metropolis.partner_columns(self._columns[:, prices > 0], metropolis.PARTNERS)
+        self._moved = np.ascontiguousarray(self._columns[np.ix_(self._free, self._rows)])
+        self._partners = metropolis.partner_columns(self._moved[:, prices > 0], metropolis.PARTNERS)
+        return True
 
     def walk(self, wall: tuple[float, float, float], proposals: int) -> int:
         """One walk from the best weights; returns how many proposals it took, at most ``proposals``."""
         first, last, rate = wall
-        weights = self.weights.copy()
-        sums = weights @ self._columns
+        weights = self.weights[self._free]
+        sums = (self.weights @ self._columns)[self._rows]
+        rest = self.links - int(np.count_nonzero(weights))
         found = weights.copy()
         used = 0
         for chunk in range(_RUN):
@@ -361,7 +384,7 @@ class _Search:
             size = min(_CHUNK, proposals - used)
             progress = (chunk + np.arange(4) / 4.0) / _RUN
             reached = _walk(
-                self._columns,
+                self._moved,
                 float(self._margin),
                 weights,
                 sums,
@@ -373,11 +396,13 @@ class _Search:
                 max(1, size // 4),
                 int(self._rng.integers(1, 2**62)),
                 found,
-                np.int64(self.links),
+                np.int64(self.links - rest),
             )
             used += size
-            if reached < self.links:
-                self._strip_and_offer(found.copy())
+            if reached < self.links - rest:
+                whole = self.weights.copy()
+                whole[self._free] = found
+                self._strip_and_offer(whole)
         return used
 
     def _strip_and_offer(self, weights: Integers) -> None:

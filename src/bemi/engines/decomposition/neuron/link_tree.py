@@ -62,9 +62,7 @@ class LinkTree:
         self._numbers = rows
         self._table = signs[rows, None].astype(np.int64) * data[rows]
         self._weight_bound, self._margin = weight_bound, margin
-        # Sums of multiples of rows must fit into 64 bits.
-        self._exact: Any = np.int64 if _fits(self._table, weight_bound, margin) else object
-        self._table_exact = self._table.astype(self._exact)
+        self._largest = weight_bound * int(np.abs(self._table).sum(axis=1).max(initial=0)) + abs(margin)
         self._build()
         self._limits: Limits = {}
         self.nodes = 0
@@ -80,9 +78,17 @@ class LinkTree:
         return self._heap[0][0]
 
     @property
-    def weakest(self) -> Floats:
-        """Weights of the linear program at the weakest leaf."""
-        return self._heap[0][3].weights
+    def solution(self) -> Integers | None:
+        """Weights with the fewest links, if the bound is exact."""
+        leaf = self._heap[0][3]
+        weights = np.rint(leaf.weights).astype(np.int64)
+        fits = np.count_nonzero(weights) <= leaf.bound and (self._table @ weights >= self._margin).all()
+        return weights if fits else None
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether there is nothing to branch on in the weakest leaf."""
+        return self._choice(self._heap[0][3]) is None
 
     def proof(self, rows: Integers, inputs: Integers) -> list[Any]:
         """The tree; ``rows`` and ``inputs`` give the numbers of the rows and inputs in the problem."""
@@ -177,7 +183,8 @@ class LinkTree:
             impossible = self._impossible(limits)
             if impossible is not None:
                 return _Leaf(limits, spot, impossible[0], math.inf, impossible[1], np.zeros(self._table.shape[1]))
-        assert parent is not None
+        if parent is None:
+            return _Leaf(limits, spot, 0, 0.0, (), np.zeros(self._table.shape[1]))
         bound, value = self._proved(mu, limits)
         return _Leaf(limits, spot, bound, value, mu, parent.weights)
 
@@ -199,32 +206,26 @@ class LinkTree:
         # Links can save at most one each.
         numerators = ray * (2 * most / short * DENOMINATOR)
         found = tuple((int(k), int(v)) for k, v in enumerate(numerators) if v >= 1)
-        bound, _ = self._proved(found, limits, big=True)
+        bound, _ = self._proved(found, limits)
         return (bound, found) if bound >= most else None
 
-    def _proved(self, mu: Multipliers, limits: Limits, big: bool = False) -> tuple[int, float]:
+    def _proved(self, mu: Multipliers, limits: Limits) -> tuple[int, float]:
         """The number of links that multipliers prove, rounded up and not."""
         if not mu:
             return 0, 0.0
-        kind: Any = object if big else self._exact
+        total = sum(v for _, v in mu)
+        fits = self._largest * total + self._table.shape[1] * DENOMINATOR < 2**62
+        kind: Any = np.int64 if fits else object
         rows = np.array([k for k, _ in mu])
-        numerators = np.array([v for _, v in mu], dtype=kind)
-        table = self._table_exact if kind is self._exact else self._table.astype(object)
-        g = numerators @ table[rows]
+        g = np.array([v for _, v in mu], dtype=kind) @ self._table[rows].astype(kind)
         gain = self._weight_bound * np.abs(g) - DENOMINATOR
         gain[gain < 0] = 0
         for i, (low, high) in limits.items():
             v = int(g[i])
             gains = [v * w - (DENOMINATOR if w else 0) for w in (low, high)]
             gain[i] = max(*gains, 0) if low <= 0 <= high else max(gains)
-        value = self._margin * sum(v for _, v in mu) - int(gain.sum())
+        value = self._margin * total - int(gain.sum())
         return max(0, -(-value // DENOMINATOR)), value / DENOMINATOR
-
-
-def _fits(table: Integers, weight_bound: int, margin: int) -> bool:
-    """Whether sums with multipliers of at most 1 (times the denominator) on every row fit into 64 bits."""
-    largest = weight_bound * int(np.abs(table).sum()) + margin * len(table) + table.shape[1]
-    return largest * DENOMINATOR < 2**62
 
 
 def _renumbered(tree: list[Any], inputs: Integers) -> list[Any]:
