@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -103,6 +104,7 @@ class Reduction:
             seed=limits.seed + pattern.effort,
             deadline=deadline,
             enough=int(relaxed.bound / max(1e-9, 1.0 - limits.gap)),
+            relax=partial(self._tree.links.solve, pattern.signs.astype(np.int8)),
         )
         pattern.effort += effort
         pattern.offer(self._tree.data, weights)
@@ -208,14 +210,15 @@ class Reduction:
         if not problem.hidden_layers or not all((m >= 1).all() for m in self._margins):
             return False
         signs = np.stack(list(tree.patterns(node)), axis=1)
-        name = signs.tobytes()
+        solutions = [tree.solution(node, j) for j in range(len(self._margins[0]))]
+        name = signs.tobytes() + bytes(solution is not None for solution in solutions)
         if name in self._tried:
             return False
         self._tried.add(name)
         columns = np.zeros((len(tree.lp.live), len(self._margins[0])), dtype=np.int64)
         for j, margin in enumerate(self._margins[0].tolist()):
             pattern = self._pattern(signs[:, j], margin)
-            solution = tree.solution(node, j)
+            solution = solutions[j]
             if solution is not None:
                 pattern.offer(tree.data, solution * int(sign(tree.data[0] @ solution)))
             if pattern.weights is None:

@@ -25,6 +25,9 @@ NODES = 200
 TURNS = 3
 """Turns if there is no limit."""
 
+IDLE_TURNS = 1
+"""Turns without an improvement after which to give up."""
+
 LINKS_SHARE = 0.6
 """Part of a time limit that the first search for fewer links may use; the rest is for the bound."""
 
@@ -80,20 +83,22 @@ def _take_turns(reduction: Reduction, tree: PatternTree, limits: Limits, clock: 
     nodes = NODES if limits.nodes is None else limits.nodes
     stop = math.inf if limits.nodes is None else tree.used + limits.nodes
     tree.begin(reduction.links, enough(), nodes, clock)
-    turn = 0
+    turn = idle = 0
     while True:
         before = (reduction.links, tree.bound)
         tree.extend(enough(), int(min(nodes, max(1, stop - tree.used))), clock)
         weakest = tree.weakest
-        tried = weakest is not None and tree.bound < enough() and reduction.try_patterns(weakest, clock)
-        if tree.bound >= enough() or tree.solved:
-            return "the fewest links of the weakest sign pattern are known, but not a network with it"
+        if weakest is not None and tree.bound < enough():
+            reduction.try_patterns(weakest, clock)
+        if tree.bound >= enough():
+            return ""
         if clock.passed or tree.used >= stop:
             return Outcome.LIMIT.sentence
         if limits.nodes is None and limits.seconds is None and turn + 1 >= TURNS:
             return Outcome.LIMIT.sentence
-        if turn and not tried and before == (reduction.links, tree.bound):
-            return "stopped because neither links nor bound improved any more"
+        idle = 0 if before != (reduction.links, tree.bound) else idle + 1
+        if turn and idle >= IDLE_TURNS:
+            return "stopped because neither the links nor their bound improved any more"
         turn += 1
         nodes *= 2
         reduction.reduce(clock.share(SEARCH_SHARE), effort=2**turn)

@@ -17,7 +17,9 @@ product with tabulated factors (:mod:`~bemi.engines.decomposition.neuron.metropo
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import highspy
 import numpy as np
@@ -33,20 +35,44 @@ Floats = NDArray[np.float64]
 Signs = NDArray[np.int8]
 Multipliers = tuple[tuple[int, int], ...]
 
-PROPOSALS_PER_WEIGHT = 2_000
-"""Proposals of the walk if nothing else ends it; about a tenth of a second for pictures."""
+PROPOSALS_PER_WEIGHT = 5_000
+"""Proposals of the walks if nothing else ends them; less than a fifth of a second for pictures."""
 
 DENOMINATOR = 2**32
 """Common denominator of the multipliers; rounding to it moves a bound by less than a thousandth of a link on images."""
 
-_CHUNK = 200_000  # proposals between two looks at the clock
+_CHUNK = 250_000  # proposals between two looks at the clock
+_LEVELS = 6  # of softness and temperature per chunk
 _STRIPS = 50  # random orders of removal
 _STRIP_NOISE = 0.5  # spread of these orders
-_RUN = 3  # chunks per walk
-# First and last softness and the price of margin, relative to the linear program's: a steep wall at the margin suits
-# P = 1, a soft one larger P, so the walks alternate.
-_WALLS = ((0.1, 0.02, 3.0), (0.35, 0.2, 1.5))
-_TEMPERATURE = (0.3, 0.1)  # first and last, in links
+_FINEST = 50.0  # the largest number in the data over the smallest softness: beyond it the terms leave their range
+_FIRST_SHIFT = 0.5  # how far above the margin the first descent starts, relative to the first softness
+_SHORTFALL = 0.5  # part of a missing margin that the next descent starts further above
+
+
+class _Plan(NamedTuple):
+    """A walk: where it starts, its chunks, and its first and last softness, price of margin and temperature.
+
+    Softness and price are relative to the linear program's, temperatures are in links.
+    """
+
+    descent: bool  # from the rounded solution of the linear program, not from the best weights
+    chunks: int
+    softness: tuple[float, float]
+    price: float
+    temperature: tuple[float, float]
+
+
+# The best weights are mostly found by a descent that begins near the linear program's solution, where every link is worth
+# its price.  A steep wall at the margin suits P = 1, a soft one larger P, so the walks alternate.
+_PLANS = (
+    _Plan(False, 2, (0.1, 0.02), 3.0, (0.3, 0.1)),
+    _Plan(True, 4, (1.0, 0.1), 3.0, (0.6, 0.1)),
+    _Plan(False, 2, (0.3, 0.1), 1.2, (0.3, 0.1)),
+    _Plan(True, 4, (1.0, 0.05), 5.0, (0.6, 0.1)),
+    _Plan(True, 4, (2.0, 0.05), 3.0, (0.6, 0.1)),
+    _Plan(True, 4, (1.0, 0.1), 2.0, (0.6, 0.2)),
+)
 
 
 def exact_links_bound(data: Integers, signs: Signs, bound: int, margin: int, mu: Multipliers) -> int:
@@ -122,6 +148,11 @@ def set_rows(lp: highspy.HighsLp, table: Integers) -> None:
     lp.a_matrix_.value_ = table[rows, columns].astype(np.float64)
 
 
+def _between(ends: tuple[float, float], progress: Floats) -> Floats:
+    first, last = ends
+    return first * (last / first) ** progress
+
+
 @njit(cache=True)
 def _strip(a: Integers, w: Integers, y: Integers, need: int, order: NDArray[np.intp]) -> None:
     """Remove links, in the given order, as long as no row falls below ``need``."""
@@ -167,7 +198,7 @@ def _tabulate(table, step, a, tau):
     for move in range(table.shape[0]):
         for i in range(a.shape[0]):
             for k in range(a.shape[1]):
-                table[move, i, k] = math.exp(max(-25.0, min(25.0, -step[move] * a[i, k] / tau)))
+                table[move, i, k] = math.exp(max(-60.0, min(60.0, -step[move] * a[i, k] / tau)))
 
 
 @njit(cache=True, fastmath=True, error_model="numpy")
@@ -275,6 +306,7 @@ def fewer_links(
     seed: int = 0,
     deadline: Deadline = FOREVER,
     enough: int = 0,
+    relax: Callable[[int], LinksBound | None] | None = None,
 ) -> Integers:
     """Integer weights of one neuron with few links.
 
@@ -292,6 +324,8 @@ def fewer_links(
         When the search stops regardless.
     enough
         Number of links at which to stop.
+    relax
+        Solves the linear program for another margin; descents start from that of a somewhat larger one.
     """
     columns = np.ascontiguousarray((signs[:, None] * data).T)
     target = max(enough, relaxed.bound)
@@ -301,7 +335,7 @@ def fewer_links(
         return search.weights
     used = rounds = 0
     while used < proposals and not search.done():
-        used += search.walk(_WALLS[rounds % len(_WALLS)], proposals - used)
+        used += search.walk(_PLANS[rounds % len(_PLANS)], proposals - used, relax)
         rounds += 1
     return search.weights
 
@@ -368,21 +402,23 @@ class _Search:
         self._scale = max(1.0, (self.links - self._relaxed.bound) / self._total)
         self._moved = np.ascontiguousarray(self._columns[np.ix_(self._free, self._rows)])
         self._partners = metropolis.partner_columns(self._moved[:, prices > 0], metropolis.PARTNERS)
+        self._finest = float(np.abs(self._moved).max()) * self._bound / _FINEST
+        self._shift = _FIRST_SHIFT * self._scale
         return True
 
-    def walk(self, wall: tuple[float, float, float], proposals: int) -> int:
-        """One walk from the best weights; returns how many proposals it took, at most ``proposals``."""
-        first, last, rate = wall
-        weights = self.weights[self._free]
-        sums = (self.weights @ self._columns)[self._rows]
-        rest = self.links - int(np.count_nonzero(weights))
+    def walk(self, plan: _Plan, proposals: int, relax: Callable[[int], LinksBound | None] | None) -> int:
+        """One walk; returns how many proposals it took, at most ``proposals``."""
+        start = self._rounded(relax) if plan.descent else self.weights
+        weights = start[self._free]
+        sums = (start @ self._columns)[self._rows]
+        forced = self.links - int(np.count_nonzero(self.weights[self._free]))
         found = weights.copy()
         used = 0
-        for chunk in range(_RUN):
+        for chunk in range(plan.chunks):
             if used >= proposals or self.done():
                 break
             size = min(_CHUNK, proposals - used)
-            progress = (chunk + np.arange(4) / 4.0) / _RUN
+            progress = (chunk + np.arange(_LEVELS) / _LEVELS) / plan.chunks
             reached = _walk(
                 self._moved,
                 float(self._margin),
@@ -390,20 +426,34 @@ class _Search:
                 sums,
                 self._bound,
                 *self._partners,
-                self._scale * first * (last / first) ** progress,
-                _TEMPERATURE[0] * (_TEMPERATURE[1] / _TEMPERATURE[0]) ** progress,
-                rate * self._total,
-                max(1, size // 4),
+                np.maximum(self._finest, self._scale * _between(plan.softness, progress)),
+                _between(plan.temperature, progress),
+                plan.price * self._total,
+                max(1, size // _LEVELS),
                 int(self._rng.integers(1, 2**62)),
                 found,
-                np.int64(self.links - rest),
+                np.int64(self.links - forced),
             )
             used += size
-            if reached < self.links - rest:
+            if reached < self.links - forced:
                 whole = self.weights.copy()
                 whole[self._free] = found
                 self._strip_and_offer(whole)
+        if plan.descent and used:
+            self._shift = max(0.0, self._shift - _SHORTFALL * float(sums.min() - self._margin))
         return used
+
+    def _rounded(self, relax: Callable[[int], LinksBound | None] | None) -> Integers:
+        """The solution of the linear program for a margin as much larger as descents fall short of it, rounded."""
+        relaxed = None
+        while relax is not None and relaxed is None and self._shift >= 1:
+            relaxed = relax(self._margin + int(self._shift))
+            if relaxed is None:
+                self._shift /= 2
+        near = (relaxed or self._relaxed).weights
+        start = self.weights.copy()
+        start[self._free] = np.rint(near[self._free])
+        return start
 
     def _strip_and_offer(self, weights: Integers) -> None:
         rest = weights @ self._columns
