@@ -56,8 +56,10 @@ CHEAP_NODES = 10
 """Nodes with only a program for margins, for each node with a program for links."""
 
 _MERGE_LIMITS = (1, 8, 40)  # nodes per attempt, cheap merges first: each makes the next ones easier
+_MERGE_FAILURES = 15  # attempts in a row without success after which components stay as they are
 _CANDIDATES = 8  # rows examined before branching
 _DEEPEST = 120  # branches above each other
+_EVALUATE_EVERY = 4  # levels of the tree between two bounds on links while pairs are open
 _WEIGHT_NODES = 30  # programs in the first attempt to branch on weights
 
 
@@ -164,7 +166,7 @@ class PatternTree:
                 continue
             heapq.heappop(self._heap)
             children: list[Node] | None = [node]
-            if not self._evaluate(node):
+            if self._undecided(node) or not self._evaluate(node):
                 children = self._branch(node)
             if children is None:
                 node.final, children = True, [node]
@@ -257,6 +259,13 @@ class PatternTree:
         ]
 
     # -- bounds of a node ----------------------------------------------------------------------------------------------
+
+    def _undecided(self, node: Node) -> bool:
+        """Whether pairs that must be separated are open: then the links of small components say little."""
+        if self._counting is None or node.depth % _EVALUATE_EVERY == 0:
+            return False
+        opposite, unknown = node.relations.counts()
+        return bool(((self._counting.deductions(opposite, unknown) == FREE) & (unknown > 0)).any())
 
     def _evaluate(self, node: Node) -> bool:
         """Bound the links of a neuron whose component has grown; False if there is none."""
@@ -406,7 +415,8 @@ class PatternTree:
     def _merge_round(self, node: Node, neuron: int, limit: int, stop: int) -> bool:
         """Try to merge the largest component with each other one; False if the node is closed."""
         tried: set[tuple[int, int]] = set()
-        while self.cheap < stop and not self._deadline.passed:
+        failures = 0
+        while self.cheap < stop and failures < _MERGE_FAILURES and not self._deadline.passed:
             pair = self._next_pair(node, neuron, tried)
             if pair is None:
                 break
@@ -414,7 +424,9 @@ class PatternTree:
             component = node.relations.component[neuron]
             tried.add((int(component[a]), int(component[b])))
             closed = self._impossible(node, neuron, a, b, -1, limit)
+            failures += 1
             if closed is not None:
+                failures = 0
                 group = self.alike(node, neuron)
                 self._exclude(node, group, a, b, -1, closed)
                 if not self._settle(node, group):
@@ -507,16 +519,11 @@ class PatternTree:
         ones, others = np.nonzero(np.triu((deduced == FREE) & (unknown > 0), 1))
         if not len(ones):
             return self._choice_by_links(node)
-        best: tuple[Any, int, int, int] | None = None
-        rooms = self._rooms(node)
-        for a, b in zip(ones.tolist(), others.tolist(), strict=True):
-            options = [(rooms[j, a, b], -j) for j in range(len(self.first)) if rooms[j, a, b] >= 0]
-            total = sum(room for room, _ in options)
-            if best is None or (total, len(options)) < best[0]:
-                best = ((total, len(options)), -max(options)[1], a, b)
-        assert best is not None
-        _, j, a, b = best
-        return self._toward_main(node, j, a, b)
+        # The pair whose separation leaves the least room, and the neuron that has most of it.
+        rooms = self._rooms(node)[:, ones, others]
+        total = np.where(rooms >= 0, rooms, 0.0).sum(axis=0)
+        hardest = int(np.lexsort(((rooms >= 0).sum(axis=0), total))[0])
+        return self._toward_main(node, int(rooms[:, hardest].argmax()), int(ones[hardest]), int(others[hardest]))
 
     def _toward_main(self, node: Node, neuron: int, a: int, b: int) -> tuple[list[int], int, int]:
         """The relation of one of the rows to the largest component rather than one between two small components."""

@@ -16,7 +16,7 @@ from bemi.engines import monolithic
 from bemi.engines.decomposition.max_margin.upper import fewest_links, upper_problem
 from bemi.engines.decomposition.min_weight.pattern_tree import Node, PatternTree
 from bemi.engines.decomposition.min_weight.relations import links_needed
-from bemi.engines.decomposition.neuron.few_links import PROPOSALS_PER_WEIGHT, LinksBound, fewer_links
+from bemi.engines.decomposition.neuron.few_links import LEAST_PROPOSALS, PROPOSALS_PER_WEIGHT, LinksBound, fewer_links
 from bemi.engines.decomposition.neuron.rounding import integer_weights
 from bemi.engines.start import initial_network
 from bemi.network import Network, sign
@@ -90,7 +90,7 @@ class Reduction:
         if pattern.weights is None or relaxed is None:
             return
         if limits.nodes is None:
-            proposals = len(pattern.weights) * PROPOSALS_PER_WEIGHT
+            proposals = max(LEAST_PROPOSALS, len(pattern.weights) * PROPOSALS_PER_WEIGHT)
         else:
             proposals = limits.nodes * PROPOSALS_PER_NODE
         weights = fewer_links(

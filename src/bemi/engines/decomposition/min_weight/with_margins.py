@@ -25,8 +25,8 @@ NODES = 200
 TURNS = 3
 """Turns if there is no limit."""
 
-IDLE_TURNS = 1
-"""Turns without an improvement after which to give up."""
+PATIENCE = 0.5
+"""Seconds without an improvement after which to give up, or as long as all improvements took, if that is longer."""
 
 LINKS_SHARE = 0.6
 """Part of a time limit that the first search for fewer links may use; the rest is for the bound."""
@@ -83,7 +83,7 @@ def _take_turns(reduction: Reduction, tree: PatternTree, limits: Limits, clock: 
     nodes = NODES if limits.nodes is None else limits.nodes
     stop = math.inf if limits.nodes is None else tree.used + limits.nodes
     tree.begin(reduction.links, enough(), nodes, clock)
-    turn = idle = 0
+    turn, improved = 0, clock.elapsed
     while True:
         before = (reduction.links, tree.bound)
         tree.extend(enough(), int(min(nodes, max(1, stop - tree.used))), clock)
@@ -94,11 +94,12 @@ def _take_turns(reduction: Reduction, tree: PatternTree, limits: Limits, clock: 
             return ""
         if clock.passed or tree.used >= stop:
             return Outcome.LIMIT.sentence
-        if limits.nodes is None and limits.seconds is None and turn + 1 >= TURNS:
-            return Outcome.LIMIT.sentence
-        idle = 0 if before != (reduction.links, tree.bound) else idle + 1
-        if turn and idle >= IDLE_TURNS:
-            return "stopped because neither the links nor their bound improved any more"
         turn += 1
+        if limits.nodes is None and limits.seconds is None and turn >= TURNS:
+            return Outcome.LIMIT.sentence
+        if before != (reduction.links, tree.bound):
+            improved = clock.elapsed
+        elif limits.seconds is not None and clock.elapsed - improved > max(PATIENCE, improved):
+            return "stopped because neither the links nor their bound improved any more"
         nodes *= 2
         reduction.reduce(clock.share(SEARCH_SHARE), effort=2**turn)

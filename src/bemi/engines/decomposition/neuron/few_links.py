@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 Signs = NDArray[np.int8]
 Multipliers = tuple[tuple[int, int], ...]
 
-PROPOSALS_PER_WEIGHT = 5_000
+LEAST_PROPOSALS, PROPOSALS_PER_WEIGHT = 1_000_000, 5_000
 """Proposals of the walks if nothing else ends them; less than a fifth of a second for pictures."""
 
 DENOMINATOR = 2**32
