@@ -162,7 +162,8 @@ class PatternTree:
                 if not self._strengthen(node, enough):
                     self.solved = True
                     return
-                heapq.heapreplace(self._heap, (self._value(node), 0, node))
+                heapq.heappop(self._heap)
+                self._push(node)
                 continue
             heapq.heappop(self._heap)
             children: list[Node] | None = [node]

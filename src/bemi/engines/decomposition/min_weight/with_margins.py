@@ -31,8 +31,8 @@ PATIENCE = 0.5
 LINKS_SHARE = 0.6
 """Part of a time limit that the first search for fewer links may use; the rest is for the bound."""
 
-SEARCH_SHARE = 0.3
-"""Part of the time that is left for each later search."""
+BOUND_SHARE, SEARCH_SHARE = 0.5, 0.3
+"""Parts of the time that is left for each turn of the bound, and for each later search."""
 
 
 def run(stage: Stage, problem: Problem, *, start: Network, keep: KeepMargins, limits: Limits) -> StageResult:
@@ -86,7 +86,7 @@ def _take_turns(reduction: Reduction, tree: PatternTree, limits: Limits, clock: 
     turn, improved = 0, clock.elapsed
     while True:
         before = (reduction.links, tree.bound)
-        tree.extend(enough(), int(min(nodes, max(1, stop - tree.used))), clock)
+        tree.extend(enough(), int(min(nodes, max(1, stop - tree.used))), clock.share(BOUND_SHARE))
         weakest = tree.weakest
         if weakest is not None and tree.bound < enough():
             reduction.try_patterns(weakest, clock)

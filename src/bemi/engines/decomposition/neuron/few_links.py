@@ -67,11 +67,11 @@ class _Plan(NamedTuple):
 # its price.  A steep wall at the margin suits P = 1, a soft one larger P, so the walks alternate.
 _PLANS = (
     _Plan(False, 2, (0.1, 0.02), 3.0, (0.3, 0.1)),
-    _Plan(True, 4, (1.0, 0.1), 3.0, (0.6, 0.1)),
+    _Plan(False, 2, (0.35, 0.2), 1.5, (0.3, 0.1)),
+    _Plan(True, 2, (1.0, 0.1), 3.0, (0.6, 0.1)),
     _Plan(False, 2, (0.3, 0.1), 1.2, (0.3, 0.1)),
-    _Plan(True, 4, (1.0, 0.05), 5.0, (0.6, 0.1)),
+    _Plan(True, 1, (1.0, 0.1), 5.0, (0.6, 0.1)),
     _Plan(True, 4, (2.0, 0.05), 3.0, (0.6, 0.1)),
-    _Plan(True, 4, (1.0, 0.1), 2.0, (0.6, 0.2)),
 )
 
 
