@@ -176,9 +176,10 @@ class LinkTree:
             n = self._table.shape[1]
             values = np.array(solution.col_value)
             weights = values[:n] - values[n:]
-            bound, value = self._proved(found, limits)
-            if parent is None or bound >= parent.bound:
-                return _Leaf(limits, spot, bound, value, found, weights)
+            # The smallest multiplier still counts the links that are there for certain.
+            options = [(*self._proved(m, limits), m) for m in (found or ((0, 1),), mu)]
+            bound, value, found = max(options, key=lambda option: option[:2])
+            return _Leaf(limits, spot, bound, value, found, weights)
         elif status == highspy.HighsModelStatus.kInfeasible:
             impossible = self._impossible(limits)
             if impossible is not None:
