@@ -583,4 +583,3 @@ class PatternTree:
                 turn = 1 if (signs * sums).sum() >= 0 else -1
                 signs = np.where(signs == 0, turn * np.where(sums >= 0, 1, -1), signs)
             yield signs
-

@@ -16,7 +16,7 @@ from bemi.engines import monolithic
 from bemi.engines.decomposition.max_margin.upper import fewest_links, upper_problem
 from bemi.engines.decomposition.min_weight.pattern_tree import Node, PatternTree
 from bemi.engines.decomposition.min_weight.relations import links_needed
-from bemi.engines.decomposition.neuron.few_links import LEAST_PROPOSALS, PROPOSALS_PER_WEIGHT, LinksBound, fewer_links
+from bemi.engines.decomposition.neuron.few_links import LEAST_PROPOSALS, PROPOSALS_PER_WEIGHT, LinksBound, LinkSearch
 from bemi.engines.decomposition.neuron.rounding import integer_weights
 from bemi.engines.start import initial_network
 from bemi.network import Network, sign
@@ -40,7 +40,7 @@ class _Pattern:
     margin: int
     relaxed: LinksBound | None
     weights: Integers | None = None
-    effort: int = 0
+    search: LinkSearch | None = None
 
     def offer(self, data: Integers, weights: Integers) -> None:
         """Take weights that keep the margin if they have fewer links."""
@@ -48,6 +48,8 @@ class _Pattern:
             return
         if (self.signs * (data @ weights)).min() >= self.margin:
             self.weights = weights
+            if self.search is not None:
+                self.search.offer(weights)
 
 
 class Reduction:
@@ -93,21 +95,14 @@ class Reduction:
             proposals = max(LEAST_PROPOSALS, len(pattern.weights) * PROPOSALS_PER_WEIGHT)
         else:
             proposals = limits.nodes * PROPOSALS_PER_NODE
-        weights = fewer_links(
-            self._tree.data,
-            pattern.signs,
-            self._tree.weight_bound,
-            pattern.margin,
-            relaxed,
-            pattern.weights,
-            proposals=effort * proposals,
-            seed=limits.seed + pattern.effort,
-            deadline=deadline,
-            enough=int(relaxed.bound / max(1e-9, 1.0 - limits.gap)),
-            relax=partial(self._tree.links.solve, pattern.signs.astype(np.int8)),
-        )
-        pattern.effort += effort
-        pattern.offer(self._tree.data, weights)
+        if pattern.search is None:
+            pattern.search = LinkSearch(
+                *(self._tree.data, pattern.signs, self._tree.weight_bound, pattern.margin, relaxed, pattern.weights),
+                seed=limits.seed,
+                relax=partial(self._tree.links.solve, pattern.signs.astype(np.int8)),
+            )
+        pattern.search.extend(effort * proposals, int(relaxed.bound / max(1e-9, 1.0 - limits.gap)), deadline)
+        pattern.offer(self._tree.data, pattern.search.weights)
 
     # -- the network ---------------------------------------------------------------------------------------------------
 
@@ -144,7 +139,9 @@ class Reduction:
             if pattern.weights is not None and np.count_nonzero(pattern.weights) < np.count_nonzero(first[:, j]):
                 turn = sign(self._tree.data[0] @ first[live, j])
                 first[live, j] = turn * pattern.weights
-        self._offer(self._with_fewer_above(Network((first, *self.network.weights[1:]), self.network.weight_bound), deadline))
+        self._offer(
+            self._with_fewer_above(Network((first, *self.network.weights[1:]), self.network.weight_bound), deadline)
+        )
 
     def _offer(self, network: Network) -> bool:
         if network.links < self.network.links and self._keep.holds(self._problem, network):

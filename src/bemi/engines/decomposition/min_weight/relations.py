@@ -64,9 +64,7 @@ def _counts_above(layer: Sequence[int], weight_bound: int, width: int, count: in
     return set(range(sum(not equal for equal, _ in options), sum(separate for _, separate in options) + 1))
 
 
-def _outputs_fit(
-    margins: Sequence[int], weight_bound: int, width: int, count: int, differ: Sequence[bool]
-) -> bool:
+def _outputs_fit(margins: Sequence[int], weight_bound: int, width: int, count: int, differ: Sequence[bool]) -> bool:
     """Whether the outputs can agree with the codes; those without a margin may be wrong."""
     return all(
         m < 1 or _can(m, weight_bound, width, count)[int(other)] for m, other in zip(margins, differ, strict=True)
@@ -151,6 +149,4 @@ class Relations:
 
     def equal(self, i: int, j: int) -> bool:
         """Whether the same is known about two neurons."""
-        return bool(
-            (self.component[i] == self.component[j]).all() and (self.parity[i] == self.parity[j]).all()
-        )
+        return bool((self.component[i] == self.component[j]).all() and (self.parity[i] == self.parity[j]).all())

@@ -25,8 +25,11 @@ NODES = 200
 TURNS = 3
 """Turns if there is no limit."""
 
-PATIENCE = 0.5
-"""Seconds without an improvement after which to give up, or as long as all improvements took, if that is longer."""
+LEAST_PROGRESS = 0.1
+"""Part of what is missing that a turn must contribute, or else it was idle."""
+
+PATIENCE, WIDE_GAP = 1.0, 0.1
+"""Seconds from which on, and gap up to which, one idle turn is enough to give up; otherwise three."""
 
 LINKS_SHARE = 0.6
 """Part of a time limit that the first search for fewer links may use; the rest is for the bound."""
@@ -83,7 +86,7 @@ def _take_turns(reduction: Reduction, tree: PatternTree, limits: Limits, clock: 
     nodes = NODES if limits.nodes is None else limits.nodes
     stop = math.inf if limits.nodes is None else tree.used + limits.nodes
     tree.begin(reduction.links, enough(), nodes, clock)
-    turn, improved = 0, clock.elapsed
+    turn = idle = 0
     while True:
         before = (reduction.links, tree.bound)
         tree.extend(enough(), int(min(nodes, max(1, stop - tree.used))), clock.share(BOUND_SHARE))
@@ -97,9 +100,16 @@ def _take_turns(reduction: Reduction, tree: PatternTree, limits: Limits, clock: 
         turn += 1
         if limits.nodes is None and limits.seconds is None and turn >= TURNS:
             return Outcome.LIMIT.sentence
-        if before != (reduction.links, tree.bound):
-            improved = clock.elapsed
-        elif limits.seconds is not None and clock.elapsed - improved > max(PATIENCE, improved):
-            return "stopped because neither the links nor their bound improved any more"
-        nodes *= 2
-        reduction.reduce(clock.share(SEARCH_SHARE), effort=2**turn)
+        idle = idle + 1 if _stalled(before, (reduction.links, tree.bound), enough()) else 0
+        patient = clock.elapsed < PATIENCE or reduction.links - tree.bound > WIDE_GAP * reduction.links
+        if limits.seconds is not None and idle >= (3 if patient else 1):
+            return "stopped because the links and their bound hardly improved any more"
+        if tree.bound > before[1]:
+            nodes *= 2
+        reduction.reduce(clock.share(SEARCH_SHARE), effort=3**turn)
+
+
+def _stalled(before: tuple[int, int], now: tuple[int, int], enough: int) -> bool:
+    """Whether a turn brought links and bound closer by less than a part of what is missing."""
+    closer = (before[0] - before[1]) - (now[0] - now[1])
+    return closer < max(1.0, LEAST_PROGRESS * (enough - now[1]))

@@ -46,32 +46,40 @@ _LEVELS = 6  # of softness and temperature per chunk
 _STRIPS = 50  # random orders of removal
 _STRIP_NOISE = 0.5  # spread of these orders
 _FINEST = 50.0  # the largest number in the data over the smallest softness: beyond it the terms leave their range
-_FIRST_SHIFT = 0.5  # how far above the margin the first descent starts, relative to the first softness
-_SHORTFALL = 0.5  # part of a missing margin that the next descent starts further above
+_SHIFTS = (0.2, 0.8)  # how far above the margin descents start, relative to the first softness
+
+
+_BEST, _PROGRAM, _LAST = range(3)
 
 
 class _Plan(NamedTuple):
-    """A walk: where it starts, its chunks, and its first and last softness, price of margin and temperature.
+    """A walk: where it starts, its chunks, what it aims at beyond the margin, first and last softness, price, temperature.
 
-    Softness and price are relative to the linear program's, temperatures are in links.
+    It starts from the best weights, from the rounded solution of the linear program, or where the last walk ended.
+    Buffer, softness and price of margin are relative to the linear program's, temperatures are in links.
     """
 
-    descent: bool  # from the rounded solution of the linear program, not from the best weights
+    start: int
     chunks: int
+    buffer: float
     softness: tuple[float, float]
     price: float
     temperature: tuple[float, float]
 
 
+_WALL = ((0.1, 0.02), 3.0, (0.3, 0.1))
 # The best weights are mostly found by a descent that begins near the linear program's solution, where every link is worth
-# its price.  A steep wall at the margin suits P = 1, a soft one larger P, so the walks alternate.
+# its price; a steep wall at the margin then recovers what is missing.  A soft one suits larger P.
 _PLANS = (
-    _Plan(False, 2, (0.1, 0.02), 3.0, (0.3, 0.1)),
-    _Plan(False, 2, (0.35, 0.2), 1.5, (0.3, 0.1)),
-    _Plan(True, 2, (1.0, 0.1), 3.0, (0.6, 0.1)),
-    _Plan(False, 2, (0.3, 0.1), 1.2, (0.3, 0.1)),
-    _Plan(True, 1, (1.0, 0.1), 5.0, (0.6, 0.1)),
-    _Plan(True, 4, (2.0, 0.05), 3.0, (0.6, 0.1)),
+    _Plan(_BEST, 2, 0.0, *_WALL),
+    _Plan(_PROGRAM, 2, 0.5, (1.0, 0.1), 3.0, (0.6, 0.1)),
+    _Plan(_LAST, 1, 0.0, *_WALL),
+    _Plan(_BEST, 2, 0.0, (0.35, 0.2), 1.5, (0.3, 0.1)),
+    _Plan(_PROGRAM, 2, 0.5, (1.0, 0.1), 5.0, (0.6, 0.1)),
+    _Plan(_LAST, 1, 0.0, *_WALL),
+    _Plan(_BEST, 2, 0.0, (0.3, 0.1), 1.2, (0.3, 0.1)),
+    _Plan(_PROGRAM, 4, 1.0, (2.0, 0.05), 3.0, (0.6, 0.1)),
+    _Plan(_LAST, 1, 0.0, *_WALL),
 )
 
 
@@ -204,6 +212,7 @@ def _tabulate(table, step, a, tau):
 @njit(cache=True, fastmath=True, error_model="numpy")
 def _walk(
     a: Integers,
+    margin: float,
     need: float,
     w: Integers,
     y: Integers,
@@ -223,7 +232,7 @@ def _walk(
     table = np.empty((4, *a.shape), np.float32)  # factors of the steps +1, -1, +P, -P
     e = np.empty(a.shape[1], np.float32)
     step = np.array([1, -1, power, -power])
-    tiny = np.float32(1e-30)
+    spare = np.float32(1.0)  # a margin beyond the one needed is worth nothing
     r = metropolis.first_state(seed)
     links = _count_links(w)
     for stage in range(taus.shape[0]):
@@ -256,7 +265,7 @@ def _walk(
                 new = metropolis.rated(e, table[c, i])
             if new > s * 1e6:  # far beyond any draw
                 continue
-            diff = change + weight * math.log(max(new, tiny) / max(s, tiny))
+            diff = change + weight * math.log((spare + new) / (spare + s))
             if not diff <= 0:
                 r = metropolis.next_state(r)
                 if not diff <= -temp * math.log(metropolis.uniform(r)):
@@ -273,7 +282,7 @@ def _walk(
             if since >= metropolis.TERMS_STAY_EXACT:
                 s = metropolis.soft_terms(y, need, tau, e)
                 since = 0
-            if links < best and y.min() >= need:
+            if links < best and y.min() >= margin:
                 best = links
                 metropolis.copy_weights(w, best_w)
     return best
@@ -327,36 +336,31 @@ def fewer_links(
     relax
         Solves the linear program for another margin; descents start from that of a somewhat larger one.
     """
-    columns = np.ascontiguousarray((signs[:, None] * data).T)
-    target = max(enough, relaxed.bound)
-    search = _Search(columns, bound, margin, relaxed, np.array(start, dtype=np.int64), target, deadline, seed)
-    search.strip_starts()
-    if search.done() or not search.prepare_walks():
-        return search.weights
-    used = rounds = 0
-    while used < proposals and not search.done():
-        used += search.walk(_PLANS[rounds % len(_PLANS)], proposals - used, relax)
-        rounds += 1
+    search = LinkSearch(data, signs, bound, margin, relaxed, start, seed=seed, relax=relax)
+    search.extend(proposals, enough, deadline)
     return search.weights
 
 
-class _Search:
-    """A search for few links; ``weights`` are the best so far."""
+class LinkSearch:
+    """A search for few links that can be continued; ``weights`` are the best so far.  See :func:`fewer_links`."""
 
     def __init__(
         self,
-        columns: Integers,
+        data: Integers,
+        signs: Integers,
         bound: int,
         margin: int,
         relaxed: LinksBound,
         start: Integers,
-        target: int,
-        deadline: Deadline,
-        seed: int,
+        *,
+        seed: int = 0,
+        relax: Callable[[int], LinksBound | None] | None = None,
     ) -> None:
-        self.weights, self.links = start, int(np.count_nonzero(start))
+        columns = np.ascontiguousarray((signs[:, None] * data).T)
+        self.weights, self.links = np.array(start, dtype=np.int64), int(np.count_nonzero(start))
         self._columns, self._bound, self._margin, self._relaxed = columns, bound, margin, relaxed
-        self._target, self._deadline = target, deadline
+        self._relax = relax
+        self._target, self._deadline = relaxed.bound, FOREVER
         # Links that the margin loses with a weight, at the program's prices.
         self._worth = bound * np.abs(columns @ relaxed.prices)
         self._order = np.argsort(self._worth, kind="stable")
@@ -365,14 +369,31 @@ class _Search:
         self._free = np.flatnonzero(forced == 0)
         # A row all of whose weights are forced has its margin for certain.
         self._rows = np.flatnonzero((columns[self._free] != 0).any(axis=0))
+        self._rounds = -1  # walks so far; before the first one, links are stripped
+        self._movable = True
 
-    def done(self) -> bool:
-        return self.links <= self._target or self._deadline.passed
+    def extend(self, proposals: int, enough: int = 0, deadline: Deadline = FOREVER) -> None:
+        """Go on for so many proposals, or until the links are few enough."""
+        self._target, self._deadline = max(enough, self._relaxed.bound), deadline
+        if self._rounds < 0 and not self.done():
+            self._rounds = 0
+            self.strip_starts()
+            self._movable = self.prepare_walks()
+        used = 0
+        while self._movable and used < proposals and not self.done():
+            plan = _PLANS[self._rounds % len(_PLANS)]
+            # A walk is not cut short, unless even the first would be.
+            used += self.walk(plan, proposals if used == 0 else plan.chunks * _CHUNK)
+            self._rounds += 1
 
-    def _offer(self, weights: Integers) -> None:
+    def offer(self, weights: Integers) -> None:
+        """Take weights that have the margin if they have fewer links."""
         count = int(np.count_nonzero(weights))
         if count < self.links:
             self.links, self.weights = count, weights.copy()
+
+    def done(self) -> bool:
+        return self.links <= self._target or self._deadline.passed
 
     def strip_starts(self) -> None:
         """Strip links off several roundings of the program's solution, and off the start."""
@@ -390,7 +411,7 @@ class _Search:
                     order = np.argsort(self._worth * noise, kind="stable")
                 weights = point.copy()
                 _strip(self._columns, weights, sums.copy(), self._margin, order)
-                self._offer(weights)
+                self.offer(weights)
 
     def prepare_walks(self) -> bool:
         """Set what all walks share; the links that are found before set their scale.  False if nothing can move."""
@@ -403,12 +424,14 @@ class _Search:
         self._moved = np.ascontiguousarray(self._columns[np.ix_(self._free, self._rows)])
         self._partners = metropolis.partner_columns(self._moved[:, prices > 0], metropolis.PARTNERS)
         self._finest = float(np.abs(self._moved).max()) * self._bound / _FINEST
-        self._shift = _FIRST_SHIFT * self._scale
+        self._last = self.weights
         return True
 
-    def walk(self, plan: _Plan, proposals: int, relax: Callable[[int], LinksBound | None] | None) -> int:
+    def walk(self, plan: _Plan, proposals: int) -> int:
         """One walk; returns how many proposals it took, at most ``proposals``."""
-        start = self._rounded(relax) if plan.descent else self.weights
+        start = self._last if plan.start == _LAST else self.weights
+        if plan.start == _PROGRAM:
+            start = self._rounded()
         weights = start[self._free]
         sums = (start @ self._columns)[self._rows]
         forced = self.links - int(np.count_nonzero(self.weights[self._free]))
@@ -422,6 +445,7 @@ class _Search:
             reached = _walk(
                 self._moved,
                 float(self._margin),
+                self._margin + plan.buffer * self._scale,
                 weights,
                 sums,
                 self._bound,
@@ -439,17 +463,17 @@ class _Search:
                 whole = self.weights.copy()
                 whole[self._free] = found
                 self._strip_and_offer(whole)
-        if plan.descent and used:
-            self._shift = max(0.0, self._shift - _SHORTFALL * float(sums.min() - self._margin))
+        self._last = self.weights.copy()
+        self._last[self._free] = weights
         return used
 
-    def _rounded(self, relax: Callable[[int], LinksBound | None] | None) -> Integers:
-        """The solution of the linear program for a margin as much larger as descents fall short of it, rounded."""
+    def _rounded(self) -> Integers:
+        """The solution of the linear program for a larger margin, rounded: descents fall short of where they start."""
         relaxed = None
-        while relax is not None and relaxed is None and self._shift >= 1:
-            relaxed = relax(self._margin + int(self._shift))
-            if relaxed is None:
-                self._shift /= 2
+        shift = self._scale * self._rng.uniform(*_SHIFTS)
+        while self._relax is not None and relaxed is None and shift >= 1:
+            relaxed = self._relax(self._margin + int(shift))
+            shift *= 0.8
         near = (relaxed or self._relaxed).weights
         start = self.weights.copy()
         start[self._free] = np.rint(near[self._free])
@@ -459,4 +483,4 @@ class _Search:
         rest = weights @ self._columns
         if rest.min() >= self._margin:
             _strip(self._columns, weights, rest, self._margin, self._order)
-            self._offer(weights)
+            self.offer(weights)
