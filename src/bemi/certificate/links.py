@@ -1,7 +1,7 @@
 """Replays the proof of a lower bound on the links of every network that has given margins.
 
-The proof is a tree over the sign patterns of all neurons (:mod:`bemi.certificate.linktrees`).  Files of earlier versions
-have a list of steps instead: components of rows that no light neuron separates, and a tree for each neuron.
+The proof is a tree over the sign patterns of all neurons (:mod:`bemi.certificate.linktrees`).  Files of earlier
+versions have a list of steps instead: components of rows that no light neuron separates, and a tree for each neuron.
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ class _Replay:
             state.join(j, a, b, -step[4])
 
     def _branch(self, state: _State, step: list[Any], depth: int) -> int:
-        """All neurons give two rows equal signs, or one of them opposite ones: the first, since they can be exchanged."""
+        """All neurons give two rows equal signs, or one opposite ones: the first, since they can be exchanged."""
         neurons, (a, b) = self._neurons(state, step[1]), self._pair(step)
         equal, opposite = state.copy(), state
         for j in neurons:
@@ -154,7 +154,7 @@ class _Replay:
     # -- counting ------------------------------------------------------------------------------------------------------
 
     def _count(self, state: _State, step: list[Any]) -> bool:
-        """Set the open relations of two rows that the number of separating neurons decides; False if none is possible."""
+        """Set the open relations that the number of separating neurons decides; False if none is possible."""
         require(self._layers, "there is nothing to count without a hidden layer")
         a, b = (whole(k, 0, len(self.rows), "row") for k in step[1:3])
         require(a != b, "a row is counted against itself")

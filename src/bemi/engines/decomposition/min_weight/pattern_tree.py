@@ -12,17 +12,17 @@ those of the first layer::
     NODE     [STEP, ...]   replayed in order; a node that no step closes has the links above the first layer, margin / P
                            for every neuron, plus the bounds of all first-layer neurons
     STEP     ["D", a, b]                      counting: all open relations of the two rows follow, or none is possible
-             ["X", NEURONS, a, b, r, NODE]    relation r (1 equal, -1 opposite) is impossible, since the node in which the
-                                              first of the neurons has it has at least as many links as the target
+             ["X", NEURONS, a, b, r, NODE]    relation r (1 equal, -1 opposite) is impossible: the node in which the
+                                              first neuron has it has at least as many links as the target
              ["B", NEURONS, WEIGHTS]          bound on the links of each
              ["L", j, lam]                    neuron j cannot have its margin: P ||sum lam s x||_1 // sum lam < m
-             ["T", NEURONS, a, b, NODE, NODE] the last step: all these neurons give the rows equal signs, or (second node)
-                                              the first of them gives them opposite signs
+             ["T", NEURONS, a, b, NODE, NODE] the last step: all these neurons give the rows equal signs, or (second
+                                              node) the first of them gives them opposite signs
     NEURONS  [j, ...]      interchangeable: they have the same margin, and the same is known about them
     WEIGHTS  see :mod:`bemi.engines.decomposition.neuron.link_tree`
 
-Multipliers are ``[[row, integer], ...]`` on rows of one component, whose relations are their signs.  Without a hidden
-layer all relations are known from the codes.
+Multipliers are ``[[row, integer], ...]`` on rows of one component, whose signs are their relations to its first row.
+Without a hidden layer all relations are known from the codes.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from bemi.engines.decomposition.min_weight.relations import (
     links_needed,
 )
 from bemi.engines.decomposition.neuron.few_links import DENOMINATOR, LinksBound, LinksLP, Signs
-from bemi.engines.decomposition.neuron.link_tree import LinkTree
 from bemi.engines.decomposition.neuron.linear_program import Multipliers, NeuronBound, NeuronLP
+from bemi.engines.decomposition.neuron.link_tree import LinkTree
 from bemi.problem.problem import Problem
 from bemi.products import Integers
 from bemi.programs.limits import FOREVER, Deadline
@@ -93,7 +93,10 @@ class Node:
 
 
 class PatternTree:
-    """The search for the bound.  Rows are numbered among the distinct rows; ``index`` gives their numbers in the problem."""
+    """The search for the bound.
+
+    Rows are numbered among the distinct rows; ``index`` gives their numbers in the problem.
+    """
 
     def __init__(self, problem: Problem, margins: list[Integers]) -> None:
         _, index = np.unique(problem.data, axis=0, return_index=True)
@@ -238,10 +241,7 @@ class PatternTree:
 
     def _root(self) -> Node:
         count = len(self.first)
-        if self.hidden:
-            relations = Relations.unknown(count, len(self.data))
-        else:
-            relations = Relations.fixed(self.codes)
+        relations = Relations.unknown(count, len(self.data)) if self.hidden else Relations.fixed(self.codes)
         none: list[Any] = [None] * count
         return Node(relations, [], [0] * count, none, list(none), [True] * count, list(none), [0] * count)
 
@@ -448,7 +448,7 @@ class PatternTree:
         return int(inside[a]), int(outside[b])
 
     def _impossible(self, node: Node, neuron: int, a: int, b: int, relation: int, limit: int) -> Steps | None:
-        """Steps that prove that a neuron cannot relate two rows like this, by its margin alone; None if none are found."""
+        """Steps that prove by its margin alone that a neuron cannot relate two rows like this, if they are found."""
         margin = self.first[neuron]
         root: Steps = []
         start = Relations(node.relations.component[[neuron]], node.relations.parity[[neuron]])
@@ -492,7 +492,7 @@ class PatternTree:
     # -- branching -----------------------------------------------------------------------------------------------------
 
     def _branch(self, node: Node) -> list[Node] | None:
-        """The open children; the node itself if a relation was excluded instead; None if there is nothing to branch on."""
+        """The open children, or the node itself if a relation was excluded; None if there is nothing to branch on."""
         choice = self._choice(node) if node.depth < _DEEPEST else None
         if choice is None:
             return None

@@ -104,7 +104,10 @@ def _deduction(possible: Sequence[bool]) -> int:
 
 
 class Relations:
-    """Relations of all neurons: ``component[j, k]`` is the first row of k's component, ``parity[j, k]`` is relative to it."""
+    """Relations of all neurons.
+
+    ``component[j, k]`` is the first row of row k's component, ``parity[j, k]`` the relation of row k to it.
+    """
 
     def __init__(self, component: Integers, parity: NDArray[np.int8]) -> None:
         self.component, self.parity = component, parity

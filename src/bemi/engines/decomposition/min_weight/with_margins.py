@@ -2,8 +2,8 @@
 
 For given first-layer signs, each neuron is reduced separately and the upper layers are a tiny program
 (:mod:`bemi.engines.decomposition.min_weight.reduction`).  The bound holds for every network that has the margins, with
-whatever signs (:mod:`bemi.engines.decomposition.min_weight.pattern_tree`).  Where it ends with a pattern that is cheaper
-than the network's, that pattern is tried.  Search and bound take turns, with more effort each time.
+whatever signs (:mod:`bemi.engines.decomposition.min_weight.pattern_tree`).  Where it ends with a pattern that is
+cheaper than the network's, that pattern is tried.  Search and bound take turns, with more effort each time.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ _BEST, _PROGRAM, _LAST = range(3)
 
 
 class _Plan(NamedTuple):
-    """A walk: where it starts, its chunks, what it aims at beyond the margin, first and last softness, price, temperature.
+    """A walk: start, chunks, what it aims at beyond the margin, first and last softness, price and temperature.
 
     It starts from the best weights, from the rounded solution of the linear program, or where the last walk ended.
     Buffer, softness and price of margin are relative to the linear program's, temperatures are in links.
@@ -68,8 +68,8 @@ class _Plan(NamedTuple):
 
 
 _WALL = ((0.1, 0.02), 3.0, (0.3, 0.1))
-# The best weights are mostly found by a descent that begins near the linear program's solution, where every link is worth
-# its price; a steep wall at the margin then recovers what is missing.  A soft one suits larger P.
+# The best weights are mostly found by a descent that begins near the linear program's solution, where every link is
+# worth its price; a steep wall at the margin then strips what is too much.  A soft one suits larger P.
 _PLANS = (
     _Plan(_BEST, 2, 0.0, *_WALL),
     _Plan(_PROGRAM, 2, 0.5, (1.0, 0.1), 3.0, (0.6, 0.1)),
