@@ -316,3 +316,17 @@ def test_weights_within_limits_gain_what_they_can():
     # 40 - (40 - 4) - (12 - 4) < 0
     assert tree_bound(["B", [0], tree], rows=rows, margins=((10,),)) == 0
     assert tree_bound(["B", [0], ["W", 0, 0, tree[3], tree[3]]], rows=rows, margins=((10,),)) == 0
+
+
+def test_three_links_where_copies_do_not_suffice():
+    rows = Rows([[9, 1], [8, 2], [-9, 3]], [[1], [-1], [-1]], [2, 2, 2, 1], 1)
+    misses = ["X", [0, 1], 0, 1, -1, [["L", 0, [[0, 1], [1, 1]]]]]
+    # Both neurons give rows 0 and 1 equal signs, although their codes differ, so their copies are no use.
+    margins = ((6, 6), (1, 1), (2,))
+    assert tree_bound(misses, rows=rows, margins=margins) == 4 + 2 * 2
+    # Before that is known, or if one neuron of the second layer is enough, a link each is all that is certain.
+    assert tree_bound(rows=rows, margins=margins) == 4
+    assert tree_bound(misses, rows=rows, margins=((6, 6), (1, 1), (1,))) == 3
+    # Only one of the two neurons misses the pair.
+    step = ["X", [0], 0, 1, -1, [["L", 0, [[0, 1], [1, 1]]]]]
+    assert tree_bound(step, rows=rows, margins=margins) == 4

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bemi.certificate.arithmetic import Rows, require, whole
+from bemi.certificate.arithmetic import Row, Rows, require, whole
 
 _DEEPEST = 400
 """Nodes within each other."""
@@ -113,7 +113,27 @@ class _Replay:
             else:
                 require(tag == "T" and size == 6 and at == len(steps) - 1, "a step is malformed")
                 return self._branch(state, step, depth)
-        return min(self.target, self.above + sum(state.bounds))
+        return min(self.target, self._above(state) + sum(state.bounds))
+
+    def _above(self, state: _State) -> int:
+        """Links above the first layer: margin / P for each neuron, and three where copies do not suffice.
+
+        A neuron with a margin and at most two links copies an input, up to a flip: the one with the larger weight, or
+        both agree on all rows.  If the only output needs every neuron of the second layer to separate different codes,
+        and no first-layer neuron separates all of them, each of these neurons has at least three links.
+        """
+        layers, bound = self._layers, self.rows.weight_bound
+        if len(layers) != 2 or len(layers[1]) != 1 or _needed(layers[1][0], bound) < len(layers[0]):
+            return self.above
+        if not all(self._misses(state, j) for j in range(len(self.margins))):
+            return self.above
+        return self.above + sum(max(0, 3 - _needed(m, bound)) for m in layers[0] if m >= 1)
+
+    def _misses(self, state: _State, j: int) -> bool:
+        """Whether a neuron gives two rows of different codes equal signs."""
+        seen: dict[tuple[int, int], Row] = {}
+        places = zip(state.component[j], state.parity[j], self.rows.codes, strict=True)
+        return any(seen.setdefault((c, p), code) != code for c, p, code in places)
 
     def _neuron(self, value: Any) -> int:
         return whole(value, 0, len(self.margins), "neuron")

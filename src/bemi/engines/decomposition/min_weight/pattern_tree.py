@@ -110,6 +110,12 @@ class PatternTree:
         self.margins = [[int(m) for m in layer] for layer in margins]
         self.first = self.margins[0]
         self.above = sum(links_needed(m, self.weight_bound) for layer in self.margins[1:] for m in layer)
+        self._differ = (self.codes[:, None, :] != self.codes[None, :, :]).any(axis=2)
+        self._links_of_no_copies = 0
+        if len(self.margins) == 3 and len(self.margins[2]) == 1:
+            needed = [links_needed(m, self.weight_bound) for m in self.margins[1] if m >= 1]
+            if links_needed(self.margins[2][0], self.weight_bound) >= len(self.margins[1]):
+                self._links_of_no_copies = sum(max(0, 3 - n) for n in needed)
         self._distance = np.stack([np.abs(self.data - row).sum(axis=1) for row in self.data])
         self._relaxed: dict[tuple[bytes, int], LinksBound | None] = {}
         self._counting = Counting(self.margins, self.weight_bound, self.codes) if self.hidden else None
@@ -237,7 +243,18 @@ class PatternTree:
         return self._trees[key]
 
     def _value(self, node: Node) -> int:
-        return min(self.target, self.above + sum(node.bounds))
+        return min(self.target, self._links_above(node) + sum(node.bounds))
+
+    def _links_above(self, node: Node) -> int:
+        """Links above the first layer: margin / P for each neuron, and three where copies do not suffice.
+
+        A neuron with a margin and at most two links copies an input, up to a flip: the one with the larger weight, or
+        both agree on all rows.  If the only output needs every neuron of the second layer to separate different codes,
+        and no first-layer neuron separates all of them, each of these neurons has at least three links.
+        """
+        if self._links_of_no_copies and bool((self._differ & node.relations.equal_signs()).any(axis=(1, 2)).all()):
+            return self.above + self._links_of_no_copies
+        return self.above
 
     def _root(self) -> Node:
         count = len(self.first)

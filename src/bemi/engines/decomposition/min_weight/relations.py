@@ -150,6 +150,11 @@ class Relations:
         differ = self.parity[:, :, None] != self.parity[:, None, :]
         return (known & differ).sum(axis=0), (~known).sum(axis=0)
 
+    def equal_signs(self) -> NDArray[np.bool_]:
+        """For each neuron and each pair of rows, whether they are known to get equal signs."""
+        known = self.component[:, :, None] == self.component[:, None, :]
+        return known & (self.parity[:, :, None] == self.parity[:, None, :])
+
     def equal(self, i: int, j: int) -> bool:
         """Whether the same is known about two neurons."""
         return bool((self.component[i] == self.component[j]).all() and (self.parity[i] == self.parity[j]).all())
