@@ -64,3 +64,19 @@ def test_relations_are_those_of_the_signs_they_come_from(joins, signs):
     component = relations.component[0]
     assert all(component[k] == min(np.flatnonzero(component == component[k])) for k in range(6))
     assert (relations.parity[0][np.unique(component)] == 1).all()
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3])
+def test_a_neuron_with_a_margin_and_at_most_two_links_copies_an_input(bound):
+    # The bound on the links above the first layer rests on this.
+    rng = np.random.default_rng(bound)
+    copies = 0
+    for _ in range(200):
+        inputs = rng.choice([-1, 1], (4, 3))
+        for weights in product(range(-bound, bound + 1), repeat=3):
+            sums = inputs @ np.array(weights)
+            if np.count_nonzero(weights) <= 2 and np.abs(sums).min() >= 1:
+                signs = np.sign(sums)
+                copies += 1
+                assert any((signs == s * inputs[:, i]).all() for s in (1, -1) for i in range(3))
+    assert copies > 1000
