@@ -216,3 +216,117 @@ def test_one_neuron_does_not_separate_three_codes():
     proof = {"target": 9, "main": [0], "steps": [["B", [0], ["T", 0, OPEN, None]]]}
     with pytest.raises(CertificateError, match="separate three codes"):
         links_bound(rows, ((1,), (1, 1)), proof)
+
+
+# Proofs of links by one tree: the same two rows and neurons; rows 0 and 1 have different codes.
+
+
+def tree_bound(*steps, target=9, margins=((10, 10), (1,)), rows=None):
+    rows = rows or Rows([[10, 3], [-10, 3]], [[1], [-1]], [2, 2, 1], 1)
+    return links_bound(rows, margins, {"target": target, "tree": list(steps)})
+
+
+ONE_LINK = ["K", [[0, 1]], 20]
+"""Row 0 alone proves that a margin of 10 needs a link: 10 / 20 of one."""
+
+
+def test_a_tree_counts_what_its_steps_prove():
+    assert tree_bound() == 1
+    assert tree_bound(["B", [0, 1], ONE_LINK]) == 3
+    assert tree_bound(["B", [0], ONE_LINK]) == 2
+    assert tree_bound(["B", [0, 1], ONE_LINK], target=2) == 2
+    # Two branches, the weaker one counts; separated rows need their first input, so 20 / 20 of a link.
+    apart = ["B", [0], ["K", [[0, 1], [1, 1]], 20]]
+    assert tree_bound(["T", [0, 1], 0, 1, [], [apart]]) == 1
+    assert tree_bound(["T", [0, 1], 0, 1, [["D", 0, 1]], [apart]]) == 2
+    # Both weights of neuron 0 are at most 0 or at least 1.
+    assert tree_bound(["B", [0], ["W", 0, 0, ["W", 0, -1, ONE_LINK, ["K", [[0, 30]], 20]], ONE_LINK]]) == 2
+    assert tree_bound(["L", 0, [[0, 1]]], margins=((14, 10), (1,))) == 9
+
+
+@pytest.mark.parametrize(
+    ("steps", "more", "reason"),
+    [
+        ([["L", 0, [[0, 1]]]], {}, "closed without reason"),
+        ([["L", 0, [[0, 1], [1, 1]]]], {}, "row without a sign"),
+        ([["L", 2, [[0, 1]]]], {}, "bad neuron"),
+        ([["L", 0, []]], {}, "multipliers are missing"),
+        ([["L", 0, [[0, -1]]]], {}, "negative"),
+        ([["D", 0, 1]], {}, "counting decides nothing"),
+        ([["D", 0, 0]], {}, "against itself"),
+        ([["D", 0, 2]], {}, "bad row"),
+        ([["X", [0], 0, 1, -1, []]], {}, "excluded without reason"),
+        ([["X", [0], 0, 1, -1, [["B", [0], ONE_LINK]]]], {}, "excluded without reason"),
+        ([["X", [0], 0, 1, 2, []]], {}, "neither equal nor opposite"),
+        ([["X", [0, 1], 0, 1, -1, []]], {"margins": ((10, 11), (1,))}, "not interchangeable"),
+        ([["X", [0, 0], 0, 1, -1, []]], {}, "named twice"),
+        ([["T", [0], 0, 1, [["T", [0], 0, 1, [], []]], []]], {}, "known already"),
+        ([["T", [0], 0, 1, [["T", [0, 1], 0, 1, [], []]], []]], {}, "not interchangeable"),
+        ([["T", [0], 0, 1, [], []], ["D", 0, 1]], {}, "malformed"),
+        ([["T", [0], 0, 1, []]], {}, "malformed"),
+        ([["B", [], ONE_LINK]], {}, "names no neuron"),
+        ([["B", [0], ["K", [[0, 1]], 0]]], {}, "leaf is malformed"),
+        ([["B", [0], ["K", [[0, 1], [1, 1]], 20]]], {}, "row without a sign"),
+        ([["B", [0], ONE_LINK]], {"margins": ((0, 10), (1,))}, "without a margin"),
+        ([["B", [0], ["W", 0, 1, ONE_LINK, ONE_LINK]]], {}, "bad weight"),
+        ([["B", [0], ["W", 0, 0, ["W", 0, 0, ONE_LINK, ONE_LINK], ONE_LINK]]], {}, "bad weight"),
+        ([["B", [0], ["W", 2, 0, ONE_LINK, ONE_LINK]]], {}, "bad input"),
+        ([["B", [0], ["W", 0, 0, ONE_LINK]]], {}, "malformed"),
+        ([["B", [0], []]], {}, "malformed"),
+        ([[]], {}, "malformed"),
+        ([["Q"]], {}, "malformed"),
+        ([], {"target": -1}, "target"),
+        ([], {"target": True}, "target"),
+    ],
+)
+def test_false_steps_of_a_tree_are_refused(steps, more, reason):
+    with pytest.raises(CertificateError, match=reason):
+        tree_bound(*steps, **more)
+
+
+def test_trees_that_are_too_deep_are_refused():
+    node = []
+    for _ in range(450):
+        node = [["X", [0], 0, 1, -1, node]]
+    with pytest.raises(CertificateError, match="known already"):
+        tree_bound(*node)
+    rows = Rows([[k + 1, 1] for k in range(500)], [[1]] * 500, [2, 1, 1], 1)
+    node = []
+    for k in range(1, 500):
+        node = [["T", [0], 0, k, [], node]]
+    with pytest.raises(CertificateError, match="too deep"):
+        tree_bound(*node, rows=rows, margins=((1,), (1,)))
+
+
+def test_a_relation_that_costs_too_many_links_is_excluded():
+    apart = [["B", [0], ["K", [[0, 1], [1, 1]], 20]]]
+    # One link above and one of neuron 0 reach the target of 2, so no better network separates the rows by it.
+    assert tree_bound(["X", [0, 1], 0, 1, -1, apart], ["D", 0, 1], target=2) == 2
+    with pytest.raises(CertificateError, match="excluded without reason"):
+        tree_bound(["X", [0, 1], 0, 1, -1, apart], target=3)
+
+
+def test_weights_within_limits_gain_what_they_can():
+    # Without a hidden layer; one row (10, 3) with margin 10; the first weight is limited to -1..0, so 7 are missing.
+    rows = Rows([[10, 3]], [[1]], [2, 1], 1)
+    tree = ["W", 0, 0, ["K", [[0, 4]], 4], ["K", [[0, 2]], 20]]
+    # First leaf: (40 - max(0, -40 - 4, 0) - (12 - 4)) / 4 = 8 links; second: (20 - (20 - 20)) / 20 = 1.
+    assert tree_bound(["B", [0], tree], rows=rows, margins=((10,),)) == 1
+    tree[4] = ["K", [[0, 4]], 4]
+    # 40 - (40 - 4) - (12 - 4) < 0
+    assert tree_bound(["B", [0], tree], rows=rows, margins=((10,),)) == 0
+    assert tree_bound(["B", [0], ["W", 0, 0, tree[3], tree[3]]], rows=rows, margins=((10,),)) == 0
+
+
+def test_three_links_where_copies_do_not_suffice():
+    rows = Rows([[9, 1], [8, 2], [-9, 3]], [[1], [-1], [-1]], [2, 2, 2, 1], 1)
+    misses = ["X", [0, 1], 0, 1, -1, [["L", 0, [[0, 1], [1, 1]]]]]
+    # Both neurons give rows 0 and 1 equal signs, although their codes differ, so their copies are no use.
+    margins = ((6, 6), (1, 1), (2,))
+    assert tree_bound(misses, rows=rows, margins=margins) == 4 + 2 * 2
+    # Before that is known, or if one neuron of the second layer is enough, a link each is all that is certain.
+    assert tree_bound(rows=rows, margins=margins) == 4
+    assert tree_bound(misses, rows=rows, margins=((6, 6), (1, 1), (1,))) == 3
+    # Only one of the two neurons misses the pair.
+    step = ["X", [0], 0, 1, -1, [["L", 0, [[0, 1], [1, 1]]]]]
+    assert tree_bound(step, rows=rows, margins=margins) == 4

@@ -646,7 +646,7 @@ def test_parameters_set_after_the_fit_do_not_describe_the_networks(tmp_path):
     save(soft, tmp_path / "m")
     verify(tmp_path / "m")
     loaded = load(tmp_path / "m")
-    assert (loaded.C, loaded.mw_loss, loaded.stages, loaded.weight_bound) == (price, loss, ("ml2", "mw"), 7)
+    assert (loaded.C, loaded.mw_loss, loaded.stages, loaded.weight_bound) == (price, loss, ("ml2", "mw"), 15)
     assert list(training_summary(soft.ensemble_)["stages"]) == ["ml2", "mw"]
 
 

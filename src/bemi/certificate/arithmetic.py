@@ -76,11 +76,10 @@ class Rows:
         Every multiplier must be non-negative and on a row that has a sign; not all may be zero.
         """
         total = self._check(signs, multipliers)
-        g: dict[int, int] = {}
+        factors: dict[int, int] = {}
         for k, weight in multipliers:
-            for i, v in self.sparse[k]:
-                g[i] = g.get(i, 0) + weight * signs[k] * v
-        return g, total
+            factors[k] = factors.get(k, 0) + weight * signs[k]
+        return self.weighted_sum(factors), total
 
     def _check(self, signs: Sequence[int], multipliers: Any) -> int:
         """Reject multipliers that prove nothing; returns their sum."""

@@ -1,6 +1,7 @@
 """Replays the proof of a lower bound on the links of every network that has given margins.
 
-The proof's form is described in docs/certificates.md.  As with margins, any non-negative multipliers give a true bound.
+The proof is a tree over the sign patterns of all neurons (:mod:`bemi.certificate.linktrees`).  Files of earlier
+versions have a list of steps instead: components of rows that no light neuron separates, and a tree for each neuron.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bemi.certificate.arithmetic import Row, Rows, require, whole
+from bemi.certificate.linktrees import tree_bound
 
 Group = dict[int, int]
 """Rows whose signs follow from one row's sign, with the relative signs."""
@@ -26,8 +28,10 @@ def links_bound(rows: Rows, margins: Sequence[Sequence[int]], proof: Any) -> int
     margins
         The margins that the neurons must have: one list per layer.
     proof
-        ``target``, ``main`` and ``steps``.
+        ``target`` and ``tree``, or ``target``, ``main`` and ``steps``.
     """
+    if isinstance(proof, dict) and "tree" in proof:
+        return tree_bound(rows, margins, proof)
     require(isinstance(proof, dict) and isinstance(proof.get("steps"), list), "the proof is malformed")
     # A neuron above the first layer has inputs of size 1.
     above = sum(max(0, -(-m // rows.weight_bound)) for layer in margins[1:] for m in layer)

@@ -10,6 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle import AllNetworks, keeping, networks, tiny_problems
 
+from bemi.certificate.arithmetic import Rows
+from bemi.certificate.links import links_bound
 from bemi.engines import monolithic
 from bemi.engines.decomposition.min_weight import with_margins as minlinks
 from bemi.engines.decomposition.neuron.few_links import DENOMINATOR, LinksLP, exact_links_bound, fewer_links
@@ -18,6 +20,7 @@ from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.programs.limits import Limits
 from bemi.stages.registry import get
+from bemi.stages.result import Outcome
 
 NO_LIMIT = Limits()
 
@@ -28,6 +31,12 @@ def with_margins(problem: Problem) -> tuple[Network, list[np.ndarray]] | None:
     return (mm.network, mm.network.margins(problem.data, problem.codes)) if mm.ran else None
 
 
+def replayed(problem: Problem, margins: list[np.ndarray], proof) -> int:
+    """What the checker makes of a proof."""
+    rows = Rows(problem.data.tolist(), problem.codes.tolist(), problem.layers, problem.weight_bound)
+    return links_bound(rows, [m.tolist() for m in margins], proof)
+
+
 def referee(problem: Problem, start: Network, margins: list[np.ndarray], limits: Limits = NO_LIMIT) -> None:
     result = minlinks.run(get("mw"), problem, start=start, keep=keeping(margins), limits=limits)
     best = AllNetworks.of(problem).best("mw", margins)
@@ -36,7 +45,7 @@ def referee(problem: Problem, start: Network, margins: list[np.ndarray], limits:
     assert result.proof == "certified"
     assert result.objective == result.links == get("mw").value(problem, result.network, keeping(margins))
     assert result.bound <= best <= result.objective <= start.links
-    assert result.certificate["bound"] == result.bound
+    assert result.certificate["bound"] == result.bound == replayed(problem, margins, result.certificate)
 
 
 @settings(max_examples=200)
@@ -112,30 +121,13 @@ def test_merges_and_forced_signs_leave_nothing_to_branch_on():
     start = one_splitter(problem)
     margins = start.margins(problem.data, problem.codes)
     proof = minlinks.run(get("mw"), problem, start=start, keep=keeping(margins), limits=NO_LIMIT).certificate
-    assert proof["main"] == [0]
-    assert proof["light"] == margins[0][1:].min()
-    *merges, splitting, wide = proof["steps"]
-    assert merges
-    assert all(step[0] == "M" for step in merges)
-    # The labels force the first neuron's signs, and the others are constant.
-    assert splitting[:2] == ["B", [0]]
-    assert wide[:2] == ["B", [1, 2]]
-    for _, _, (tag, _, plus, minus) in (splitting, wide):
-        assert tag == "T"
-        assert plus[0] == "K"
-        assert minus is None
-
-
-def test_a_separation_that_costs_too_many_links_is_excluded():
-    # With half the margin other neurons could separate the rows as well, but not with so few links.
-    problem = images(12, 10)
-    start = one_splitter(problem)
-    margins = start.margins(problem.data, problem.codes)
-    margins[0][1:] //= 2
-    result = minlinks.run(get("mw"), problem, start=start, keep=keeping(margins), limits=NO_LIMIT)
-    merges = [step for step in result.certificate["steps"] if step[0] == "M"]
-    assert any("K" in str(tree) for *_, tree in merges)
-    assert result.gap < 0.1
+    tags = [step[0] for step in proof["tree"]]
+    assert set(tags) == {"X", "D", "B"}
+    # The others are constant, and the labels force the first neuron's signs.
+    excluded = [step for step in proof["tree"] if step[0] == "X"]
+    assert {step[4] for step in excluded} == {-1}
+    assert sum(step[1] == [1, 2] for step in excluded) == len(problem.data) - 1
+    assert [step[1] for step in proof["tree"] if step[0] == "B"][:2] == [[0], [1, 2]]
 
 
 def test_a_splitting_neuron_that_nothing_needs_becomes_a_cheaper_one():
@@ -158,7 +150,9 @@ def test_every_neuron_must_separate_where_the_upper_margins_say_so():
     margins = start.margins(problem.data, problem.codes)
     assert margins[1].tolist() == [3]
     result = minlinks.run(get("mw"), problem, start=start, keep=keeping(margins), limits=NO_LIMIT)
-    assert result.certificate["main"] == [0, 1, 2]
+    # Counting alone relates all rows, and the three neurons are interchangeable.
+    assert [step[0] for step in result.certificate["tree"]].count("D") == len(problem.data) - 1
+    assert [step[1] for step in result.certificate["tree"] if step[0] == "B"] == [[0, 1, 2]] * 2
     assert result.gap < 0.2
 
 
@@ -181,7 +175,20 @@ def test_no_hidden_layer_and_repeated_rows():
     margins = start.margins(problem.data, problem.codes)
     result = minlinks.run(get("mw"), problem, start=start, keep=keeping(margins), limits=NO_LIMIT)
     assert result.bound <= result.objective <= start.links
-    assert result.certificate["main"] is None
+    assert {step[0] for step in result.certificate["tree"]} == {"B"}
+    assert replayed(problem, margins, result.certificate) == result.bound
+
+
+def test_a_stage_that_is_not_within_its_gap_says_why_it_ended():
+    problem = images(12, 0)
+    start = one_splitter(problem)
+    keep = keeping(start.margins(problem.data, problem.codes))
+    hurried = minlinks.run(get("mw"), problem, start=start, keep=keep, limits=Limits(nodes=1))
+    assert hurried.gap > 0
+    assert hurried.message == Outcome.LIMIT.sentence
+    patient = minlinks.run(get("mw"), problem, start=start, keep=keep, limits=Limits(seconds=20.0))
+    assert patient.gap == 0 or patient.message
+    assert patient.gap < hurried.gap
 
 
 @settings(max_examples=100)

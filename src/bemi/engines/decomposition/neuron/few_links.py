@@ -17,7 +17,9 @@ product with tabulated factors (:mod:`~bemi.engines.decomposition.neuron.metropo
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import highspy
 import numpy as np
@@ -33,20 +35,52 @@ Floats = NDArray[np.float64]
 Signs = NDArray[np.int8]
 Multipliers = tuple[tuple[int, int], ...]
 
-PROPOSALS_PER_WEIGHT = 2_000
-"""Proposals of the walk if nothing else ends it; about a tenth of a second for pictures."""
+LEAST_PROPOSALS, PROPOSALS_PER_WEIGHT = 1_000_000, 5_000
+"""Proposals of the walks if nothing else ends them; less than a fifth of a second for pictures."""
 
 DENOMINATOR = 2**32
 """Common denominator of the multipliers; rounding to it moves a bound by less than a thousandth of a link on images."""
 
-_CHUNK = 200_000  # proposals between two looks at the clock
+_CHUNK = 250_000  # proposals between two looks at the clock
+_LEVELS = 6  # of softness and temperature per chunk
 _STRIPS = 50  # random orders of removal
 _STRIP_NOISE = 0.5  # spread of these orders
-_RUN = 3  # chunks per walk
-# First and last softness and the price of margin, relative to the linear program's: a steep wall at the margin suits
-# P = 1, a soft one larger P, so the walks alternate.
-_WALLS = ((0.1, 0.02, 3.0), (0.35, 0.2, 1.5))
-_TEMPERATURE = (0.3, 0.1)  # first and last, in links
+_FINEST = 50.0  # the largest number in the data over the smallest softness: beyond it the terms leave their range
+_SHIFTS = (0.2, 0.8)  # how far above the margin descents start, relative to the first softness
+
+
+_BEST, _PROGRAM, _LAST = range(3)
+
+
+class _Plan(NamedTuple):
+    """A walk: start, chunks, what it aims at beyond the margin, first and last softness, price and temperature.
+
+    It starts from the best weights, from the rounded solution of the linear program, or where the last walk ended.
+    Buffer, softness and price of margin are relative to the linear program's, temperatures are in links.
+    """
+
+    start: int
+    chunks: int
+    buffer: float
+    softness: tuple[float, float]
+    price: float
+    temperature: tuple[float, float]
+
+
+_WALL = ((0.1, 0.02), 3.0, (0.3, 0.1))
+# The best weights are mostly found by a descent that begins near the linear program's solution, where every link is
+# worth its price; a steep wall at the margin then strips what is too much.  A soft one suits larger P.
+_PLANS = (
+    _Plan(_BEST, 2, 0.0, *_WALL),
+    _Plan(_PROGRAM, 2, 0.5, (1.0, 0.1), 3.0, (0.6, 0.1)),
+    _Plan(_LAST, 1, 0.0, *_WALL),
+    _Plan(_BEST, 2, 0.0, (0.35, 0.2), 1.5, (0.3, 0.1)),
+    _Plan(_PROGRAM, 2, 0.5, (1.0, 0.1), 5.0, (0.6, 0.1)),
+    _Plan(_LAST, 1, 0.0, *_WALL),
+    _Plan(_BEST, 2, 0.0, (0.3, 0.1), 1.2, (0.3, 0.1)),
+    _Plan(_PROGRAM, 4, 1.0, (2.0, 0.05), 3.0, (0.6, 0.1)),
+    _Plan(_LAST, 1, 0.0, *_WALL),
+)
 
 
 def exact_links_bound(data: Integers, signs: Signs, bound: int, margin: int, mu: Multipliers) -> int:
@@ -91,7 +125,7 @@ class LinksLP:
         lp.col_lower_ = np.zeros(2 * n)
         lp.col_upper_ = np.full(2 * n, float(bound))
         lp.row_lower_, lp.row_upper_ = self._lower, self._upper
-        _set_rows(lp, np.hstack([data, -data]))
+        set_rows(lp, np.hstack([data, -data]))
         highs.passModel(lp)
 
     def solve(self, signs: Signs, margin: int) -> LinksBound | None:
@@ -113,12 +147,18 @@ class LinksLP:
         return LinksBound(proved, mu, values[:n] - values[n:], prices)
 
 
-def _set_rows(lp: highspy.HighsLp, table: Integers) -> None:
+def set_rows(lp: highspy.HighsLp, table: Integers) -> None:
+    """Set the matrix of a linear program."""
     rows, columns = np.nonzero(table)
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     lp.a_matrix_.start_ = np.searchsorted(rows, np.arange(len(table) + 1)).astype(np.int32)
     lp.a_matrix_.index_ = columns.astype(np.int32)
     lp.a_matrix_.value_ = table[rows, columns].astype(np.float64)
+
+
+def _between(ends: tuple[float, float], progress: Floats) -> Floats:
+    first, last = ends
+    return first * (last / first) ** progress
 
 
 @njit(cache=True)
@@ -166,12 +206,13 @@ def _tabulate(table, step, a, tau):
     for move in range(table.shape[0]):
         for i in range(a.shape[0]):
             for k in range(a.shape[1]):
-                table[move, i, k] = math.exp(max(-25.0, min(25.0, -step[move] * a[i, k] / tau)))
+                table[move, i, k] = math.exp(max(-60.0, min(60.0, -step[move] * a[i, k] / tau)))
 
 
 @njit(cache=True, fastmath=True, error_model="numpy")
 def _walk(
     a: Integers,
+    margin: float,
     need: float,
     w: Integers,
     y: Integers,
@@ -191,7 +232,7 @@ def _walk(
     table = np.empty((4, *a.shape), np.float32)  # factors of the steps +1, -1, +P, -P
     e = np.empty(a.shape[1], np.float32)
     step = np.array([1, -1, power, -power])
-    tiny = np.float32(1e-30)
+    spare = np.float32(1.0)  # a margin beyond the one needed is worth nothing
     r = metropolis.first_state(seed)
     links = _count_links(w)
     for stage in range(taus.shape[0]):
@@ -224,7 +265,7 @@ def _walk(
                 new = metropolis.rated(e, table[c, i])
             if new > s * 1e6:  # far beyond any draw
                 continue
-            diff = change + weight * math.log(max(new, tiny) / max(s, tiny))
+            diff = change + weight * math.log((spare + new) / (spare + s))
             if not diff <= 0:
                 r = metropolis.next_state(r)
                 if not diff <= -temp * math.log(metropolis.uniform(r)):
@@ -241,10 +282,25 @@ def _walk(
             if since >= metropolis.TERMS_STAY_EXACT:
                 s = metropolis.soft_terms(y, need, tau, e)
                 since = 0
-            if links < best and y.min() >= need:
+            if links < best and y.min() >= margin:
                 best = links
                 metropolis.copy_weights(w, best_w)
     return best
+
+
+def forced_weights(columns: Integers, bound: int, margin: int) -> Integers:
+    """Weights (-P or P) that every neuron with the margin has, 0 for the others.
+
+    A row with the sum ``P ||x||_1 - slack`` at most loses ``|x_i|`` with every step that a weight takes from its bound.
+    """
+    forced = np.zeros(len(columns), dtype=np.int64)
+    while True:
+        free = np.abs(columns) * (forced == 0)[:, None]
+        slack = bound * free.sum(axis=0) + forced @ columns - margin
+        weight, row = np.nonzero(free > np.maximum(slack, 0))
+        if not len(weight):
+            return forced
+        forced[weight] = bound * np.sign(columns[weight, row])
 
 
 def fewer_links(
@@ -259,6 +315,7 @@ def fewer_links(
     seed: int = 0,
     deadline: Deadline = FOREVER,
     enough: int = 0,
+    relax: Callable[[int], LinksBound | None] | None = None,
 ) -> Integers:
     """Integer weights of one neuron with few links.
 
@@ -276,50 +333,67 @@ def fewer_links(
         When the search stops regardless.
     enough
         Number of links at which to stop.
+    relax
+        Solves the linear program for another margin; descents start from that of a somewhat larger one.
     """
-    columns = np.ascontiguousarray((signs[:, None] * data).T)
-    target = max(enough, relaxed.bound)
-    search = _Search(columns, bound, margin, relaxed, np.array(start, dtype=np.int64), target, deadline, seed)
-    search.strip_starts()
-    if search.done() or relaxed.prices.sum() <= 0:
-        return search.weights
-    search.prepare_walks()
-    used = rounds = 0
-    while used < proposals and not search.done():
-        used += search.walk(_WALLS[rounds % len(_WALLS)], proposals - used)
-        rounds += 1
+    search = LinkSearch(data, signs, bound, margin, relaxed, start, seed=seed, relax=relax)
+    search.extend(proposals, enough, deadline)
     return search.weights
 
 
-class _Search:
-    """A search for few links; ``weights`` are the best so far."""
+class LinkSearch:
+    """A search for few links that can be continued; ``weights`` are the best so far.  See :func:`fewer_links`."""
 
     def __init__(
         self,
-        columns: Integers,
+        data: Integers,
+        signs: Integers,
         bound: int,
         margin: int,
         relaxed: LinksBound,
         start: Integers,
-        target: int,
-        deadline: Deadline,
-        seed: int,
+        *,
+        seed: int = 0,
+        relax: Callable[[int], LinksBound | None] | None = None,
     ) -> None:
-        self.weights, self.links = start, int(np.count_nonzero(start))
+        columns = np.ascontiguousarray((signs[:, None] * data).T)
+        self.weights, self.links = np.array(start, dtype=np.int64), int(np.count_nonzero(start))
         self._columns, self._bound, self._margin, self._relaxed = columns, bound, margin, relaxed
-        self._target, self._deadline = target, deadline
+        self._relax = relax
+        self._target, self._deadline = relaxed.bound, FOREVER
         # Links that the margin loses with a weight, at the program's prices.
         self._worth = bound * np.abs(columns @ relaxed.prices)
         self._order = np.argsort(self._worth, kind="stable")
         self._rng = np.random.default_rng(seed)
+        forced = forced_weights(columns, bound, margin)
+        self._free = np.flatnonzero(forced == 0)
+        # A row all of whose weights are forced has its margin for certain.
+        self._rows = np.flatnonzero((columns[self._free] != 0).any(axis=0))
+        self._rounds = -1  # walks so far; before the first one, links are stripped
+        self._movable = True
 
-    def done(self) -> bool:
-        return self.links <= self._target or self._deadline.passed
+    def extend(self, proposals: int, enough: int = 0, deadline: Deadline = FOREVER) -> None:
+        """Go on for so many proposals, or until the links are few enough."""
+        self._target, self._deadline = max(enough, self._relaxed.bound), deadline
+        if self._rounds < 0 and not self.done():
+            self._rounds = 0
+            self.strip_starts()
+            self._movable = self.prepare_walks()
+        used = 0
+        while self._movable and used < proposals and not self.done():
+            plan = _PLANS[self._rounds % len(_PLANS)]
+            # A walk is not cut short, unless even the first would be.
+            used += self.walk(plan, proposals if used == 0 else plan.chunks * _CHUNK)
+            self._rounds += 1
 
-    def _offer(self, weights: Integers) -> None:
+    def offer(self, weights: Integers) -> None:
+        """Take weights that have the margin if they have fewer links."""
         count = int(np.count_nonzero(weights))
         if count < self.links:
             self.links, self.weights = count, weights.copy()
+
+    def done(self) -> bool:
+        return self.links <= self._target or self._deadline.passed
 
     def strip_starts(self) -> None:
         """Strip links off several roundings of the program's solution, and off the start."""
@@ -337,50 +411,76 @@ class _Search:
                     order = np.argsort(self._worth * noise, kind="stable")
                 weights = point.copy()
                 _strip(self._columns, weights, sums.copy(), self._margin, order)
-                self._offer(weights)
+                self.offer(weights)
 
-    def prepare_walks(self) -> None:
-        """Set what all walks share; the links that are found before set their scale."""
-        prices = self._relaxed.prices
+    def prepare_walks(self) -> bool:
+        """Set what all walks share; the links that are found before set their scale.  False if nothing can move."""
+        prices = self._relaxed.prices[self._rows]
         self._total = float(prices.sum())
+        if self._total <= 0:
+            return False
         # The distance between the margin and what the program reaches with as many links.
         self._scale = max(1.0, (self.links - self._relaxed.bound) / self._total)
-        self._partners = metropolis.partner_columns(self._columns[:, prices > 0], metropolis.PARTNERS)
+        self._moved = np.ascontiguousarray(self._columns[np.ix_(self._free, self._rows)])
+        self._partners = metropolis.partner_columns(self._moved[:, prices > 0], metropolis.PARTNERS)
+        self._finest = float(np.abs(self._moved).max()) * self._bound / _FINEST
+        self._last = self.weights
+        return True
 
-    def walk(self, wall: tuple[float, float, float], proposals: int) -> int:
-        """One walk from the best weights; returns how many proposals it took, at most ``proposals``."""
-        first, last, rate = wall
-        weights = self.weights.copy()
-        sums = weights @ self._columns
+    def walk(self, plan: _Plan, proposals: int) -> int:
+        """One walk; returns how many proposals it took, at most ``proposals``."""
+        start = self._last if plan.start == _LAST else self.weights
+        if plan.start == _PROGRAM:
+            start = self._rounded()
+        weights = start[self._free]
+        sums = (start @ self._columns)[self._rows]
+        forced = self.links - int(np.count_nonzero(self.weights[self._free]))
         found = weights.copy()
         used = 0
-        for chunk in range(_RUN):
+        for chunk in range(plan.chunks):
             if used >= proposals or self.done():
                 break
             size = min(_CHUNK, proposals - used)
-            progress = (chunk + np.arange(4) / 4.0) / _RUN
+            progress = (chunk + np.arange(_LEVELS) / _LEVELS) / plan.chunks
             reached = _walk(
-                self._columns,
+                self._moved,
                 float(self._margin),
+                self._margin + plan.buffer * self._scale,
                 weights,
                 sums,
                 self._bound,
                 *self._partners,
-                self._scale * first * (last / first) ** progress,
-                _TEMPERATURE[0] * (_TEMPERATURE[1] / _TEMPERATURE[0]) ** progress,
-                rate * self._total,
-                max(1, size // 4),
+                np.maximum(self._finest, self._scale * _between(plan.softness, progress)),
+                _between(plan.temperature, progress),
+                plan.price * self._total,
+                max(1, size // _LEVELS),
                 int(self._rng.integers(1, 2**62)),
                 found,
-                np.int64(self.links),
+                np.int64(self.links - forced),
             )
             used += size
-            if reached < self.links:
-                self._strip_and_offer(found.copy())
+            if reached < self.links - forced:
+                whole = self.weights.copy()
+                whole[self._free] = found
+                self._strip_and_offer(whole)
+        self._last = self.weights.copy()
+        self._last[self._free] = weights
         return used
+
+    def _rounded(self) -> Integers:
+        """The solution of the linear program for a larger margin, rounded: descents fall short of where they start."""
+        relaxed = None
+        shift = self._scale * self._rng.uniform(*_SHIFTS)
+        while self._relax is not None and relaxed is None and shift >= 1:
+            relaxed = self._relax(self._margin + int(shift))
+            shift *= 0.8
+        near = (relaxed or self._relaxed).weights
+        start = self.weights.copy()
+        start[self._free] = np.rint(near[self._free])
+        return start
 
     def _strip_and_offer(self, weights: Integers) -> None:
         rest = weights @ self._columns
         if rest.min() >= self._margin:
             _strip(self._columns, weights, rest, self._margin, self._order)
-            self._offer(weights)
+            self.offer(weights)
