@@ -25,6 +25,7 @@ from typing import Any
 from bemi.certificate.arithmetic import CertificateError, Matrix, Row, Rows, pre_activations, require, whole, whole_row
 from bemi.certificate.links import links_bound
 from bemi.certificate.margins import MarginProof
+from bemi.certificate.patterns import last_layer_bound
 from bemi.certificate.separators import separation_bound
 from bemi.certificate.softmargins import LARGEST_ROW_WEIGHT, Restrictions, SoftMargins, rational
 from bemi.files import read_at_most
@@ -349,6 +350,9 @@ class _Network:
             (row, j, y) for row, c in zip(self.all.rows, self.all.codes, strict=True) for j, y in enumerate(c)
         )
         most = sum(max(n, signs[row, j, -y]) for (row, j, y), n in signs.items() if y > 0 or not signs[row, j, -y])
+        if claim["certificate"] is not None:
+            require(len(layers) > 2, "a proof about the last layer is given for a network without hidden layers")
+            most = min(most, last_layer_bound(self.all.codes, layers[-2], bound, claim["certificate"]))
         return sum(map(sum, right)), most
 
     def _reached(self, weights: list[Matrix]) -> list[list[int]]:

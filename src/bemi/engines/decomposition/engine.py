@@ -18,6 +18,7 @@ from bemi.engines.decomposition.min_weight import with_labels as nomargins
 from bemi.engines.decomposition.min_weight import with_margins as minlinks
 from bemi.engines.decomposition.neuron import shortlist
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP
+from bemi.engines.decomposition.sat_margin import patterns
 from bemi.engines.decomposition.sat_margin import walk as satmargin
 from bemi.engines.decomposition.soft import links as softlinks
 from bemi.engines.decomposition.soft import margins as softmargin
@@ -68,26 +69,35 @@ def run(
 def sat_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, solver: str) -> StageResult:
     """Sat-Margin: solved at once if the first network gets every output right; otherwise local search, then the solver.
 
-    On a large program the solver would not improve the bound beyond the number of outputs, so it is not called.
+    With several outputs, patterns for the codes come first: they often reach the bound that the last layer sets.  On a
+    large program the solver would not improve the bound beyond the number of outputs, so it is not called.
     """
     stage = get("sm")
     clock = limits.deadline()
     columns = _columns(problem)
+    shown = patterns.best_patterns(problem, start, seconds=limits.seconds, deadline=clock.share(WALK_SHARE))
+    if shown.optimal:
+        return shown.report(stage.name, problem, clock)
+    start = shown.network
     if columns > MONOLITHIC_COLUMNS and stage.value(problem, start) != stage.trivial_bound(problem):
         walk = clock.share(WALK_SHARE if columns > SOLVED_COLUMNS else 0.5)
-        start = satmargin.most_confident(problem, start, proposals=_proposals(limits), seed=limits.seed, deadline=walk)
+        start = satmargin.most_confident(
+            problem, start, proposals=_proposals(limits), seed=limits.seed, deadline=walk, most=shown.bound
+        )
     if columns > SAT_MARGIN_COLUMNS:
-        value, bound = stage.value(problem, start), stage.trivial_bound(problem)
+        value, bound = stage.value(problem, start), shown.bound
         optimal = value == bound
+        reason = "is the number of outputs" if shown.certificate is None else "is what the last layer allows"
         return StageResult.of(
             *(stage.name, problem, start, value, bound),
             clock=clock,
             proof="certified",
             outcome=Outcome.OPTIMAL if optimal else Outcome.LOCAL,
-            message="" if optimal else "stopped after a local search; the bound is the number of outputs",
+            message="" if optimal else f"stopped after a local search; the bound {reason}",
+            certificate=shown.certificate,
         )
     report = monolithic.run(stage.name, problem, start=start, limits=limits.until(clock), solver=solver)
-    return replace(report, seconds=clock.elapsed)
+    return shown.tightened(replace(report, seconds=clock.elapsed))
 
 
 def max_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, solver: str) -> StageResult:

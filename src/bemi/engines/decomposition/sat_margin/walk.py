@@ -395,7 +395,13 @@ def _walk(task, weights, sums, cooling, rng, kept, best):
 
 
 def most_confident(
-    problem: Problem, start: Network, *, proposals: int = PROPOSALS, seed: int = 0, deadline: Deadline = FOREVER
+    problem: Problem,
+    start: Network,
+    *,
+    proposals: int = PROPOSALS,
+    seed: int = 0,
+    deadline: Deadline = FOREVER,
+    most: int | None = None,
 ) -> Network:
     """A network with at least as many confidently right outputs as ``start``.
 
@@ -409,9 +415,12 @@ def most_confident(
         How long to search; the result is the same for the same values.
     deadline
         When the search stops regardless.
+    most
+        A bound on the confidently right outputs of every network, if one is known: the search stops there.
     """
     threshold = confidence_threshold(problem.layers, problem.weight_bound)
-    return _search(problem, start, threshold, confident_outputs_bound(problem), _WALKS, proposals, seed, deadline)
+    most = confident_outputs_bound(problem) if most is None else most
+    return _search(problem, start, threshold, most, _WALKS, proposals, seed, deadline)
 
 
 def with_margins(
