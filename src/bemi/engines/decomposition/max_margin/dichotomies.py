@@ -79,8 +79,11 @@ class Search:
             return
         rows, neurons = self.instance.rows, self.instance.neurons
         cap, first_row, tree, best = self._largest_margin()
-        signs = np.ones(rows) if best is None else np.where(best.sums >= 0, 1, -1)
-        self.incumbent.begin(cap, signs.astype(np.int8))
+        signs = np.ones(rows, dtype=np.int8)
+        # If possible a true constant, which is easiest for the upper layers to use.
+        if best is not None and self.instance.margin(signs) < cap:
+            signs = np.where(best.sums >= 0, 1, -1).astype(np.int8)
+        self.incumbent.begin(cap, signs)
         own = np.arange(rows)
         empty = PartialNeuron(np.zeros(rows, dtype=np.int8), own, None, cap)
         one_code = self.instance.n_codes == 1

@@ -132,23 +132,29 @@ def best_patterns(problem: Problem, start: Network, *, seconds: float | None, de
 def _ranked(problem: Problem, layers: tuple[tuple[Column, ...], ...], counts: Counter[Code]) -> list[_Shown]:
     """Last layers with a pattern for each code; first those with most rows that have only confident outputs.
 
-    Later stages see only those rows.
+    Later stages see only those rows.  If there are equally many, the shortest of them should be long: it limits all
+    margins.
     """
     threshold = confidence_threshold(problem.layers, problem.weight_bound)
+    norms = np.abs(problem.data).sum(axis=1)
+    shortest_of = {code: int(norms[(problem.codes == code).all(axis=1)].min()) for code in counts}
     ranked = []
     for number, last in enumerate(layers):
         sets = [confident_patterns(column, threshold) for column in last]
-        options, complete = [], 0
+        options, complete, codes = [], 0, []
         for code, count in counts.items():
             levels = [(1 << (1 << problem.layers[-2])) - 1]
             for y, (plus, minus) in zip(code, sets, strict=True):
                 levels = missed(levels, plus if y > 0 else minus)
             lost = next(t for t, level in enumerate(levels) if level)
-            complete += count * (lost == 0)
+            if not lost:
+                complete += count
+                codes.append(code)
             options.append([pattern for pattern in range(1 << problem.layers[-2]) if levels[lost] >> pattern & 1])
-        ranked.append((-complete, number, last, options))
-    ranked.sort(key=lambda entry: entry[:2])
-    return [_shown(last, _few_dichotomies(options)) for _, _, last, options in ranked]
+        shortest = min((shortest_of[code] for code in codes), default=0)
+        ranked.append((-complete, -shortest, number, last, options))
+    ranked.sort(key=lambda entry: entry[:3])
+    return [_shown(last, _few_dichotomies(options)) for *_, last, options in ranked]
 
 
 def _few_dichotomies(options: list[list[int]]) -> list[int]:
