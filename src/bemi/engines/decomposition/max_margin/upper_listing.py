@@ -77,7 +77,7 @@ def _columns(inputs: int, bound: int) -> Integers:
 
 
 def _neurons(patterns: Integers, columns: Integers) -> tuple[Integers, NDArray[np.float32], Integers]:
-    """For every dichotomy of the patterns, + on the first, the weights of largest margin, its signs, and that margin."""
+    """For every dichotomy of the patterns, + on the first: the weights of largest margin, its signs, the margin."""
     sums = columns @ patterns.T
     margins = np.abs(sums).min(axis=1)
     usable = np.flatnonzero((margins >= 1) & (sums[:, 0] > 0))
