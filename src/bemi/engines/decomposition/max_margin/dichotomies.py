@@ -48,8 +48,10 @@ from bemi.engines.decomposition.neuron.shortlist import Lister
 from bemi.problem.measures import sum_of_margins_bound
 from bemi.problem.problem import Problem
 
-FIRST_SCHEDULE: Schedule = ((1, 40, 40),)
 ROOT_SCHEDULE: Schedule = ((1, 400, 400), (8, 60, 16), (40, 40, 8), (200, 20, 4))
+# The same before shapes, which do the rest: for three or four codes, and for more.
+FEW_CODES_SCHEDULE: Schedule = ROOT_SCHEDULE[:3]
+MANY_CODES_SCHEDULE: Schedule = ((1, 40, 40),)
 NODE_SCHEDULE: Schedule = ((1, 40, 40), (8, 12, 5), (40, 6, 3))
 _MEASURED_PAIRS = 4  # branching candidates whose children are actually solved
 _MOST_CAP_NODES = 2000
@@ -103,7 +105,9 @@ class Search:
         closed = False
         try:
             self.deductions.tighten_upper(root)
-            schedule = FIRST_SCHEDULE if self.shapes.usable else ROOT_SCHEDULE
+            schedule = ROOT_SCHEDULE
+            if self.shapes.usable:
+                schedule = FEW_CODES_SCHEDULE if self.instance.n_codes <= 4 else MANY_CODES_SCHEDULE
             closed = self.deductions.closed(root) or self.components.strengthen(root, schedule, root=True)
             if not closed:
                 if self.shapes.usable:

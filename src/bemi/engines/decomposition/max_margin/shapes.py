@@ -28,7 +28,7 @@ from bemi.engines.decomposition.max_margin.shape_rows import ShapeTree
 from bemi.engines.decomposition.neuron.linear_program import Signs, plain
 from bemi.products import Integers
 
-MOST_SPLITTING, FEWEST_CODES = 3, 5
+MOST_SPLITTING, FEWEST_CODES = 3, 3
 _LIMITS = (1, 8, 40)  # linear programs for one attempt at a merge
 _TRIED = 12  # rows nearest to the rows merged so far that are tried at each limit
 
