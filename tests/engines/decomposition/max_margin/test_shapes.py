@@ -109,3 +109,18 @@ def test_searches_with_shapes_equal_all_sign_matrices():
         assert MarginProof(rows, search.proof).bound() == search.bound
         steps += str(search.proof["tree"]).count("'Y'")
     assert steps > 3
+
+
+def test_proofs_hold_however_early_the_search_stops():
+    rng = np.random.default_rng(3)
+    centres = rng.integers(20, 200, (6, 30))
+    data = np.concatenate([np.clip(c + rng.integers(-60, 61, (3, 30)), 0, 255) for c in centres])
+    problem = distinct_rows(Problem(data, np.repeat(class_codes(8)[:6], 3, axis=0), (4, 4), 1))
+    rows = Rows(problem.data.tolist(), problem.codes.tolist(), problem.layers, 1)
+    bounds = []
+    for nodes in (5, 20, 40, 60, 80, 100, 150, 200, 300, 500, 1000):
+        search = Search(problem, Budget(nodes))
+        search.run()
+        bounds.append(search.bound)
+        assert MarginProof(rows, search.proof).bound() == search.bound
+    assert bounds[-1] < bounds[0]

@@ -254,7 +254,11 @@ class Search:
             strong, weak = self._split_margin(node, weakest, level)
             for child in (weak, strong):
                 self.deductions.closed(child)
-                if self.shapes.strengthen(child, grow=child is strong):
+                try:
+                    closed = self.shapes.strengthen(child, grow=child is strong)
+                except OutOfBudget:
+                    closed = False  # what was found until then stays in the node
+                if closed:
                     child.log.append(["C"])
                     child.total = 0
                 elif child is weak:

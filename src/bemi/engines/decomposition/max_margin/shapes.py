@@ -30,6 +30,7 @@ from bemi.products import Integers
 
 MOST_SPLITTING, FEWEST_CODES = 3, 3
 _LIMITS = (1, 8, 40)  # linear programs for one attempt at a merge
+_LEAST_SECONDS = 1.0
 _TRIED = 12  # rows nearest to the rows merged so far that are tried at each limit
 
 
@@ -65,7 +66,10 @@ def shape_labels(codes: int, neurons: int) -> Integers:
 
 
 class Shapes:
-    """Merges rows around a central one, and bounds the splitting neurons by shapes once all codes are among them."""
+    """Merges rows around a central one, and bounds the splitting neurons by shapes once all codes are among them.
+
+    ``usable`` is whether the problem and the time left are suited to that.
+    """
 
     def __init__(self, components: Components, budget: Budget) -> None:
         self.components, self.budget = components, budget
@@ -74,14 +78,11 @@ class Shapes:
         distance = self.instance.distance
         self._nearness = distance.mean(axis=1)
         half = max(2, self.instance.rows // 2)
+        # Few splitting neurons, many codes, other neurons that are wide, and time for listing the shapes.
+        few = self.deductions.n_splitting <= MOST_SPLITTING and self.instance.n_codes >= FEWEST_CODES
+        left = budget.deadline.left
+        self.usable = few and bool(self.deductions.wide_tiers) and (left is None or left >= _LEAST_SECONDS)
         self.centre = int(np.argmin(np.sort(distance, axis=1)[:, :half].mean(axis=1)))
-
-    @property
-    def usable(self) -> bool:
-        """Whether the method fits the problem: few splitting neurons, many codes, and other neurons that are wide."""
-        deductions = self.deductions
-        few = deductions.n_splitting <= MOST_SPLITTING and self.instance.n_codes >= FEWEST_CODES
-        return few and bool(deductions.wide_tiers)
 
     def strengthen(self, node: Node, *, grow: bool = True) -> bool:
         """Alternate merging and bounding by shapes until neither gains anything; True if the node is closed."""
