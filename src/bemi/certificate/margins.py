@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from bemi.certificate.arithmetic import CertificateError, Rows, require, whole
+from bemi.certificate.shapes import LabelBounds
 
 
 def upper_bounds(layers: Sequence[int], weight_bound: int) -> list[list[int | None]]:
@@ -125,6 +126,8 @@ class _State:
     """All neurons at a node of the proof; dead once they contradict each other.
 
     ``floors`` are lower bounds on the margins of the neurons, and ``listed`` is a list of dichotomies, if any.
+    ``labels`` are bounds on neurons by what they do to the codes, and ``together`` is what follows for all neurons of
+    the lowest tier, if anything does.
     """
 
     def __init__(
@@ -138,11 +141,15 @@ class _State:
         self.neurons, self.components, self.upper = neurons, components, upper
         self.floors = [0] * len(neurons) if floors is None else floors
         self.listed = listed
+        self.labels: LabelBounds | None = None
+        self.together: int | None = None
         self.dead = False
 
     def copy(self) -> _State:
         neurons = [n.copy() for n in self.neurons]
-        return _State(neurons, list(self.components), self.upper, list(self.floors), self.listed)
+        new = _State(neurons, list(self.components), self.upper, list(self.floors), self.listed)
+        new.labels, new.together = self.labels, self.together
+        return new
 
 
 def largest_leaf(
@@ -247,11 +254,14 @@ class MarginProof:
 
     def _total(self, state: _State) -> int:
         """Margins in a higher tier are at least as large as in a lower one, so its bounds also hold below."""
-        total = state.upper
+        lowest = rest = 0
         for j, neuron in enumerate(state.neurons):
             above = [n.bound for i, n in enumerate(state.neurons) if self.tiers[i] > self.tiers[j]]
-            total += min([neuron.bound, *above])
-        return total
+            if self.tiers[j]:
+                rest += min([neuron.bound, *above])
+            else:
+                lowest += min([neuron.bound, *above])
+        return state.upper + rest + (lowest if state.together is None else min(lowest, state.together))
 
     def _need(self, state: _State, j: int) -> int:
         """Smallest margin of neuron j in any network in this state with an objective above the value."""
@@ -266,6 +276,9 @@ class MarginProof:
                 high = m
             else:
                 low = m + 1
+        if state.together is not None and self.tiers[j]:
+            higher = sum(n.bound for i, n in enumerate(state.neurons) if self.tiers[i] and i != j)
+            low = max(low, goal - higher - state.together)
         return max(low, state.floors[j])
 
     def _different(self, a: Any, b: Any) -> tuple[int, int]:
@@ -288,6 +301,7 @@ class MarginProof:
             "M": (self._merge, 5),
             "N": (self._list, 4),
             "F": (self._from_list, 3),
+            "Y": (self._shapes, 5),
             "A": (self._opposed, 3),
             "G": (self._bound_upper, 3),
         }
@@ -366,6 +380,25 @@ class MarginProof:
         require(need > listed.level and all(b < need for b in listed.bounds[count:]), "a left-out member is possible")
         if not listed.narrow(state.neurons[j], count):
             state.dead = True
+
+    def _shapes(self, state: _State, row: Any, marked: Any, entries: Any, trees: Any) -> None:
+        """Bound the lowest tier together by all ways in which it can divide rows that no other neuron separates."""
+        row = whole(row, 0, len(self.rows), "row")
+        require(len(state.components) > 1, "shapes need neurons of a higher tier")
+        require(isinstance(marked, list) and marked, "marked rows are missing")
+        marked = [whole(k, 0, len(self.rows), "marked row") for k in marked]
+        group = state.components[1]
+        members = [k for k, g in enumerate(group) if g == group[row]]
+        known = state.labels
+        if known is None or (known.row, known.marked) != (row, marked):
+            # Rows merged with a row stay merged with it, so earlier bounds hold as long as row and marks are the same.
+            known = LabelBounds(row, marked)
+        state.labels = known.extended(self.rows, members, entries)
+        # No neuron of the lowest tier has a wider margin than any other.
+        cap = min(n.bound for n, tier in zip(state.neurons, self.tiers, strict=True) if tier)
+        state.labels.refine(self.rows, members, trees, cap)
+        together = state.labels.together(self.tiers.count(0), cap)
+        state.together = together if state.together is None else min(together, state.together)
 
     def _opposed(self, state: _State, a: Any, b: Any) -> None:
         a, b = (whole(k, 0, len(self.rows), "row") for k in (a, b))

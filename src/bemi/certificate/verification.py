@@ -27,6 +27,7 @@ from bemi.certificate.confidence import confident_bound
 from bemi.certificate.links import links_bound
 from bemi.certificate.listed_links import listed_links_bound
 from bemi.certificate.margins import MarginProof
+from bemi.certificate.patterns import last_layer_bound
 from bemi.certificate.separators import separation_bound
 from bemi.certificate.softmargins import LARGEST_ROW_WEIGHT, Restrictions, SoftMargins, rational
 from bemi.certificate.splits import splits_bound
@@ -353,8 +354,16 @@ class _Network:
         )
         most = sum(max(n, signs[row, j, -y]) for (row, j, y), n in signs.items() if y > 0 or not signs[row, j, -y])
         if claim["certificate"] is not None:
-            most = min(most, confident_bound(self.all, claim["certificate"]))
+            most = min(most, self._proved_confident(claim["certificate"]))
         return sum(map(sum, right)), most
+
+    def _proved_confident(self, proof: Any) -> int:
+        """The bound that a proof of Sat-Margin gives: by prices of rows for one output, by last layers for several."""
+        layers = self.all.layers
+        if layers[-1] == 1:
+            return confident_bound(self.all, proof)
+        require(len(layers) > 2, "a proof about the last layer is given for a network without hidden layers")
+        return last_layer_bound(self.all.codes, layers[-2], self.all.weight_bound, proof)
 
     def _reached(self, weights: list[Matrix]) -> list[list[int]]:
         """Margin of every neuron over the rows seen: smallest absolute sum, or sum times code for outputs."""

@@ -31,7 +31,7 @@ def initial_network(problem: Problem, seconds: float | None = None) -> Network:
     """
     outputs = problem.codes.shape[1]
     deadline = Deadline.after(seconds)
-    separators = [_separator(problem, problem.codes[:, bit], deadline) for bit in range(outputs)]
+    separators = [separator(problem, problem.codes[:, bit], deadline) for bit in range(outputs)]
     carried = np.arange(problem.layers[1]) % outputs
     weights = [np.stack([separators[bit] for bit in carried], axis=1)]
     for size in problem.layers[2:]:
@@ -41,7 +41,7 @@ def initial_network(problem: Problem, seconds: float | None = None) -> Network:
     return Network(tuple(weights), problem.weight_bound)
 
 
-def _separator(problem: Problem, labels: Integers, deadline: Deadline) -> Integers:
+def separator(problem: Problem, labels: Integers, deadline: Deadline) -> Integers:
     """Integer weights of one neuron that gets as many labels right as rounding and 1-exchange can."""
     live = problem.live
     weights = np.zeros(problem.data.shape[1], dtype=np.int64)

@@ -19,8 +19,8 @@ from bemi.engines.decomposition.min_weight import with_labels as nomargins
 from bemi.engines.decomposition.min_weight import with_margins as minlinks
 from bemi.engines.decomposition.neuron import shortlist
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP
-from bemi.engines.decomposition.sat_margin import alternation, prices
-from bemi.engines.decomposition.sat_margin import walk as satmargin
+from bemi.engines.decomposition.sat_margin import prices, walk
+from bemi.engines.decomposition.sat_margin import stage as satmargin
 from bemi.engines.decomposition.soft import links as softlinks
 from bemi.engines.decomposition.soft import margins as softmargin
 from bemi.engines.start import initial_network
@@ -42,16 +42,6 @@ solver's work grows much faster than its program."""
 SOFT_COLUMNS = 100
 """The same for soft margins: their gap is small already, and a solver's claim is not a certificate."""
 
-SOLVED_COLUMNS, WALK_SHARE = 1000, 0.9
-"""Beyond this size a solver hardly improves on the local search of Sat-Margin, which then gets most of the time."""
-
-PRICES_SHARE, ALTERNATION_SHARE, PAIRS_SHARE = 0.3, 0.4, 0.2
-"""Parts of Sat-Margin's remaining time for prices of rows, then for replacing one neuron after the other, and then for
-finding rows that two neurons can separate."""
-
-MOST_PAIRS = 5
-"""Networks that are looked at for that."""
-
 SPLITS_SHARE = 0.6
 """Part of Max-Margin's time for networks with two neurons that split."""
 
@@ -66,9 +56,6 @@ WIDENING_SHARE = 0.4
 
 SHORT_NODES = 5
 """Node limit of local searches that are followed by the solver in any case."""
-
-SAT_MARGIN_COLUMNS = 3000
-"""Sat-Margin programs up to this size are handed to a solver if a local search leaves some outputs not confident."""
 
 
 def run(
@@ -85,76 +72,8 @@ def run(
 
 
 def sat_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, solver: str) -> StageResult:
-    """Sat-Margin: solved at once if the first network gets every output right; otherwise local search, then the solver.
-
-    On a large program the solver would not improve the bound beyond the number of outputs, so it is not called.
-    """
-    stage = get("sm")
-    clock = limits.deadline()
-    columns = _columns(problem)
-    priced, paired = None, False
-    if columns > MONOLITHIC_COLUMNS and stage.value(problem, start) != stage.trivial_bound(problem):
-        if prices.applicable(problem):
-            priced, start, paired = _priced(problem, start, limits, clock)
-        walk = clock.share(WALK_SHARE if columns > SOLVED_COLUMNS else 0.5)
-        walked = satmargin.most_confident(problem, start, proposals=_proposals(limits), seed=limits.seed, deadline=walk)
-        if priced is not None:
-            walked, *_ = alternation.alternated(problem, walked, restarts=1, seed=limits.seed, deadline=clock)
-        # Rows that two neurons separate are worth more than a network without sums of 0.
-        if not paired or stage.better(stage.value(problem, walked), stage.value(problem, start)):
-            start = walked
-    if columns > SAT_MARGIN_COLUMNS:
-        value, bound = stage.value(problem, start), stage.trivial_bound(problem)
-        optimal = value == bound
-        report = StageResult.of(
-            *(stage.name, problem, start, value, bound),
-            clock=clock,
-            proof="certified",
-            outcome=Outcome.OPTIMAL if optimal else Outcome.LOCAL,
-            message="" if optimal else "stopped after a local search; the bound is the number of outputs",
-        )
-    else:
-        report = monolithic.run(stage.name, problem, start=start, limits=limits.until(clock), solver=solver)
-    return replace(_with_prices(report, priced, limits), seconds=clock.elapsed)
-
-
-def _priced(
-    problem: Problem, start: Network, limits: Limits, clock: Deadline
-) -> tuple[prices.PricedBound | None, Network, bool]:
-    """A bound by prices of rows, and a better network, if all neurons can be searched.
-
-    Among networks with equally many confident rows, one is preferred whose rows two neurons can separate, since
-    Max-Margin then has much larger margins; the last value tells whether there is one.
-    """
-    priced = prices.priced_bound(problem, start, clock.share(PRICES_SHARE))
-    if priced is None:
-        return None, start, False
-    restarts = alternation.RESTARTS
-    if limits.seconds is not None:
-        restarts = 10**6
-    elif limits.nodes is not None:
-        restarts = min(limits.nodes, restarts)
-    deadline = clock.share(ALTERNATION_SHARE)
-    found = alternation.alternated(problem, start, restarts=restarts, seed=limits.seed, deadline=deadline)
-    deadline = clock.share(PAIRS_SHARE)
-    for network in found[:MOST_PAIRS]:
-        seen = problem.rows(problem.confident_rows(network))
-        if deadline.passed or not len(seen.data) or not few_splits.applicable(seen):
-            break
-        if few_splits.two_splits(seen, deadline, limits.seed).network is not None:
-            return priced, network, True
-    return priced, found[0], False
-
-
-def _with_prices(report: StageResult, priced: prices.PricedBound | None, limits: Limits) -> StageResult:
-    """The report with the bound by prices, if that is lower."""
-    if priced is None or report.bound is None or report.objective is None or priced.bound >= report.bound:
-        return report
-    outcome = Outcome.of(report.objective, priced.bound, limits.gap, report.outcome)
-    message = "" if outcome.successful else "stopped after a local search; the bound is by prices of rows"
-    return replace(
-        report, bound=priced.bound, proof="certified", certificate=priced.proof, outcome=outcome, message=message
-    )
+    """Sat-Margin by patterns, prices and local search."""
+    return satmargin.run(get("sm"), problem, start=start, limits=limits, solver=solver, columns=_columns(problem))
 
 
 def max_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, solver: str) -> StageResult:
@@ -177,8 +96,8 @@ def max_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
     repaired = splits.network or start
     if usable and stage.value(problem, repaired) is None:
         repair = clock.share(REPAIR_SHARE)
-        repaired = satmargin.with_margins(
-            problem, start, proposals=_proposals(limits), seed=limits.seed, deadline=repair
+        repaired = walk.with_margins(
+            problem, start, proposals=walk.proposals_within(limits), seed=limits.seed, deadline=repair
         )
     if shallow and splits.network is None:
         repaired = few_splits.three_splits(problem, repaired) or repaired
@@ -217,7 +136,7 @@ def min_weight(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
             walks = replace(limits, nodes=min(SHORT_NODES, limits.nodes or SHORT_NODES)) if tiny else limits
             result = nomargins.run(stage, problem, start=start, limits=walks)
             # Networks of separators are hard to beat; one that only lost some links is not.
-            largest = SAT_MARGIN_COLUMNS if result.outcome is Outcome.LOCAL else MONOLITHIC_COLUMNS
+            largest = satmargin.LARGEST_COLUMNS if result.outcome is Outcome.LOCAL else MONOLITHIC_COLUMNS
     return _closed_by_solver(result, problem, keep, limits, clock, solver, largest)
 
 
@@ -269,13 +188,6 @@ def _solvable_columns(clock: Deadline) -> int:
     return MONOLITHIC_COLUMNS + (0 if left is None else int(COLUMNS_PER_ROOT_SECOND * math.sqrt(left)))
 
 
-def _proposals(limits: Limits) -> int:
-    """Proposals of Sat-Margin's local search: from the node limit, else from the time limit, else a constant."""
-    if limits.nodes is not None:
-        return limits.nodes * satmargin.PROPOSALS_PER_NODE
-    return satmargin.PROPOSALS if limits.seconds is None else 10**12
-
-
 def _columns(problem: Problem) -> int:
     """Approximate number of columns of the monolithic model."""
     rows, sizes = len(problem.data), problem.layers[1:]
@@ -318,7 +230,7 @@ def prepare() -> None:
     lister = shortlist.Lister(NeuronLP(data, 2), np.arange(len(data)), 50)
     lister.extend(0, 20)
     separators.compile_loops()
-    satmargin.most_confident(problem, initial_network(problem), proposals=100)
+    walk.most_confident(problem, initial_network(problem), proposals=100)
     prices.priced_bound(problem, initial_network(problem), Deadline())
     few_splits.two_splits(problem, Deadline())
     few_splits.walked_pair(problem.data, problem.codes[:, 0], 2, seed=0, deadline=Deadline.after(0.1))

@@ -91,17 +91,17 @@ class Components:
                         break
                     a, b, key = pair
                     tried[key] = (limit, threshold)
-                    tree, found, exhausted = self._inseparable(node.components[tier], a, b, threshold, limit)
+                    tree, found, exhausted = self.inseparable(node.components[tier], a, b, threshold, limit)
                     estimate[key] = self._likely[self._place[key]] = found
                     if tree is not None:
                         failures = 0
-                        if self._merge(node, tier, a, b, tree) or refine(node):
+                        if self.merge(node, tier, a, b, tree) or refine(node):
                             return True
                     elif exhausted:
                         failures += 1
         return False
 
-    def _merge(self, node: Node, tier: int, a: int, b: int, tree: list[Any]) -> bool:
+    def merge(self, node: Node, tier: int, a: int, b: int, tree: list[Any]) -> bool:
         """Give a and b equal signs in all neurons of this tier and higher ones; True if that closes the node."""
         node.log.append(["M", tier, int(a), int(b), tree])
         node.components = {
@@ -135,13 +135,13 @@ class Components:
             groups = node.components[tier]
             if groups[a[q]] != groups[b[q]]:
                 some = True
-                if self._merge(node, tier, a[q], b[q], ["L", [[int(a[q]), 1], [int(b[q]), 1]]]):
+                if self.merge(node, tier, a[q], b[q], ["L", [[int(a[q]), 1], [int(b[q]), 1]]]):
                     return True, True
         if not some:
             self._without_neighbours = state
         return False, some
 
-    def _inseparable(
+    def inseparable(
         self, groups: Groups, a: int, b: int, threshold: int, limit: int
     ) -> tuple[list[Any] | None, int, bool]:
         """Proof that no neuron with a margin above the threshold separates a and b.

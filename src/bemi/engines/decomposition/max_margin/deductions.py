@@ -34,23 +34,30 @@ class Deductions:
 
     def total(self, node: Node) -> int:
         """Bound on the objective: no neuron's margin exceeds its own bound nor that of any neuron of a higher tier."""
-        total = node.upper
+        wide = splitting = 0
         above = lowest = None
         for j in range(len(self.tier) - 1, -1, -1):
             if j + 1 < len(self.tier) and self.tier[j] != self.tier[j + 1]:
                 above = lowest
             bound = node.neurons[j].bound if above is None else min(node.neurons[j].bound, above)
             lowest = bound if lowest is None else min(lowest, bound)
-            total += bound
-        return total
+            if self.tier[j]:
+                wide += bound
+            else:
+                splitting += bound
+        return node.upper + wide + (splitting if node.together is None else min(splitting, node.together))
 
     def need(self, node: Node, neuron: int) -> int:
         """The smallest margin that a neuron can have in a network above the incumbent.
 
         It is the smallest m with ``m + sum over lower tiers of min(bound, m) + all other bounds + upper > value``, or
-        the neuron's floor.
+        the neuron's floor.  For a wide-margin neuron, a bound on the splitting neurons together may replace theirs.
         """
-        return max(node.floors.get(neuron, 0), self._needed(node, neuron))
+        need = max(node.floors.get(neuron, 0), self._needed(node, neuron))
+        if node.together is None or not self.tier[neuron]:
+            return need
+        others = sum(n.bound for i, n in enumerate(node.neurons) if self.tier[i] and i != neuron)
+        return max(need, self.incumbent.value + 1 - node.upper - others - node.together)
 
     def _needed(self, node: Node, neuron: int) -> int:
         goal = self.incumbent.value + 1 - node.upper

@@ -14,6 +14,9 @@ The proof (nested lists of integers and one-letter tags, so that it can be writt
 - ``["N", tier, level, TREE]``: all dichotomies of neurons of that tier or a higher one with margins above the level,
   as the leaves ``["W", multipliers]`` of the tree
 - ``["F", j, count]``: neuron j is one of the first ``count`` of them
+- ``["Y", row, marked, entries, trees]``: all shapes of the rows merged with that row bound the splitting neurons
+  together, see :mod:`~bemi.engines.decomposition.max_margin.shapes`; an entry is a label, a digit per code, with its
+  multipliers, and a tree belongs to the labels of a shape
 - ``["A", a, b]``: closed, since a and b have the same code and every neuron separates them
 - ``["G", a, b]``: the upper layers are bounded by this pair
 - ``["C"]``, an end: closed
@@ -29,6 +32,7 @@ The proof (nested lists of integers and one-letter tags, so that it can be writt
 from __future__ import annotations
 
 import heapq
+import itertools
 from typing import Any
 
 import numpy as np
@@ -38,12 +42,16 @@ from bemi.engines.decomposition.max_margin.deductions import Deductions
 from bemi.engines.decomposition.max_margin.incumbent import EPS, Incumbent
 from bemi.engines.decomposition.max_margin.instance import Budget, Instance, OutOfBudget
 from bemi.engines.decomposition.max_margin.partial import Node, PartialNeuron, most_violated
+from bemi.engines.decomposition.max_margin.shapes import Shapes
 from bemi.engines.decomposition.neuron.linear_program import Floats, NeuronBound, Signs, plain
 from bemi.engines.decomposition.neuron.shortlist import Lister
 from bemi.problem.measures import sum_of_margins_bound
 from bemi.problem.problem import Problem
 
 ROOT_SCHEDULE: Schedule = ((1, 400, 400), (8, 60, 16), (40, 40, 8), (200, 20, 4))
+# The same before shapes, which do the rest: for three or four codes, and for more.
+FEW_CODES_SCHEDULE: Schedule = ROOT_SCHEDULE[:3]
+MANY_CODES_SCHEDULE: Schedule = ((1, 40, 40),)
 NODE_SCHEDULE: Schedule = ((1, 40, 40), (8, 12, 5), (40, 6, 3))
 _MEASURED_PAIRS = 4  # branching candidates whose children are actually solved
 _MOST_CAP_NODES = 2000
@@ -51,6 +59,10 @@ _MOST_LISTED = 40_000
 _LISTED_AT_A_TIME = 200  # linear programs between two checks of the clock
 _LISTING_SHARE = 0.6  # of the time left after the root's merges
 _MARGIN_STEPS = 4
+_LEVEL_STEP = 1.08
+_NARROWEST = 1.015  # ratio of the levels between which a margin is not split any more
+_REFINED_AT_ONCE = 100  # shapes looked at before another node may come first
+_LEVELS_SHARE = 0.8  # of the time after the first merges
 
 
 class Search:
@@ -66,6 +78,7 @@ class Search:
         self.incumbent = Incumbent(self.instance, budget)
         self.deductions = Deductions(self.instance, self.incumbent)
         self.components = Components(self.deductions, budget)
+        self.shapes = Shapes(self.components, budget)
         self.bound = sum_of_margins_bound(problem)
         self.proof: dict[str, Any] = {}
         self._heap: list[tuple[int, int, int, Node]] = []
@@ -79,8 +92,11 @@ class Search:
             return
         rows, neurons = self.instance.rows, self.instance.neurons
         cap, first_row, tree, best = self._largest_margin()
-        signs = np.ones(rows) if best is None else np.where(best.sums >= 0, 1, -1)
-        self.incumbent.begin(cap, signs.astype(np.int8))
+        signs = np.ones(rows, dtype=np.int8)
+        # If possible a true constant, which is easiest for the upper layers to use.
+        if best is not None and self.instance.margin(signs) < cap:
+            signs = np.where(best.sums >= 0, 1, -1).astype(np.int8)
+        self.incumbent.begin(cap, signs)
         own = np.arange(rows)
         empty = PartialNeuron(np.zeros(rows, dtype=np.int8), own, None, cap)
         one_code = self.instance.n_codes == 1
@@ -89,9 +105,14 @@ class Search:
         closed = False
         try:
             self.deductions.tighten_upper(root)
-            closed = self.deductions.closed(root) or self.components.strengthen(root, ROOT_SCHEDULE, root=True)
+            schedule = ROOT_SCHEDULE
+            if self.shapes.usable:
+                schedule = FEW_CODES_SCHEDULE if self.instance.n_codes <= 4 else MANY_CODES_SCHEDULE
+            closed = self.deductions.closed(root) or self.components.strengthen(root, schedule, root=True)
             if not closed:
-                if self.instance.n_codes > 1 and self.deductions.wide_tiers:
+                if self.shapes.usable:
+                    self._split_levels(root)
+                elif self.instance.n_codes > 1 and self.deductions.wide_tiers:
                     self._list_wide_neurons(root)
                 else:
                     self._push(root)
@@ -214,6 +235,61 @@ class Search:
                 strong, node = self._split_margin(node, weakest, level)
                 self._push(strong)
         self._push(node)
+
+    def _split_levels(self, root: Node) -> None:
+        """Branch on the smallest margin among the wide-margin neurons.
+
+        The wider that neuron, the more rows it cannot separate, and the less freedom shapes leave the splitting
+        neurons; the narrower it is, the narrower are these too.  First the levels rise in steps, so that each node
+        starts from what its parent knows; then the node with the largest bound is split, or its shapes are refined.
+        """
+        self.incumbent.improve(self.deductions.n_splitting)
+        weakest = self.deductions.tier.index(self.deductions.wide_tiers[0])
+        share, used = self.budget.part(_LEVELS_SHARE), self.budget.used
+        nodes: list[tuple[int, int, Node]] = []
+        pushed = itertools.count()
+
+        def split(node: Node, level: int) -> Node | None:
+            """Queue both children; returns the one with the wider margins unless it is closed."""
+            strong, weak = self._split_margin(node, weakest, level)
+            for child in (weak, strong):
+                self.deductions.closed(child)
+                try:
+                    closed = self.shapes.strengthen(child, grow=child is strong)
+                except OutOfBudget:
+                    closed = False  # what was found until then stays in the node
+                if closed:
+                    child.log.append(["C"])
+                    child.total = 0
+                elif child is weak:
+                    heapq.heappush(nodes, (-weak.total, next(pushed), weak))
+            share.used = self.budget.used - used
+            return strong if strong.total else None
+
+        node: Node | None = root
+        while node is not None:
+            low, high = self.deductions.need(node, weakest), node.neurons[weakest].bound
+            if high <= _LEVEL_STEP * low or share.spent:
+                heapq.heappush(nodes, (-node.total, next(pushed), node))
+                break
+            node = split(node, int(_LEVEL_STEP * low))
+        while nodes and not share.spent:
+            node = heapq.heappop(nodes)[2]
+            low, high = self.deductions.need(node, weakest), node.neurons[weakest].bound
+            if high > _NARROWEST * low:
+                node = split(node, int((low * high) ** 0.5))
+            elif self.shapes.refine(node, _REFINED_AT_ONCE):
+                if self.deductions.closed(node):
+                    node.log.append(["C"])
+                    node = None
+            else:
+                self._push(node)
+                node = None
+            share.used = self.budget.used - used
+            if node is not None:
+                heapq.heappush(nodes, (-node.total, next(pushed), node))
+        for _, _, left in nodes:
+            self._push(left)
 
     def _split_margin(self, node: Node, neuron: int, level: int) -> tuple[Node, Node]:
         """Children of "the neuron, and with it every one of a higher tier, has a margin above the level"."""

@@ -13,6 +13,7 @@ from bemi.products import Integers
 
 EPS = 1e-6
 _MOST_CODES = 6  # up to this many, every dichotomy of whole classes is tried
+_MOST_OFFERED, _MOST_ALTERNATIVES = 10, 40
 
 
 class Incumbent:
@@ -26,6 +27,8 @@ class Incumbent:
         The matrix, one column per neuron in order of margins, and those margins; None and empty before the first one.
     history
         All matrices that were the best when found, best last.
+    alternatives
+        Matrices of whole classes in order of value: the upper layers need not be able to use the best ones.
     """
 
     def __init__(self, instance: Instance, budget: Budget) -> None:
@@ -34,6 +37,7 @@ class Incumbent:
         self.signs: Signs | None = None
         self.margins: list[int] = []
         self.history: list[Signs] = []
+        self.alternatives: list[Signs] = []
         self.cap = 0
         self.constant: Signs = np.ones(instance.rows, dtype=np.int8)
         self._pool: dict[bytes, tuple[float, Signs]] = {}
@@ -96,9 +100,12 @@ class Incumbent:
                 if len(set(zip(*(split[1] for split in chosen), strict=True))) == n_codes:
                     total = sum(split[0] for split in chosen) + (neurons - size) * cap
                     ranked.append((-total, len(ranked), chosen))
-        for _, _, chosen in sorted(ranked, key=lambda entry: entry[:2])[:10]:
+        for place, (_, _, chosen) in enumerate(sorted(ranked, key=lambda entry: entry[:2])[:_MOST_ALTERNATIVES]):
             signs = everywhere.copy()
             signs[:, : len(chosen)] = np.stack([split[2] for split in chosen], axis=1)
+            self.alternatives.append(signs)
+            if place >= _MOST_OFFERED:
+                continue
             self.offer(signs)
             if n_codes == 2:
                 # More copies cost margin but help the upper layers: decisive for data of small scale.

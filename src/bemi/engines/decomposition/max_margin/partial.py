@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bemi.engines.decomposition.max_margin.shape_rows import ShapeTree
 from bemi.engines.decomposition.neuron.linear_program import Floats, NeuronBound, Signs
 from bemi.products import Integers
 
@@ -94,6 +95,40 @@ def joined(group: Groups, a: int, b: int) -> Groups:
 
 
 @dataclass(eq=False)
+class LabelBounds:
+    """What is known about neurons by their labels, see :mod:`~bemi.engines.decomposition.max_margin.shapes`.
+
+    Attributes
+    ----------
+    marked
+        One row of each code.
+    bounds
+        Bound on the margin of a neuron, for every label.
+    solutions, solved_on
+        Of the labels solved so far: the last solution, and the number of rows in the core at that time.
+    shapes
+        Bounds on single shapes, by their number, that are better than the sums of their labels' bounds.
+    trees, step
+        The trees from which these follow and their step in the proof, if they belong to this node and not to an earlier
+        one.
+    """
+
+    marked: list[int]
+    bounds: Integers
+    solutions: dict[int, NeuronBound]
+    solved_on: dict[int, int]
+    shapes: dict[int, int]
+    trees: dict[int, ShapeTree] = field(default_factory=dict)
+    step: list[Any] | None = None
+
+    def copy(self) -> LabelBounds:
+        """A copy that a child may change."""
+        return LabelBounds(
+            self.marked, self.bounds.copy(), dict(self.solutions), dict(self.solved_on), dict(self.shapes)
+        )
+
+
+@dataclass(eq=False)
 class Node:
     """A node of the search.
 
@@ -113,6 +148,10 @@ class Node:
         By tier, the threshold up to which merges were tried.
     floors
         Lower bounds on the margins of the neurons in this node.
+    together
+        Bound on the margins of all splitting neurons together; None if there is none but those of each.
+    labels
+        The bounds by label from which that follows.
     """
 
     neurons: list[PartialNeuron]
@@ -123,6 +162,8 @@ class Node:
     depth: int = 0
     looked: dict[int, int] = field(default_factory=dict)
     floors: dict[int, int] = field(default_factory=dict)
+    together: int | None = None
+    labels: LabelBounds | None = None
 
     def child(self) -> Node:
         """A copy to branch on, with an empty log."""
@@ -135,6 +176,8 @@ class Node:
             self.depth + 1,
             self.looked,
             self.floors,
+            self.together,
+            self.labels,
         )
 
 

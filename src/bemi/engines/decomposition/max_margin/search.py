@@ -60,7 +60,7 @@ def run(stage: Stage, problem: Problem, *, start: Network, limits: Limits) -> St
         history = [*history, sign(start.pre_activations(distinct.data)[0]).astype(np.int8)]
     if history:
         rounding = Rounding(distinct, search.instance.lp, bound, limits, rounding_deadline)
-        for candidate in rounding.networks(history):
+        for candidate in rounding.networks(history, search.incumbent.alternatives):
             reached = stage.value(problem, candidate)
             if stage.better(reached, value):
                 network, value = candidate, reached
@@ -88,6 +88,9 @@ def distinct_rows(problem: Problem) -> Problem:
     return replace(problem, data=data, codes=codes)
 
 
+_Plan = tuple[Signs, tuple[Integers, ...], int]
+
+
 @dataclass
 class _Rounded:
     """The best integer weights found so far for one dichotomy."""
@@ -110,17 +113,15 @@ class Rounding:
         self._data = problem.data[:, lp.live]
         self._rounded: dict[bytes, _Rounded] = {}
 
-    def networks(self, history: list[Signs]) -> list[Network]:
-        """Networks for the last few sign matrices; the most promising one gets most of the time."""
-        plans: list[tuple[Signs, tuple[Integers, ...], int]] = []
-        for signs in history[: -CANDIDATES - 1 : -1]:
-            if not self.problem.hidden_layers:
-                plans.append((signs, (), 0))
-                continue
-            upper = widest_margins(self.problem, signs.astype(np.int64), self._remaining())
-            if upper is not None:
-                above = sum(int(m.sum()) for m in upper.margins(signs, self.problem.codes))
-                plans.append((signs, upper.weights, above))
+    def networks(self, history: list[Signs], alternatives: list[Signs]) -> list[Network]:
+        """Networks for the last few sign matrices; the most promising one gets most of the time.
+
+        The alternatives are for the case that no upper layers go with any of these.
+        """
+        plans = [plan for signs in history[: -CANDIDATES - 1 : -1] if (plan := self._plan(signs)) is not None]
+        others = iter(alternatives)
+        while not plans and not self.deadline.passed and (signs := next(others, None)) is not None:
+            plans = [plan for plan in [self._plan(signs)] if plan is not None]
         if not plans:
             return []
         size, used = min(FIRST_PROPOSALS, self.proposals), 0
@@ -138,6 +139,15 @@ class Rounding:
             size *= 2
             rounds += 1
         return [self._network(signs, upper) for signs, upper, _ in plans if self._value(signs) > 0]
+
+    def _plan(self, signs: Signs) -> _Plan | None:
+        """The signs with the best upper layers for them, and the margins of these; None if there are none."""
+        if not self.problem.hidden_layers:
+            return signs, (), 0
+        upper = widest_margins(self.problem, signs.astype(np.int64), self._remaining())
+        if upper is None:
+            return None
+        return signs, upper.weights, sum(int(m.sum()) for m in upper.margins(signs, self.problem.codes))
 
     def _remaining(self) -> Limits:
         # Some time is always needed: without the upper layers there is no network.

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.engines import monolithic
+from bemi.engines.decomposition.max_margin.upper_listing import can_list, widest_listed
 from bemi.engines.start import initial_network
 from bemi.network import Network
 from bemi.problem.keep import KeepMargins
@@ -56,13 +57,18 @@ def upper_problem(problem: Problem, signs: Integers) -> Problem:
 def widest_margins(problem: Problem, signs: Integers, limits: Limits) -> Network | None:
     """The upper layers with the largest sum of margins for these first-layer signs, or None if none was found.
 
-    One or two distinct rows are solved in closed form; more go to the solver, which needs very little time.
+    One or two distinct rows are solved in closed form.  For more, all neurons are listed if there are few enough;
+    otherwise the solver is called.
     """
     upper = upper_problem(problem, signs)
     if len(upper.data) <= 2:
         return _two_rows(upper)
     if len(np.unique(upper.data, axis=0)) < len(upper.data):
         return None  # equal signs, different codes
+    if can_list(upper):
+        listed, complete = widest_listed(upper)
+        if complete:
+            return listed
     start = initial_network(upper)
     report = monolithic.max_margin(upper, start=start, limits=replace(limits, gap=0.0))
     return report.network if report.ran else None

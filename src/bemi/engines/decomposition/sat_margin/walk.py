@@ -26,7 +26,7 @@ from bemi.network import Network, confidence_threshold
 from bemi.problem.measures import confident_outputs_bound
 from bemi.problem.problem import Problem
 from bemi.products import Integers, exact_product
-from bemi.programs.limits import FOREVER, Deadline
+from bemi.programs.limits import FOREVER, Deadline, Limits
 
 Floats = NDArray[np.float64]
 
@@ -394,8 +394,21 @@ def _walk(task, weights, sums, cooling, rng, kept, best):
     return best_count, best_zeros
 
 
+def proposals_within(limits: Limits) -> int:
+    """Proposals of a search: from the node limit, else from the time limit, else a constant."""
+    if limits.nodes is not None:
+        return limits.nodes * PROPOSALS_PER_NODE
+    return PROPOSALS if limits.seconds is None else 10**12
+
+
 def most_confident(
-    problem: Problem, start: Network, *, proposals: int = PROPOSALS, seed: int = 0, deadline: Deadline = FOREVER
+    problem: Problem,
+    start: Network,
+    *,
+    proposals: int = PROPOSALS,
+    seed: int = 0,
+    deadline: Deadline = FOREVER,
+    most: int | None = None,
 ) -> Network:
     """A network with at least as many confidently right outputs as ``start``.
 
@@ -409,9 +422,12 @@ def most_confident(
         How long to search; the result is the same for the same values.
     deadline
         When the search stops regardless.
+    most
+        A bound on the confidently right outputs of every network, if one is known: the search stops there.
     """
     threshold = confidence_threshold(problem.layers, problem.weight_bound)
-    return _search(problem, start, threshold, confident_outputs_bound(problem), _WALKS, proposals, seed, deadline)
+    most = confident_outputs_bound(problem) if most is None else most
+    return _search(problem, start, threshold, most, _WALKS, proposals, seed, deadline)
 
 
 def with_margins(

@@ -1,0 +1,212 @@
+"""Sat-Margin with several outputs: a pattern for every code, and one separating neuron for each bit of the patterns.
+
+:mod:`~bemi.engines.decomposition.sat_margin.last_layers` bounds the confident outputs and lists the last layers that
+reach the bound.  For a given last layer every code has patterns that serve it best.  If the hidden layers carry one of
+them for each code, every row has as many confident outputs as its code allows: each neuron below the last layer stands
+for a dichotomy of the codes, one first-layer neuron separates it, and the layers between pass it on.  Where no neuron
+separates a dichotomy, the network is a start for the local search.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from bemi.engines.decomposition.sat_margin.last_layers import (
+    MOST_WORK,
+    Code,
+    Column,
+    best_last_layers,
+    confident_patterns,
+    missed,
+)
+from bemi.engines.start import separator
+from bemi.network import Network, confidence_threshold
+from bemi.problem.measures import confident_outputs, confident_outputs_bound
+from bemi.problem.problem import Problem
+from bemi.products import Integers
+from bemi.programs.limits import Deadline
+from bemi.stages.result import Outcome, StageResult
+
+_WORK_PER_SECOND = 1 << 21
+_LEAST_WORK = 1 << 17
+_MOST_TRIED = 8  # last layers for which separators are looked for
+
+
+Dichotomy = tuple[int, ...]
+"""The sign of each code."""
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A last layer, one tuple of weights per output, and the dichotomies that the neurons below it show."""
+
+    last: tuple[Column, ...]
+    signs: list[Dichotomy]
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """The best network found, and the bound from the last layer with its certificate.
+
+    ``certificate`` is None if the bound is no better than the one that needs no proof.
+    """
+
+    network: Network
+    value: int
+    bound: int
+    certificate: dict[str, Any] | None
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no network has more confident outputs."""
+        return self.value == self.bound
+
+    def report(self, stage: str, problem: Problem, clock: Deadline) -> StageResult:
+        """The stage's report for a network that is optimal."""
+        return StageResult.of(
+            *(stage, problem, self.network, self.value, self.bound),
+            clock=clock,
+            proof="certified",
+            outcome=Outcome.OPTIMAL,
+            certificate=self.certificate,
+        )
+
+    def tightened(self, report: StageResult) -> StageResult:
+        """A report with the bound from the last layer, if that is better or if only a solver supports its own."""
+        assert report.bound is not None
+        if self.certificate is None or self.bound > report.bound or report.objective is None:
+            return report
+        if self.bound == report.bound and report.proof == "certified":
+            return report
+        tighter = replace(report, bound=self.bound, proof="certified", certificate=self.certificate)
+        if report.objective == self.bound:
+            return replace(tighter, outcome=Outcome.OPTIMAL, message="")
+        return tighter
+
+
+def best_patterns(problem: Problem, start: Network, *, seconds: float | None, deadline: Deadline) -> Patterns:
+    """The better of ``start`` and a network whose rows show their codes' best patterns to the last layer.
+
+    Parameters
+    ----------
+    problem, start
+        What to fit, and a network for it.
+    seconds
+        The stage's time limit, which limits the search over last layers; None for the longest search.
+    deadline
+        When the search for separating neurons stops.
+    """
+    value, trivial = confident_outputs(problem, start), confident_outputs_bound(problem)
+    found = Patterns(start, value, trivial, None)
+    if found.optimal or problem.codes.shape[1] == 1 or not problem.hidden_layers:
+        return found
+    counts = Counter(map(tuple, problem.codes.tolist()))
+    work = MOST_WORK
+    if seconds is not None:
+        # A power of two, so that problems with about the same limit share the result.
+        affordable = max(1, int(seconds * _WORK_PER_SECOND))
+        work = min(MOST_WORK, max(_LEAST_WORK, 1 << (affordable.bit_length() - 1)))
+    layers = best_last_layers(problem.layers[-2], problem.weight_bound, tuple(sorted(counts.items())), work)
+    if layers.bound < trivial:
+        found = replace(found, bound=layers.bound, certificate={"bound": layers.bound})
+    if found.optimal:
+        return found
+    separators: dict[Dichotomy, Integers] = {}
+    numbers = {code: number for number, code in enumerate(counts)}
+    which = np.array([numbers[tuple(code)] for code in problem.codes.tolist()])
+    for shown in _ranked(problem, layers.best, counts)[:_MOST_TRIED]:
+        network = _network(problem, shown, which, separators, deadline)
+        reached = -1 if network is None else confident_outputs(problem, network)
+        if network is not None and reached > found.value:
+            found = replace(found, network=network, value=reached)
+        if found.optimal or deadline.passed:
+            break
+    return found
+
+
+def _ranked(problem: Problem, layers: tuple[tuple[Column, ...], ...], counts: Counter[Code]) -> list[_Shown]:
+    """Last layers with a pattern for each code; first those with most rows that have only confident outputs.
+
+    Later stages see only those rows.  If there are equally many, the shortest of them should be long: it limits all
+    margins.
+    """
+    threshold = confidence_threshold(problem.layers, problem.weight_bound)
+    norms = np.abs(problem.data).sum(axis=1)
+    shortest_of = {code: int(norms[(problem.codes == code).all(axis=1)].min()) for code in counts}
+    ranked = []
+    for number, last in enumerate(layers):
+        sets = [confident_patterns(column, threshold) for column in last]
+        options, complete, codes = [], 0, []
+        for code, count in counts.items():
+            levels = [(1 << (1 << problem.layers[-2])) - 1]
+            for y, (plus, minus) in zip(code, sets, strict=True):
+                levels = missed(levels, plus if y > 0 else minus)
+            lost = next(t for t, level in enumerate(levels) if level)
+            if not lost:
+                complete += count
+                codes.append(code)
+            options.append([pattern for pattern in range(1 << problem.layers[-2]) if levels[lost] >> pattern & 1])
+        shortest = min((shortest_of[code] for code in codes), default=0)
+        ranked.append((-complete, -shortest, number, last, options))
+    ranked.sort(key=lambda entry: entry[:3])
+    return [_shown(last, _few_dichotomies(options)) for *_, last, options in ranked]
+
+
+def _few_dichotomies(options: list[list[int]]) -> list[int]:
+    """One of the possible patterns for each code, such that the neurons have few different dichotomies."""
+
+    def cost(patterns: list[int]) -> int:
+        # Two patterns that differ in the same neurons as two others need no further dichotomy.
+        width = max(map(max, options)).bit_length()
+        columns = {tuple((p ^ patterns[0]) >> neuron & 1 for p in patterns) for neuron in range(width)}
+        return sum(map(any, columns))
+
+    chosen = [patterns[0] for patterns in options]
+    least = cost(chosen)
+    improved = True
+    while improved:
+        improved = False
+        for at, patterns in enumerate(options):
+            for pattern in patterns:
+                tried = [*chosen[:at], pattern, *chosen[at + 1 :]]
+                if (fewer := cost(tried)) < least:
+                    chosen, least, improved = tried, fewer, True
+    return chosen
+
+
+def _shown(last: tuple[Column, ...], patterns: list[int]) -> _Shown:
+    """The layer and the patterns, neurons turned so that each is + on the first code."""
+    turn = [1 - 2 * (patterns[0] >> neuron & 1) for neuron in range(len(last[0]))]
+    columns = tuple(tuple(w * t for w, t in zip(column, turn, strict=True)) for column in last)
+    signs = [tuple(t * (1 - 2 * (pattern >> neuron & 1)) for pattern in patterns) for neuron, t in enumerate(turn)]
+    return _Shown(columns, signs)
+
+
+def _network(
+    problem: Problem, shown: _Shown, which: Integers, separators: dict[Dichotomy, Integers], deadline: Deadline
+) -> Network | None:
+    """The network that shows these patterns to the last layer; None if a hidden layer is too narrow to carry them.
+
+    Every hidden layer carries the different dichotomies, each as often as there is room; the one below the last layer
+    has them in the order of the patterns.  A constant + that there is no room for is a neuron without links.
+    """
+    different = list(dict.fromkeys(shown.signs))
+    narrowest = min(problem.layers[1:-1])
+    carried = different if len(different) <= narrowest else [signs for signs in different if min(signs) < 0]
+    if len(carried) > narrowest:
+        return None
+    hidden = [[carried[j % len(carried)] for j in range(size)] for size in problem.hidden_layers]
+    hidden[-1] = shown.signs
+    for signs in hidden[0]:
+        if signs not in separators:
+            separators[signs] = separator(problem, np.array(signs)[which], deadline)
+    weights = [np.stack([separators[signs] for signs in hidden[0]], axis=1)]
+    for below, here in pairwise(hidden):
+        passed = np.array([[a == b for b in here] for a in below])
+        weights.append(problem.weight_bound * passed.astype(np.int64))
+    return Network((*weights, np.array(shown.last).T), problem.weight_bound)

@@ -1,0 +1,120 @@
+"""Sat-Margin by decomposition: patterns, prices and local search; the solver continues on small programs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bemi.engines import monolithic
+from bemi.engines.decomposition.max_margin import few_splits
+from bemi.engines.decomposition.sat_margin import alternation, patterns, prices, walk
+from bemi.network import Network
+from bemi.problem.problem import Problem
+from bemi.programs.limits import Deadline, Limits
+from bemi.stages.result import Outcome, StageResult
+from bemi.stages.stage import Stage
+
+SEARCHED_COLUMNS = 300
+"""Smaller programs are left to the solver."""
+
+SOLVED_COLUMNS, WALK_SHARE = 1000, 0.9
+"""Beyond this size a solver hardly improves on the local search, which then gets most of the time."""
+
+LARGEST_COLUMNS = 3000
+"""Programs up to this size are handed to a solver if a local search leaves some outputs not confident."""
+
+PRICES_SHARE, ALTERNATION_SHARE, PAIRS_SHARE = 0.3, 0.4, 0.2
+"""Parts of the remaining time for prices of rows, then for replacing one neuron after the other, and then for finding
+rows that two neurons can separate."""
+
+MOST_PAIRS = 5
+"""Networks that are looked at for that."""
+
+
+def run(stage: Stage, problem: Problem, *, start: Network, limits: Limits, solver: str, columns: int) -> StageResult:
+    """Solved at once if the first network gets every output right; otherwise local search, then the solver.
+
+    With several outputs, patterns for the codes come first: they often reach the bound that the last layer sets.  On a
+    large program the solver would not improve the bound, so it is not called.  ``columns`` is the program's size.
+    """
+    clock = limits.deadline()
+    shown = patterns.best_patterns(problem, start, seconds=limits.seconds, deadline=clock.share(WALK_SHARE))
+    if shown.optimal:
+        return shown.report(stage.name, problem, clock)
+    network, priced = shown.network, None
+    if columns > SEARCHED_COLUMNS:
+        share = WALK_SHARE if columns > SOLVED_COLUMNS else 0.5
+        network, priced = _searched(stage, problem, network, limits, clock, share, shown.bound)
+    if columns > LARGEST_COLUMNS:
+        reason = "is the number of outputs" if shown.certificate is None else "is what the last layer allows"
+        value = stage.value(problem, network)
+        optimal = value == shown.bound
+        report = StageResult.of(
+            *(stage.name, problem, network, value, shown.bound),
+            clock=clock,
+            proof="certified",
+            outcome=Outcome.OPTIMAL if optimal else Outcome.LOCAL,
+            message="" if optimal else f"stopped after a local search; the bound {reason}",
+            certificate=shown.certificate,
+        )
+    else:
+        report = monolithic.run(stage.name, problem, start=network, limits=limits.until(clock), solver=solver)
+        report = shown.tightened(report)
+    return replace(_with_prices(report, priced, limits), seconds=clock.elapsed)
+
+
+def _searched(
+    stage: Stage, problem: Problem, start: Network, limits: Limits, clock: Deadline, share: float, most: int
+) -> tuple[Network, prices.PricedBound | None]:
+    """A better network by local search, and a bound by prices of rows where all neurons can be searched."""
+    priced, paired = None, False
+    if prices.applicable(problem):
+        priced, start, paired = _priced(problem, start, limits, clock)
+    proposals = walk.proposals_within(limits)
+    walked = walk.most_confident(
+        problem, start, proposals=proposals, seed=limits.seed, deadline=clock.share(share), most=most
+    )
+    if priced is not None:
+        walked, *_ = alternation.alternated(problem, walked, restarts=1, seed=limits.seed, deadline=clock)
+    # Rows that two neurons separate are worth more than a network without sums of 0.
+    if paired and not stage.better(stage.value(problem, walked), stage.value(problem, start)):
+        return start, priced
+    return walked, priced
+
+
+def _priced(
+    problem: Problem, start: Network, limits: Limits, clock: Deadline
+) -> tuple[prices.PricedBound | None, Network, bool]:
+    """A bound by prices of rows, and a better network, if all neurons can be searched.
+
+    Among networks with equally many confident rows, one is preferred whose rows two neurons can separate, since
+    Max-Margin then has much larger margins; the last value tells whether there is one.
+    """
+    priced = prices.priced_bound(problem, start, clock.share(PRICES_SHARE))
+    if priced is None:
+        return None, start, False
+    restarts = alternation.RESTARTS
+    if limits.seconds is not None:
+        restarts = 10**6
+    elif limits.nodes is not None:
+        restarts = min(limits.nodes, restarts)
+    deadline = clock.share(ALTERNATION_SHARE)
+    found = alternation.alternated(problem, start, restarts=restarts, seed=limits.seed, deadline=deadline)
+    deadline = clock.share(PAIRS_SHARE)
+    for network in found[:MOST_PAIRS]:
+        seen = problem.rows(problem.confident_rows(network))
+        if deadline.passed or not len(seen.data) or not few_splits.applicable(seen):
+            break
+        if few_splits.two_splits(seen, deadline, limits.seed).network is not None:
+            return priced, network, True
+    return priced, found[0], False
+
+
+def _with_prices(report: StageResult, priced: prices.PricedBound | None, limits: Limits) -> StageResult:
+    """The report with the bound by prices, if that is lower."""
+    if priced is None or report.bound is None or report.objective is None or priced.bound >= report.bound:
+        return report
+    outcome = Outcome.of(report.objective, priced.bound, limits.gap, report.outcome)
+    message = "" if outcome.successful else "stopped after a local search; the bound is by prices of rows"
+    return replace(
+        report, bound=priced.bound, proof="certified", certificate=priced.proof, outcome=outcome, message=message
+    )
