@@ -171,7 +171,8 @@ def _closed_by_solver(
     if result.gap <= limits.gap or result.outcome is Outcome.INFEASIBLE:
         return replace(result, seconds=clock.elapsed)
     if result.ran and columns > largest:
-        if left is not None and left >= 1.0 and result.outcome is Outcome.LIMIT:
+        # A search that gives its own reason for ending early keeps it.
+        if left is not None and left >= 1.0 and result.message == Outcome.LIMIT.sentence:
             why = f"the search ended; a program of {columns} columns is too large for a solver in {left:.0f} s"
             result = replace(result, message=why)
         return replace(result, seconds=clock.elapsed)

@@ -28,8 +28,12 @@ TURNS = 3
 LEAST_PROGRESS = 0.1
 """Part of what is missing that a turn must contribute, or else it was idle."""
 
-PATIENCE, WIDE_GAP = 1.0, 0.1
-"""Seconds from which on, and gap up to which, one idle turn is enough to give up; otherwise three."""
+CLOSE = 5.0
+"""Once the gap is at most this many times the requested one, no more turns are taken: the last percent takes seconds
+for each network, hundreds of times as long as all before it.  Whoever wants that asks for a smaller gap."""
+
+WIDE_GAP = 0.1
+"""Gap up to which one idle turn is enough to give up; otherwise three."""
 
 LINKS_SHARE = 0.6
 """Part of a time limit that the first search for fewer links may use; the rest is for the bound."""
@@ -66,7 +70,8 @@ def run(stage: Stage, problem: Problem, *, start: Network, keep: KeepMargins, li
     message = _take_turns(reduction, tree, limits, clock)
     links, proof = reduction.links, tree.proof()
     bound = min(links, proof["bound"])
-    outcome = Outcome.of(links, bound, limits.gap, Outcome.LIMIT)
+    stopped = Outcome.LIMIT if message == Outcome.LIMIT.sentence else Outcome.LOCAL
+    outcome = Outcome.of(links, bound, limits.gap, stopped)
     return StageResult.of(
         *(stage.name, problem, reduction.network, links, bound),
         clock=clock,
@@ -88,6 +93,9 @@ def _take_turns(reduction: Reduction, tree: PatternTree, limits: Limits, clock: 
     tree.begin(reduction.links, enough(), nodes, clock)
     turn = idle = 0
     while True:
+        missing = reduction.links - tree.bound
+        if enough() > tree.bound and missing <= CLOSE * limits.gap * reduction.links:
+            return f"stopped within {CLOSE:g} times the requested gap; a smaller gap makes it go on"
         before = (reduction.links, tree.bound)
         tree.extend(enough(), int(min(nodes, max(1, stop - tree.used))), clock.share(BOUND_SHARE))
         weakest = tree.weakest
@@ -101,7 +109,7 @@ def _take_turns(reduction: Reduction, tree: PatternTree, limits: Limits, clock: 
         if limits.nodes is None and limits.seconds is None and turn >= TURNS:
             return Outcome.LIMIT.sentence
         idle = idle + 1 if _stalled(before, (reduction.links, tree.bound), enough()) else 0
-        patient = clock.elapsed < PATIENCE or reduction.links - tree.bound > WIDE_GAP * reduction.links
+        patient = reduction.links - tree.bound > WIDE_GAP * reduction.links
         if limits.seconds is not None and idle >= (3 if patient else 1):
             return "stopped because the links and their bound hardly improved any more"
         if tree.bound > before[1]:
