@@ -135,7 +135,7 @@ def test_unused_time_rolls_over(monkeypatch):
 
     monkeypatch.setattr(monolithic, "run", watched)
     began = time.perf_counter()
-    train(images(), time_limit=(5.0, 2.0, 1.0))
+    train(images(), engine="monolithic", time_limit=(5.0, 2.0, 1.0))
     # A stage gets all budgets up to its own, less what has been spent; this holds however busy the machine is.
     for stage, total in (("sm", 5.0), ("mm", 7.0), ("mw", 8.0)):
         assert given_seconds[stage] == pytest.approx(max(0.0, total - spent[stage]), abs=0.1)

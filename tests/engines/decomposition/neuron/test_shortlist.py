@@ -194,12 +194,12 @@ def test_a_list_used_too_deep_is_refused(small_row, proof):
 
 
 def test_rows_that_are_not_opposed_close_nothing():
-    problem = Problem(np.array([[1, 2], [-1, 0], [-1, 2]]), np.array([[-1], [-1], [1]]), (3,), 1)
+    problem = Problem(np.array([[-1, 3, -2], [0, 3, 1], [3, -2, 0]]), np.array([[1], [-1], [1]]), (3,), 1)
     search = Search(problem, Budget(2000))
     search.run()
     assert checked(problem, search.proof) == search.bound
     assert steps(search.proof, "A")
-    for rows, reason in (([0, 2], "different codes"), ([0, 0], "not opposed")):
+    for rows, reason in (([0, 1], "different codes"), ([0, 0], "not opposed")):
         mutant = copy.deepcopy(search.proof)
         for step in steps(mutant, "A"):
             step[1:] = rows
