@@ -49,7 +49,7 @@ IN_THIS_PROCESS = [name for name in solvers.SOLVERS if name != "cpsat"]
 
 
 @pytest.mark.parametrize("backend", IN_THIS_PROCESS, indirect=True)
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(problem=tiny_problems())
 def test_every_stage_equals_brute_force(backend, problem):
     referee(problem, backend)

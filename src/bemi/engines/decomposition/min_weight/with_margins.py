@@ -28,7 +28,7 @@ TURNS = 3
 LEAST_PROGRESS = 0.1
 """Part of what is missing that a turn must contribute, or else it was idle."""
 
-CLOSE = 5.0
+CLOSE = 10.0
 """Once the gap is at most this many times the requested one, no more turns are taken: the last percent takes seconds
 for each network, hundreds of times as long as all before it.  Whoever wants that asks for a smaller gap."""
 

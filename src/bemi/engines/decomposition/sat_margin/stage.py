@@ -74,7 +74,10 @@ def _searched(
         problem, start, proposals=proposals, seed=limits.seed, deadline=clock.share(share), most=most
     )
     if priced is not None:
-        walked, *_ = alternation.alternated(problem, walked, restarts=1, seed=limits.seed, deadline=clock)
+        replaced, *_ = alternation.alternated(problem, walked, restarts=1, seed=limits.seed, deadline=clock)
+        # The walk prefers networks without sums of 0, from which Max-Margin can start.
+        if stage.better(stage.value(problem, replaced), stage.value(problem, walked)):
+            walked = replaced
     # Rows that two neurons separate are worth more than a network without sums of 0.
     if paired and not stage.better(stage.value(problem, walked), stage.value(problem, start)):
         return start, priced
