@@ -32,7 +32,8 @@ from numpy.typing import NDArray
 
 from bemi.engines.decomposition.max_margin.pair_walk import walked_pair
 from bemi.engines.decomposition.max_margin.search import distinct_rows
-from bemi.engines.decomposition.neuron.widest import Neurons, input_order, neurons
+from bemi.engines.decomposition.neuron.agreement import input_order
+from bemi.engines.decomposition.neuron.widest import Neurons, neurons
 from bemi.network import Network
 from bemi.problem.measures import sum_of_margins
 from bemi.problem.problem import Problem

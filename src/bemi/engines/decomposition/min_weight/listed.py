@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 
 from bemi.engines.decomposition.max_margin import few_splits
-from bemi.engines.decomposition.neuron.widest import input_order, neurons
+from bemi.engines.decomposition.neuron.agreement import input_order
+from bemi.engines.decomposition.neuron.widest import neurons
 from bemi.network import Network
 from bemi.problem.keep import KeepMargins
 from bemi.problem.problem import Problem

@@ -29,8 +29,8 @@ LEAST_PROGRESS = 0.1
 """Part of what is missing that a turn must contribute, or else it was idle."""
 
 CLOSE = 10.0
-"""Once the gap is at most this many times the requested one, no more turns are taken: the last percent takes seconds
-for each network, hundreds of times as long as all before it.  Whoever wants that asks for a smaller gap."""
+"""Once the gap is at most this many times the requested one, no more turns are taken: the next percent takes several
+times as long as all before it.  Whoever wants that asks for a smaller gap."""
 
 WIDE_GAP = 0.1
 """Gap up to which one idle turn is enough to give up; otherwise three."""

@@ -83,9 +83,10 @@ def best_agreement(
     return Agreement(weights, values[ranked], most, nodes <= MOST_NODES, int(nodes))
 
 
-def input_order(data: Integers, prices: Integers) -> Integers:
-    """Inputs in the order in which their weights are fixed: those that move the paid sums most come first."""
-    return np.argsort(-(np.abs(data) * prices[:, None]).sum(axis=0), kind="stable")
+def input_order(data: Integers, prices: Integers | None = None) -> Integers:
+    """Inputs in the order in which their weights are fixed: those that move the priced sums most come first."""
+    moves = np.abs(data) if prices is None else np.abs(data) * prices[:, None]
+    return np.argsort(-moves.sum(axis=0), kind="stable")
 
 
 @njit(cache=True, error_model="numpy")

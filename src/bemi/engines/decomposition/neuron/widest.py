@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from bemi.engines.decomposition.neuron.agreement import input_order
 from bemi.products import Integers
 
 MOST_NODES = 3_000_000
@@ -91,11 +92,6 @@ def neurons(
     weights = np.zeros((data.shape[1], count), dtype=np.int64)
     weights[order] = found[:count].T
     return Neurons(weights, margins[:count], nodes <= most_nodes)
-
-
-def input_order(data: Integers) -> Integers:
-    """Inputs in the order in which their weights are fixed: those that move the sums most come first."""
-    return np.argsort(-np.abs(data).sum(axis=0), kind="stable")
 
 
 @njit(cache=True, error_model="numpy")

@@ -89,15 +89,14 @@ def _solved(soft: SoftRows, start: Integers, limits: Limits, deadline: Deadline)
     if reached < value:
         weights, value = rounded, reached
     enough = float(bound) / (1 - limits.gap) if limits.gap < 1 else np.inf
-    most = limits.nodes if limits.nodes is not None else max(KICKS, DIVES)
     time = deadline.share(_SEARCH_SHARE)
     if soft.max_links is not None:
-        kicks = min(KICKS, most)
+        kicks = KICKS if limits.nodes is None else min(KICKS, limits.nodes)
         weights, value = search.kicked(weights, relaxed.weights, kicks, limits.seed, time, enough)
     else:
         weights, value = improved(
             *(program, search, weights, relaxed),
-            dives=min(DIVES, most),
+            dives=DIVES if limits.nodes is None else min(DIVES, limits.nodes),
             seed=limits.seed,
             deadline=time,
             enough=enough,

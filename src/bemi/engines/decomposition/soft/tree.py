@@ -34,7 +34,7 @@ _WHOLE = 1e-6  # a weight with less spread than this has one value
 
 
 class Ending(Enum):
-    """Why a tree stopped growing; members other than the first two have a message."""
+    """Why a tree stopped growing; all but the first have a message."""
 
     REACHED = ""
     LIMIT = Outcome.LIMIT.sentence
