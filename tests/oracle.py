@@ -10,6 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from bemi.network import Network
+from bemi.problem.codes import class_codes
 from bemi.problem.keep import Keep, KeepLabels, KeepMargins
 from bemi.problem.problem import Problem
 
@@ -30,6 +31,18 @@ ARCHITECTURES = (
     ((3,), 2, 1, 1),
 )
 
+CLASS_ARCHITECTURES = (
+    # hidden layers, inputs, weight bound: at most 3^10 networks for five classes, that is three outputs
+    ((), 2, 1),
+    ((), 2, 2),
+    ((), 3, 1),
+    ((1,), 2, 1),
+    ((1,), 2, 2),
+    ((2,), 2, 1),
+    ((1, 1), 2, 1),
+    ((2, 1), 2, 1),
+)
+
 
 @st.composite
 def tiny_problems(draw: st.DrawFn) -> Problem:
@@ -44,6 +57,18 @@ def tiny_problems(draw: st.DrawFn) -> Problem:
         st.lists(st.lists(st.sampled_from((-1, 1)), min_size=outputs, max_size=outputs), min_size=rows, max_size=rows)
     )
     return Problem(np.array(data), np.array(codes), hidden, bound)
+
+
+@st.composite
+def tiny_class_problems(draw: st.DrawFn) -> Problem:
+    """Problems of two to five classes, small enough to try every network."""
+    hidden, inputs, bound = draw(st.sampled_from(CLASS_ARCHITECTURES))
+    codes = class_codes(draw(st.integers(2, 5)))
+    labels = draw(st.lists(st.integers(0, len(codes) - 1), min_size=2, max_size=6))
+    cell = st.integers(draw(st.sampled_from((-4, 0))), draw(st.sampled_from((1, 4, 50))))
+    row = st.lists(cell, min_size=inputs, max_size=inputs)
+    data = draw(st.lists(row, min_size=len(labels), max_size=len(labels)))
+    return Problem(np.array(data), codes[labels], hidden, bound)
 
 
 def keeping(margins: Sequence[np.ndarray] | None) -> Keep:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from oracle import AllNetworks, keeping, tiny_problems
+from oracle import AllNetworks, keeping, tiny_class_problems, tiny_problems
 from sklearn.datasets import load_digits, load_wine
 
 from bemi import engines
@@ -79,6 +79,19 @@ def test_every_stage_equals_brute_force(problem):
 @settings(max_examples=10_000)
 @given(problem=tiny_problems())
 def test_every_stage_equals_brute_force_at_length(problem):
+    referee(problem)
+
+
+@settings(max_examples=100)
+@given(problem=tiny_class_problems())
+def test_every_stage_equals_brute_force_for_several_classes(problem):
+    referee(problem)
+
+
+@pytest.mark.slow
+@settings(max_examples=10_000)
+@given(problem=tiny_class_problems())
+def test_every_stage_equals_brute_force_for_several_classes_at_length(problem):
     referee(problem)
 
 
