@@ -27,8 +27,13 @@ A pair far from the threshold would use the whole limit and prove nothing.
 """
 
 PairKey = tuple[int, int, int, int, int]
+"""A tier, the nearest rows of two components, and the sizes of these."""
+
+Attempt = tuple[int, int, int]
+"""Limit and threshold of an attempt to merge, and the margin at which the pair is likely to be separable."""
 
 _LARGEST_LIMIT = 200  # of any schedule
+_ORDERED_AT_ONCE = 512  # pairs looked up together
 _ROOT_SHARE = 0.45  # of the budget, for costly attempts at the root
 
 
@@ -45,10 +50,11 @@ class Components:
         self._arguments = kernel_arguments(lp)
         self._store = new_store(_LARGEST_LIMIT + 4, rows, lp.data.shape[1], lp.basis_room(rows))
         self._improved = False
+        a, b = np.triu_indices(rows, 1)
+        order = np.argsort(self.instance.distance[a, b], kind="stable")
+        self._by_distance = a[order], b[order]
         self._pairs_of: tuple[int, bytes] | None = None
-        self._pairs: tuple[Integers, Integers, list[PairKey]] = (np.zeros(0, int), np.zeros(0, int), [])
-        self._place: dict[PairKey, int] = {}
-        self._likely: Floats = np.zeros(0)
+        self._pairs = _Pairs(0, np.zeros(0, int), np.zeros(0, int), np.zeros(0, int), np.zeros(0))
         self._order: Integers | None = None
         self._without_neighbours: tuple[int, int, bytes] | None = None
 
@@ -63,8 +69,7 @@ class Components:
         if not self.deductions.wide_tiers or self.instance.n_codes == 1:
             return False
         share, used_before = self.budget.part(_ROOT_SHARE), self.budget.used
-        tried: dict[PairKey, tuple[int, int]] = {}
-        estimate: dict[PairKey, int] = {}
+        attempts: dict[PairKey, Attempt] = {}
         for limit, width, patience in schedule:
             if root and limit > 1 and not self._improved:
                 # Cheap steps were not enough: look for better incumbents before the costly ones.
@@ -82,17 +87,17 @@ class Components:
                         return True
                     if some:
                         continue
-                    pair = self._next_pair(node, tier, threshold, limit, width, tried, estimate)
+                    place = self._next_pair(node, tier, threshold, limit, width, attempts)
                     share.used = self.budget.used - used_before
                     if root and limit > 1 and share.spent:
                         return False
-                    if pair is None or failures >= patience:
+                    if place is None or failures >= patience:
                         node.looked = {**node.looked, tier: threshold}
                         break
-                    a, b, key = pair
-                    tried[key] = (limit, threshold)
+                    a, b = int(self._pairs.a[place]), int(self._pairs.b[place])
                     tree, found, exhausted = self.inseparable(node.components[tier], a, b, threshold, limit)
-                    estimate[key] = self._likely[self._place[key]] = found
+                    attempt = attempts[self._pairs.key(place)] = limit, threshold, found
+                    self._pairs.note(place, attempt)
                     if tree is not None:
                         failures = 0
                         if self.merge(node, tier, a, b, tree) or refine(node):
@@ -171,50 +176,81 @@ class Components:
         threshold: int,
         limit: int,
         width: int,
-        tried: dict[PairKey, tuple[int, int]],
-        estimate: dict[PairKey, int],
-    ) -> tuple[int, int, PairKey] | None:
-        """The most promising pair of components that may merge and has not failed to."""
+        attempts: dict[PairKey, Attempt],
+    ) -> int | None:
+        """Place of the most promising pair of components that may merge and has not failed to."""
         groups = node.components[tier]
         if self._pairs_of != (tier, groups.tobytes()):
             self._pairs_of = (tier, groups.tobytes())
-            self._pairs = a, b, keys = self._nearest_pairs(groups, tier)
-            half = self.instance.weight_bound * self.instance.distance[a, b] / 2.0
-            self._likely = np.array([estimate.get(key, h) for key, h in zip(keys, half, strict=True)])
-            self._place = {key: place for place, key in enumerate(keys)}
+            self._pairs = self._nearest_pairs(groups, tier)
+            self._pairs.recall(attempts)
             self._order = None
-        a, b, keys = self._pairs
+        pairs = self._pairs
         if self._order is None or limit > 1:
-            self._order = np.argsort(self._likely, kind="stable")
-        # A dichotomy above the threshold respects the components, so one witness covers all members.
-        order = self._order[self._witness[a[self._order], b[self._order]] < threshold + 1 - EPS]
-        main = node.neurons[0].signs
-        code_of = self.instance.code_of
+            self._order = np.argsort(pairs.likely, kind="stable")
+        main, code_of = node.neurons[0].signs, self.instance.code_of
         seen = 0
-        for q in order:
-            i, j = int(a[q]), int(b[q])
-            # Costly attempts only if they can yield something new about the splitting neurons.
-            if limit > 1 and code_of[i] == code_of[j] and main[i] and main[j]:
-                continue
-            seen += 1
-            if seen > width:
-                return None
-            last = tried.get(keys[q])
-            if last is None or last[0] < limit or last[1] < threshold:
-                return i, j, keys[q]
+        for begin in range(0, self._order.size, _ORDERED_AT_ONCE):
+            order = self._order[begin : begin + _ORDERED_AT_ONCE]
+            a, b = pairs.a[order], pairs.b[order]
+            # A dichotomy above the threshold respects the components, so one witness covers all members.
+            eligible = self._witness[a, b] < threshold + 1 - EPS
+            if limit > 1:
+                # Costly attempts only if they can yield something new about the splitting neurons.
+                eligible &= (code_of[a] != code_of[b]) | (main[a] == 0) | (main[b] == 0)
+            order = order[eligible][: width - seen]
+            new = np.flatnonzero((pairs.limit[order] < limit) | (pairs.threshold[order] < threshold))
+            if new.size:
+                return int(order[new[0]])
+            seen += order.size
+            if seen >= width:
+                break
         return None
 
-    def _nearest_pairs(self, groups: Groups, tier: int) -> tuple[Integers, Integers, list[PairKey]]:
-        """The two nearest rows of every two components, nearest first, with keys that change when a component grows."""
-        a, b = np.triu_indices(self.instance.rows, 1)
+    def _nearest_pairs(self, groups: Groups, tier: int) -> _Pairs:
+        """The two nearest rows of every two components, nearest first."""
+        rows = self.instance.rows
+        a, b = self._by_distance
         apart = groups[a] != groups[b]
         a, b = a[apart], b[apart]
-        order = np.argsort(self.instance.distance[a, b], kind="stable")
-        a, b = a[order], b[order]
-        low, high = np.minimum(groups[a], groups[b]), np.maximum(groups[a], groups[b])
-        _, first = np.unique(low.astype(np.int64) * self.instance.rows + high, return_index=True)
-        first.sort()
+        components = np.minimum(groups[a], groups[b]) * rows + np.maximum(groups[a], groups[b])
+        nearest = np.full(rows * rows, -1)
+        nearest[components[::-1]] = np.arange(a.size)[::-1]  # of repeated places, the last assignment stays
+        first = np.zeros(a.size, dtype=bool)
+        first[nearest[nearest >= 0]] = True
         a, b = a[first], b[first]
-        size = np.bincount(groups, minlength=self.instance.rows)[groups]
-        keys = [(tier, int(i), int(j), int(size[i]), int(size[j])) for i, j in zip(a, b, strict=True)]
-        return a, b, keys
+        size = np.bincount(groups, minlength=rows)[groups]
+        return _Pairs(tier, a, b, size, self.instance.weight_bound * self.instance.distance[a, b] / 2.0)
+
+
+class _Pairs:
+    """Pairs of components, by their two nearest rows, and the last attempt to merge each.
+
+    An attempt on components that have grown since is forgotten.
+    """
+
+    def __init__(self, tier: int, a: Integers, b: Integers, size: Integers, likely: Floats) -> None:
+        self.tier, self.a, self.b, self.size, self.likely = tier, a, b, size, likely
+        self.limit, self.threshold = np.zeros((2, a.size), dtype=np.int64)
+        self._place = np.full((size.size, size.size), -1)
+        self._place[a, b] = np.arange(a.size)
+
+    def key(self, place: int) -> PairKey:
+        """What identifies a pair and the sizes of its components."""
+        a, b = int(self.a[place]), int(self.b[place])
+        return self.tier, a, b, int(self.size[a]), int(self.size[b])
+
+    def note(self, place: int, attempt: Attempt) -> None:
+        """Note an attempt to merge a pair."""
+        self.limit[place], self.threshold[place], self.likely[place] = attempt
+
+    def recall(self, attempts: dict[PairKey, Attempt]) -> None:
+        """Note the attempts on pairs whose components are still the same."""
+        if not attempts:
+            return
+        keys, values = np.array(list(attempts)), np.array(list(attempts.values()))
+        tiers, a, b, size_a, size_b = keys.T
+        places = self._place[a, b]
+        same = (places >= 0) & (tiers == self.tier) & (size_a == self.size[a]) & (size_b == self.size[b])
+        places, values = places[same], values[same]
+        self.limit[places], self.threshold[places], self.likely[places] = values.T
