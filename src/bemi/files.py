@@ -36,3 +36,9 @@ def read_at_most(path: str | os.PathLike, largest: int, error: type[Exception] =
         if size > largest:
             raise error(f"{os.fspath(path)} is too large: it has {size} bytes, and at most {largest} are read")
         return file.read(size)
+
+
+def printable(text: str, longest: int = 400) -> str:
+    """One line that a terminal can show, whatever a file contains: control characters escaped, long text cut."""
+    cut = text if len(text) <= longest else text[: longest - 4] + " ..."
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in cut)

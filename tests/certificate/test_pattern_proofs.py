@@ -23,12 +23,12 @@ TEN = [tuple(code) for code in class_codes(10).tolist()]
     [
         ({"bound": 35}, "lets more outputs be confident"),
         ({"bound": 0}, "lets more outputs be confident"),
-        ({"bound": -1}, "not a natural number"),
-        ({"bound": 36.0}, "not a natural number"),
-        ({"bound": True}, "not a natural number"),
-        ({}, "malformed"),
-        ({"bound": 36, "neurons": 2}, "malformed"),
-        ([36], "malformed"),
+        ({"bound": -1}, "bad bound"),
+        ({"bound": 36.0}, "bad bound"),
+        ({"bound": True}, "bad bound"),
+        ({}, "missing"),
+        ({"bound": 36, "neurons": 2}, "does not belong: neurons"),
+        ([36], "not an object"),
     ],
 )
 def test_false_proofs_are_refused(proof, reason):

@@ -99,7 +99,7 @@ def row_of_no_member(step: list) -> None:
         (without_a_case, "the patterns of a row are not covered"),
         (other_marks, "one marked row for each code"),
         (wrong_digit, "bad digit"),
-        (negative, "negative or not an integer"),
+        (negative, "bad multiplier"),
         (row_of_no_member, "bad row"),
         (too_few_marks, "one marked row for each code"),
         (lambda step: step.pop(), "a step is malformed"),

@@ -242,9 +242,9 @@ LOW = {"split": [0, 0], "children": [LEAF, LEAF]}
 @pytest.mark.parametrize(
     ("tree", "words"),
     [
-        ({"multipliers": [[0, -1]]}, "negative or not an integer"),
-        ({"multipliers": [[0, 1.0]]}, "negative or not an integer"),
-        ({"multipliers": [[0, True]]}, "negative or not an integer"),
+        ({"multipliers": [[0, -1]]}, "bad multiplier"),
+        ({"multipliers": [[0, 1.0]]}, "bad multiplier"),
+        ({"multipliers": [[0, True]]}, "bad multiplier"),
         ({"multipliers": [[0, 1], [0, 1]]}, "a row has two multipliers"),
         ({"multipliers": [[24, 1]]}, "bad number of a multiplier: 24"),
         ({"multipliers": [[-1, 1]]}, "bad number of a multiplier: -1"),
@@ -336,8 +336,8 @@ def test_absurd_trees_are_refused(monkeypatch):
     monkeypatch.setattr(checker, "MOST_NODES", 50)
     with pytest.raises(CertificateError, match="a tree is too large"):
         deep.bound({"denominator": 1, "outputs": [tree["children"][1]]})
-    monkeypatch.setattr(checker, "MOST_WORK", 50)
-    with pytest.raises(CertificateError, match="takes too long to check"):
+    case.checker.rows.work.left = 50
+    with pytest.raises(CertificateError, match="more with --budget"):
         case.checker.bound({"denominator": 1, "outputs": [{"multipliers": [[k, 0] for k in range(12)]}]})
 
 

@@ -143,7 +143,7 @@ def test_cut_off_files_are_refused(tmp_path, model_bytes):
 def test_another_format_version_is_refused_by_name(tmp_path, model_bytes):
     path = tmp_path / "m.bemi"
     path.write_bytes(model_bytes[:4] + b"\x09\x00" + model_bytes[6:])
-    with pytest.raises(ModelFileError, match="has model format 9, this release of bemi reads format 6"):
+    with pytest.raises(ModelFileError, match="has model format 9, this release of bemi reads format 7"):
         load(path)
 
 
@@ -152,18 +152,18 @@ def test_a_stored_file_of_this_format_is_read():
 
     It is ``BeMiClassifier(hidden_layers=(2,), node_limit=20, time_limit=None).fit(DATA, ["b", "a", "ü"] * 2)``.
     """
-    path = Path(__file__).parent / "models" / "format6.bemi"
+    path = Path(__file__).parent / "models" / "format7.bemi"
     model = load(path)
     rows = np.array([[5, 1, 0], [0, 5, 1], [1, 0, 5], [-5, -1, 0], [0, -5, -1], [-1, 0, -5]])
     assert model.predict(rows).tolist() == ["b", "a", "ü", "ü", "b", "a"]
     assert verify(path).networks == 3
 
 
-@pytest.mark.parametrize(("schema", "advice"), [(5, "train the model again"), (7, "use a newer release of bemi")])
+@pytest.mark.parametrize(("schema", "advice"), [(6, "train the model again"), (8, "use a newer release of bemi")])
 def test_other_formats_are_refused_with_advice(tmp_path, model_bytes, schema, advice):
     path = tmp_path / "m.bemi"
     path.write_bytes(with_digest(joined(schema, *split(model_bytes)[1:])))
-    with pytest.raises(ModelFileError, match=f"has model format {schema}, .* reads format 6; {advice}"):
+    with pytest.raises(ModelFileError, match=f"has model format {schema}, .* reads format 7; {advice}"):
         load(path)
 
 
@@ -185,7 +185,7 @@ def test_a_part_of_the_sets_comes_back(tmp_path):
     for subsets in (2, [(0, 2), (1, 2)]):
         model = fitted(subsets=subsets)
         save(model, tmp_path / "m.bemi")
-        assert contents(tmp_path / "m.bemi")[0] == 6
+        assert contents(tmp_path / "m.bemi")[0] == 7
         copy = load(tmp_path / "m.bemi")
         assert copy.networks_ == model.networks_
         assert list(copy.networks_) == list(model.networks_)
@@ -204,7 +204,7 @@ def test_added_rows_are_in_the_certificate(tmp_path, stages):
     path = tmp_path / "m.bemi"
     save(model, path)
     schema, header = contents(path)
-    assert (schema, header["given_rows"]) == (6, 6)
+    assert (schema, header["given_rows"]) == (7, 6)
     assert sum(len(entry["added"]) for entry in header["networks"]) == added
     copy = load(path)
     assert copy.networks_ == model.networks_

@@ -1,6 +1,6 @@
 """Checks the claims of a trained ensemble in exact integers, with only the standard library."""
 
-from bemi.certificate.arithmetic import CertificateError
+from bemi.certificate.limits import CertificateError
 from bemi.certificate.verification import (
     FORMAT,
     TrainingRecord,

@@ -7,33 +7,11 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
-Row = tuple[int, ...]
+from bemi.certificate.limits import LARGEST_MULTIPLIER, CertificateError, Row, Work, fits, whole
+
 Matrix = list[list[int]]
 
 _HALF = 1 << 63
-
-
-class CertificateError(ValueError):
-    """A certificate claims something that does not follow; the message says what."""
-
-
-def require(condition: object, message: str) -> None:
-    """Reject a certificate unless the condition holds."""
-    if not condition:
-        raise CertificateError(message)
-
-
-def whole(value: Any, low: int, high: int, what: str) -> int:
-    """An integer in ``low..high - 1``; booleans and floats are not integers here."""
-    require(type(value) is int and low <= value < high, f"bad {what}: {value!r}")
-    return value
-
-
-def whole_row(values: Any, low: int, high: int, what: str) -> Row:
-    """A list of integers in ``low..high - 1``; there may be millions, so they are not checked one by one."""
-    require(isinstance(values, list) and set(map(type, values)) <= {int}, f"a {what} is not an integer")
-    require(not values or (low <= min(values) and max(values) < high), f"a {what} is not in {low}..{high - 1}")
-    return tuple(values)
 
 
 def sparse(row: Row) -> list[tuple[int, int]]:
@@ -57,18 +35,50 @@ def pre_activations(weights: Sequence[Matrix], row: Row) -> list[list[int]]:
     return sums
 
 
-class Rows:
-    """Integer rows with codes, the layers of a network and its weight bound P."""
+def packed(values: Sequence[int], bits: int) -> int:
+    """``sum_k v_k 2^(bits k)``, in time that grows linearly; every ``|v_k|`` must be below 2^bits, a multiple of 8."""
+    size = bits // 8
+    plus = b"".join([v.to_bytes(size, "little") if v > 0 else bytes(size) for v in values])
+    minus = b"".join([(-v).to_bytes(size, "little") if v < 0 else bytes(size) for v in values])
+    return int.from_bytes(plus, "little") - int.from_bytes(minus, "little")
 
-    def __init__(self, rows: Sequence[Row], codes: Sequence[Row], layers: Sequence[int], weight_bound: int) -> None:
+
+def whole_bytes(bits: int) -> int:
+    """The next multiple of 8."""
+    return -(-bits // 8) * 8
+
+
+class Rows:
+    """Integer rows with codes, the layers of a network and its weight bound P.
+
+    ``work`` counts the steps of everything that is checked about them.
+    """
+
+    def __init__(
+        self,
+        rows: Sequence[Row],
+        codes: Sequence[Row],
+        layers: Sequence[int],
+        weight_bound: int,
+        work: Work | None = None,
+    ) -> None:
+        self.work = Work() if work is None else work
         self.rows, self.codes = [tuple(r) for r in rows], [tuple(c) for c in codes]
         self.layers, self.weight_bound = list(layers), weight_bound
+        # A non-zero entry takes a tuple and two integers.
+        self.work.spend(2 * len(self.rows) * self.layers[0])
+        fits(sum(120 * (len(row) - row.count(0)) + 8 * len(row) for row in self.rows))
         self.sparse = [sparse(row) for row in self.rows]
         self.norms = [sum(abs(v) for _, v in entries) for entries in self.sparse]
-        self._largest = max((abs(v) for row in self.rows for v in row), default=0)
+        self._largest = max((abs(v) for entries in self.sparse for _, v in entries), default=0)
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def some(self, chosen: Sequence[int]) -> Rows:
+        """Some of the rows."""
+        rows, codes = [self.rows[k] for k in chosen], [self.codes[k] for k in chosen]
+        return Rows(rows, codes, self.layers, self.weight_bound, self.work)
 
     def combination(self, signs: Sequence[int], multipliers: Any) -> tuple[dict[int, int], int]:
         """``sum_k lam_k s_k x^k`` and ``sum_k lam_k`` for ``[[row, lam], ...]``.
@@ -83,15 +93,19 @@ class Rows:
 
     def _check(self, signs: Sequence[int], multipliers: Any) -> int:
         """Reject multipliers that prove nothing; returns their sum."""
-        require(isinstance(multipliers, list) and multipliers, "multipliers are missing")
+        if not isinstance(multipliers, list) or not multipliers:
+            raise CertificateError("multipliers are missing")
+        self.work.spend((len(multipliers) + 2) * (8 + len(self.live) // 8))
         total = 0
         for entry in multipliers:
-            require(isinstance(entry, list) and len(entry) == 2, "a multiplier is not a pair")
+            if not isinstance(entry, list) or len(entry) != 2:
+                raise CertificateError("a multiplier is not a pair")
             k = whole(entry[0], 0, len(self), "row")
-            require(type(entry[1]) is int and entry[1] >= 0, "a multiplier is negative or not an integer")
-            require(signs[k] in (1, -1), "a multiplier is on a row without a sign")
-            total += entry[1]
-        require(total > 0, "all multipliers are zero")
+            total += whole(entry[1], 0, LARGEST_MULTIPLIER, "multiplier")
+            if signs[k] not in (1, -1):
+                raise CertificateError("a multiplier is on a row without a sign")
+        if not total:
+            raise CertificateError("all multipliers are zero")
         return total
 
     def margin_bound(self, signs: Sequence[int], multipliers: Any) -> int:
@@ -108,6 +122,7 @@ class Rows:
         if sum(map(abs, factors.values())) * self._largest < _HALF:
             return dict(zip(self.live, self._packed_sum(factors.items()), strict=True))
         found: dict[int, int] = {}
+        self.work.spend(sum(len(self.sparse[k]) for k in factors))
         for k, factor in factors.items():
             for i, v in self.sparse[k]:
                 found[i] = found.get(i, 0) + factor * v
@@ -120,12 +135,13 @@ class Rows:
 
     @cached_property
     def _packed(self) -> list[int]:
-        place = {i: 64 * at for at, i in enumerate(self.live)}
-        return [sum(v << place[i] for i, v in entries) for entries in self.sparse]
+        fits(8 * len(self.live) * len(self))
+        self.work.spend(4 * len(self.live) * len(self))
+        return [packed([row[i] for i in self.live], 64) for row in self.rows]
 
     @cached_property
     def _middle(self) -> int:
-        return sum(_HALF << 64 * at for at in range(len(self.live)))
+        return packed([_HALF] * len(self.live), 64)
 
     def _packed_sum(self, factors: Iterable[tuple[int, int]]) -> list[int]:
         """``sum_k c_k x^k`` at the live inputs for pairs of row and factor, with each row as one long integer.
@@ -133,8 +149,8 @@ class Rows:
         Most of the checking time is spent here, and long integers are the fastest vectors in plain Python.  Every
         64-bit digit is shifted by 2^63, so that none is negative and none carries into the next.
         """
-        packed = self._middle
+        total = self._middle
         for k, factor in factors:
-            packed += factor * self._packed[k]
-        digits = struct.unpack(f"<{len(self.live)}Q", packed.to_bytes(8 * len(self.live), "little"))
+            total += factor * self._packed[k]
+        digits = struct.unpack(f"<{len(self.live)}Q", total.to_bytes(8 * len(self.live), "little"))
         return [digit - _HALF for digit in digits]

@@ -17,7 +17,8 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any
 
-from bemi.certificate.arithmetic import Rows, require, whole, whole_row
+from bemi.certificate.arithmetic import Rows, packed, whole_bytes
+from bemi.certificate.limits import fits, only, require, whole, whole_row
 
 _LARGEST_UNIT = 1 << 20
 _MOST_LISTS = 1 << 10
@@ -28,6 +29,7 @@ _MOST_NODES = 1 << 21
 def confident_bound(rows: Rows, proof: Any) -> int:
     """The bound that the proof gives on the confident rows of every network."""
     require(len(rows.layers) == 3 and rows.layers[-1] == 1, "prices are for one hidden layer and one output")
+    only(proof, {"unit", "prices", "most", "order", "quotas"})
     unit = whole(proof["unit"], 1, _LARGEST_UNIT, "unit of prices")
     prices = whole_row(proof["prices"], 0, unit + 1, "price")
     require(len(prices) == len(rows), "there is not one price per row")
@@ -80,28 +82,26 @@ def _check_neurons(rows: Rows, targets: Sequence[int], prices: Sequence[int], or
         return
     bound = rows.weight_bound
     largest = max((bound * rows.norms[k] for k in paid), default=0) + 1
-    bits = max(largest.bit_length(), sum(prices).bit_length()) + 2
-    ones = sum(1 << bits * at for at in range(len(paid)))
+    bits = whole_bytes(max(largest.bit_length(), sum(prices).bit_length()) + 2)
+    fits(bits // 8 * len(paid) * len(order) * (2 * bound + 1))
+    ones = packed([1] * len(paid), bits)
     high, modulus = ones << (bits - 1), (1 << bits) - 1
-    worth = sum(prices[k] << bits * at for at, k in enumerate(paid))
+    worth = packed([prices[k] for k in paid], bits)
     steps = []
     for i in order:
         values = [targets[k] * rows.rows[k][i] for k in paid]
         # What a weight changes, compared with the best that it could contribute.
-        steps.append(
-            [
-                sum((w * x - bound * abs(x)) << bits * at for at, x in enumerate(values))
-                for w in range(-bound, bound + 1)
-            ]
-        )
-    nodes = 0
-    start = high + sum((bound * rows.norms[k] - (targets[k] < 0)) << bits * at for at, k in enumerate(paid))
+        steps.append([packed([w * x - bound * abs(x) for x in values], bits) for w in range(-bound, bound + 1)])
+    rows.work.spend(4 * len(paid) * len(steps) * (2 * bound + 1))
+    nodes, cost = 0, 4 + len(paid) * bits // 200
+    start = high + packed([bound * rows.norms[k] - (targets[k] < 0) for k in paid], bits)
     open_nodes = [(start, 0)]
     while open_nodes:
         reach, depth = open_nodes.pop()
         require(depth < len(steps), "a neuron is right on rows that are worth more")
         nodes += len(steps[depth])
         require(nodes <= _MOST_NODES, "there are too many neurons to try")
+        rows.work.spend(cost * len(steps[depth]))
         for step in steps[depth]:
             left = reach + step
             possible = left & high

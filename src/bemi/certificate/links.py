@@ -1,21 +1,19 @@
-"""Replays the proof of a lower bound on the links of every network that has given margins.
+"""Replays the tree over sign patterns that proves a lower bound on the links of every network with given margins.
 
-The proof is a tree over the sign patterns of all neurons (:mod:`bemi.certificate.linktrees`).  Files of earlier
-versions have a list of steps instead: components of rows that no light neuron separates, and a tree for each neuron.
+The proof's form is described in docs/certificates.md.  A node stands for all networks that have fewer links than the
+target and the relations known there: which rows a first-layer neuron gives equal signs, and which opposite ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from bemi.certificate.arithmetic import Row, Rows, require, whole
-from bemi.certificate.linktrees import tree_bound
+from bemi.certificate.arithmetic import Rows
+from bemi.certificate.limits import LARGEST_MARGIN, LARGEST_MULTIPLIER, Row, fits, only, require, whole
 
-Group = dict[int, int]
-"""Rows whose signs follow from one row's sign, with the relative signs."""
-
-GroupOf = Callable[[int], Group]
+_DEEPEST = 400
+"""Nodes within each other."""
 
 
 def links_bound(rows: Rows, margins: Sequence[Sequence[int]], proof: Any) -> int:
@@ -28,155 +26,262 @@ def links_bound(rows: Rows, margins: Sequence[Sequence[int]], proof: Any) -> int
     margins
         The margins that the neurons must have: one list per layer.
     proof
-        ``target`` and ``tree``, or ``target``, ``main`` and ``steps``.
+        ``target`` and ``tree``.
     """
-    if isinstance(proof, dict) and "tree" in proof:
-        return tree_bound(rows, margins, proof)
-    require(isinstance(proof, dict) and isinstance(proof.get("steps"), list), "the proof is malformed")
-    # A neuron above the first layer has inputs of size 1.
-    above = sum(max(0, -(-m // rows.weight_bound)) for layer in margins[1:] for m in layer)
-    if len(rows.layers) == 2:
-        return above + sum(_fixed_signs(rows, margins[0], proof["steps"]))
-    return _Links(rows, margins, above, proof).bound()
+    only(proof, {"target", "tree"}, {"bound"})
+    target = whole(proof["target"], 0, LARGEST_MARGIN, "number of links")
+    return _Replay(rows, margins, target).node(_State.beginning(rows, len(margins[0])), proof["tree"], 0)
 
 
-def _fixed_signs(rows: Rows, margins: Sequence[int], steps: list[Any]) -> list[int]:
-    """Links of each neuron without a hidden layer, where the signs are the codes."""
-    bounds = [0] * len(margins)
-    for step in steps:
-        neurons, tree = _bound_step(step, len(margins))
-        for j in neurons:
-            leaves = _leaves(rows, margins[j], None, {k: code[j] for k, code in enumerate(rows.codes)}, tree)
-            require(leaves, "no weights have a margin that the network has")
-            bounds[j] = max(bounds[j], min(leaves))
-    return bounds
+class _State:
+    """Relations and bounds of all first-layer neurons.
+
+    ``component[j][k]`` is the first row whose relation to row k is known for neuron j, and ``parity[j][k]`` is that
+    relation: 1 for equal signs, -1 for opposite ones.
+    """
+
+    def __init__(self, component: list[list[int]], parity: list[list[int]], bounds: list[int]) -> None:
+        self.component, self.parity, self.bounds = component, parity, bounds
+
+    @property
+    def size(self) -> int:
+        """Relations that are stored."""
+        return len(self.component) * len(self.component[0])
+
+    @classmethod
+    def beginning(cls, rows: Rows, neurons: int) -> _State:
+        """Nothing is known; without a hidden layer, the signs are the codes."""
+        if len(rows.layers) == 2:
+            parity = [[code[j] * rows.codes[0][j] for code in rows.codes] for j in range(neurons)]
+            return cls([[0] * len(rows) for _ in range(neurons)], parity, [0] * neurons)
+        component = [list(range(len(rows))) for _ in range(neurons)]
+        return cls(component, [[1] * len(rows) for _ in range(neurons)], [0] * neurons)
+
+    def copy(self) -> _State:
+        return _State([list(c) for c in self.component], [list(p) for p in self.parity], list(self.bounds))
+
+    def between(self, j: int, a: int, b: int) -> int:
+        """The relation of two rows, 0 if it is open."""
+        component, parity = self.component[j], self.parity[j]
+        return parity[a] * parity[b] if component[a] == component[b] else 0
+
+    def join(self, j: int, a: int, b: int, relation: int) -> None:
+        """Set the relation of two rows, which must be open."""
+        require(self.between(j, a, b) == 0, "a relation is known already")
+        component, parity = self.component[j], self.parity[j]
+        first, last = sorted((component[a], component[b]))
+        turn = parity[a] * parity[b] * relation
+        for k, c in enumerate(component):
+            if c == last:
+                component[k], parity[k] = first, parity[k] * turn
+
+    def signs(self, j: int, multipliers: Any) -> list[int]:
+        """Signs, up to a flip, of the rows whose relation to the first row of the multipliers is known."""
+        require(isinstance(multipliers, list) and multipliers, "multipliers are missing")
+        require(isinstance(multipliers[0], list) and multipliers[0], "a multiplier is not a pair")
+        component = self.component[j]
+        home = component[whole(multipliers[0][0], 0, len(component), "row")]
+        return [p if c == home else 0 for c, p in zip(component, self.parity[j], strict=True)]
+
+    def same(self, i: int, j: int) -> bool:
+        """Whether the same is known about two neurons."""
+        return self.component[i] == self.component[j] and self.parity[i] == self.parity[j]
 
 
-class _Links:
-    """Replays a proof with a hidden layer; every step is about networks with fewer links than the target."""
+class _Replay:
+    """Replays nodes; every step is about networks with fewer links than the target."""
 
-    def __init__(self, rows: Rows, margins: Sequence[Sequence[int]], above: int, proof: dict[str, Any]) -> None:
-        self.rows, self.margins, self.above, self.steps = rows, list(margins[0]), above, proof["steps"]
-        target: Any = proof.get("target")
-        require(type(target) is int and target >= 0, "the target is not a number of links")
-        self.target: int = target
-        given: Any = proof.get("main")
-        require(isinstance(given, list), "main neurons are not a list")
-        self.main = [whole(j, 0, len(self.margins), "neuron") for j in given]
-        needed = _separators(margins, rows.weight_bound)
-        require(len(set(self.main)) == len(self.main) == needed, "the number of main neurons is wrong")
-        self.light = [j for j in range(len(self.margins)) if j not in self.main]
-        kept = [j for j, m in enumerate(margins[-1]) if m >= 1]
-        self.labels = [tuple(code[j] for j in kept) for code in rows.codes]
-        self.component = list(range(len(rows))) if self.light else [0] * len(rows)
-        self.bounds = [0] * len(self.margins)
+    def __init__(self, rows: Rows, margins: Sequence[Sequence[int]], target: int) -> None:
+        self.rows, self.margins, self.target = rows, list(margins[0]), target
+        self._layers = [list(layer) for layer in margins[1:]]
+        # A neuron above the first layer has inputs of size 1.
+        self.above = sum(_needed(m, rows.weight_bound) for layer in self._layers for m in layer)
+        self._allowed: dict[tuple[bool, ...], list[bool]] = {}
 
-    def bound(self) -> int:
-        for step in self.steps:
+    def node(self, state: _State, steps: Any, depth: int) -> int:
+        """The fewest links, at most the target, of the networks at a node."""
+        require(isinstance(steps, list) and depth < _DEEPEST, "a tree is malformed or too deep")
+        fits(20 * state.size * (depth + 1))
+        self.rows.work.spend(2 * state.size)
+        for at, step in enumerate(steps):
+            self.rows.work.spend(8 + 2 * len(self.rows))
             require(isinstance(step, list) and step, "a step is malformed")
-            if step[0] == "M":
-                self._merge(step)
+            tag, size = step[0], len(step)
+            if tag == "D" and size == 3:
+                if not self._count(state, step):
+                    return self.target
+            elif tag == "X" and size == 6:
+                self._exclude(state, step, depth)
+            elif tag == "B" and size == 3:
+                self._bound(state, step)
+            elif tag == "L" and size == 3:
+                j = self._neuron(step[1])
+                reached = self.rows.margin_bound(state.signs(j, step[2]), step[2])
+                require(reached < self.margins[j], "a node is closed without reason")
+                return self.target
             else:
-                self._bound_neurons(*_bound_step(step, len(self.margins)))
-        return min(self.target, self.above + sum(self.bounds))
+                require(tag == "T" and size == 6 and at == len(steps) - 1, "a step is malformed")
+                return self._branch(state, step, depth)
+        return min(self.target, self._above(state) + sum(state.bounds))
 
-    def _bound_neurons(self, neurons: list[int], tree: Any) -> None:
-        main = neurons[0] in self.main
-        require(all((j in self.main) == main for j in neurons), "main and light neurons share a tree")
-        groups = _main_groups(self.component, self.labels) if main else _light_groups(self.component)
-        leaves = _leaves(self.rows, min(self.margins[j] for j in neurons), groups, {}, tree, flippable=True)
-        # Without an open leaf, no such network exists.
-        least = min(leaves, default=self.target)
+    def _above(self, state: _State) -> int:
+        """Links above the first layer: margin / P for each neuron, and three where copies do not suffice.
+
+        A neuron with a margin and at most two links copies an input, up to a flip: the one with the larger weight, or
+        both agree on all rows.  If the only output needs every neuron of the second layer to separate different codes,
+        and no first-layer neuron separates all of them, each of these neurons has at least three links.
+        """
+        layers, bound = self._layers, self.rows.weight_bound
+        if len(layers) != 2 or len(layers[1]) != 1 or _needed(layers[1][0], bound) < len(layers[0]):
+            return self.above
+        if not all(self._misses(state, j) for j in range(len(self.margins))):
+            return self.above
+        return self.above + sum(max(0, 3 - _needed(m, bound)) for m in layers[0] if m >= 1)
+
+    def _misses(self, state: _State, j: int) -> bool:
+        """Whether a neuron gives two rows of different codes equal signs."""
+        seen: dict[tuple[int, int], Row] = {}
+        places = zip(state.component[j], state.parity[j], self.rows.codes, strict=True)
+        return any(seen.setdefault((c, p), code) != code for c, p, code in places)
+
+    def _neuron(self, value: Any) -> int:
+        return whole(value, 0, len(self.margins), "neuron")
+
+    def _neurons(self, state: _State, values: Any) -> list[int]:
+        """Neurons that can be exchanged: equal margins, and the same is known about them."""
+        require(isinstance(values, list) and values, "a step names no neuron")
+        neurons = [self._neuron(j) for j in values]
+        first = neurons[0]
+        require(len(set(neurons)) == len(neurons), "a neuron is named twice")
+        self.rows.work.spend(3 * len(neurons) * len(self.rows))
+        alike = all(self.margins[j] == self.margins[first] and state.same(j, first) for j in neurons[1:])
+        require(alike, "neurons are not interchangeable")
+        return neurons
+
+    def _pair(self, step: list[Any]) -> tuple[int, int]:
+        a, b = (whole(k, 0, len(self.rows), "row") for k in step[2:4])
+        return a, b
+
+    def _exclude(self, state: _State, step: list[Any], depth: int) -> None:
+        """What is impossible for the first neuron is impossible for all that can be exchanged with it."""
+        neurons, (a, b) = self._neurons(state, step[1]), self._pair(step)
+        require(type(step[4]) is int and step[4] in (1, -1), "a relation is neither equal nor opposite")
+        assumed = state.copy()
+        assumed.join(neurons[0], a, b, step[4])
+        require(self.node(assumed, step[5], depth + 1) >= self.target, "a relation is excluded without reason")
         for j in neurons:
-            self.bounds[j] = max(self.bounds[j], least)
+            state.join(j, a, b, -step[4])
 
-    def _merge(self, step: list[Any]) -> None:
-        """No light neuron separates two rows: it would lose its margin, or cost more links than the target leaves."""
-        require(self.light and len(step) == 4, "a merge is malformed")
+    def _branch(self, state: _State, step: list[Any], depth: int) -> int:
+        """All neurons give two rows equal signs, or one opposite ones: the first, since they can be exchanged."""
+        neurons, (a, b) = self._neurons(state, step[1]), self._pair(step)
+        equal, opposite = state.copy(), state
+        for j in neurons:
+            equal.join(j, a, b, 1)
+        opposite.join(neurons[0], a, b, -1)
+        return min(self.node(equal, step[4], depth + 1), self.node(opposite, step[5], depth + 1))
+
+    # -- counting ------------------------------------------------------------------------------------------------------
+
+    def _count(self, state: _State, step: list[Any]) -> bool:
+        """Set the open relations that the number of separating neurons decides; False if none is possible."""
+        require(self._layers, "there is nothing to count without a hidden layer")
         a, b = (whole(k, 0, len(self.rows), "row") for k in step[1:3])
-        component = self.component
-        require(component[a] != component[b], "a merge joins rows that are merged already")
-        groups = _light_groups(component)
-        signs = {**groups(a), **dict.fromkeys(groups(b), -1)}
-        leaves = _leaves(self.rows, min(self.margins[j] for j in self.light), groups, signs, step[3])
-        room = self.target - self.above - sum(self.bounds) + max(self.bounds[j] for j in self.light)
-        require(all(links >= room for links in leaves), "a merge does not follow")
-        self.component = [component[a] if c == component[b] else c for c in component]
+        require(a != b, "a row is counted against itself")
+        self.rows.work.spend(8 * len(self.margins))
+        relations = [state.between(j, a, b) for j in range(len(self.margins))]
+        separating, open_ = relations.count(-1), [j for j, r in enumerate(relations) if r == 0]
+        codes = self.rows.codes
+        possible = self._counts(tuple(x != y for x, y in zip(codes[a], codes[b], strict=True)))
+        possible = possible[separating : separating + len(open_) + 1]
+        if not any(possible):
+            return False
+        require(open_, "counting decides nothing")
+        only_equal, only_opposite = not any(possible[1:]), not any(possible[:-1])
+        require(only_equal or only_opposite, "counting decides nothing")
+        self.rows.work.spend(2 * len(open_) * len(self.rows))
+        for j in open_:
+            state.join(j, a, b, 1 if only_equal else -1)
+        return True
 
+    def _counts(self, differ: tuple[bool, ...]) -> list[bool]:
+        """For each h, whether h first-layer neurons may separate two rows whose codes differ in these outputs."""
+        if differ not in self._allowed:
+            size = len(self.margins)
+            self._allowed[differ] = [self._fits(0, size, h, differ) for h in range(size + 1)]
+        return self._allowed[differ]
 
-def _bound_step(step: Any, count: int) -> tuple[list[int], Any]:
-    """Neurons and tree of a step that bounds neurons."""
-    require(isinstance(step, list) and len(step) == 3 and step[0] == "B", "a step is malformed")
-    require(isinstance(step[1], list) and step[1], "a bound names no neuron")
-    return [whole(j, 0, count, "neuron") for j in step[1]], step[2]
+    def _fits(self, layer: int, width: int, count: int, differ: tuple[bool, ...]) -> bool:
+        """Whether the layers from this one on have their margins if ``count`` of ``width`` inputs separate two rows.
 
+        A neuron with margin m separates the rows by inputs that do, at least m / P of them and at least one.  If it
+        does not separate them, at least m / P inputs do not.
+        """
+        self.rows.work.spend(8 * width)
+        margins = self._layers[layer]
+        needed = [_needed(m, self.rows.weight_bound) for m in margins]
+        equal = [width - count >= n for n in needed]
+        separate = [count >= max(1, n) for n in needed]
+        if layer == len(self._layers) - 1:
+            # An output without a margin may be wrong.
+            outputs = zip(margins, differ, equal, separate, strict=True)
+            return all(m < 1 or (s if other else e) for m, other, e, s in outputs)
+        if not all(e or s for e, s in zip(equal, separate, strict=True)):
+            return False
+        return any(self._fits(layer + 1, len(margins), h, differ) for h in range(equal.count(False), sum(separate) + 1))
 
-def _separators(margins: Sequence[Sequence[int]], weight_bound: int) -> int:
-    """The fewest first-layer neurons that separate two rows whose codes differ in an output with a margin.
+    # -- links ---------------------------------------------------------------------------------------------------------
 
-    A neuron that separates two rows with margin m has at least m / P inputs that do.  If h neurons of a layer separate
-    them, one of these has at least the h-th smallest margin of the layer.
-    """
-    kept = [m for m in margins[-1] if m >= 1]
-    if not kept:
-        return 1
-    count = -(-min(kept) // weight_bound)
-    for layer in reversed(margins[1:-1]):
-        require(count <= len(layer), "more neurons would have to separate than there are")
-        count = max(1, -(-sorted(layer)[count - 1] // weight_bound))
-    require(count <= len(margins[0]), "more neurons would have to separate than there are")
-    return count
+    def _bound(self, state: _State, step: list[Any]) -> None:
+        neurons = self._neurons(state, step[1])
+        margin = self.margins[neurons[0]]
+        require(margin >= 1, "a neuron without a margin needs no links")
+        least = self._weights(state, neurons[0], margin, step[2])
+        for j in neurons:
+            state.bounds[j] = max(state.bounds[j], least)
 
-
-def _leaves(
-    rows: Rows, margin: int, groups: GroupOf | None, signs: Group, tree: Any, *, flippable: bool = False
-) -> list[int]:
-    """Bounds on the links in the open leaves; every other leaf must be closed by the margin.
-
-    Without ``groups``, branching is not allowed.  A neuron without signs may be flipped, so one child is enough.
-    """
-    bounds = []
-    stack = [(signs, tree)]
-    while stack:
-        signs, node = stack.pop()
-        require(isinstance(node, list) and node, "a tree is malformed")
-        known = [signs.get(k, 0) for k in range(len(rows))]
-        if node[0] == "L":
-            require(len(node) == 2, "a leaf is malformed")
-            require(rows.margin_bound(known, node[1]) < margin, "a leaf is closed without reason")
-        elif node[0] == "K":
-            require(len(node) == 3 and type(node[2]) is int and node[2] > 0, "a leaf is malformed")
-            denominator = node[2]
-            if node[1] == []:
-                bounds.append(0)
+    def _weights(self, state: _State, neuron: int, margin: int, tree: Any) -> int:
+        """The fewest links over a tree that branches on the weights of one neuron."""
+        least: int | None = None
+        stack: list[tuple[dict[int, tuple[int, int]], Any]] = [({}, tree)]
+        largest = self.rows.weight_bound
+        while stack:
+            fits(200 * len(stack) * (len(stack[-1][0]) + 1))
+            limits, node = stack.pop()
+            self.rows.work.spend(8 + 4 * len(limits) + 2 * len(self.rows))
+            require(isinstance(node, list) and node, "a tree of weights is malformed")
+            if node[0] == "K":
+                require(len(node) == 3, "a leaf is malformed")
+                whole(node[2], 1, LARGEST_MULTIPLIER, "unit of a leaf")
+                links = self._leaf(state.signs(neuron, node[1]), margin, limits, node[1], node[2])
+                least = links if least is None else min(least, links)
                 continue
-            g, total = rows.combination(known, node[1])
-            value = margin * total - sum(max(0, rows.weight_bound * abs(v) - denominator) for v in g.values())
-            bounds.append(max(0, -(-value // denominator)))
-        else:
-            require(node[0] == "T" and len(node) == 4, "a branch is missing")
-            k = whole(node[1], 0, len(rows), "row")
-            require(groups is not None and k not in signs, "a branch is on a row that has a sign already")
-            require(node[3] is not None or (flippable and not signs), "a branch is missing")
-            assert groups is not None
-            for sign, child in ((1, node[2]), (-1, node[3])):
-                if child is not None or sign > 0:
-                    stack.append(({**signs, **{i: sign * turn for i, turn in groups(k).items()}}, child))
-    return bounds
+            require(node[0] == "W" and len(node) == 5, "a tree of weights is malformed")
+            i = whole(node[1], 0, self.rows.layers[0], "input")
+            low, high = limits.get(i, (-largest, largest))
+            value = whole(node[2], low, high, "weight")
+            stack.append(({**limits, i: (low, value)}, node[3]))
+            stack.append(({**limits, i: (value + 1, high)}, node[4]))
+        assert least is not None
+        return least
+
+    def _leaf(
+        self, signs: list[int], margin: int, limits: dict[int, tuple[int, int]], multipliers: Any, denominator: int
+    ) -> int:
+        """``m sum(mu) - sum_i max_w (w g_i - [w is a link])`` over the weights within their limits, rounded up."""
+        g, total = self.rows.combination(signs, multipliers)
+        largest = self.rows.weight_bound
+        value = margin * total
+        for i, v in g.items():
+            if i not in limits:
+                value -= max(0, largest * abs(v) - denominator)
+        for i, (low, high) in limits.items():
+            v = g.get(i, 0)
+            gains = [v * w - (denominator if w else 0) for w in (low, high)]
+            value -= max(*gains, 0) if low <= 0 <= high else max(gains)
+        return max(0, -(-value // denominator))
 
 
-def _light_groups(component: list[int]) -> GroupOf:
-    """Light neurons are constant on a component."""
-    return lambda k: {i: 1 for i, c in enumerate(component) if c == component[k]}
-
-
-def _main_groups(component: list[int], labels: list[Row]) -> GroupOf:
-    """If a component holds two codes, main neurons must tell them apart: they equal the code up to sign."""
-
-    def group(k: int) -> Group:
-        members = [i for i, c in enumerate(component) if c == component[k]]
-        require(len({labels[i] for i in members}) <= 2, "one neuron would have to separate three codes")
-        turned = {i: 1 if labels[i] == labels[k] else -1 for i in members}
-        return turned if -1 in turned.values() else {k: 1}
-
-    return group
+def _needed(margin: int, weight_bound: int) -> int:
+    """Links of a neuron whose inputs are -1 or 1."""
+    return max(0, -(-margin // weight_bound))

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bemi.certificate.arithmetic import Rows, require, whole, whole_row
+from bemi.certificate.arithmetic import Rows
+from bemi.certificate.limits import fits, only, require, whole, whole_row
 from bemi.certificate.splits import Neurons
 
 _OUTPUT_LINKS = 3
@@ -23,6 +24,7 @@ _OUTPUT_LINKS = 3
 def listed_links_bound(rows: Rows, margins: Sequence[Sequence[int]], proof: Any) -> int:
     """The bound that the proof gives on the links of every network that keeps the margins."""
     require(len(rows.layers) > 2, "listed neurons are for networks with a hidden layer")
+    only(proof, {"order", "single", "pair"})
     every = Neurons(rows, proof["order"])
     first = sorted(margins[0])
     require(first[0] >= 1, "listed neurons are for margins of at least 1")
@@ -71,6 +73,7 @@ def _check_side(every: Neurons, codes: Sequence[int], side: int, row: int, margi
         pattern = tuple(s * y > 0 for s, y in zip(sums, codes, strict=True))
         key = (pattern, min(map(abs, sums)) >= high)
         fewest[key] = min(fewest.get(key, own), own)
+        fits(len(fewest) * (8 * len(codes) + 300))
     for (pattern, wider), own in fewest.items():
         needed = [y if y == side or not right else 0 for y, right in zip(codes, pattern, strict=True)]
         level = (low if wider else high) - 1

@@ -7,10 +7,12 @@ multipliers give a valid bound; so an altered proof is either rejected or still 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from functools import partial
+from itertools import groupby, pairwise
 from typing import Any
 
-from bemi.certificate.arithmetic import CertificateError, Rows, require, whole
+from bemi.certificate.arithmetic import Rows
+from bemi.certificate.limits import LARGEST_MARGIN, CertificateError, fits, only, require, whole
 from bemi.certificate.shapes import LabelBounds
 
 
@@ -89,21 +91,29 @@ def _joined(group: list[int], a: int, b: int) -> list[int]:
     return [low if g == high else g for g in group]
 
 
+Member = tuple[int, bytes]
+"""The bound of a dichotomy, and for each row 1 if it is + there."""
+
+
 class _List:
     """All dichotomies of the neurons of some tiers that have margins above a level, largest bounds first.
 
     Bit 2i of ``plus[k]`` is set if member i gives row k a +, bit 2i + 1 if its flip does.
     """
 
-    def __init__(self, tier: int, level: int, members: list[tuple[int, list[int]]]) -> None:
+    def __init__(self, tier: int, level: int, members: list[Member], rows: Rows) -> None:
         members = sorted(members, key=lambda member: -member[0])
-        self.tier, self.level = tier, level
+        self.tier, self.level, self.work = tier, level, rows.work
         self.bounds = [bound for bound, _ in members]
-        rows = len(members[0][1]) if members else 0
-        self.plus = [sum((1 if s[k] > 0 else 2) << (2 * i) for i, (_, s) in enumerate(members)) for k in range(rows)]
+        self.work.spend(3 * len(rows) * len(members))
+        fits(len(rows) * len(members) // 4)
+        backwards = [signs for _, signs in reversed(members)]
+        count = len(rows) if members else 0
+        self.plus = [int("".join(["01" if signs[k] else "10" for signs in backwards]), 2) for k in range(count)]
 
     def narrow(self, neuron: _Neuron, count: int) -> bool:
         """Assign the signs shared by those of the first ``count`` members that fit the neuron; False if none fits."""
+        self.work.spend(len(self.plus) * (8 + len(self.bounds) // 4))
         left = (1 << (2 * count)) - 1
         if not left:
             return False
@@ -154,19 +164,27 @@ class _State:
 
 def largest_leaf(
     rows: Rows,
-    signs: list[int],
+    signs: Sequence[int],
     group: Sequence[int],
     tree: Any,
-    members: list[tuple[int, list[int]]] | None = None,
+    members: list[Member] | None = None,
 ) -> int:
     """Largest margin bound over the leaves of a tree over one neuron's signs; children must cover their parent.
 
     Leaves in which all signs are fixed may be collected as members of a list.
     """
+    rows.work.spend(2 * len(rows))
+    signs, where = list(signs), _members(group)
     worst = 0
-    stack = [(signs, tree)]
+    # A tree, and the sign to give to a group before it; None instead of a tree takes the sign back.
+    stack: list[tuple[Any, int, int]] = [(tree, group[0], signs[0])]
     while stack:
-        signs, tree = stack.pop()
+        tree, mine, sign = stack.pop()
+        rows.work.spend(4 + len(where[mine]))
+        for k in where[mine]:
+            signs[k] = sign
+        if tree is None:
+            continue
         require(isinstance(tree, list) and len(tree) > 1, "a tree is malformed")
         if tree[0] == "L":
             require(len(tree) == 2, "a leaf is malformed")
@@ -174,36 +192,53 @@ def largest_leaf(
             continue
         if tree[0] == "W" and members is not None:
             require(len(tree) == 2 and all(signs), "a member of a list has free signs")
-            members.append((rows.margin_bound(signs, tree[1]), signs))
+            rows.work.spend(2 * len(rows))
+            fits((len(members) + 1) * (len(rows) + 100))
+            members.append((rows.margin_bound(signs, tree[1]), bytes([s > 0 for s in signs])))
             continue
         require(tree[0] == "T" and len(tree) == 4, "a branch is missing")
         k = whole(tree[1], 0, len(rows), "row")
         require(signs[k] == 0, "a branch is on a row that has a sign already")
-        for sign, child in ((1, tree[2]), (-1, tree[3])):
-            mine = group[k]
-            stack.append(([sign if g == mine else s for s, g in zip(signs, group, strict=True)], child))
+        stack += [(None, group[k], 0), (tree[2], group[k], 1), (tree[3], group[k], -1)]
     return worst
+
+
+def _members(group: Sequence[int]) -> dict[int, list[int]]:
+    """The rows of each group."""
+    where: dict[int, list[int]] = {}
+    for k, g in enumerate(group):
+        where.setdefault(g, []).append(k)
+    return where
 
 
 class MarginProof:
     """Replays one proof; :meth:`bound` is what it actually proves."""
 
     def __init__(self, rows: Rows, proof: dict[str, Any]) -> None:
-        require(isinstance(proof, dict), "the proof is malformed")
+        only(proof, {"value", "tree"}, {"bound", "tiers", "cap"})
         self.rows, self.proof = rows, proof
         self.neurons = rows.layers[1]
-        value: Any = proof.get("value")
-        require(type(value) is int and value >= 0, "the proof's value is not a natural number")
-        self.value: int = value
+        self.value = whole(proof.get("value"), 0, LARGEST_MARGIN, "value of the proof")
+        self.work = rows.work
         self.tiers = [0] * self.neurons
+        self.members = [list(range(self.neurons))]  # by tier, in increasing order
+        self.work.spend((rows.layers[-1] + 1) * sum(a * b for a, b in pairwise(rows.layers[1:])))
         self.upper = upper_bounds(rows.layers, rows.weight_bound)
 
     def bound(self) -> int:
         """No network that classifies all rows right with every margin at least 1 has a larger sum of margins."""
         result = self.value
-        stack: list[tuple[_State, Any]] = [(self._begin(), self.proof.get("tree"))]
+        size = 20 * len(self.rows) * (self.neurons + max(self.tiers) + 1)
+        begin = self._begin
+        stack: list[tuple[Callable[[], _State], Any]] = [(begin, self.proof.get("tree"))]
         while stack:
-            state, node = stack.pop()
+            # Open branches are made when their turn comes.
+            fits(size * len(stack))
+            make, node = stack.pop()
+            self.work.spend(size // 16)
+            state = make()
+            if state.dead:
+                continue
             require(isinstance(node, list) and node, "a node is missing")
             for step in node[:-1]:
                 require(isinstance(step, list) and step, "a step is malformed")
@@ -221,7 +256,7 @@ class MarginProof:
                 branch = {"S": self._separations, "T": self._signs, "V": self._margins}[end[0]]
                 children = branch(state, *end[1:3])
                 require(len(children) == len(end[3]), "a branch is missing: the children do not cover their node")
-                stack.extend((c, child) for c, child in zip(children, end[3], strict=True) if not c.dead)
+                stack.extend(zip(children, end[3], strict=True))
             else:
                 raise CertificateError("a node is called closed, but its bound is above the value")
         return result
@@ -238,33 +273,39 @@ class MarginProof:
         require(isinstance(tiers, list) and len(tiers) == self.neurons, "tiers do not fit the first layer")
         self.tiers = [whole(t, 0, self.neurons + 1, "tier") for t in tiers]
         require(self.tiers == sorted(self.tiers), "tiers are not in order")
+        self.members = [list(same) for _, same in groupby(range(self.neurons), key=self.tiers.__getitem__)]
         cap: Any = self.proof.get("cap")
         require(isinstance(cap, list) and len(cap) == 3, "the cap is malformed")
         first = whole(cap[1], 0, len(rows), "row")
         signs = [0] * len(rows)
         signs[first] = 1  # a neuron may be flipped
-        require(type(cap[0]) is int, "the cap is malformed")
-        require(largest_leaf(rows, signs, own, cap[2]) <= cap[0], "the cap does not follow")
+        largest = whole(cap[0], 0, LARGEST_MARGIN, "cap")
+        require(largest_leaf(rows, signs, own, cap[2]) <= largest, "the cap does not follow")
         if len(set(rows.codes)) == 1:
             upper = rows.weight_bound * sum(a * b for a, b in pairwise(rows.layers[1:]))
         else:
             upper = max(v for line in self.upper[1:] for v in line if v is not None)
-        neurons = [_Neuron([0] * len(rows), list(own), cap[0]) for _ in range(self.neurons)]
+        neurons = [_Neuron([0] * len(rows), list(own), largest) for _ in range(self.neurons)]
         return _State(neurons, [list(own) for _ in range(max(self.tiers) + 1)], upper)
 
     def _total(self, state: _State) -> int:
         """Margins in a higher tier are at least as large as in a lower one, so its bounds also hold below."""
         lowest = rest = 0
-        for j, neuron in enumerate(state.neurons):
-            above = [n.bound for i, n in enumerate(state.neurons) if self.tiers[i] > self.tiers[j]]
-            if self.tiers[j]:
-                rest += min([neuron.bound, *above])
+        self.work.spend(self.neurons)
+        above: int | None = None  # the smallest bound of higher tiers
+        for members in reversed(self.members):
+            bounds = [state.neurons[j].bound for j in members]
+            sum_here = sum(bounds) if above is None else sum(min(bound, above) for bound in bounds)
+            above = min(bounds) if above is None else min(above, *bounds)
+            if self.tiers[members[0]]:
+                rest += sum_here
             else:
-                lowest += min([neuron.bound, *above])
+                lowest += sum_here
         return state.upper + rest + (lowest if state.together is None else min(lowest, state.together))
 
     def _need(self, state: _State, j: int) -> int:
         """Smallest margin of neuron j in any network in this state with an objective above the value."""
+        self.work.spend(8 * self.neurons)
         goal = self.value + 1 - state.upper
         others = sum(n.bound for i, n in enumerate(state.neurons) if self.tiers[i] >= self.tiers[j] and i != j)
         lower = [n.bound for i, n in enumerate(state.neurons) if self.tiers[i] < self.tiers[j]]
@@ -288,6 +329,7 @@ class MarginProof:
 
     def _classes(self, state: _State) -> list[list[int]]:
         """Classes of identical neurons of one tier, which are interchangeable."""
+        self.work.spend(self.neurons * len(self.rows))
         classes: dict[Any, list[int]] = {}
         for j, neuron in enumerate(state.neurons):
             classes.setdefault((self.tiers[j], tuple(neuron.signs), tuple(neuron.group)), []).append(j)
@@ -305,7 +347,8 @@ class MarginProof:
             "A": (self._opposed, 3),
             "G": (self._bound_upper, 3),
         }
-        require(step[0] in kinds, f"unknown step {step[0]!r}")
+        self.work.spend(2 * len(self.rows) + 4 * self.neurons)
+        require(type(step[0]) is str and step[0] in kinds, "a step is unknown")
         apply, length = kinds[step[0]]
         require(len(step) == length, "a step is malformed")
         apply(state, *step[1:])
@@ -348,6 +391,7 @@ class MarginProof:
         require(group[a] != group[b], "a merge joins rows that are merged already")
         signs = [1 if g == group[a] else -1 if g == group[b] else 0 for g in group]
         concerned = [j for j in range(self.neurons) if self.tiers[j] >= tier]
+        self.work.spend(2 * len(self.rows) * (len(concerned) + len(state.components)))
         need = min(self._need(state, j) for j in concerned)
         require(largest_leaf(self.rows, signs, group, tree) < need, "a merge does not follow")
         for t in range(tier, len(state.components)):
@@ -359,15 +403,16 @@ class MarginProof:
 
     def _list(self, state: _State, tier: Any, level: Any, tree: Any) -> None:
         tier = whole(tier, 0, max(self.tiers) + 1, "tier")
-        require(type(level) is int, "the level of a list is not an integer")
+        require(state.listed is None, "there is a list already")
+        level = whole(level, -1, LARGEST_MARGIN, "level of a list")
         group = state.components[tier]
         # A dichotomy and its flip are equivalent, so the sign of one row can be chosen freely.
         require(isinstance(tree, list), "a tree is malformed")
         first = self.rows.norms.index(min(self.rows.norms))
         signs = [1 if g == group[first] else 0 for g in group]
-        members: list[tuple[int, list[int]]] = []
+        members: list[Member] = []
         require(largest_leaf(self.rows, signs, group, tree, members) <= level, "a list is not complete")
-        state.listed = _List(tier, level, [member for member in members if member[0] > level])
+        state.listed = _List(tier, level, [member for member in members if member[0] > level], self.rows)
 
     def _from_list(self, state: _State, j: Any, count: Any) -> None:
         j = whole(j, 0, self.neurons, "neuron")
@@ -397,7 +442,7 @@ class MarginProof:
         # No neuron of the lowest tier has a wider margin than any other.
         cap = min(n.bound for n, tier in zip(state.neurons, self.tiers, strict=True) if tier)
         state.labels.refine(self.rows, members, trees, cap)
-        together = state.labels.together(self.tiers.count(0), cap)
+        together = state.labels.together(self.tiers.count(0), cap, self.work)
         state.together = together if state.together is None else min(together, state.together)
 
     def _opposed(self, state: _State, a: Any, b: Any) -> None:
@@ -419,50 +464,59 @@ class MarginProof:
         values = [self.upper[h][d] for h in range(max(low, 1), high + 1)]
         state.upper = min(state.upper, max(v for v in values if v is not None))
 
-    def _separations(self, state: _State, a: Any, b: Any) -> list[_State]:
-        """States of all children of "which class of neurons is the first to separate a and b"."""
+    def _separations(self, state: _State, a: Any, b: Any) -> list[Callable[[], _State]]:
+        """Children of "which class of neurons is the first to separate a and b"."""
         a, b = self._different(a, b)
-        children: list[_State] = []
+        children: list[Callable[[], _State]] = []
         earlier: list[int] = []
 
-        def child() -> _State:
+        def child(together: list[int], j: int | None = None, sign: int = 0) -> _State:
             new = state.copy()
-            new.dead = not all([new.neurons[i].equate(a, b) for i in earlier])
-            children.append(new)
+            self.work.spend(len(self.rows) * (len(together) + 2))
+            new.dead = not all([new.neurons[i].equate(a, b) for i in together])
+            if j is not None:
+                neuron = new.neurons[j]
+                new.dead = not (neuron.assign(a, sign) and neuron.assign(b, -sign)) or new.dead
             return new
 
         for members in self._classes(state):
             turns = state.neurons[members[0]].orientations(a, b)
-            for sign in turns:
-                new = child()
-                neuron = new.neurons[members[0]]
-                new.dead = not (neuron.assign(a, sign) and neuron.assign(b, -sign)) or new.dead
+            children += [partial(child, earlier, members[0], sign) for sign in turns]
             if turns:
-                earlier += members
+                earlier = earlier + members
         if any(n.separates(a, b) for n in state.neurons):
-            child()
+            children.append(partial(child, earlier))
         return children
 
-    def _signs(self, state: _State, j: Any, row: Any) -> list[_State]:
-        """States of both signs of a row in a neuron; one is enough in a neuron that may be flipped."""
+    def _signs(self, state: _State, j: Any, row: Any) -> list[Callable[[], _State]]:
+        """Children for both signs of a row in a neuron; one is enough in a neuron that may be flipped."""
         j, row = whole(j, 0, self.neurons, "neuron"), whole(row, 0, len(self.rows), "row")
         require(state.neurons[j].signs[row] == 0, "a branching is on a row that has a sign already")
-        children = []
-        for sign in (1, -1) if any(state.neurons[j].signs) else (1,):
-            child = state.copy()
-            child.neurons[j].assign(row, sign)
-            children.append(child)
-        return children
 
-    def _margins(self, state: _State, j: Any, level: Any) -> list[_State]:
-        """States of "neuron j, and with it all of higher tiers, has a margin above the level", and of its opposite."""
+        def child(sign: int) -> _State:
+            new = state.copy()
+            new.neurons[j].assign(row, sign)
+            return new
+
+        return [partial(child, sign) for sign in ((1, -1) if any(state.neurons[j].signs) else (1,))]
+
+    def _margins(self, state: _State, j: Any, level: Any) -> list[Callable[[], _State]]:
+        """Children of "neuron j, and with it all of higher tiers, has a margin above the level", and of the other."""
         j = whole(j, 0, self.neurons, "neuron")
-        require(type(level) is int, "a level is not an integer")
+        level = whole(level, -LARGEST_MARGIN, LARGEST_MARGIN, "level")
         # Other steps rely on neurons of one tier being interchangeable; a floor or ceiling for one would break that.
         require(self.tiers.count(self.tiers[j]) == 1, "a level splits a neuron that may change places with another")
-        strong, weak = state.copy(), state.copy()
-        for i in range(self.neurons):
-            if i == j or self.tiers[i] > self.tiers[j]:
-                strong.floors[i] = max(strong.floors[i], level + 1)
-        weak.neurons[j].bound = min(weak.neurons[j].bound, level)
+
+        def strong() -> _State:
+            new = state.copy()
+            for i in range(self.neurons):
+                if i == j or self.tiers[i] > self.tiers[j]:
+                    new.floors[i] = max(new.floors[i], level + 1)
+            return new
+
+        def weak() -> _State:
+            new = state.copy()
+            new.neurons[j].bound = min(new.neurons[j].bound, level)
+            return new
+
         return [strong, weak]

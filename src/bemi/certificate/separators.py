@@ -7,11 +7,11 @@ all that is left to try is which classes of rows one or two inputs can tell apar
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from math import gcd
 from typing import Any
 
-from bemi.certificate.arithmetic import Rows, require
+from bemi.certificate.arithmetic import Rows
+from bemi.certificate.limits import Work, fits, only, require, whole
 
 LARGEST_PAIR_BOUND = 500
 """All pairs of weights are tried up to this P; this takes half a minute."""
@@ -27,9 +27,7 @@ def separation_bound(rows: Rows, proof: Any) -> int:
     proof
         ``support``: 1 only counts, 2 tries single inputs, 3 also tries pairs of inputs.
     """
-    require(isinstance(proof, dict), "the proof is malformed")
-    support: Any = proof.get("support")
-    require(type(support) is int and 1 <= support <= 3, "the support is not 1, 2 or 3")
+    support = whole(only(proof, {"support"})["support"], 1, 4, "support")
     layers = len(rows.layers) - 1
     outputs = [[code[j] > 0 for code in rows.codes] for j in range(rows.layers[-1])]
     negative = [plus for plus in outputs if not all(plus)]
@@ -50,7 +48,7 @@ class _Inputs:
 
     def __init__(self, rows: Rows) -> None:
         self.columns = [column for column in zip(*rows.rows, strict=True) if any(column)]
-        self.bound = rows.weight_bound
+        self.bound, self.work = rows.weight_bound, rows.work
 
     def needed(self, plus: list[bool], support: int, *, may_turn: bool) -> int:
         """The fewest inputs with which a neuron gives + on exactly these rows or, flipped, on exactly the others."""
@@ -59,6 +57,7 @@ class _Inputs:
         return 2 if support == 2 or self._pair(plus, may_turn) else 3
 
     def _single(self, plus: list[bool], may_turn: bool) -> bool:
+        self.work.spend(4 * len(plus) * len(self.columns))
         wanted = [plus, [not p for p in plus]] if may_turn else [plus]
         return any([sign * x >= 0 for x in column] in wanted for column in self.columns for sign in (1, -1))
 
@@ -69,7 +68,7 @@ class _Inputs:
         require(self.bound <= LARGEST_PAIR_BOUND, f"pairs of weights beyond {LARGEST_PAIR_BOUND} are not tried out")
         order = list(_in_turn(plus))
         columns = [[column[k] for k in order] for column in self.columns]
-        sides = _Sides(self.bound)
+        sides = _Sides(self.bound, self.work)
         right, wrong = _Table(sides, 0), _Table(sides, 1)
         tables = [right if plus[k] else wrong for k in order]
         everything = sides.all | (sides.all << sides.count if may_turn else 0)
@@ -77,12 +76,15 @@ class _Inputs:
             rows = [table[x] for table, x in zip(tables, one, strict=True)]
             for other in columns[:i]:
                 left = everything
+                tried = 0
                 for row, y in zip(rows, other, strict=True):
                     left &= row[y]
+                    tried += 1
                     if not left:
                         break
                 else:
                     return True
+                self.work.spend(tried * (2 + sides.count // 400))
         return False
 
 
@@ -98,16 +100,27 @@ def _in_turn(plus: list[bool]) -> Iterator[int]:
 class _Sides:
     """All directions (v, w) of two weights in -P..P, and as a bit set those with ``v x + w y >= 0``."""
 
-    def __init__(self, bound: int) -> None:
+    def __init__(self, bound: int, work: Work) -> None:
+        work.spend(40 * (2 * bound + 1) ** 2)
+        self.work = work
         values = range(-bound, bound + 1)
         directions = [(v, w) for v in values for w in values if gcd(v, w) == 1]
         angles = {_angle(*direction) for direction in directions}
-        self.angles = sorted(angles, key=lambda angle: Fraction(*angle))
+        # Different fractions of these sizes differ by more than one unit of the key.
+        shift = 2 * (2 * bound).bit_length() + 1
+        self.angles = sorted(angles, key=lambda angle: (angle[0] << shift) // angle[1])
         self.count = len(directions)
         self.all = (1 << self.count) - 1
+        self._kept = 0
+
+    def keep(self, bits: int) -> None:
+        """Count a bit set that is kept."""
+        self._kept += 200 + bits // 8
+        fits(self._kept)
 
     def positive(self, x: int, y: int) -> int:
         """Directions at most a quarter turn away from (x, y): half of all, from (y, -x) on, with both ends."""
+        self.work.spend(40 + self.count // 100)
         if not x and not y:
             return self.all
         above, below = _angle(y, -x)
@@ -145,8 +158,10 @@ class _Line(dict[int, int]):
 
     def __init__(self, sides: _Sides, turned: int, x: int) -> None:
         self.sides, self.turned, self.x = sides, turned, x
+        sides.keep(0)
 
     def __missing__(self, y: int) -> int:
+        self.sides.keep(2 * self.sides.count)
         positive = self.sides.positive(self.x, y)
         signs = (positive, self.sides.all & ~positive)
         self[y] = both = signs[self.turned] | signs[1 - self.turned] << self.sides.count

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from bemi.certificate.arithmetic import Row, Rows, require, whole
+from bemi.certificate.arithmetic import Rows
+from bemi.certificate.limits import Row, Work, fits, require, whole
 
 MOST_NEURONS = 3
 
@@ -75,6 +76,7 @@ class LabelBounds:
         require([rows.codes[k] for k in self.marked] == codes, "there is not one marked row for each code")
         require(all(k in members for k in self.marked), "a marked row is not among the merged ones")
         require(isinstance(entries, list), "the bounds of labels are malformed")
+        rows.work.spend(4 * (len(self.bounds) + len(self.shapes)) + 2 * len(rows))
         new = LabelBounds(self.row, self.marked)
         new.bounds, new.shapes = dict(self.bounds), dict(self.shapes)
         for entry in entries:
@@ -103,6 +105,7 @@ class LabelBounds:
     def _read(self, rows: Rows, members: Sequence[int], codes: list[Row], digits: Any) -> tuple[Label, list[int]]:
         """A label from its digits, and the signs of a neuron that has it."""
         require(isinstance(digits, list) and len(digits) == len(codes), "a label does not fit the codes")
+        rows.work.spend(len(rows) + len(codes) * len(members))
         signs, label = [0] * len(rows), 0
         for code, digit in enumerate(digits):
             digit = whole(digit, 0, 4, "digit of a label")
@@ -112,13 +115,15 @@ class LabelBounds:
                 signs[k] = 1 - 2 * (digit & 1)
         return label, signs
 
-    def together(self, neurons: int, cap: int) -> int:
+    def together(self, neurons: int, cap: int, work: Work) -> int:
         """The largest sum of the neurons' margins over all shapes, if none is above ``cap``."""
         require(neurons <= MOST_NEURONS, "too many neurons for shapes")
         require(len(self.marked) <= 1 << neurons, "more codes than patterns")
         bound, refined = self.bounds.get, self.shapes
         largest = 0
-        for labels in shapes(len(self.marked), neurons):
+        found = shapes(len(self.marked), neurons)
+        work.spend(4 * len(found))
+        for labels in found:
             total = sum(min(cap, bound(label, cap)) for label in labels)
             if total > largest:
                 largest = max(largest, min(total, refined.get(labels, total)))
@@ -138,6 +143,8 @@ class _Cases:
         while stack:
             signs, bounds, owner, tree = stack.pop()
             require(isinstance(tree, list) and len(tree) == 3, "the tree of a shape is malformed")
+            self.rows.work.spend(8 + len(signs) * len(self.rows))
+            fits(8 * len(self.rows) * len(signs) * (len(stack) + 1))
             multipliers, row, children = tree
             require(isinstance(multipliers, list) and len(multipliers) == len(signs), "a tree does not fit the neurons")
             bounds = [

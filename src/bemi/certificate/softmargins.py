@@ -29,7 +29,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from bemi.certificate.arithmetic import Matrix, Rows, require, whole
+from bemi.certificate.arithmetic import Matrix, Rows
+from bemi.certificate.limits import only, require, whole
 
 ROW_WEIGHT_UNIT = 1 << 16
 """Denominator of row weights."""
@@ -38,10 +39,16 @@ LARGEST_ROW_WEIGHT = ROW_WEIGHT_UNIT << 31
 
 DEEPEST_TREE = 200
 MOST_NODES = 1 << 17
-MOST_WORK = 1 << 34
-"""Limits on the proof of one stage: levels and nodes of its trees, and steps of arithmetic."""
+"""Limits on the trees of one stage."""
+
+LONGEST_RATIONAL = 1 << 17
+"""Characters; one that is only compared with others."""
+
+LONGEST_FACTOR = 1 << 10
+"""Characters of a rational that others are multiplied with."""
 
 _LARGEST_DENOMINATOR = 1 << 64
+_LARGEST_MULTIPLIER = 1 << 256
 
 Box = dict[int, tuple[int, int]]
 """Smallest and largest weights of the inputs that a tree has branched on."""
@@ -100,7 +107,8 @@ class SoftMargins:
         weights = restrictions.row_weights
         self.row_weights = [ROW_WEIGHT_UNIT] * len(rows) if weights is None else list(weights)
         self.norms = [math.isqrt(sum(v * v for _, v in entries)) for entries in rows.sparse]
-        self._work = self._nodes = 0
+        self._nodes = 0
+        rows.work.spend(2 * sum(map(len, rows.sparse)))
 
     def targets(self, output: int) -> tuple[Fraction, ...]:
         """The target of each hinge."""
@@ -115,6 +123,7 @@ class SoftMargins:
         """The objective of a network; it must keep the limits on signs and links."""
         (matrix,) = weights
         self._check_limits(matrix)
+        self.rows.work.spend(2 * sum(map(len, self.rows.sparse)) * len(self.resolutions))
         total = Fraction(sum(w * w for line in matrix for w in line), 2)
         for j in range(len(self.resolutions)):
             sums = [
@@ -131,6 +140,8 @@ class SoftMargins:
             lack = target.numerator * norm - target.denominator * y
             if norm and lack > 0:
                 short[norm] = short.get(norm, 0) + weight * lack
+        # The common denominator grows with every norm.
+        self.rows.work.spend(2 * len(sums) + len(short) ** 2 // 4)
         common = math.lcm(*short)
         return Fraction(sum(lack * (common // norm) for norm, lack in short.items()), common * target.denominator)
 
@@ -199,7 +210,8 @@ class SoftMargins:
 
     def _trees(self, proof: Any) -> tuple[int, list[Any]]:
         """The common denominator of the multipliers, and the tree of each output."""
-        self._work = self._nodes = 0
+        self._nodes = 0
+        only(proof, {"denominator", "outputs"}, {"theta"})
         denominator = whole(proof["denominator"], 1, _LARGEST_DENOMINATOR, "denominator")
         trees = proof["outputs"]
         require(isinstance(trees, list) and len(trees) == len(self.resolutions), "not one tree per output")
@@ -212,6 +224,7 @@ class SoftMargins:
             node, box, depth = stack.pop()
             self._nodes += 1
             require(self._nodes <= MOST_NODES and depth <= DEEPEST_TREE, "a tree is too large")
+            self.rows.work.spend(8 + 4 * len(box))
             require(isinstance(node, dict), "a node of a tree is malformed")
             if "split" not in node:
                 require(node.keys() == {"multipliers"}, "a leaf is malformed")
@@ -231,8 +244,7 @@ class SoftMargins:
         """``D g`` and ``sum t_h nu_k mu_kh`` of multipliers, each with the number ``h * rows + k``."""
         require(isinstance(multipliers, list), "multipliers are missing")
         rows = len(self.rows)
-        self._work += (len(multipliers) + 1) * (len(self.rows.live) + 1)
-        require(self._work <= MOST_WORK, "the proof takes too long to check")
+        self.rows.work.spend((len(multipliers) + 2) * (16 + len(self.rows.live) // 8) + 8 * len(self.rows.live))
         price = self.unit_price(output)
         top = price.numerator * denominator
         factors: dict[int, int] = {}
@@ -240,7 +252,7 @@ class SoftMargins:
         for entry in multipliers:
             require(isinstance(entry, list) and len(entry) == 2, "a multiplier is not a pair")
             term = whole(entry[0], 0, self.hinges * rows, "number of a multiplier")
-            require(type(entry[1]) is int and entry[1] >= 0, "a multiplier is negative or not an integer")
+            whole(entry[1], 0, _LARGEST_MULTIPLIER, "multiplier")
             require(term not in seen, "a row has two multipliers")
             seen.add(term)
             hinge, k = divmod(term, rows)
@@ -258,9 +270,10 @@ def _most(g: int, low: int, high: int, denominator: int) -> int:
     return p * (2 * g - p * denominator)
 
 
-def rational(text: Any, what: str) -> Fraction:
+def rational(text: Any, what: str, longest: int = LONGEST_RATIONAL) -> Fraction:
     """A rational number as a file writes it: ``"numerator/denominator"`` in hexadecimal, in lowest terms."""
-    require(isinstance(text, str) and re.fullmatch("-?[0-9a-f]+/[0-9a-f]+", text), f"bad {what}: {text!r:.40}")
+    right = isinstance(text, str) and len(text) <= longest and re.fullmatch("-?[0-9a-f]+/[0-9a-f]+", text)
+    require(right, f"bad {what}: {text!r:.40}")
     numerator, denominator = (int(part, 16) for part in text.split("/"))
     require(denominator > 0, f"bad {what}: {text!r:.40}")
     value = Fraction(numerator, denominator)
@@ -269,6 +282,6 @@ def rational(text: Any, what: str) -> Fraction:
 
 
 def positive(text: Any, what: str) -> Fraction:
-    value = rational(text, what)
+    value = rational(text, what, LONGEST_FACTOR)
     require(value > 0, f"{what} is not positive")
     return value

@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bemi.certificate.arithmetic import Rows, require, whole, whole_row
+from bemi.certificate.arithmetic import Rows, packed, whole_bytes
+from bemi.certificate.limits import fits, only, require, whole, whole_row
 
 _MOST_NODES = 1 << 22
 """Partial weight vectors that are tried for a proof: seconds."""
@@ -30,6 +31,7 @@ def splits_bound(rows: Rows, proof: Any) -> int:
     codes = [code[0] for code in rows.codes]
     require({1, -1} <= set(codes), "splits are for rows of two codes")
     largest = bound * max(rows.norms) + 1
+    only(proof, {"constant", "other", "order", "pairs"})
     constant = whole(proof["constant"], 1, largest, "margin of constant neurons")
     other = whole(proof["other"], 0, constant + 1, "margin of other neurons")
     every = Neurons(rows, proof["order"])
@@ -58,9 +60,11 @@ def _check_pairs(every: Neurons, codes: Sequence[int], side: int, row: int, most
     for sums in every.with_signs(signs, 0):
         pattern = tuple(s * y > 0 for s, y in zip(sums, codes, strict=True))
         widest[pattern] = max(widest.get(pattern, 0), min(map(abs, sums)))
+        fits(len(widest) * (8 * len(codes) + 200))
     tried: list[tuple[bool, ...]] = []
     for pattern, margin in sorted(widest.items(), key=lambda entry: -entry[1]):
         # A wider neuron that is right on these rows and more leaves the other one more possibilities.
+        every.spend(4 * (len(tried) + 1) * len(codes))
         if any(all(a <= b for a, b in zip(pattern, wider, strict=True)) for wider in tried):
             continue
         tried.append(pattern)
@@ -81,8 +85,11 @@ class Neurons:
         require(sorted(inputs) == list(range(rows.layers[0])), "the order does not have every input once")
         self._bound, self._count = rows.weight_bound, len(rows)
         largest = 2 * self._bound * max(rows.norms) + 2
-        self._bits = bits = largest.bit_length() + 1
-        self._ones = sum(1 << bits * k for k in range(self._count))
+        self._bits = bits = whole_bytes(largest.bit_length() + 1)
+        self._work, self._cost = rows.work, 4 + self._count * bits // 100
+        fits(bits // 4 * self._count * len(inputs) * (2 * self._bound + 1))
+        self._work.spend(4 * self._count * len(inputs) * (2 * self._bound + 1))
+        self._ones = packed([1] * self._count, bits)
         self._high = self._ones << (bits - 1)
         self._full = self._packed([self._bound * norm for norm in rows.norms])
         self._steps = []
@@ -95,8 +102,12 @@ class Neurons:
             )
         self._nodes = 0
 
+    def spend(self, steps: int) -> None:
+        """Count steps of a check that uses these neurons."""
+        self._work.spend(steps)
+
     def _packed(self, values: Sequence[int]) -> int:
-        return sum(value << self._bits * k for k, value in enumerate(values))
+        return packed(values, self._bits)
 
     def with_signs(
         self, signs: Sequence[int], level: int, *, constant: bool = True, most_links: int | None = None
@@ -110,8 +121,8 @@ class Neurons:
     ) -> Iterator[tuple[list[int], int]]:
         """The same with the number of links of each neuron, which may have at most so many."""
         top = self._bits - 1
-        may_plus = sum(1 << (self._bits * k + top) for k, s in enumerate(signs) if s >= 0)
-        may_minus = sum(1 << (self._bits * k + top) for k, s in enumerate(signs) if s <= 0)
+        may_plus = self._packed([int(s >= 0) for s in signs]) << top
+        may_minus = self._packed([int(s <= 0) for s in signs]) << top
         if level >= 1 << top:
             return
         start = self._full + self._high - (level + 1) * self._ones
@@ -121,6 +132,7 @@ class Neurons:
             if depth == len(self._steps):
                 yield self._sums(most, level), links
                 continue
+            self._work.spend(self._cost * len(self._steps[depth]))
             self._nodes += len(self._steps[depth])
             require(self._nodes <= _MOST_NODES, "there are too many neurons to try")
             for weight, (up, down) in enumerate(self._steps[depth], -self._bound):
@@ -132,8 +144,11 @@ class Neurons:
                 if plus | minus == self._high and (constant or (plus and minus)):
                     open_nodes.append((higher, lower, depth + 1, now))
 
-    def _sums(self, packed: int, level: int) -> list[int]:
+    def _sums(self, reach: int, level: int) -> list[int]:
         """The sums behind a long integer once all weights are fixed."""
         bits, half = self._bits, 1 << (self._bits - 1)
-        mask = (1 << bits) - 1
-        return [((packed >> bits * k) & mask) - half + level + 1 for k in range(self._count)]
+        size = bits // 8
+        content = reach.to_bytes(size * self._count, "little")
+        digits = [int.from_bytes(content[k : k + size], "little") for k in range(0, len(content), size)]
+        self._work.spend(4 * self._count)
+        return [digit - half + level + 1 for digit in digits]

@@ -22,8 +22,19 @@ from fractions import Fraction
 from itertools import combinations, pairwise
 from typing import Any
 
-from bemi.certificate.arithmetic import CertificateError, Matrix, Row, Rows, pre_activations, require, whole, whole_row
+from bemi.certificate.arithmetic import Matrix, Rows, pre_activations
 from bemi.certificate.confidence import confident_bound
+from bemi.certificate.limits import (
+    DEFAULT_BUDGET,
+    LARGEST_MARGIN,
+    CertificateError,
+    Row,
+    Work,
+    only,
+    require,
+    whole,
+    whole_row,
+)
 from bemi.certificate.links import links_bound
 from bemi.certificate.listed_links import listed_links_bound
 from bemi.certificate.margins import MarginProof
@@ -35,11 +46,17 @@ from bemi.files import read_at_most
 from bemi.modelfile import container
 from bemi.modelfile.container import ModelFileError
 
-FORMAT = 2
-_LARGEST_FILE = 1 << 27
-_LARGEST = 1 << 28
-_MOST_VALUES = 1 << 25
-"""Limits on the bytes of a certificate, on disk and unpacked, and on its values: nothing larger is read."""
+FORMAT = 3
+_LARGEST_FILE = 1 << 26
+_LARGEST = 1 << 27
+_LARGEST_PARSED = 600 << 20
+_PIECE = 1 << 20
+"""Limits on the bytes of a certificate, on disk, unpacked and parsed, and how many are unpacked at a time."""
+_BYTES = {b"{": 240, b"[": 72, b'"': 32, b",": 40}
+"""What a value takes once it is parsed, by a character of its text."""
+_MOST_CLASSES = 1 << 12
+_MOST_WEIGHTS = 1 << 24
+_LARGEST_NUMBER = 1e300
 _STAGES = (("sm", "mm", "mw"), ("ml2", "mw"))
 
 
@@ -51,6 +68,10 @@ class Verification:
     ----------
     networks
         Number of networks checked.
+    digest
+        SHA-256 of the model file, which the certificate belongs to.
+    rows
+        By stage, the smallest and largest number of rows that its bounds are about.
     certified, claimed
         By stage, the number of bounds that the certificate proves, and of those that are only a solver's claim.
     not_run
@@ -60,6 +81,8 @@ class Verification:
     """
 
     networks: int = 0
+    digest: str = ""
+    rows: dict[str, tuple[int, int]] = field(default_factory=dict)
     certified: Counter[str] = field(default_factory=Counter)
     claimed: Counter[str] = field(default_factory=Counter)
     not_run: Counter[str] = field(default_factory=Counter)
@@ -72,23 +95,47 @@ def certificate_path(model: str | os.PathLike) -> str:
     return os.fspath(model) + ".cert"
 
 
-def verify(model: str | os.PathLike, certificate: str | os.PathLike | None = None) -> Verification:
+def verify(
+    model: str | os.PathLike,
+    certificate: str | os.PathLike | None = None,
+    *,
+    digest: str | None = None,
+    budget: float = DEFAULT_BUDGET,
+) -> Verification:
     """Check a model file against the certificate next to it.
 
     Recomputes everything that the certificate claims; raises :class:`CertificateError` if something does not hold.
+
+    Parameters
+    ----------
+    model, certificate
+        The files; by default the certificate is ``model`` with ``.cert`` added.
+    digest
+        The SHA-256 that the model file must have.  Anyone can write a file, with rows of their own and a certificate
+        that holds: without a digest from someone you trust, the bounds are about whatever rows the file has.
+    budget
+        Millions of steps that the check may take.
     """
     began = time.perf_counter()
     path = certificate_path(model) if certificate is None else os.fspath(certificate)
     packed = read_at_most(path, _LARGEST_FILE, CertificateError)
     result = Verification(bytes=len(packed))
     try:
-        header, final = container.read(model)
+        content = read_at_most(model, container.LARGEST_FILE, ModelFileError)
+        header, final = container.unpack(content, os.fspath(model))
     except ModelFileError as error:
         raise CertificateError(str(error)) from error
+    result.digest = container.digest(content)
+    require(
+        digest is None or digest.lower() == result.digest, f"the model's digest is {result.digest}, not the given one"
+    )
     claims = _read(packed, path)
     try:
         require(claims["format"] == FORMAT, f"{path} has certificate format {claims['format']!r}, not {FORMAT}")
-        _check(header, final, claims, result)
+        require(claims["model"] == result.digest, f"{path} belongs to another model")
+        _check(header, final, claims, result, Work(budget))
+        ran = sum(result.certified.values()) + sum(result.claimed.values())
+        require(ran, "no stage of any network ran, so nothing is proved")
     except CertificateError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, struct.error) as error:
@@ -99,19 +146,29 @@ def verify(model: str | os.PathLike, certificate: str | os.PathLike | None = Non
 
 def _read(packed: bytes, path: str) -> dict[str, Any]:
     try:
-        unpacker = zlib.decompressobj(wbits=31)
-        text = unpacker.decompress(packed, _LARGEST)
-        require(not unpacker.unconsumed_tail, f"{path} is too large")
-        require(unpacker.eof and not unpacker.unused_data, f"{path} is cut off or has unexpected bytes at its end")
-        # Once parsed, a value takes up to twenty times as much memory as its text.
-        require(sum(map(text.count, (b",", b"[", b"{"))) <= _MOST_VALUES, f"{path} has too many values")
-        claims = json.loads(text)
+        claims = json.loads(_unpacked(packed, path))
     except (zlib.error, gzip.BadGzipFile, ValueError, RecursionError) as error:
         if isinstance(error, CertificateError):
             raise
         raise CertificateError(f"{path} is not a bemi certificate") from error
     require(isinstance(claims, dict), f"{path} is not a bemi certificate")
     return claims
+
+
+def _unpacked(packed: bytes, path: str) -> bytearray:
+    """The text of a certificate; a piece is unpacked only if the pieces before it are within the limits."""
+    unpacker = zlib.decompressobj(wbits=31)
+    text, parsed = bytearray(), 0
+    while not unpacker.eof:
+        piece = unpacker.decompress(packed, _PIECE)
+        packed = unpacker.unconsumed_tail
+        require(piece or packed or unpacker.eof, f"{path} is cut off")
+        parsed += sum(piece.count(mark) * size for mark, size in _BYTES.items())
+        require(parsed <= _LARGEST_PARSED, f"{path} has too many values")
+        require(len(text) + len(piece) <= _LARGEST, f"{path} is too large")
+        text += piece
+    require(not unpacker.unused_data, f"{path} has unexpected bytes at its end")
+    return text
 
 
 @dataclass(frozen=True)
@@ -142,7 +199,7 @@ def training_record(model: str | os.PathLike) -> TrainingRecord:
     header, _ = container.read(model)
     try:
         rows, labels, seconds, weights = claims["rows"], claims["labels"], claims.get("seconds"), claims.get("weights")
-        digest = training_digest(rows, labels, weights)
+        digest = training_digest(rows, labels, weights, header.get("given_rows"))
         if seconds is not None:
             stages = [len(network) for network in claims["networks"]]
             require([len(times) for times in seconds] == stages, f"{path} does not have a time for every stage")
@@ -155,38 +212,52 @@ def training_record(model: str | os.PathLike) -> TrainingRecord:
     return TrainingRecord(rows, labels, seconds, weights)
 
 
-def training_digest(rows: Sequence[Sequence[int]], labels: Sequence[int], weights: Sequence[int] | None = None) -> str:
-    """SHA-256 of 64-bit little-endian integers: numbers of rows and features, rows, class indices, row weights if any.
+def training_digest(
+    rows: Sequence[Sequence[int]],
+    labels: Sequence[int],
+    weights: Sequence[int] | None = None,
+    given: int | None = None,
+) -> str:
+    """SHA-256 of 64-bit little-endian integers: numbers of rows, of given ones and of features, then all of them.
 
-    The first two numbers tell where each part ends, so no other training set has the same integers.
+    After these three numbers come the rows, the class indices, and the row weights if there are any.  The numbers tell
+    where each part ends, so no other training set has the same integers.  Rows after the given ones are variants of
+    them, which only some networks were trained on.
     """
     digest = hashlib.sha256()
-    for values in ([len(rows), len(rows[0]) if rows else 0], *rows, labels, () if weights is None else weights):
+    sizes = [len(rows), len(rows) if given is None else given, len(rows[0]) if rows else 0]
+    for values in (sizes, *rows, labels, () if weights is None else weights):
         digest.update(struct.pack(f"<{len(values)}q", *values))
     return digest.hexdigest()
 
 
-def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result: Verification) -> None:
-    settings = header["settings"]
-    features = header.get("inputs", header["features"])  # format 1 has no transforms
+def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result: Verification, work: Work) -> None:
+    only(claims, {"format", "model", "rows", "labels", "networks"}, {"weights", "seconds"})
+    settings, features = header["settings"], header["inputs"]
     bound = whole(settings["weight_bound"], 1, 1 << 31, "weight bound")
-    classes = len(header["classes"])
+    classes = whole(len(header["classes"]), 2, _MOST_CLASSES + 1, "number of classes")
+    for name in ("C", "mw_loss"):
+        value = settings[name]
+        require(type(value) in (int, float) and 0 <= value <= _LARGEST_NUMBER, f"{name} is not a number")
     size = whole(settings["subset_size"], 2, classes + 1, "subset size")
     outputs = max(1, (size - 1).bit_length())
     layers = [whole(n, 1, 1 << 31, "layer size") for n in (features, *settings["hidden_layers"], outputs)]
+    networks = whole(len(header["networks"]), 1, _MOST_WEIGHTS, "number of networks")
+    count = sum(a * b for a, b in pairwise(layers))
+    require(networks * count <= _MOST_WEIGHTS, "there are too many weights")
     rows = [whole_row(row, -(1 << 31), 1 << 31, "value") for row in claims["rows"]]
     require(all(len(row) == features for row in rows), "a training row does not have one value per model input")
     labels = [whole(label, 0, classes, "label") for label in claims["labels"]]
     require(len(labels) == len(rows), "there is not one label per training row")
     weights = _row_weights(claims.get("weights"), len(rows))
+    given = whole(header.get("given_rows", len(rows)), 0, len(rows) + 1, "number of given rows")
     require(
-        training_digest(rows, labels, weights) == header["training_digest"],
+        training_digest(rows, labels, weights, given) == header["training_digest"],
         "the training rows, labels or row weights are not those that the model was trained on",
     )
     signs, uncounted = _limits(header, features, outputs)
     require(len(claims["networks"]) == len(header["networks"]), "there is not one entry per network")
     subsets = _subsets(header, classes, size)
-    given = whole(header.get("given_rows", len(rows)), 0, len(rows) + 1, "number of given rows")
     final = _final_weights(packed, layers, bound, len(subsets))
     for subset, entry, model_entry, last in zip(subsets, claims["networks"], header["networks"], final, strict=True):
         chosen = [k for k, label in enumerate(labels[:given]) if label in subset]
@@ -194,7 +265,9 @@ def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result
         codes = [_code(subset.index(labels[k]), outputs) for k in chosen]
         own = None if weights is None else [weights[k] for k in chosen]
         restrictions = Restrictions(own, signs, uncounted)
-        network = _Network(Rows([rows[k] for k in chosen], codes, layers, bound), settings, restrictions, result)
+        own_rows = Rows([rows[k] for k in chosen], codes, layers, bound, work)
+        network = _Network(own_rows, settings, restrictions, result)
+        work.spend(4 * len(own_rows) * count * (len(entry) + 1))
         try:
             require([s["stage"] for s in entry] == list(settings["stages"]), "stages are not those of the settings")
             reached = network.check(entry, model_entry["reports"])
@@ -258,9 +331,11 @@ def _final_weights(packed: bytes, layers: Sequence[int], bound: int, networks: i
     count = sum(a * b for a, b in pairwise(layers))
     size = (count * bits + 7) // 8
     require(len(packed) == networks * size, "the model's weights do not fit its layers")
+    padding = 8 * size - count * bits
     result = []
     for start in range(0, len(packed), size):
         digits = f"{int.from_bytes(packed[start : start + size], 'big'):0{8 * size}b}"
+        require("1" not in digits[len(digits) - padding :], "there are bits after the weights")
         values = [int(digits[k * bits : (k + 1) * bits], 2) - bound for k in range(count)]
         result.append(_matrices(values, layers))
     return result
@@ -272,6 +347,10 @@ def _matrices(flat: Sequence[int], layers: Sequence[int]) -> list[Matrix]:
         matrices.append([list(flat[start + i * size : start + (i + 1) * size]) for i in range(inputs)])
         start += inputs * size
     return matrices
+
+
+def _integer(value: Any, what: str) -> int:
+    return whole(value, 0, LARGEST_MARGIN, what)
 
 
 class _Network:
@@ -307,8 +386,11 @@ class _Network:
         require(isinstance(flat, list) and len(flat) == sum(a * b for a, b in pairwise(layers)), "weights do not fit")
         weights = _matrices([whole(w, -bound, bound + 1, "weight") for w in flat], layers)
         name = claim["stage"]
-        require(claim["rows"] == len(self.seen), f"it claims {claim['rows']} rows, but {len(self.seen)} are right")
+        rows = len(self.seen)
+        require(claim["rows"] == rows, f"it claims {claim['rows']!r:.20} rows, but {rows} are right")
         require(claim["links"] == sum(w != 0 for w in flat), "its number of links is wrong")
+        fewest, most = self.result.rows.get(name, (rows, rows))
+        self.result.rows[name] = min(fewest, rows), max(most, rows)
         if claim["objective"] is None:
             require(before is None or weights == before, "it could not run, but changed the network")
             require((claim["bound"], claim["proof"]) == (None, "none"), "it could not run, but claims a bound")
@@ -318,15 +400,16 @@ class _Network:
         require(check is not None, f"unknown stage {name!r}")
         assert check is not None
         objective, proved = check(weights, claim)
-        value, limit = claim["objective"], claim["bound"]
-        if name == "ml2":
-            value, limit = rational(value, "objective"), rational(limit, "bound")
-        require(value == objective, f"it claims {claim['objective']}, but its weights give {objective}")
+        number = rational if name == "ml2" else _integer
+        value, limit = number(claim["objective"], "objective"), number(claim["bound"], "bound")
+        require(value == objective, f"it claims {value}, but its weights give {objective}")
+        lower = name in ("ml2", "mw")  # these are minimised
+        require(limit <= value if lower else limit >= value, "its bound is on the wrong side of its objective")
         if claim["proof"] == "certified":
             require(proved is not None, "a bound is called certified, but nothing proves it")
             assert proved is not None
-            weaker = limit <= proved if name in ("ml2", "mw") else limit >= proved
-            require(weaker, f"it claims the bound {claim['bound']}, but only {proved} is proved")
+            weaker = limit <= proved if lower else limit >= proved
+            require(weaker, f"it claims the bound {limit}, but only {proved} is proved")
             self.result.certified[name] += 1
         else:
             require(claim["proof"] == "solver", f"unknown kind of proof {claim['proof']!r}")
@@ -341,13 +424,14 @@ class _Network:
     def _confident(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[int, int | None]:
         """Confidently right outputs; the rows that have only such outputs are what later stages see."""
         layers, bound = self.all.layers, self.all.weight_bound
+        self.all.work.spend(2 * len(self.all) * layers[-1])
         threshold = 1 if len(layers) == 2 else -(-bound * (layers[-2] + 1) // 4)
         right = []
         for row, code in zip(self.all.rows, self.all.codes, strict=True):
             sums = pre_activations(weights, row)[-1]
             right.append([s * y >= threshold for s, y in zip(sums, code, strict=True)])
         kept = [k for k, marks in enumerate(right) if all(marks)]
-        self.seen = Rows([self.all.rows[k] for k in kept], [self.all.codes[k] for k in kept], layers, bound)
+        self.seen = self.all.some(kept)
         # Equal rows give equal outputs, so of each output on them only the more frequent sign can be right.
         signs = Counter(
             (row, j, y) for row, c in zip(self.all.rows, self.all.codes, strict=True) for j, y in enumerate(c)
@@ -389,7 +473,8 @@ class _Network:
             return objective, trivial
         # The proof refers to distinct rows, sorted by their values and then their codes.
         pairs = sorted({(row, code) for row, code in zip(self.seen.rows, self.seen.codes, strict=True)})
-        distinct = Rows([p[0] for p in pairs], [p[1] for p in pairs], self.all.layers, self.all.weight_bound)
+        rows, codes = [p[0] for p in pairs], [p[1] for p in pairs]
+        distinct = Rows(rows, codes, self.all.layers, self.all.weight_bound, self.all.work)
         if "constant" in claim["certificate"]:
             return objective, splits_bound(distinct, claim["certificate"])
         return objective, MarginProof(distinct, claim["certificate"]).bound()

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import bemi
 from bemi.cli import data, evaluate, export, info, predict, report, reproduce, solvers, train, verify
+from bemi.files import printable
 
 COMMANDS = (train, predict, evaluate, info, solvers, verify, export, reproduce, report, data)
 """In the order in which help lists them."""
@@ -77,5 +78,5 @@ def _expected_errors() -> tuple[type[Exception], ...]:
 
 
 def _fail(message: str) -> int:
-    print(f"bemi: {' '.join(message.split())}", file=sys.stderr)
+    print(f"bemi: {printable(' '.join(message.split()), longest=2000)}", file=sys.stderr)
     return 2

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bemi.cli.options import add_json
-from bemi.cli.output import show
+from bemi.cli.output import show, shown
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -30,9 +30,11 @@ def add_command(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     from bemi import load
     from bemi.ensemble.contents import contents
+    from bemi.modelfile import container
 
     found = contents(load(options.model).ensemble_)
     found = {"model": str(options.model), "bytes": options.model.stat().st_size} | found
+    found["sha256"] = container.digest(options.model.read_bytes())
     found["certificate"] = _certificate(options.model)
     show(options, found, *_tables(found))
     card = found["scorecard"]
@@ -67,41 +69,37 @@ def _tables(found: dict[str, Any]) -> list[Table]:
 
 
 def _overview(found: dict[str, Any]) -> Table:
-    from rich.markup import escape
     from rich.table import Table
 
     training = found["training"]
     rows = "an unknown number of" if training["rows"] is None else f"{training['rows']:,}"
     given = {name: value for name, value in training["settings"].items() if value is not None}
-    table = Table(title=escape(f"{found['model']}: {found['bytes']:,} bytes"), show_header=False)
+    table = Table(title=shown(f"{found['model']}: {found['bytes']:,} bytes"), show_header=False)
     for what, words in (
         ("classes", ", ".join(map(str, found["classes"]))),
         ("inputs", f"{found['inputs']['number']}: {found['inputs']['are']}"),
         ("trained on", f"{rows} rows by {training['solver']}"),
         ("settings", ", ".join(f"{name} {_words(value)}" for name, value in given.items())),
         ("probabilities", "yes" if found["probabilities"] else "no"),
+        ("SHA-256", found["sha256"]),
         ("certificate", _of_certificate(found["certificate"])),
     ):
-        table.add_row(what, escape(words))
+        table.add_row(what, shown(words))
     return table
 
 
 def _columns(columns: list[dict[str, Any]]) -> Table:
-    from rich.markup import escape
-
     table = _listing(f"{len(columns)} columns", ("column", "kind", "values"), len(columns))
     for column in columns[:MOST_LINES]:
-        table.add_row(escape(column["name"]), column["kind"], escape(_values(column)))
+        table.add_row(shown(column["name"]), column["kind"], shown(_values(column)))
     return table
 
 
 def _networks(networks: list[dict[str, Any]]) -> Table:
-    from rich.markup import escape
-
     headings = ("classes", "stage", "proof", "rows", "links", "objective", "bound", "gap")
     table = _listing(f"{len(networks)} networks", headings, len(networks), right=headings[3:])
     for network in networks[:MOST_LINES]:
-        classes = escape(" / ".join(map(str, network["classes"])))
+        classes = shown(" / ".join(map(str, network["classes"])))
         for stage, proved in network["stages"].items():
             table.add_row(classes, stage, proved["proof"], str(proved["rows"]), str(proved["links"]), *_numbers(proved))
     return table

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bemi.files import printable
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -47,6 +49,13 @@ def show(options: argparse.Namespace, result: dict[str, Any], *tables: Table) ->
     console = Console()
     for table in tables:
         console.print(table)
+
+
+def shown(text: str) -> str:
+    """Text from a file as it may stand in a table: no markup, no control characters."""
+    from rich.markup import escape
+
+    return escape(printable(text, longest=1000))
 
 
 def progress_wanted(options: argparse.Namespace) -> bool:

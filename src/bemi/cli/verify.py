@@ -4,17 +4,33 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bemi.cli.options import add_json
-from bemi.cli.output import show
+from bemi.certificate.limits import DEFAULT_BUDGET
+from bemi.cli.options import add_json, add_missing
+from bemi.cli.output import Notes, model_columns, show
+
+if TYPE_CHECKING:
+    from bemi.certificate import Verification
 
 
 def add_command(commands: Any) -> None:
     command = commands.add_parser("verify", help="check a model's certificate in exact integers, without any solver")
     command.set_defaults(run=run)
     command.add_argument("model", type=Path)
+    command.add_argument("--data", type=Path, help="the rows that the model must have been trained on: CSV or NPZ")
+    command.add_argument("--target", help="column or array of the data with the labels")
+    command.add_argument("--digest", help="the SHA-256 that the model file must have, from someone you trust")
+    command.add_argument(
+        "--budget",
+        type=float,
+        default=DEFAULT_BUDGET,
+        metavar="N",
+        help=f"millions of steps that the check may take, by default {DEFAULT_BUDGET}: a few minutes",
+    )
+    add_missing(command)
     add_json(command)
 
 
@@ -25,25 +41,79 @@ def run(options: argparse.Namespace) -> int:
     from bemi.stages import STAGES
 
     try:
-        checked = verify(options.model)
+        checked = verify(options.model, digest=options.digest, budget=options.budget)
+        compared = None if options.data is None else _compare_rows(options)
     except CertificateError as error:
         print(f"bemi: certificate rejected: {error}", file=sys.stderr)
         return 1
     counts = {
         stage: {
+            "rows": list(checked.rows[stage]),
             "certified": checked.certified[stage],
             "solver": checked.claimed[stage],
             "not_run": checked.not_run[stage],
         }
         for stage in STAGES
-        if checked.certified[stage] + checked.claimed[stage] + checked.not_run[stage]
+        if stage in checked.rows
     }
     table = Table(title=f"{checked.networks} networks verified")
-    for heading in ("stage", "bounds certified", "on a solver's word", "could not run"):
+    for heading in ("stage", "rows each", "bounds certified", "on a solver's word", "could not run"):
         table.add_column(heading, justify="left" if heading == "stage" else "right")
-    for stage, numbers in counts.items():
-        table.add_row(stage, *map(str, numbers.values()))
-    table.caption = f"certificate of {checked.bytes} bytes checked in {checked.seconds:.1f} s"
-    result = {"networks": checked.networks, "stages": counts, "bytes": checked.bytes, "seconds": checked.seconds}
+    for stage in counts:
+        numbers = checked.certified[stage], checked.claimed[stage], checked.not_run[stage]
+        table.add_row(stage, _range(*checked.rows[stage]), *map(str, numbers))
+    table.caption = "\n".join(_notes(checked, compared, options))
+    result = {
+        "networks": checked.networks,
+        "digest": checked.digest,
+        "stages": counts,
+        "rows_compared": compared,
+        "bytes": checked.bytes,
+        "seconds": checked.seconds,
+    }
     show(options, result, table)
     return 0
+
+
+def _range(fewest: int, most: int) -> str:
+    return f"{fewest}" if fewest == most else f"{fewest} to {most}"
+
+
+def _notes(checked: Verification, compared: int | None, options: argparse.Namespace) -> list[str]:
+    """What the bounds are about, and what was not checked."""
+    lines = [f"certificate of {checked.bytes} bytes checked in {checked.seconds:.1f} s"]
+    if compared is not None:
+        lines.append(f"trained on the {compared} rows of the data")
+    elif options.digest is None:
+        lines.append("the rows are the file's own; --data compares them with yours")
+    return lines
+
+
+def _compare_rows(options: argparse.Namespace) -> int:
+    """Require that the model was trained on the rows of the data, in any order; returns how many there are.
+
+    Variants that training made of them are not compared.
+    """
+    from bemi import load
+    from bemi.certificate import CertificateError, training_record
+    from bemi.rows.files import read_test
+
+    ensemble = load(options.model).ensemble_
+    notes = Notes()
+    X, y = read_test(options.data, options.target, model_columns(ensemble), ensemble.classes, options.missing, notes)
+    inputs = ensemble.inputs.of(X).tolist()
+    indices = {label: index for index, label in enumerate(ensemble.classes.tolist())}
+    wanted: Counter[Any] = Counter(
+        (tuple(row), indices.get(label)) for row, label in zip(inputs, y.tolist(), strict=True)
+    )
+    record = training_record(options.model)
+    given = ensemble.training.given_rows
+    rows, labels = record.rows[:given], record.labels[:given]
+    found: Counter[Any] = Counter((tuple(row), label) for row, label in zip(rows, labels, strict=True))
+    missing, other = (wanted - found).total(), (found - wanted).total()
+    if other:
+        raise CertificateError(f"{other} of its {len(rows)} training rows are not in {options.data}")
+    if missing:
+        raise CertificateError(f"{missing} of the {len(X)} rows of {options.data} were not used for training")
+    notes.print()
+    return len(rows)

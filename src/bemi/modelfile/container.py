@@ -13,10 +13,10 @@ import os
 import struct
 from typing import Any
 
-from bemi.files import read_at_most
+from bemi.files import printable, read_at_most
 
 MAGIC = b"BEMI"
-SCHEMA = 6
+SCHEMA = 7
 """The format that is written and read; earlier ones were never released."""
 
 LARGEST_FILE = 64 * 2**20
@@ -29,7 +29,13 @@ _DIGEST_BYTES = 32
 
 
 class ModelFileError(ValueError):
-    """A file that is not a model, is damaged, or has a version that this release does not know."""
+    """A file that is not a model, is damaged, or has a version that this release does not know.
+
+    Whatever the file contains, the message is one line that a terminal can show.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
 
 
 def pack(header: dict[str, Any], weights: bytes) -> bytes:
@@ -37,6 +43,11 @@ def pack(header: dict[str, Any], weights: bytes) -> bytes:
     text = canonical(header)
     body = _PREFIX.pack(MAGIC, SCHEMA, len(text)) + text + weights
     return body + hashlib.sha256(body).digest()
+
+
+def digest(content: bytes) -> str:
+    """The SHA-256 of a model file, in hexadecimal, as the file itself has it at its end."""
+    return content[-_DIGEST_BYTES:].hex()
 
 
 def read(path: str | os.PathLike) -> tuple[dict[str, Any], bytes]:

@@ -11,6 +11,7 @@ import math
 import re
 import reprlib
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -280,15 +281,15 @@ def _check_report(report: Any, name: str, links: int, outputs: int, *, first: bo
         raise ValueError(f"stage {name} must have an objective, a bound and a proof, or none of them")
     if ("soft" in report) != (not stage.whole_numbers and ran):
         raise ValueError("soft belongs to stages of soft margins, and only to them")
-    for number in ("objective", "bound") if ran else ():
-        if not stage.whole_numbers:
-            _rational(report[number], number)
-        else:
-            _whole(report[number], number, -LARGEST_INTEGER, LARGEST_INTEGER)
+    if ran:
+        read = _quotient if not stage.whole_numbers else _natural
+        objective, bound = (read(report[number], number) for number in ("objective", "bound"))
+        if bound < objective if stage.maximised else bound > objective:
+            raise ValueError(f"stage {name} has a bound on the wrong side of its objective")
     if "soft" in report:
         soft = _members(report["soft"], "soft", {"price", "resolutions", "hinges", "max_links"})
         for quotient in (soft["price"], *_listed(soft["resolutions"], "resolutions", outputs, outputs)):
-            if _rational(quotient, "a price or resolution") <= 0:
+            if _quotient(quotient, "a price or resolution") <= 0:
                 raise ValueError("a price or resolution must be positive")
     _whole(report["links"], "links", 0, links)
     # The first stage sees all rows; it may leave none for later stages, which are then skipped.
@@ -382,14 +383,18 @@ def _text(value: Any, what: str, longest: int = LONGEST_TEXT) -> None:
     value.encode()  # JSON can hold half a surrogate pair, but no output can.
 
 
-def _rational(value: Any, what: str) -> int:
-    """The numerator of text such as ``-1f/a``: a quotient in hexadecimal, in lowest terms, that a double can hold."""
+def _natural(value: Any, what: str) -> int:
+    return _whole(value, what, 0, LARGEST_INTEGER)
+
+
+def _quotient(value: Any, what: str) -> Fraction:
+    """Text such as ``-1f/a``: a quotient in hexadecimal, in lowest terms, that a double can hold."""
     if type(value) is not str or len(value) > LONGEST_RATIONAL or not _RATIONAL.fullmatch(value):
         raise ValueError(f"{what} must be a quotient in hexadecimal, got {_brief(value)}")
     numerator, denominator = (int(part, 16) for part in value.split("/"))
     if math.gcd(numerator, denominator) != 1 or abs(numerator) > LARGEST_RATIONAL * denominator:
         raise ValueError(f"{what} must be in lowest terms and not too large, got {_brief(value)}")
-    return numerator
+    return Fraction(numerator, denominator)
 
 
 def _increasing(values: list[Any], what: str) -> None:

@@ -52,7 +52,7 @@ def write(ensemble: Ensemble, path: str | os.PathLike) -> None:
     files = {Path(path): content}
     certificate = Path(certificate_path(path))
     if ensemble.training.rows is not None:
-        claims = json.dumps(_certificate(ensemble), separators=(",", ":")).encode()
+        claims = json.dumps(_certificate(ensemble, container.digest(content)), separators=(",", ":")).encode()
         files[certificate] = gzip.compress(claims, compresslevel=6, mtime=0)
     write_atomically(files)
     if certificate not in files:
@@ -122,12 +122,13 @@ def _parts(ensemble: Ensemble, networks: list[dict[str, Any]]) -> dict[str, Any]
     return found
 
 
-def _certificate(ensemble: Ensemble) -> dict[str, Any]:
-    """Everything the checker needs; see docs/certificates.md."""
+def _certificate(ensemble: Ensemble, model: str) -> dict[str, Any]:
+    """Everything the checker needs about the model with this digest; see docs/certificates.md."""
     rows = ensemble.training.rows
     assert rows is not None
     claims = {
         "format": FORMAT,
+        "model": model,
         "rows": rows.rows.tolist(),
         "labels": rows.targets.tolist(),
         **({} if rows.weights is None else {"weights": rows.weights.tolist()}),

@@ -124,7 +124,10 @@ class Plan:
         record = TrainingRecord(
             settings=settings,
             digest=training_digest(
-                rows.rows.tolist(), rows.targets.tolist(), None if rows.weights is None else rows.weights.tolist()
+                rows.rows.tolist(),
+                rows.targets.tolist(),
+                None if rows.weights is None else rows.weights.tolist(),
+                given,
             ),
             solver=solver,
             rows=rows,

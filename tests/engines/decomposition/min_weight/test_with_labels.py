@@ -15,7 +15,8 @@ from sklearn.datasets import load_digits
 
 from bemi import BeMiClassifier, save, verify
 from bemi.certificate import separators as checked
-from bemi.certificate.arithmetic import CertificateError, Rows
+from bemi.certificate.arithmetic import Rows
+from bemi.certificate.limits import CertificateError
 from bemi.certificate.separators import separation_bound
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.min_weight import separators

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
-from bemi.certificate.arithmetic import CertificateError, Rows
+from bemi.certificate.arithmetic import Rows
+from bemi.certificate.limits import CertificateError
 from bemi.certificate.margins import MarginProof
 from bemi.engines.decomposition.max_margin.dichotomies import Search
 from bemi.engines.decomposition.max_margin.instance import Budget
