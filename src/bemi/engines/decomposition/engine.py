@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from bemi.engines import monolithic
-from bemi.engines.decomposition.max_margin import few_splits, listing, widening
+from bemi.engines.decomposition.max_margin import few_splits, listing, majority, widening
 from bemi.engines.decomposition.max_margin import search as maxmargin
 from bemi.engines.decomposition.max_margin.instance import Budget
 from bemi.engines.decomposition.min_weight import listed, separators
@@ -44,6 +44,9 @@ SOFT_COLUMNS = 100
 
 SPLITS_SHARE = 0.6
 """Part of Max-Margin's time for networks with two neurons that split."""
+
+MAJORITY_SHARE = 0.3
+"""Part of the remaining time for networks with three or five neurons that split, of which most are right."""
 
 LISTED_SHARE = 0.5
 """Part of Min-Weight's time for neurons that can be listed."""
@@ -94,13 +97,15 @@ def max_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
     if settled is not None:
         return settled
     repaired = splits.network or start
+    if shallow and splits.network is None:
+        repaired = _with_majority(problem, start, limits, clock)
     if usable and stage.value(problem, repaired) is None:
         repair = clock.share(REPAIR_SHARE)
         repaired = walk.with_margins(
             problem, start, proposals=walk.proposals_within(limits), seed=limits.seed, deadline=repair
         )
-    if shallow and splits.network is None:
-        repaired = few_splits.three_splits(problem, repaired) or repaired
+        if shallow:
+            repaired = _with_majority(problem, repaired, limits, clock)
     with_margins = usable and stage.value(problem, repaired) is not None
     if with_margins and widening.splits(problem, repaired) > problem.layers[-1]:
         budget = Budget(limits.nodes, clock.share(WIDENING_SHARE))
@@ -115,6 +120,18 @@ def max_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, 
             result = tried if tried.outcome is Outcome.INFEASIBLE else _joined(result, tried)
     result = splits.improve(result, limits)
     return _closed_by_solver(result, problem, keep, limits, clock, solver, _solvable_columns(clock))
+
+
+def _with_majority(problem: Problem, start: Network, limits: Limits, clock: Deadline) -> Network:
+    """A network with margins of which most splitting neurons are right on every row, or the start if none is found."""
+    deadline = clock.share(MAJORITY_SHARE)
+    for patience in (0, majority.PATIENCE):
+        found = majority.majority(
+            problem, start, patience=patience, first_found=patience > 0, seed=limits.seed, deadline=deadline
+        )
+        if found is not None:
+            return found
+    return start
 
 
 def min_weight(problem: Problem, *, start: Network, keep: Keep, limits: Limits, solver: str) -> StageResult:

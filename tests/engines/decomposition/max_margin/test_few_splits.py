@@ -133,25 +133,6 @@ def test_a_walk_finds_a_pair_that_needs_larger_weights():
     assert sum_of_margins(Problem(data, codes[:, None], (4,), 3), network) is not None
 
 
-def test_three_of_four_neurons_are_enough():
-    """If three of four neurons are right on every row, two of any three are."""
-    rng = np.random.default_rng(1)
-    first = rng.choice([-1, 1], (6, 5))
-    data = rng.integers(1, 40, (60, 6))
-    sums = data @ first
-    output = np.array([1, 1, 1, 1, 0])
-    total = np.sign(sums) @ output
-    keep = (np.abs(total) >= 2) & (sums != 0).all(axis=1)
-    problem = Problem(data[keep], np.sign(total[keep])[:, None], (5,), 1)
-    start = Network((first, output[:, None]))
-    found = few_splits.three_splits(problem, start)
-    assert found is not None
-    assert sum_of_margins(problem, found) > sum_of_margins(problem, start)
-    assert found.splitting_neurons(problem.data).sum() <= 3
-    wrong = Problem(problem.data, -problem.codes, (5,), 1)
-    assert few_splits.three_splits(wrong, start) is None
-
-
 @pytest.fixture(scope="module")
 def proof() -> dict:
     found = few_splits.two_splits(PROBLEM, FOREVER)

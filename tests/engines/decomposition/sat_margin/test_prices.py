@@ -56,6 +56,19 @@ def test_the_best_neuron_is_the_best_of_all(inputs, bound, strict):
     assert above.most == values[0]
 
 
+def test_large_numbers_are_searched_in_64_bits():
+    """Sums or prices beyond 32 bits give the same neurons."""
+    problem, codes = noisy(20, 5, 3), noisy(20, 5, 3).codes[:, 0]
+    worth = np.arange(1, 21)
+    small = agreement.best_agreement(problem.data, codes, worth, 1, room=3)
+    wide = agreement.best_agreement(problem.data << 30, codes, worth, 1, room=3)
+    dear = agreement.best_agreement(problem.data, codes, worth << 30, 1, room=3)
+    assert wide.values.tolist() == small.values.tolist()
+    assert (dear.values >> 30).tolist() == small.values.tolist()
+    assert (wide.weights == small.weights).all()
+    assert (dear.weights == small.weights).all()
+
+
 def test_a_search_that_gives_up_says_so(monkeypatch):
     problem = noisy(20, 8, 3)
     monkeypatch.setattr(agreement, "MOST_NODES", 50)
@@ -133,11 +146,11 @@ def test_the_work_of_the_checker_is_limited(proof, monkeypatch):
 
 def test_alternation_only_improves():
     start = initial_network(PROBLEM)
-    found = alternation.alternated(PROBLEM, start, restarts=10, seed=0, deadline=FOREVER)
+    found = alternation.alternated(PROBLEM, start, restarts=30, seed=0, deadline=FOREVER)
     (count,) = {int(PROBLEM.confident_rows(network).sum()) for network in found}
     assert count > PROBLEM.confident_rows(start).sum()
     assert len({PROBLEM.confident_rows(network).tobytes() for network in found}) == len(found)
-    again = alternation.alternated(PROBLEM, start, restarts=10, seed=0, deadline=FOREVER)
+    again = alternation.alternated(PROBLEM, start, restarts=30, seed=0, deadline=FOREVER)
     assert again == found
 
 

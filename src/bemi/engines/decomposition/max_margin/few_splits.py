@@ -24,7 +24,6 @@ The proof, with rows numbered among the distinct rows::
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -71,6 +70,12 @@ def applicable(problem: Problem) -> bool:
     return shallow and both and problem.layers[1] >= 3 and len(problem.live) <= MOST_INPUTS
 
 
+def weight_unit(problem: Problem) -> int:
+    """1 if all weights of a neuron can be tried; otherwise P, which leaves -P, 0 and P."""
+    bound = problem.weight_bound
+    return 1 if (2 * bound + 1) ** len(problem.live) <= MOST_VECTORS else bound
+
+
 @dataclass(frozen=True, eq=False)
 class FewSplits:
     """The best network found, if any, and a bound on the sum of margins with its proof, if the searches were exact."""
@@ -112,8 +117,8 @@ def two_splits(problem: Problem, deadline: Deadline, seed: int = 0) -> FewSplits
     """
     distinct = distinct_rows(problem)
     data, codes, bound = distinct.data, distinct.codes[:, 0], problem.weight_bound
-    exact = (2 * bound + 1) ** len(problem.live) <= MOST_VECTORS
-    unit = 1 if exact else bound  # weights are multiples of this
+    unit = weight_unit(problem)
+    exact = unit == 1
     constant = neurons(data, np.ones_like(codes), bound // unit)
     single = neurons(data, codes, bound // unit)
     if not constant.margins.size or not single.complete or single.margins.size:
@@ -191,28 +196,3 @@ def of_two(pair: Integers, side: int, constant: Integers, problem: Problem) -> N
     output = np.zeros((size, 1), dtype=np.int64)
     output[:3, 0] = bound, bound, -side * bound
     return Network((first, output), bound)
-
-
-def three_splits(problem: Problem, start: Network) -> Network | None:
-    """Three neurons of a network of which two are right on every row, with constants; None if there are no such three.
-
-    Sat-Margin's networks often have them: if three of four neurons are right on every row, so are two of any three.
-    """
-    size, bound = problem.layers[1], problem.weight_bound
-    ternary = neurons(problem.data, np.ones(len(problem.data), dtype=np.int64), 1)
-    if not ternary.margins.size:
-        return None
-    constant = bound * ternary.weights
-    turned = start.weights[0] * np.where(start.weights[1][:, 0] < 0, -1, 1)
-    sums = problem.codes * (problem.data @ turned)
-    best: tuple[int, Network | None] = (0, None)
-    for three in combinations(range(size), 3):
-        chosen = sums[:, three]
-        margins = np.abs(chosen).min(axis=0)
-        if ((chosen > 0).sum(axis=1) >= 2).all() and margins.min() >= 1 and margins.sum() > best[0]:
-            first = np.repeat(constant[:, :1], size, axis=1)
-            first[:, :3] = turned[:, three]
-            output = np.zeros((size, 1), dtype=np.int64)
-            output[:3] = bound
-            best = int(margins.sum()), Network((first, output), bound)
-    return best[1]

@@ -74,8 +74,11 @@ def best_agreement(
     needs = ((targets[paid] < 0) | strict).astype(np.int64)
     found = np.zeros((room, data.shape[1]), dtype=np.int64)
     values = np.full(room, -1, dtype=np.int64)
-    turned = np.ascontiguousarray(columns[order])
-    count, nodes = _search(turned, needs, worth, weight_bound, level, MOST_NODES, found, values)
+    # All sums stay within twice this; half the bits make the search twice as fast.
+    largest = max(weight_bound * int(np.abs(columns).sum(axis=0, initial=0).max(initial=0)) + 1, int(worth.sum()))
+    kind = np.int32 if largest < 2**30 else np.int64
+    arrays = (np.ascontiguousarray(array.astype(kind)) for array in (columns[order], needs, worth))
+    count, nodes = _search(*arrays, weight_bound, level, MOST_NODES, found, values)
     ranked = np.argsort(-values[:count], kind="stable")
     weights = np.zeros((data.shape[1], count), dtype=np.int64)
     weights[order] = found[ranked].T
@@ -93,9 +96,10 @@ def input_order(data: Integers, prices: Integers | None = None) -> Integers:
 def _search(columns, needs, prices, bound, level, most_nodes, found, values):
     """Fill ``found`` and ``values``; returns their number, and the nodes: more than ``most_nodes`` if it gave up."""
     inputs, rows = columns.shape
+    number = columns.dtype.type  # without these casts, Numba computes in 64 bits
     # reach[d]: the largest sum of each row, less what it needs, if the first d weights are fixed.
-    reach = np.zeros((inputs + 1, rows), np.int64)
-    steps = np.zeros((inputs, rows), np.int64)
+    reach = np.zeros((inputs + 1, rows), columns.dtype)
+    steps = np.zeros((inputs, rows), columns.dtype)
     for k in range(rows):
         reach[0, k] = -needs[k]
         for i in range(inputs):
@@ -107,16 +111,16 @@ def _search(columns, needs, prices, bound, level, most_nodes, found, values):
         if trial[depth] > bound:
             depth -= 1
             continue
-        weight = trial[depth]
+        weight = number(trial[depth])
         trial[depth] += 1
         nodes += 1
         if nodes > most_nodes:
             break
-        total = np.int64(0)
+        total = number(0)
         for k in range(rows):
-            r = reach[depth, k] + weight * columns[depth, k] - steps[depth, k]
+            r = number(number(reach[depth, k] + number(weight * columns[depth, k])) - steps[depth, k])
             reach[depth + 1, k] = r
-            total += prices[k] if r >= 0 else 0
+            total = number(total + (prices[k] if r >= 0 else number(0)))
         if total <= level:
             continue
         if depth + 1 < inputs:

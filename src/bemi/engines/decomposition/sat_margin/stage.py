@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bemi.engines import monolithic
-from bemi.engines.decomposition.max_margin import few_splits
+from bemi.engines.decomposition.max_margin import few_splits, majority
 from bemi.engines.decomposition.sat_margin import alternation, patterns, prices, walk
 from bemi.network import Network
 from bemi.problem.problem import Problem
@@ -22,12 +22,18 @@ SOLVED_COLUMNS, WALK_SHARE = 1000, 0.9
 LARGEST_COLUMNS = 3000
 """Programs up to this size are handed to a solver if a local search leaves some outputs not confident."""
 
-PRICES_SHARE, ALTERNATION_SHARE, PAIRS_SHARE = 0.3, 0.4, 0.2
+PRICES_SHARE, ALTERNATION_SHARE, PAIRS_SHARE = 0.3, 0.8, 0.3
 """Parts of the remaining time for prices of rows, then for replacing one neuron after the other, and then for finding
 rows that two neurons can separate."""
 
 MOST_PAIRS = 5
 """Networks that are looked at for that."""
+
+SHORT_WALK = 300_000
+"""Steps of the local search after that, if Max-Margin has a start already; it hardly ever finds more."""
+
+ALTERNATIONS = 3
+"""How often neurons are replaced, each time from the best network, until Max-Margin has a start."""
 
 
 def run(stage: Stage, problem: Problem, *, start: Network, limits: Limits, solver: str, columns: int) -> StageResult:
@@ -44,7 +50,7 @@ def run(stage: Stage, problem: Problem, *, start: Network, limits: Limits, solve
     if columns > SEARCHED_COLUMNS:
         share = WALK_SHARE if columns > SOLVED_COLUMNS else 0.5
         network, priced = _searched(stage, problem, network, limits, clock, share, shown.bound)
-    if columns > LARGEST_COLUMNS:
+    if columns > (SOLVED_COLUMNS if priced is not None else LARGEST_COLUMNS):
         reason = "is the number of outputs" if shown.certificate is None else "is what the last layer allows"
         value = stage.value(problem, network)
         optimal = value == shown.bound
@@ -66,10 +72,12 @@ def _searched(
     stage: Stage, problem: Problem, start: Network, limits: Limits, clock: Deadline, share: float, most: int
 ) -> tuple[Network, prices.PricedBound | None]:
     """A better network by local search, and a bound by prices of rows where all neurons can be searched."""
-    priced, paired = None, False
+    priced, ready = None, False
     if prices.applicable(problem):
-        priced, start, paired = _priced(problem, start, limits, clock)
+        priced, start, ready = _priced(problem, start, limits, clock)
     proposals = walk.proposals_within(limits)
+    if ready:
+        proposals = min(proposals, SHORT_WALK)
     walked = walk.most_confident(
         problem, start, proposals=proposals, seed=limits.seed, deadline=clock.share(share), most=most
     )
@@ -78,8 +86,7 @@ def _searched(
         # The walk prefers networks without sums of 0, from which Max-Margin can start.
         if stage.better(stage.value(problem, replaced), stage.value(problem, walked)):
             walked = replaced
-    # Rows that two neurons separate are worth more than a network without sums of 0.
-    if paired and not stage.better(stage.value(problem, walked), stage.value(problem, start)):
+    if ready and not stage.better(stage.value(problem, walked), stage.value(problem, start)):
         return start, priced
     return walked, priced
 
@@ -89,27 +96,43 @@ def _priced(
 ) -> tuple[prices.PricedBound | None, Network, bool]:
     """A bound by prices of rows, and a better network, if all neurons can be searched.
 
-    Among networks with equally many confident rows, one is preferred whose rows two neurons can separate, since
-    Max-Margin then has much larger margins; the last value tells whether there is one.
+    The last value tells whether Max-Margin has a start on the network's rows.  If not, the search goes on for a while:
+    other networks may be confident on as many rows.
     """
     priced = prices.priced_bound(problem, start, clock.share(PRICES_SHARE))
     if priced is None:
         return None, start, False
-    restarts = alternation.RESTARTS
-    if limits.seconds is not None:
-        restarts = 10**6
-    elif limits.nodes is not None:
-        restarts = min(limits.nodes, restarts)
+    restarts = alternation.restarts_within(limits)
     deadline = clock.share(ALTERNATION_SHARE)
-    found = alternation.alternated(problem, start, restarts=restarts, seed=limits.seed, deadline=deadline)
-    deadline = clock.share(PAIRS_SHARE)
-    for network in found[:MOST_PAIRS]:
+    network = start
+    for seed in range(limits.seed, limits.seed + ALTERNATIONS):
+        found = alternation.alternated(problem, network, restarts=restarts, seed=seed, deadline=deadline)
+        network, ready = _for_max_margin(problem, found, limits, clock)
+        if ready or deadline.passed or not few_splits.applicable(problem):
+            break
+    return priced, network, ready
+
+
+def _for_max_margin(problem: Problem, found: list[Network], limits: Limits, clock: Deadline) -> tuple[Network, bool]:
+    """The network whose rows suit Max-Margin best, and whether it has a start on them.
+
+    Two neurons that separate the rows have much larger margins than three of which two are right.
+    """
+    startable: list[tuple[Network, Problem]] = []
+    others: list[tuple[Network, Problem]] = []
+    for network in found:
         seen = problem.rows(problem.confident_rows(network))
-        if deadline.passed or not len(seen.data) or not few_splits.applicable(seen):
+        if clock.passed or len(startable) == MOST_PAIRS or not len(seen.data) or not few_splits.applicable(seen):
+            break
+        begun = majority.majority(seen, network, first_found=True, seed=limits.seed, deadline=clock)
+        (others if begun is None else startable).append((network, seen))
+    deadline = clock.share(PAIRS_SHARE)
+    for network, seen in [*startable, *others][:MOST_PAIRS]:
+        if deadline.passed:
             break
         if few_splits.two_splits(seen, deadline, limits.seed).network is not None:
-            return priced, network, True
-    return priced, found[0], False
+            return network, True
+    return (startable[0][0], True) if startable else (found[0], False)
 
 
 def _with_prices(report: StageResult, priced: prices.PricedBound | None, limits: Limits) -> StageResult:
