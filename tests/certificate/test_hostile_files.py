@@ -218,7 +218,7 @@ def test_nothing_in_a_file_reaches_the_terminal_raw(models, tmp_path):
     for report in (header["networks"][0]["reports"][1], claims["networks"][0][1]):
         report["objective"] = painted
     path = forged(tmp_path / "m.bemi", header, weights, claims)
-    for command in (["-m", "bemi.certificate"], ["-m", "bemi", "verify"], ["-m", "bemi", "info"]):
+    for command in (["-m", "bemi.certificate"], ["-m", "bemi.cli", "verify"], ["-m", "bemi.cli", "info"]):
         done = subprocess.run([sys.executable, *command, str(path)], capture_output=True, text=True)
         assert done.returncode != 0
         assert "\x1b" not in done.stdout + done.stderr
@@ -228,7 +228,7 @@ def test_nothing_in_a_file_reaches_the_terminal_raw(models, tmp_path):
 def test_labels_cannot_paint_either(tmp_path):
     path = tmp_path / "m.bemi"
     bemi.save(BeMiClassifier(hidden_layers=()).fit([[3, 1], [1, 3]], ["\x1b[2K[red]a", "b"]), path)
-    done = subprocess.run([sys.executable, "-m", "bemi", "info", str(path)], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", "bemi.cli", "info", str(path)], capture_output=True, text=True)
     assert done.returncode == 0
     assert "\x1b" not in done.stdout
     assert "[red]a" in done.stdout
