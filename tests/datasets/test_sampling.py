@@ -197,7 +197,7 @@ def test_the_papers_samples_are_dealt_out_in_file_order(sizes, test_y):
         for index in range(5):
             given = sample(data, per_class, index, rule="paper", sizes=sizes)
             expected = [paper_rows_one_by_one(data.train_y, label, per_class, index, sizes) for label in (3, 5)]
-            assert given.train_X[:, 0].tolist() == sum(expected, [])
+            assert given.train_X[:, 0].tolist() == np.concatenate(expected).tolist()
             assert given.train_y.tolist() == [3] * per_class + [5] * per_class
             assert given.disjoint
             if not test_y:
@@ -208,7 +208,7 @@ def test_the_papers_samples_are_dealt_out_in_file_order(sizes, test_y):
 
 def test_the_papers_samples_ignore_the_seed_and_other_classes():
     data = numbered([0, 1, 2] * 30, [0, 1, 2])
-    one, other = (sample(data, 4, 2, seed, classes, rule="paper", sizes=(1, 4)) for seed, classes in ((0, None), (9, [2])))
+    one, other = (sample(data, 4, 2, *how, rule="paper", sizes=(1, 4)) for how in ((0, None), (9, [2])))
     assert one.train_X[one.train_y == 2].tolist() == other.train_X.tolist()
     assert set(other.test_y) == {2}
 
