@@ -48,7 +48,7 @@ def add_command(commands: Any) -> None:
         help="training images: the paper's, or random ones drawn by --seed; without this option, the paper's wherever "
         "they are known, but random ones with --quick and --dataset",
     )
-    add("--seed", type=int, default=spec.Settings.seed, help="seed of the samples (default: 0)")
+    add("--seed", type=int, default=spec.Settings.seed, help="seed of random samples (default: 0)")
     add("--jobs", type=int, default=-1, metavar="N", help="networks trained at the same time (default: one per core)")
     add(
         "--run",
