@@ -145,14 +145,15 @@ def test_our_own_systems_are_paired_on_the_same_images(tmp_path):
     rows = [dict(zip(table.headings, row, strict=True)) for row in table.rows]
     # Three bounds at six sizes beside P = 1; 3b beside 3a at four.  Random images and those of exp2 are others.
     assert len(rows) == 3 * 6 + 4
-    bounds = next(row for row in rows if row["setting"] == "classes 4/9, P 3" and row["per class"] == 10)
+    bounds = next(row for row in rows if row["setting"] == "P 3" and row["per class"] == 10)
     expected = stats.ttest_rel(np.multiply(100, many), np.multiply(100, few)).confidence_interval(0.95)
     found = bounds["difference"]
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
-    assert bounds["compared with"] == "classes 4/9"
+    assert (bounds["both"], bounds["compared with"]) == ("classes 4/9", "P 1")
     assert bounds["difference, ties by margin"] is None
     layers = rows[-1]
-    assert (layers["setting"], layers["compared with"]) == ("hidden layers 10, 3", "the paper's networks")
+    assert (layers["both"], layers["setting"]) == (None, "hidden layers 10, 3")
+    assert layers["compared with"] == "hidden layers 4, 4"
     assert (layers["samples"], layers["images"]) == (4, "the paper's")
     assert layers["difference"].mean == pytest.approx(np.mean(np.subtract(many[:4], few[:4])) * 100)
     assert layers["difference, ties by margin"].mean == pytest.approx(layers["difference"].mean)
@@ -160,14 +161,14 @@ def test_our_own_systems_are_paired_on_the_same_images(tmp_path):
 
 def test_soft_margins_are_compared_with_the_papers_networks(tmp_path):
     table = same_images.own_systems([make_run(tmp_path, "noise-mnist", [0.8, 0.9], images="random")])
-    pairs = {(row[table.headings.index("setting")], row[table.headings.index("compared with")]) for row in table.rows}
-    soft = "hidden layers none, P 7, ML2"
-    assert pairs == {
-        (soft, "hidden layers none, ML2"),
-        (soft, "the paper's networks"),
-        ("hidden layers none, ML2", "the paper's networks"),
-        (f"transform hog, {soft}", soft),
-        (f"transform hog, {soft}", "the paper's networks"),
+    columns = [table.headings.index(name) for name in ("both", "setting", "compared with")]
+    soft, paper = "hidden layers none, P {}, ML2", "hidden layers 4, 4, P 1, SM+MM+MW"
+    assert {tuple(row[column] for column in columns) for row in table.rows} == {
+        ("hidden layers none, ML2", "P 7", "P 1"),
+        ("hidden layers none, P 7, ML2", "transform hog", "transform none"),
+        (None, soft.format(7), paper),
+        (None, "hidden layers none, ML2", "hidden layers 4, 4, SM+MM+MW"),
+        (None, f"transform hog, {soft.format(7)}", f"transform none, {paper}"),
     }
 
 
