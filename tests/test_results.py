@@ -36,11 +36,11 @@ def test_readme_has_the_numbers_of_experiment_3a():
     expected = []
     for ours, random in zip(on_papers.cells, on_random.cells, strict=True):
         assert ours.cell == random.cell
-        seconds = np.sum([ours.stage_values(stage, lambda r: r["seconds"]) for stage in ours.cell.stages], axis=0)
+        seconds = [random.stage_values(stage, lambda r: r["seconds"]) for stage in random.cell.stages]
         expected.append(
             f"| {ours.cell.per_class} | {ours.accuracy.mean:.1f} % | {ours.paper['accuracy']:.1f} % | "
             f"{random.accuracy.mean:.1f} % | {np.mean(ours.stage_values('mm', results.gap)):.2f} % | "
-            f"{ours.paper['mean_gap']:.0f} % | {np.mean(seconds):.1f} |"
+            f"{ours.paper['mean_gap']:.0f} % | {np.sum(np.mean(seconds, axis=1)):.1f} |"
         )
     shown = re.findall(r"^\| [1-4]0 \|(?: [\d.]+ % \|){5} [\d.]+ \|$", (ROOT / "README.md").read_text(), re.MULTILINE)
     assert shown == expected

@@ -63,7 +63,8 @@ def own_systems(runs: Sequence[Run]) -> Table:
     caption = (
         "Our own systems on the same images: test accuracy in % under the paper's voting rule, and its mean "
         "difference, paired by sample, with a 95 % confidence interval (Student's t over the samples) in brackets. An "
-        "interval that contains 0 shows no difference; of a hundred that do not, five are expected by chance alone. "
+        "interval that contains 0 shows no difference; of a hundred comparisons without any difference, five are "
+        "expected to show one by chance. "
         "Samples of sets without a test part overlap, which makes their intervals a little too narrow."
     )
     return Table("own-systems", caption, headings, without_empty_columns(headings, rows))
