@@ -27,6 +27,7 @@ def test_from_experiment_to_page(capsys, tmp_path):
     code, out, _ = run(capsys, "reproduce", *arguments)
     assert code == 0
     assert "Experiment 5" in out
+    assert "random images" in " ".join(out.split())
     folder = tmp_path / "runs" / "exp5"
     assert f"bemi report {folder}" in out
     assert json.loads((folder / "run.json").read_text())["settings"]["dataset"] == "digits"
@@ -72,6 +73,8 @@ def test_images_have_folders_of_their_own(capsys, monkeypatch, tmp_path):
         (["reproduce", "exp5", "--dataset", "iris", "--quick"], "4"),
         (["reproduce", "exp1", "--dataset", "digits", "--images", "paper"], "not known which rows the paper takes"),
         (["reproduce", "exp5", "--dataset", "digits", "--images", "paper"], "class 4 has only 181 rows"),
+        (["reproduce", "exp3a", "--dataset", "digits", "--images", "paper", "--quick"], "30, 40 per class, got 5"),
+        (["reproduce", "exp5", "--dataset", "digits", "--images", "paper", "--samples", "6"], "numbered 0 to 4, got 5"),
         (["report", "nowhere"], "nowhere is not a run"),
         (["data", "nothing"], "unknown dataset 'nothing'"),
     ],

@@ -16,7 +16,7 @@ from bemi.experiments.tables import TABLES, Table
 
 def section(folder: Path) -> Section:
     run = read(folder)
-    brief = {run.experiment.title: _brief_accuracy(run)}
+    brief = {_title(run): _brief_accuracy(run)}
     if run.systems:
         brief["Beside other systems"] = _brief_systems(run)
     return Section(

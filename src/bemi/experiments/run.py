@@ -29,7 +29,7 @@ from bemi.ensemble.summary import confusion, evaluation, stage_numbers, training
 from bemi.experiments.folder import machine, open_run, write_json
 from bemi.experiments.noise import noisy_rows
 from bemi.experiments.results import OURS
-from bemi.experiments.spec import PAPER_IMAGES, Cell, Experiment, Settings
+from bemi.experiments.spec import PAPER_IMAGES, Cell, Experiment, Settings, check_images
 from bemi.experiments.systems import contests, title
 from bemi.experiments.systems import run as run_contests
 from bemi.inputs import registry
@@ -180,10 +180,9 @@ def reproduce(
 
 def _check_images(experiment: Experiment, settings: Settings, samples: int | None) -> None:
     """Raise ValueError if the paper's images are asked for, and the paper has no such samples."""
+    check_images(experiment.name, experiment.paper_sizes, settings.images)
     if settings.images != PAPER_IMAGES:
         return
-    if experiment.paper_sizes is None:
-        raise ValueError(f"it is not known which rows the paper takes in {experiment.name}; run it with random ones")
     last = (experiment.samples if samples is None else samples) - 1
     for cell in experiment.cells:
         assert cell.per_class is not None

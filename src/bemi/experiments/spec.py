@@ -170,6 +170,12 @@ BUNDLED = {"mnist": "digits", "fashion-mnist": "digits", "heart-disease": "breas
 """Stand-ins from scikit-learn, for quick runs if a data set's files are missing."""
 
 
+def check_images(name: str, paper_sizes: tuple[int, ...] | None, images: str) -> None:
+    """Raise ValueError for the paper's images of an experiment for which they are not known."""
+    if images == PAPER_IMAGES and paper_sizes is None:
+        raise ValueError(f"it is not known which rows the paper takes in {name}; run it with random ones")
+
+
 def names() -> list[str]:
     """Names of all experiments, the paper's in its order."""
     return sorted(path.name.removesuffix(".toml") for path in _folder().iterdir() if path.name.endswith(".toml"))
