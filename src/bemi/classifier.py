@@ -420,6 +420,14 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         votes = ensemble.votes(rows, truth)
         return replace(votes, label=ensemble.labels(votes.label))
 
+    def votes_by_network(self, X: ArrayLike) -> NDArray:
+        """The label that each network votes for, shape (rows, networks), networks in the order of ``networks_``.
+
+        A network that abstains gives the label of unclassified rows: ``"unclassified"``, or -1 if classes are numbers.
+        """
+        ensemble = self.ensemble_
+        return ensemble.labels(ensemble.votes_by_network(self._rows(X)))
+
     def readings(self, X: ArrayLike) -> Integers:
         """The 32-bit integers that exported C takes for rows of ``X``, shape (rows, features); see docs/export.md."""
         return self.ensemble_.inputs.readings(self._rows(X))

@@ -6,6 +6,7 @@ import pytest
 
 from bemi.cli import main
 from bemi.datasets import storage
+from bemi.experiments import kinds
 
 
 @pytest.fixture(autouse=True)
@@ -26,6 +27,7 @@ def test_from_experiment_to_page(capsys, tmp_path):
     code, out, _ = run(capsys, "reproduce", *arguments)
     assert code == 0
     assert "Experiment 5" in out
+    assert "random images" in " ".join(out.split())
     folder = tmp_path / "runs" / "exp5"
     assert f"bemi report {folder}" in out
     assert json.loads((folder / "run.json").read_text())["settings"]["dataset"] == "digits"
@@ -37,6 +39,29 @@ def test_from_experiment_to_page(capsys, tmp_path):
     assert "Experiment 5" in (tmp_path / "page.md").read_text()
 
 
+def test_images_have_folders_of_their_own(capsys, monkeypatch, tmp_path):
+    """Which images and which folder every way to ask for an experiment leads to."""
+    asked = []
+    monkeypatch.setattr(
+        kinds.Kind, "reproduce", lambda kind, e, settings, folder, **_: asked.append((settings, folder))
+    )
+
+    def images(*arguments):
+        code, *_ = run(capsys, "reproduce", *arguments, "--run", tmp_path, "--shard", "1/2")
+        settings, folder = asked.pop()
+        assert code == 0
+        return settings.images, folder.name
+
+    assert images("exp3a") == ("paper", "exp3a")
+    assert images("exp3a", "--images", "paper") == ("paper", "exp3a")
+    assert images("exp3a", "--images", "random") == ("random", "exp3a-random")
+    assert images("exp3a", "--dataset", "digits") == ("random", "exp3a")
+    assert images("exp5", "--quick") == ("random", "exp5")
+    assert images("exp5", "--quick", "--images", "paper") == ("paper", "exp5-paper")
+    assert images("exp1") == ("random", "exp1")
+    assert images("tables") == ("random", "tables")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -46,6 +71,10 @@ def test_from_experiment_to_page(capsys, tmp_path):
         (["reproduce", "exp5", "--dataset", "digits", "--engine", "magic"], "unknown engine 'magic'"),
         (["reproduce", "exp5", "--dataset", "digits", "--time-limit", "0"], "time_limit must be positive"),
         (["reproduce", "exp5", "--dataset", "iris", "--quick"], "4"),
+        (["reproduce", "exp1", "--dataset", "digits", "--images", "paper"], "not known which rows the paper takes"),
+        (["reproduce", "exp5", "--dataset", "digits", "--images", "paper"], "class 4 has only 181 rows"),
+        (["reproduce", "exp3a", "--dataset", "digits", "--images", "paper", "--quick"], "30, 40 per class, got 5"),
+        (["reproduce", "exp5", "--dataset", "digits", "--images", "paper", "--samples", "6"], "numbered 0 to 4, got 5"),
         (["report", "nowhere"], "nowhere is not a run"),
         (["data", "nothing"], "unknown dataset 'nothing'"),
     ],

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_digits, load_iris
 
@@ -136,6 +137,46 @@ def test_predict(folder, capsys, tmp_path):
     assert (tmp_path / "p.csv").read_text().splitlines() == lines
 
 
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("images", ["--paper", *FAST]),
+        ("images", ["--paper", "--subset-size", "3", *FAST]),
+        ("images", ["--time-limit", "2", "--jobs", "1"]),
+        ("table", ["--time-limit", "1", "--jobs", "1", "--no-estimate"]),
+    ],
+    ids=["the paper's networks", "three classes per network", "soft margins on histograms", "soft margins on a table"],
+)
+def test_predict_writes_the_votes_of_every_network(kind, options, capsys, tmp_path):
+    data, model, file = tmp_path / "data.csv", tmp_path / "m", tmp_path / "votes.csv"
+    digits = load_digits(n_class=4, return_X_y=True)
+    flowers = load_iris(return_X_y=True)
+    pixels = pd.DataFrame(digits[0][:60].astype(int)).add_prefix("p").assign(label=digits[1][:60])
+    table = pd.DataFrame(flowers[0][::5]).add_prefix("f").assign(label=[f"class {n}" for n in flowers[1][::5]])
+    table["f0"] = np.where(table["f0"] > 5.8, "long", "short")
+    (pixels if kind == "images" else table).to_csv(data, index=False)
+    assert run(capsys, "train", data, "--target", "label", "-o", model, *options)[0] == 0
+    code, printed, _ = run(capsys, "predict", model, data, "--votes", file)
+    assert code == 0
+    head, *lines = csv.reader(file.read_text().splitlines())
+    clf = load(model)
+    assert head == ["row", *("/".join(map(str, classes)) for classes in clf.networks_), "prediction"]
+    assert [line[0] for line in lines] == [str(row) for row in range(60 if kind == "images" else 30)]
+    assert [line[-1] for line in lines] == printed.splitlines()[1:]
+
+    # Every network by itself, from its weights: class i of its classes has the binary digits of i, 0 as +1.
+    X = pd.read_csv(data).drop(columns="label")
+    inputs = clf.ensemble_.inputs(clf.ensemble_.inputs.checked(X))
+    for column, (classes, network) in enumerate(clf.networks_.items(), 1):
+        bits = (network.forward(inputs) == -1).astype(int)
+        number = bits @ (2 ** np.arange(bits.shape[1])[::-1])
+        assert [line[column] for line in lines] == [str([*classes, -1][min(n, len(classes))]) for n in number]
+    votes = np.array([line[1:-1] for line in lines])
+    assert np.array_equal(clf.votes_by_network(X).astype(str), votes)
+    counts = np.stack([np.sum(votes == str(label), axis=1) for label in clf.classes_], axis=1)
+    assert np.array_equal(counts, clf.vote(X).counts)
+
+
 def test_predict_gives_chances_if_the_model_has_them(folder, capsys, tmp_path):
     data, soft = folder / "digits.csv", ["--stages", "ml2", "--hidden-layers", "", "--no-estimate"]
     trained = run(capsys, "train", data, "--target", "digit", "-o", tmp_path / "m", *soft, "--probabilities")
@@ -217,6 +258,7 @@ TRAIN = ("train", "{folder}/digits.csv", "--target", "digit", "-o", "{tmp}/m")
         (["train", "{folder}/digits.csv", "--magic"], "the following arguments are required"),
         (["predict", "{folder}/digits.csv", "{folder}/digits.csv"], "is not a bemi model"),
         (["predict", "{folder}/none", "{folder}/digits.csv"], "No such file"),
+        (["predict", "{folder}/m.bemi", "{folder}/digits.csv", "--votes", "{folder}/none/v.csv"], "does not exist"),
         (["explain"], "invalid choice"),
         ([], "required"),
     ],

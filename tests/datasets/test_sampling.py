@@ -177,6 +177,85 @@ def test_sample_refuses(arguments, words, test_y):
         sample(numbered([0, 0, 0, 1, 1, 1, 1], test_y), **arguments)
 
 
+def paper_rows_one_by_one(labels, label, per_class, index, sizes):
+    """The paper's samples dealt out image by image: all five of each size in turn, until the one asked for is full."""
+    waiting = iter([row for row, known in enumerate(labels) if known == label])
+    for size in sizes:
+        for number in range(5):
+            hand = [next(waiting) for _ in range(size)]
+            if (size, number) == (per_class, index):
+                return hand
+    return None
+
+
+@pytest.mark.parametrize("sizes", [(2, 3), (3, 2), (1, 2, 4)])
+@pytest.mark.parametrize("test_y", [(), (3, 5)], ids=["undivided", "divided"])
+def test_the_papers_samples_are_dealt_out_in_file_order(sizes, test_y):
+    data = numbered(np.random.default_rng(2).permutation(np.repeat([3, 5], [40, 50])), test_y)
+    seen: list[int] = []
+    for per_class in sizes:
+        for index in range(5):
+            given = sample(data, per_class, index, rule="paper", sizes=sizes)
+            expected = [paper_rows_one_by_one(data.train_y, label, per_class, index, sizes) for label in (3, 5)]
+            assert given.train_X[:, 0].tolist() == np.concatenate(expected).tolist()
+            assert given.train_y.tolist() == [3] * per_class + [5] * per_class
+            assert given.disjoint
+            if not test_y:
+                assert sorted([*given.train_X[:, 0], *given.test_X[:, 0]]) == list(range(90))
+            seen += given.train_X[:, 0].tolist()
+    assert len(set(seen)) == len(seen) == 2 * 5 * sum(sizes)
+
+
+def test_the_papers_samples_ignore_the_seed_and_other_classes():
+    data = numbered([0, 1, 2] * 30, [0, 1, 2])
+    one, other = (sample(data, 4, 2, *how, rule="paper", sizes=(1, 4)) for how in ((0, None), (9, [2])))
+    assert one.train_X[one.train_y == 2].tolist() == other.train_X.tolist()
+    assert set(other.test_y) == {2}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"rule": "paper"}, "the paper's images depend on all sizes of an experiment; give them"),
+        ({"rule": "paper", "sizes": ()}, "give them, such as"),
+        ({"rule": "paper", "sizes": (1, 3)}, "samples of 1, 3 per class, got 2"),
+        ({"rule": "paper", "sizes": (2, 2)}, "sizes must be positive and different, got 2, 2"),
+        ({"rule": "paper", "sizes": (0, 2)}, "sizes must be positive and different, got 0, 2"),
+        ({"rule": "paper", "sizes": (2,), "index": 5}, "5 samples of each size, numbered 0 to 4, got 5"),
+        ({"rule": "paper", "sizes": (2,), "index": -1}, "index must be an integer of at least 0, got -1"),
+        ({"rule": "paper", "sizes": (1, 2)}, "class 1 has only 6 rows, and this sample ends with row 7 of the class"),
+        ({"sizes": (2,)}, "random samples do not depend on other sizes"),
+        ({"rule": "first"}, "rule must be one of random, paper, got 'first'"),
+    ],
+)
+def test_sample_refuses_what_is_no_sample_of_the_papers(arguments, words):
+    with pytest.raises(ValueError, match=words) as error:
+        sample(numbered([0] * 9 + [1] * 6, [0, 1]), **{"per_class": 2, "index": 0} | arguments)
+    assert "\n" not in str(error.value)
+
+
+# Experiments 2, 3 and 4, and 5: which images of each class the last sample of the last size has, worked out by hand.
+@pytest.mark.parametrize(
+    ("sizes", "per_class", "index", "first"),
+    [
+        ((2, 6, 10), 2, 0, 0),
+        ((2, 6, 10), 10, 4, 80),
+        ((10, 20, 30, 40), 10, 0, 0),
+        ((10, 20, 30, 40), 40, 4, 460),
+        ((2, 6, 10, 20, 30, 40), 20, 1, 110),
+        ((2, 6, 10, 20, 30, 40), 40, 4, 500),
+    ],
+)
+@pytest.mark.parametrize("name", ["mnist", "fashion-mnist"])
+def test_the_papers_images_of_real_sets(real_set, name, sizes, per_class, index, first):
+    data = real_set(name)
+    given = sample(data, per_class, index, classes=(4, 9), rule="paper", sizes=sizes)
+    for label in (4, 9):
+        rows = paper_rows_one_by_one(data.train_y, label, per_class, index, sizes)
+        assert np.flatnonzero(data.train_y == label)[first] == rows[0]
+        assert np.array_equal(given.train_X[given.train_y == label], data.train_X[rows])
+
+
 @given(sets(), st.data())
 def test_split_divides_random_rows(data, choices):
     rows = choices.draw(st.integers(2, len(data.train_y)) if len(data.train_y) > 2 else st.just(2))

@@ -7,10 +7,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from bemi.baselines.alternatives import REFERENCE
 from bemi.ensemble.voting import STATUSES
-from bemi.experiments import figures, report, results, spec, tables
+from bemi.experiments import figures, report, results, same_images, spec, tables
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -63,17 +64,20 @@ def record(experiment, cell, sample, right, unclassified=0.0, classes=(4, 9)):
     }
 
 
-def make_run(folder, name, accuracies, dataset="mnist", unclassified=0.0):
+def make_run(folder, name, accuracies, dataset="mnist", unclassified=0.0, images="paper", by_cell=None):
+    """A run in which every cell has these accuracies, or those that ``by_cell`` gives."""
     experiment = spec.load(name)
     (folder / "results").mkdir(parents=True)
     settings = {"dataset": dataset, "engine": "decomposition", "time_limit": 10.0, "gap": 0.01, "seed": 0}
+    if images is not None:
+        settings["images"] = images
     visit = {"started": "2030-01-01T00:00:00+00:00", "seconds": 300.0, "networks": 1, "jobs": 2, "cores": 2}
     visit |= {"solver": "highs 1", "python": "3", "bemi": "0"}
     text = json.dumps({"experiment": name, "settings": settings, "visits": [visit]})
     (folder / "run.json").write_text(text)
     classes = tuple(range(10)) if experiment.cells[0].classes is None else (4, 9)
     for cell in experiment.cells:
-        for sample, value in enumerate(accuracies):
+        for sample, value in enumerate(accuracies if by_cell is None else by_cell(cell)):
             content = record(experiment, cell, sample, value, unclassified, classes)
             (folder / "results" / f"{cell.name}_{sample}.json").write_text(json.dumps(content))
     return results.read(folder)
@@ -91,6 +95,92 @@ def test_the_difference_to_the_paper(tmp_path):
     assert float(first["ours, ties by margin"]) == pytest.approx(73)
     assert float(first["1-NN"]) == 93
     assert "| 10 | 2 | 72.00 (70.00 to 74.00) | 70.12 (67.89 to 74.54) | 1.88 |" in table.markdown()
+
+
+@pytest.mark.parametrize("images", ["random", None])
+def test_on_other_images_there_is_no_difference_to_the_paper(tmp_path, images):
+    """Runs from before there was a choice have random images."""
+    run = make_run(tmp_path, "exp3a", [0.70, 0.74], images=images)
+    table = tables.accuracy(run)
+    assert "difference" not in table.headings
+    first = dict(zip(table.headings, table.rows[0], strict=True))
+    assert first["paper (other samples)"].mean == 70.12
+    assert {row[1] for row in tables.stages(run).rows} == {"ours", "paper (other samples)"}
+    assert "difference" not in tables.links(make_run(tmp_path / "1", "exp1", [0.7], images=images)).headings
+    lines = figures.accuracy(run).axes[0].lines
+    assert "the paper (other samples)" in {line.get_label() for line in lines}
+
+
+def test_a_page_has_the_papers_images_and_then_random_ones(tmp_path):
+    for name, images, accuracy in (("exp3a", "paper", 0.7), ("exp3a-random", "random", 0.8)):
+        make_run(tmp_path / name, "exp3a", [accuracy, accuracy + 0.02], images=images)
+    page = tmp_path / "page.md"
+    report.write([tmp_path / "exp3a", tmp_path / "exp3a-random"], page)
+    text = page.read_text()
+    headings = [line for line in text.splitlines() if line.startswith("## ")]
+    assert headings == [
+        "## On the paper's images and on random ones",
+        "## Experiment 3a: more images, MNIST, layers [784, 4, 4, 1] (the paper's images)",
+        "## Experiment 3a: more images, MNIST, layers [784, 4, 4, 1] (random images)",
+    ]
+    assert "2 samples with the paper's images" in text
+    assert "2 disjoint random samples, seed 0" in text
+    row = next(csv.DictReader(io.StringIO((tmp_path / "page" / "same-images.csv").read_text())))
+    assert (row["experiment"], row["setting"], row["per class"]) == ("exp3a", "the paper's networks", "10")
+    assert float(row["ours, the paper's images"]) == pytest.approx(71)
+    assert float(row["difference"]) == pytest.approx(71 - 70.12)
+    assert float(row["ours, random images"]) == pytest.approx(81)
+
+
+def test_our_own_systems_are_paired_on_the_same_images(tmp_path):
+    few, many = [0.70, 0.75, 0.72, 0.78, 0.74], [0.71, 0.77, 0.72, 0.80, 0.77]
+    runs = [
+        make_run(tmp_path / "5", "exp5", [], by_cell=lambda cell: many if cell.weight_bound == 3 else few),
+        make_run(tmp_path / "3a", "exp3a", few, unclassified=0.02),
+        make_run(tmp_path / "3b", "exp3b", many[:4], unclassified=0.02),
+        make_run(tmp_path / "3b-random", "exp3b", many, images="random"),
+        make_run(tmp_path / "2", "exp2", many),
+    ]
+    table = same_images.own_systems(runs)
+    rows = [dict(zip(table.headings, row, strict=True)) for row in table.rows]
+    # Three bounds at six sizes beside P = 1; 3b beside 3a at four.  Random images and those of exp2 are others.
+    assert len(rows) == 3 * 6 + 4
+    bounds = next(row for row in rows if row["setting"] == "P 3" and row["per class"] == 10)
+    expected = stats.ttest_rel(np.multiply(100, many), np.multiply(100, few)).confidence_interval(0.95)
+    found = bounds["difference"]
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    assert (bounds["both"], bounds["compared with"]) == ("classes 4/9", "P 1")
+    assert bounds["difference, ties by margin"] is None
+    layers = rows[-1]
+    assert (layers["both"], layers["setting"]) == (None, "hidden layers 10, 3")
+    assert layers["compared with"] == "hidden layers 4, 4"
+    assert (layers["samples"], layers["images"]) == (4, "the paper's")
+    assert layers["difference"].mean == pytest.approx(np.mean(np.subtract(many[:4], few[:4])) * 100)
+    assert layers["difference, ties by margin"].mean == pytest.approx(layers["difference"].mean)
+
+
+def test_soft_margins_are_compared_with_the_papers_networks(tmp_path):
+    table = same_images.own_systems([make_run(tmp_path, "noise-mnist", [0.8, 0.9], images="random")])
+    columns = [table.headings.index(name) for name in ("both", "setting", "compared with")]
+    soft, paper = "hidden layers none, P {}, ML2", "hidden layers 4, 4, P 1, SM+MM+MW"
+    assert {tuple(row[column] for column in columns) for row in table.rows} == {
+        ("hidden layers none, ML2", "P 7", "P 1"),
+        ("hidden layers none, P 7, ML2", "transform hog", "transform none"),
+        (None, soft.format(7), paper),
+        (None, "hidden layers none, ML2", "hidden layers 4, 4, SM+MM+MW"),
+        (None, f"transform hog, {soft.format(7)}", f"transform none, {paper}"),
+    }
+
+
+def test_a_figure_of_networks_that_are_gone_stays(tmp_path):
+    make_run(tmp_path / "exp3a", "exp3a", [0.8])
+    page = tmp_path / "page.md"
+    report.write([tmp_path / "exp3a"], page)
+    assert "first-layer" not in page.read_text()
+    (tmp_path / "page" / "exp3a-first-layer.svg").write_text("<svg/>")
+    written = report.write([tmp_path / "exp3a"], page)
+    assert "(page/exp3a-first-layer.svg)" in page.read_text()
+    assert tmp_path / "page" / "exp3a-first-layer.svg" not in written
 
 
 def test_stage_table_gives_gaps_and_links(tmp_path):
@@ -180,7 +270,9 @@ def test_unfinished_cells_are_left_out(tmp_path):
 
 @pytest.mark.parametrize("name", [name for name in spec.names() if spec.kind(name) == spec.NETWORKS])
 def test_a_page_has_every_table_and_figure(name, tmp_path):
-    run = make_run(tmp_path / name, name, [0.7, 0.8, 0.75], dataset=spec.load(name).dataset)
+    experiment = spec.load(name)
+    images = "random" if experiment.paper_sizes is None else "paper"
+    run = make_run(tmp_path / name, name, [0.7, 0.8, 0.75], dataset=experiment.dataset, images=images)
     (tmp_path / name / "notes.md").write_text("A note of ours.")
     page = tmp_path / "out" / "page.md"
     page.parent.mkdir()
@@ -188,8 +280,12 @@ def test_a_page_has_every_table_and_figure(name, tmp_path):
     text = page.read_text()
     assert "A note of ours." in text
     assert run.experiment.title in text
-    drawn = [figure for figure in run.experiment.figures if figure != "first-layer"]  # there are no network files here
-    assert len(written) == 1 + len(run.experiment.tables) + len(drawn)
+    # There are no network files and no other systems here.
+    shown = [table for table in run.experiment.tables if table != "systems"]
+    drawn = [figure for figure in run.experiment.figures if figure != "first-layer"]
+    compared = [path for path in written if path.stem in ("same-images", "own-systems")]
+    assert len(written) == 1 + len(shown) + len(drawn) + len(compared)
+    assert (page.with_suffix("") / "same-images.csv" in compared) == (run.experiment.paper_sizes is not None)
     for path in written[1:]:
         assert f"(page/{path.name})" in text
         if path.suffix == ".svg":

@@ -1,6 +1,7 @@
 """Experiments on bundled data: results that can be worked out again, and runs that go on where they were."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -131,6 +132,53 @@ def _without_seconds(value):
 def test_other_settings_are_refused(folder, change):
     with pytest.raises(OtherRun, match=f"holds a run with {next(iter(change))}"):
         reproduce(small(), replace(SETTINGS, **change), folder)
+
+
+def test_the_papers_images_are_used_and_kept_apart(folder, tmp_path):
+    experiment = small(paper_sizes=(10, 2))
+    experiment = replace(experiment, cells=tuple(cell for cell in experiment.cells if cell.per_class == 2))
+    reproduce(experiment, replace(SETTINGS, images="paper"), tmp_path, n_jobs=1)
+    digits = datasets.load("digits")
+    of_a_class = [np.flatnonzero(digits.train_y == label) for label in (4, 9)]
+    for path in sorted((tmp_path / "results").iterdir()):
+        record = json.loads(path.read_text())
+        # Five samples of 10 come before those of 2.
+        first = 50 + 2 * record["sample"]
+        train = np.concatenate([rows[first : first + 2] for rows in of_a_class])
+        test = np.setdiff1d(np.concatenate(of_a_class), train)
+        network = Journal(tmp_path / "networks").read(record["networks"][0]["file"]).network
+        assert np.array_equal(network.forward(digits.train_X[train])[:, 0], [1, 1, -1, -1])
+        said = np.where(network.forward(digits.train_X[test])[:, 0] == 1, 4, 9)
+        assert record["paper_accuracy"] == pytest.approx(np.mean(said == digits.train_y[test]))
+    assert results.read(tmp_path).images == "paper"
+    assert results.read(folder).images == "random"
+    with pytest.raises(OtherRun, match="holds a run with images 'paper', not 'random'"):
+        reproduce(experiment, SETTINGS, tmp_path)
+
+
+def test_a_run_from_before_there_was_a_choice_goes_on_with_random_images(folder, tmp_path):
+    run = json.loads((folder / "run.json").read_text())
+    del run["settings"]["images"]
+    shutil.copytree(folder, tmp_path / "old")
+    (tmp_path / "old" / "run.json").write_text(json.dumps(run))
+    assert reproduce(small(), SETTINGS, tmp_path / "old", n_jobs=1)["visits"][-1]["networks"] == 0
+    with pytest.raises(OtherRun, match="holds a run with images 'random', not 'paper'"):
+        reproduce(small(paper_sizes=(2, 10)), replace(SETTINGS, images="paper"), tmp_path / "old")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"paper_sizes": None}, "it is not known which rows the paper takes in exp5"),
+        ({"paper_sizes": (2, 6)}, "samples of 2, 6 per class, got 10"),
+        ({"paper_sizes": (2, 10), "samples": 6}, "numbered 0 to 4, got 5"),
+        ({"paper_sizes": (2, 100, 10), "samples": 5}, "class 4 has only 181 rows"),
+    ],
+)
+def test_images_that_the_paper_does_not_have_are_refused_before_anything_is_written(changes, words, tmp_path):
+    with pytest.raises(ValueError, match=words):
+        reproduce(small(**changes), replace(SETTINGS, images="paper"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_another_experiment_is_refused(folder):

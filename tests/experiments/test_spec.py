@@ -27,6 +27,16 @@ def test_every_cell_has_the_papers_accuracy(name):
         assert values.get("lowest", 0) <= values["accuracy"] <= values.get("highest", 100)
 
 
+def test_which_images_the_paper_takes_is_known_for_experiments_2_to_5():
+    known = {name: spec.load(name).paper_sizes for name in NAMES}
+    assert [name for name, sizes in known.items() if sizes] == ["exp2", "exp3a", "exp3b", "exp4a", "exp4b", "exp5"]
+    for name, sizes in known.items():
+        if sizes:
+            experiment = spec.load(name)
+            assert sizes == tuple(dict.fromkeys(cell.per_class for cell in experiment.cells))
+            assert set(experiment.systems.per_class if experiment.systems else ()) <= set(sizes)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_what_the_report_shows_can_be_shown(name):
     experiment = spec.load(name)

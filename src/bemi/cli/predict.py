@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bemi.cli.options import add_json, add_missing
-from bemi.cli.output import Notes, model_columns
+from bemi.cli.output import Notes, check_writable, model_columns
 
 if TYPE_CHECKING:
     from bemi import BeMiClassifier
@@ -24,6 +24,13 @@ def add_command(commands: Any) -> None:
     command.add_argument("data", type=Path, help="CSV or NPZ with the model's features")
     command.add_argument("-o", "--output", type=Path, help="CSV file to write (default: standard output)")
     command.add_argument("--proba", action="store_true", help="also give the chance of every class")
+    command.add_argument(
+        "--votes",
+        type=Path,
+        metavar="FILE",
+        help="CSV file to write with the vote of every network: a line per row of the data with its number from 0, the "
+        "label that each network votes for in a column named by its classes, such as 4/9, and the prediction",
+    )
     add_missing(command)
     add_json(command)
 
@@ -33,9 +40,13 @@ def run(options: argparse.Namespace) -> int:
     from bemi.rows.files import read_features
 
     classifier, notes = load(options.model), Notes()
+    for path in filter(None, (options.output, options.votes)):
+        check_writable(path)
     X = read_features(options.data, model_columns(classifier.ensemble_), options.missing, notes)
     labels = classifier.predict(X).tolist()
     chances = _chances(classifier, X) if options.proba else None
+    if options.votes is not None:
+        _write_votes(options.votes, classifier, X, labels)
     notes.print()
     if options.json:
         known = {} if chances is None else {"classes": classifier.classes_.tolist(), "probabilities": chances}
@@ -48,6 +59,16 @@ def run(options: argparse.Namespace) -> int:
         for row, label in enumerate(labels):
             writer.writerow([label, *([] if chances is None else (f"{chance:.5f}" for chance in chances[row]))])
     return 0
+
+
+def _write_votes(path: Path, classifier: BeMiClassifier, X: Any, labels: list[Any]) -> None:
+    """The vote of every network on every row, and what came of it."""
+    votes = classifier.votes_by_network(X).tolist()
+    names = ["/".join(map(str, classes)) for classes in classifier.networks_]
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["row", *names, "prediction"])
+        writer.writerows([row, *votes[row], label] for row, label in enumerate(labels))
 
 
 def _chances(classifier: BeMiClassifier, X: Any) -> list[list[float]]:

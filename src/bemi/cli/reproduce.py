@@ -42,7 +42,13 @@ def add_command(commands: Any) -> None:
     add("--node-limit", type=int, metavar="N", help="branch-and-bound nodes per stage")
     add("--gap", type=float, default=spec.Settings.gap, help="stop a stage once proven within this gap (default: 0.01)")
     add("--dataset", help="use another data set than the paper's")
-    add("--seed", type=int, default=spec.Settings.seed, help="seed of the samples (default: 0)")
+    add(
+        "--images",
+        choices=spec.IMAGES,
+        help="training images: the paper's, or random ones drawn by --seed; without this option, the paper's wherever "
+        "they are known, but random ones with --quick and --dataset",
+    )
+    add("--seed", type=int, default=spec.Settings.seed, help="seed of random samples (default: 0)")
     add("--jobs", type=int, default=-1, metavar="N", help="networks trained at the same time (default: one per core)")
     add(
         "--run",
@@ -83,12 +89,14 @@ def run(options: argparse.Namespace) -> int:
 
 def _run_one(experiment: Any, options: argparse.Namespace) -> Path:
     """Run an experiment and return its folder."""
-    folder: Path = options.folder / experiment.name
+    settings = _settings(experiment, options)
+    usual = settings.images == _usual_images(experiment, options)
+    folder: Path = options.folder / (experiment.name if usual else f"{experiment.name}-{settings.images}")
     try:
         with on_cluster(options.cluster):
             kinds.of(experiment.name).reproduce(
                 experiment,
-                _settings(experiment, options),
+                settings,
                 folder,
                 samples=options.samples,
                 n_jobs=options.jobs,
@@ -113,7 +121,14 @@ def _settings(experiment: Any, options: argparse.Namespace) -> spec.Settings:
         gap=options.gap,
         seed=options.seed,
         system_seconds=_system_seconds(experiment, options),
+        images=options.images or _usual_images(experiment, options),
     )
+
+
+def _usual_images(experiment: Any, options: argparse.Namespace) -> str:
+    """The paper's images, where they are known and the run is the paper's experiment."""
+    as_in_the_paper = experiment.paper_sizes is not None and options.dataset is None and not options.quick
+    return spec.PAPER_IMAGES if as_in_the_paper else spec.RANDOM_IMAGES
 
 
 def _system_seconds(experiment: Any, options: argparse.Namespace) -> float | None:

@@ -1,4 +1,4 @@
-"""Few-shot samples of a data set, each determined by a seed and its index."""
+"""Few-shot samples of a data set: random ones, each determined by a seed and its index, or the paper's."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bemi.checks import check_integer
+from bemi.checks import check_choice, check_integer
+from bemi.datasets import paper_images
 from bemi.datasets.dataset import Dataset, Labels, Rows
 
 TEST_ROWS = 800
 """Rows per class that a sample takes from a data set's test part."""
+
+RULES = ("random", "paper")
+"""How :func:`sample` chooses training rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +44,21 @@ def draw(labels: ArrayLike, per_class: int, seed: int) -> NDArray[np.intp]:
     return np.concatenate(chosen) if chosen else np.empty(0, dtype=np.intp)
 
 
-def sample(dataset: Dataset, per_class: int, index: int, seed: int = 0, classes: Sequence[int] | None = None) -> Sample:
-    """The sample of the given index: ``per_class`` training rows of each class, uniformly at random.
+def sample(
+    dataset: Dataset,
+    per_class: int,
+    index: int,
+    seed: int = 0,
+    classes: Sequence[int] | None = None,
+    *,
+    rule: str = "random",
+    sizes: Sequence[int] | None = None,
+) -> Sample:
+    """The sample of the given index: ``per_class`` training rows of each class.
 
     If the data set has a test part, samples of different indices share no training row, and each is tested on the first
-    800 test rows of each class.  If it has none, samples are drawn independently and tested on all other rows.
+    800 test rows of each class.  If it has none, samples are tested on all other rows, and random ones are drawn
+    independently.
 
     Parameters
     ----------
@@ -55,34 +69,67 @@ def sample(dataset: Dataset, per_class: int, index: int, seed: int = 0, classes:
     index
         Number of the sample, from 0; a sample does not depend on how many others are drawn.
     seed
-        Seed of all samples.
+        Seed of all random samples; the paper's do not depend on it.
     classes
         Labels to keep, None for all; the rows of a class do not depend on which others are kept.
+    rule
+        ``"random"``: rows are drawn uniformly.  ``"paper"``: the paper's rows, consecutive ones of each class in the
+        order of the data files (:func:`bemi.datasets.paper_images.positions`).
+    sizes
+        All values of ``per_class`` in the paper's experiment, which its rows depend on: ``(10, 20, 30, 40)`` in
+        experiments 3 and 4.  Required by ``rule="paper"``, and only by it.
     """
     check_integer("per_class", per_class, 1)
     check_integer("index", index, 0)
-    labels = dataset.train_y
-    positions = _positions(dataset, classes)
+    check_choice("rule", rule, RULES)
+    places = _positions(dataset, classes)
+    if rule == "paper":
+        chosen = _paper_rows(dataset, places, paper_images.positions(per_class, index, sizes))
+    elif sizes is not None:
+        raise ValueError('sizes belong to rule="paper"; random samples do not depend on other sizes')
+    else:
+        chosen = _random_rows(dataset, places, per_class, index, seed)
+    train, labels = np.concatenate(chosen), dataset.train_y
+    if dataset.has_test:
+        test = np.concatenate([np.flatnonzero(dataset.test_y == label)[:TEST_ROWS] for label in places])
+        test_X, test_y = dataset.test_X[test], dataset.test_y[test]
+    else:
+        test = np.setdiff1d(np.flatnonzero(np.isin(labels, list(places))), train)
+        test_X, test_y = dataset.train_X[test], labels[test]
+    disjoint = dataset.has_test or rule == "paper"
+    return Sample(dataset.train_X[train], labels[train], test_X, test_y, disjoint=disjoint)
+
+
+def _random_rows(
+    dataset: Dataset, places: dict[int, int], per_class: int, index: int, seed: int
+) -> list[NDArray[np.intp]]:
+    """Training rows of each class, uniformly at random."""
     chosen = []
-    for label, position in positions.items():
-        rows = np.flatnonzero(labels == label)
+    for label, place in places.items():
+        rows = np.flatnonzero(dataset.train_y == label)
         if dataset.has_test:
             # All samples are cut from one order, so that they are disjoint.
-            order, start = _generator(seed, position).permutation(rows), index * per_class
+            order, start = _generator(seed, place).permutation(rows), index * per_class
         else:
-            order, start = _generator(seed, index, position).permutation(rows), 0
+            order, start = _generator(seed, index, place).permutation(rows), 0
         part = order[start : start + per_class]
         if len(part) < per_class:
             raise ValueError(_too_few(label, len(rows), per_class, index, dataset.has_test))
         chosen.append(part)
-    train = np.concatenate(chosen)
-    if dataset.has_test:
-        test = np.concatenate([np.flatnonzero(dataset.test_y == label)[:TEST_ROWS] for label in positions])
-        test_X, test_y = dataset.test_X[test], dataset.test_y[test]
-    else:
-        test = np.setdiff1d(np.flatnonzero(np.isin(labels, list(positions))), train)
-        test_X, test_y = dataset.train_X[test], labels[test]
-    return Sample(dataset.train_X[train], labels[train], test_X, test_y, disjoint=dataset.has_test)
+    return chosen
+
+
+def _paper_rows(dataset: Dataset, places: dict[int, int], positions: range) -> list[NDArray[np.intp]]:
+    """Training rows of each class at these positions among the rows of the class."""
+    chosen = []
+    for label in places:
+        rows = np.flatnonzero(dataset.train_y == label)
+        if len(rows) < positions.stop:
+            raise ValueError(
+                f"class {label} has only {len(rows)} rows, and this sample ends with row {positions.stop} of the class"
+            )
+        chosen.append(rows[positions.start : positions.stop])
+    return chosen
 
 
 def split(dataset: Dataset, index: int, seed: int = 0, *, rows: int = 200, test: int = 40) -> Sample:

@@ -231,6 +231,11 @@ class Ensemble:
             truth=truth,
         )
 
+    def votes_by_network(self, X: ArrayLike) -> Integers:
+        """The class index that each network votes for on each row, shape (rows, networks)."""
+        rows = self.inputs.checked(X)
+        return np.concatenate([self._votes_on(self.inputs(rows[part])) for part in _pieces(len(rows))])
+
     def network_votes(self, inputs: Integers) -> Integers:
         """The class index that each network votes for on each row of network inputs, shape (rows, networks)."""
         return np.concatenate([self._votes_on(inputs[part]) for part in _pieces(len(inputs))])

@@ -23,6 +23,7 @@ from bemi.experiments.tables import (
     input_title,
     most_rows,
     noise_curves,
+    paper_title,
     system,
 )
 from bemi.network import Network
@@ -130,7 +131,7 @@ def _lines(
             axis.fill_between(x, [s.low for s in spreads], [s.high for s in spreads], color=colour, alpha=0.15, lw=0)
             known = [(position, p) for position, r in zip(x, results, strict=True) if (p := paper(r)) is not None]
             if known:
-                text = f"{label}, paper" if lines else "the paper"
+                text = f"{label}, {paper_title(run)}" if lines else f"the {paper_title(run)}"
                 means = [p.mean for _, p in known]
                 axis.plot(
                     [k for k, _ in known], means, color=colour, ls="--", lw=1, marker=marker, mfc="white", label=text
@@ -293,7 +294,7 @@ def weights(run: Run) -> Any:
                 bottom += share
     names = [", ".join(_tick(axis_name, result) for axis_name in run.varying()) for result in results]
     axis.set_xticks(range(len(results)), names, rotation=60, ha="right", fontsize=7)
-    axis.set_ylabel("weights in % (right bar, paler: the paper)")
+    axis.set_ylabel(f"weights in % (right bar, paler: the {paper_title(run)})")
     axis.grid(visible=False)
     axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8)
     return figure

@@ -11,7 +11,7 @@ from typing import Any
 
 import bemi
 from bemi import solvers
-from bemi.experiments.spec import Settings
+from bemi.experiments.spec import RANDOM_IMAGES, Settings
 from bemi.files import write_atomically
 
 
@@ -31,7 +31,7 @@ def open_run(folder: Path, experiment: str, settings: Settings) -> dict[str, Any
     if not path.exists():
         write_json(path, asked)
         return asked
-    run = json.loads(path.read_text(encoding="utf-8"))
+    run = read_run(folder)
     if run["experiment"] != experiment:
         raise OtherRun(f"{folder} holds a run of {run['experiment']}; choose another folder for {experiment}")
     for key, value in asked["settings"].items():
@@ -45,7 +45,10 @@ def open_run(folder: Path, experiment: str, settings: Settings) -> dict[str, Any
 
 def read_run(folder: Path) -> dict[str, Any]:
     """The content of ``run.json``; raises NoResults if there is none."""
-    return read_json(folder, folder / "run.json")
+    run = read_json(folder, folder / "run.json")
+    # Runs from before there was a choice have random images.
+    run["settings"].setdefault("images", RANDOM_IMAGES)
+    return run
 
 
 def read_json(folder: Path, path: Path) -> dict[str, Any]:

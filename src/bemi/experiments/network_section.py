@@ -8,23 +8,25 @@ from pathlib import Path
 
 from bemi.experiments import figures, tables
 from bemi.experiments.results import Run, read
+from bemi.experiments.same_images import IMAGES_IN_WORDS
 from bemi.experiments.section import Section, duration
-from bemi.experiments.spec import Experiment, Settings
+from bemi.experiments.spec import PAPER_IMAGES, Experiment, Settings
 from bemi.experiments.tables import TABLES, Table
 
 
 def section(folder: Path) -> Section:
     run = read(folder)
-    brief = {run.experiment.title: _brief_accuracy(run)}
+    brief = {_title(run): _brief_accuracy(run)}
     if run.systems:
         brief["Beside other systems"] = _brief_systems(run)
     return Section(
         title=_title(run),
         conditions=_conditions(run),
-        tables={name: TABLES[name](run) for name in run.experiment.tables},
+        tables={name: table for name in run.experiment.tables if (table := TABLES[name](run)).rows},
         figures={name: partial(figures.FIGURES[name], run) for name in run.experiment.figures},
         brief=brief,
         quotes_paper=True,
+        run=run,
     )
 
 
@@ -41,9 +43,10 @@ def _brief_systems(run: Run) -> Table:
 
 
 def _title(run: Run) -> str:
-    """The experiment's title, and the engine if it is not the default."""
-    engine = run.settings["engine"]
-    return run.experiment.title if engine == Settings.engine else f"{run.experiment.title} ({engine} engine)"
+    """The experiment's title, the images if there is a choice, and the engine if it is not the default."""
+    parts = [f"{IMAGES_IN_WORDS[run.images]} images"] if run.experiment.paper_sizes is not None else []
+    parts += [f"{run.settings['engine']} engine"] if run.settings["engine"] != Settings.engine else []
+    return f"{run.experiment.title} ({', '.join(parts)})" if parts else run.experiment.title
 
 
 def _conditions(run: Run) -> str:
@@ -51,14 +54,14 @@ def _conditions(run: Run) -> str:
     seconds = sum(visit["seconds"] for visit in run.visits)
     networks = sum(len(r["networks"]) for c in run.cells for r in c.records)
     machine = run.visits[-1] if run.visits else {}
-    disjoint = all(r["disjoint_samples"] for c in run.cells for r in c.records)
     lines = [
         experiment.question,
         _in_the_paper(experiment),
         f"Here: data `{settings['dataset']}`, engine {settings['engine']}, at most {settings['time_limit']:g} s per "
-        f"network on one core, gap {settings['gap']:g}, seed {settings['seed']}, {run.samples} "
-        f"{'disjoint' if disjoint else 'independent'} samples.",
+        f"network on one core, gap {settings['gap']:g}, {_samples(run)}.",
     ]
+    if experiment.paper and run.on_paper_data and not run.on_paper_images:
+        lines.append("The paper's samples are others, so the difference from its accuracy is mostly that of the draw.")
     if run.visits:
         # An interrupted run did not record its seconds.
         timed = sum(visit["networks"] for visit in run.visits)
@@ -72,6 +75,15 @@ def _conditions(run: Run) -> str:
     if not run.on_paper_data:
         lines.append(f"The paper used {experiment.dataset}, so its numbers are not shown.")
     return " ".join(lines)
+
+
+def _samples(run: Run) -> str:
+    """Number and kind of samples in words."""
+    if run.images == PAPER_IMAGES:
+        return f"{run.samples} samples with the paper's images, consecutive ones of each class"
+    disjoint = all(r["disjoint_samples"] for c in run.cells for r in c.records)
+    kind = "disjoint" if disjoint else "independent"
+    return f"{run.samples} {kind} random samples, seed {run.settings['seed']}"
 
 
 def _in_the_paper(experiment: Experiment) -> str:

@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from bemi.experiments import spec
 from bemi.experiments.folder import NoResults, read_json, read_run
-from bemi.experiments.spec import AXES, Cell, Experiment
+from bemi.experiments.spec import AXES, PAPER_IMAGES, Cell, Experiment
 from bemi.network import bits_per_weight
 from bemi.stages.result import relative_gap
 
 Record = dict[str, Any]
+
+CONFIDENCE = 0.95
 
 OURS = "bemi"
 """Name of our ensembles among the alternatives in a record."""
@@ -33,6 +36,17 @@ class Spread:
     @staticmethod
     def of(values: Sequence[float]) -> Spread:
         return Spread(float(np.mean(values)), float(np.min(values)), float(np.max(values)))
+
+
+def interval(values: Sequence[float]) -> Spread | None:
+    """The mean and its 95 % confidence interval by Student's t; values are independent, one per table or sample."""
+    if not values:
+        return None
+    mean = float(np.mean(values))
+    if len(values) < 2:
+        return Spread(mean, mean, mean)
+    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values)))
+    return Spread(mean, mean - half, mean + half)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +143,16 @@ class Run:
     @property
     def on_paper_data(self) -> bool:
         return self.settings["dataset"] == self.experiment.dataset
+
+    @property
+    def images(self) -> str:
+        """Which images the samples have, one of :data:`bemi.experiments.spec.IMAGES`."""
+        return self.settings["images"]
+
+    @property
+    def on_paper_images(self) -> bool:
+        """Whether training and test rows are the paper's, so that accuracies can be compared."""
+        return self.on_paper_data and self.images == PAPER_IMAGES
 
     def varying(self) -> list[str]:
         """Axes on which the cells differ."""

@@ -24,11 +24,12 @@ from bemi.baselines.hybrids import CP
 from bemi.classifier import BeMiClassifier
 from bemi.datasets import Dataset, Sample, sample, split
 from bemi.datasets import load as load_dataset
+from bemi.datasets.paper_images import positions
 from bemi.ensemble.summary import confusion, evaluation, stage_numbers, training_summary
 from bemi.experiments.folder import machine, open_run, write_json
 from bemi.experiments.noise import noisy_rows
 from bemi.experiments.results import OURS
-from bemi.experiments.spec import Cell, Experiment, Settings, Systems
+from bemi.experiments.spec import PAPER_IMAGES, Cell, Experiment, Settings, check_images
 from bemi.experiments.systems import contests, title
 from bemi.experiments.systems import run as run_contests
 from bemi.inputs import registry
@@ -70,7 +71,9 @@ class Trial:
             rows, test = self.experiment.split
             return _imputed(split(self.dataset, rows=rows, test=test, index=self.index, seed=seed))
         assert self.cell.per_class is not None
-        return _imputed(sample(self.dataset, self.cell.per_class, self.index, seed=seed, classes=self.cell.classes))
+        return _sampled(
+            self.experiment, self.settings, self.dataset, self.cell.per_class, self.index, self.cell.classes
+        )
 
     def tasks(self) -> list[Task]:
         rows = self.rows()
@@ -140,9 +143,11 @@ def reproduce(
         for index in range(experiment.samples if samples is None else samples)
     ]
     # Invalid settings must fail before anything is written.
+    _check_images(experiment, settings, samples)
     if experiment.noise and dataset.shape is None:
         raise ValueError(f"{experiment.name} is about noise in images, and {dataset.name} has no images")
     trials[0].tasks()
+    trials[-1].rows()
     if experiment.systems is not None and settings.system_seconds is None:
         settings = replace(settings, system_seconds=experiment.systems.seconds)
     run = open_run(folder, experiment.name, settings)
@@ -161,7 +166,7 @@ def reproduce(
             for trial in batch if shard[1] == 1 else []:
                 write_json(_result_path(folder, trial), _measure(trial, journal, alternatives))
     if experiment.systems is not None and shard[1] == 1:
-        _run_systems(experiment.systems, settings, dataset, folder, samples=samples, n_jobs=n_jobs, show=show)
+        _run_systems(experiment, settings, dataset, folder, samples=samples, n_jobs=n_jobs, show=show)
     visit = {
         "started": started,
         "seconds": round(time.perf_counter() - began, 1),
@@ -173,8 +178,33 @@ def reproduce(
     return run
 
 
+def _check_images(experiment: Experiment, settings: Settings, samples: int | None) -> None:
+    """Raise ValueError if the paper's images are asked for, and the paper has no such samples."""
+    check_images(experiment.name, experiment.paper_sizes, settings.images)
+    if settings.images != PAPER_IMAGES:
+        return
+    last = (experiment.samples if samples is None else samples) - 1
+    for cell in experiment.cells:
+        assert cell.per_class is not None
+        positions(cell.per_class, last, experiment.paper_sizes)
+
+
+def _sampled(
+    experiment: Experiment,
+    settings: Settings,
+    dataset: Dataset,
+    per_class: int,
+    index: int,
+    classes: tuple[Any, ...] | None = None,
+) -> Sample:
+    """A sample with the images that the user chose, missing values imputed."""
+    sizes = experiment.paper_sizes if settings.images == PAPER_IMAGES else None
+    drawn = sample(dataset, per_class, index, settings.seed, classes, rule=settings.images, sizes=sizes)
+    return _imputed(drawn)
+
+
 def _run_systems(
-    systems: Systems,
+    experiment: Experiment,
     settings: Settings,
     dataset: Dataset,
     folder: Path,
@@ -184,6 +214,8 @@ def _run_systems(
     show: bool,
 ) -> None:
     """Train and measure the other systems on every sample that has no result yet."""
+    systems = experiment.systems
+    assert systems is not None
     assert settings.system_seconds is not None
     every = contests(
         systems.names,
@@ -198,7 +230,7 @@ def _run_systems(
     missing = [contest for contest in every if not paths[contest.name].exists()]
     todo = [contest for contest in missing if contest.can_run]
     rows = {
-        (size, index): _imputed(sample(dataset, size, index, seed=settings.seed))
+        (size, index): _sampled(experiment, settings, dataset, size, index)
         for size, index in {(contest.per_class, contest.index) for contest in todo}
     }
     with progress(len(todo), show=show, what="systems") as advance:

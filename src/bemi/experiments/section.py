@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bemi.experiments.results import Run
     from bemi.experiments.tables import Table
 
 
@@ -26,6 +27,8 @@ class Section:
         Tables with their titles as a terminal shows them.
     quotes_paper
         Whether it compares with the paper's numbers.
+    run
+        The run, if it trained networks, for comparisons with other runs on the page.
     """
 
     title: str
@@ -34,6 +37,7 @@ class Section:
     figures: dict[str, Callable[[], Any]] = field(default_factory=dict)
     brief: dict[str, Table] = field(default_factory=dict)
     quotes_paper: bool = False
+    run: Run | None = None
 
 
 def duration(seconds: float) -> str:

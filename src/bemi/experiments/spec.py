@@ -12,7 +12,12 @@ from importlib.resources import files
 from itertools import product
 from typing import Any
 
+from bemi.datasets.paper_images import SAMPLES as PAPER_SAMPLES
 from bemi.inputs.registry import NO_TRANSFORM
+
+PAPER_IMAGES, RANDOM_IMAGES = "paper", "random"
+IMAGES = (PAPER_IMAGES, RANDOM_IMAGES)
+"""Which images samples have: rules of :func:`bemi.datasets.sample`."""
 
 
 def paper_stages() -> tuple[str, ...]:
@@ -113,6 +118,8 @@ class Experiment:
         What the paper reports, by cell and measure, in %; empty for other experiments.
     paper_confusion
         The paper's confusion matrix, and for how many rows per class.
+    paper_sizes
+        All numbers of rows per class in the paper, which determine its images; None if its rows are not known.
     published
         Other systems' published accuracies, and how they were measured: ``"all_good"``, ``"largest"`` or ``"voting"``.
     systems
@@ -137,6 +144,7 @@ class Experiment:
     paper: Mapping[Cell, Mapping[str, float]]
     paper_confusion: tuple[int, list[list[float]]] | None
     published: tuple[Mapping[str, Any], ...]
+    paper_sizes: tuple[int, ...] | None = None
     systems: Systems | None = None
 
 
@@ -152,15 +160,20 @@ class Settings:
     gap: float = 0.01
     seed: int = 0
     system_seconds: float | None = None
+    images: str = RANDOM_IMAGES
 
 
 NETWORKS = "networks"
 """The kind of experiments whose file names none: they train ensembles on a grid of settings."""
 
-PAPER_SAMPLES = 5
-
 BUNDLED = {"mnist": "digits", "fashion-mnist": "digits", "heart-disease": "breast-cancer"}
 """Stand-ins from scikit-learn, for quick runs if a data set's files are missing."""
+
+
+def check_images(name: str, paper_sizes: tuple[int, ...] | None, images: str) -> None:
+    """Raise ValueError for the paper's images of an experiment for which they are not known."""
+    if images == PAPER_IMAGES and paper_sizes is None:
+        raise ValueError(f"it is not known which rows the paper takes in {name}; run it with random ones")
 
 
 def names() -> list[str]:
@@ -208,6 +221,7 @@ def load(name: str, *, quick: bool = False) -> Experiment:
         paper=_paper_values(paper["values"], grids[0]),
         paper_confusion=(confusion["per_class"], confusion["percent"]) if confusion else None,
         published=tuple(content.get("published", ())),
+        paper_sizes=_frozen(paper.get("sizes")),
         systems=_systems(content["systems"] | small.get("systems", {})) if "systems" in content else None,
     )
 

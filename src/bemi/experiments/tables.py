@@ -107,15 +107,25 @@ def _axis_headings(run: Run) -> list[str]:
     return [AXIS_HEADINGS[axis] for axis in run.varying()]
 
 
-def _paper_spread(result: CellResult) -> Spread | float | None:
+def paper_spread(result: CellResult) -> Spread | float | None:
+    """The paper's accuracy, with its range if it is known."""
     mean = result.paper.get("accuracy")
     if mean is None or "lowest" not in result.paper:
         return mean
     return Spread(mean, result.paper["lowest"], result.paper["highest"])
 
 
-def _difference(ours: float, paper: float | None) -> float | None:
-    return None if paper is None else ours - paper
+def difference(run: Run, ours: float, paper: float | None) -> float | None:
+    """Ours minus the paper's; only on the same images, since on others the draw matters more than the method."""
+    return ours - paper if run.on_paper_images and paper is not None else None
+
+
+OTHER_SAMPLES = "paper (other samples)"
+
+
+def paper_title(run: Run) -> str:
+    """Heading of the paper's numbers; it says so if they belong to other samples than ours."""
+    return "paper" if run.on_paper_images else OTHER_SAMPLES
 
 
 def accuracy(run: Run) -> Table:
@@ -124,12 +134,12 @@ def accuracy(run: Run) -> Table:
     rows = []
     for result in run.cells:
         paper = result.paper.get("accuracy")
-        row = [*_labels(run, result), len(result.records), result.accuracy, _paper_spread(result)]
-        row.append(_difference(result.accuracy.mean, paper))
+        row = [*_labels(run, result), len(result.records), result.accuracy, paper_spread(result)]
+        row.append(difference(run, result.accuracy.mean, paper))
         if ties:
             row += [result.accuracy_with_ties, result.unclassified, result.paper.get("unclassified")]
         rows.append(row + [result.alternative(name).mean for name in ALTERNATIVES])
-    headings = [*_axis_headings(run), "samples", "ours", "paper", "difference"]
+    headings = [*_axis_headings(run), "samples", "ours", paper_title(run), "difference"]
     headings += ["ours, ties by margin", "unclassified", "paper's"] if ties else []
     headings += ALTERNATIVES
     rule = (
@@ -140,16 +150,17 @@ def accuracy(run: Run) -> Table:
         f"Test accuracy in %: mean over the samples, smallest and largest in brackets.{rule if ties else ''} The last "
         "four columns are scikit-learn's classifiers on exactly the same rows, untuned."
     )
-    return Table("accuracy", caption, headings, _without_empty_columns(headings, rows))
+    return Table("accuracy", caption, headings, without_empty_columns(headings, rows))
 
 
 def links(run: Run) -> Table:
     rows = []
     for result in run.cells:
         ours, paper = result.links(), result.paper.get("links")
-        rows.append([*_labels(run, result), ours, paper, _difference(ours.mean, paper)])
-    headings = [*_axis_headings(run), "ours", "paper", "difference"]
-    return Table("links", "Non-zero weights in % of all weights, after the last stage.", headings, rows)
+        rows.append([*_labels(run, result), ours, paper, difference(run, ours.mean, paper)])
+    headings = [*_axis_headings(run), "ours", paper_title(run), "difference"]
+    caption = "Non-zero weights in % of all weights, after the last stage."
+    return Table("links", caption, headings, without_empty_columns(headings, rows))
 
 
 def reference(run: Run) -> Table:
@@ -303,7 +314,7 @@ def statuses(run: Run) -> Table:
         rows.append([*_labels(run, result), "ours", right, 100 - right - open_, open_, *shares.values()])
         if result.paper.keys() >= STATUSES.keys():
             right, open_ = result.paper["accuracy"], result.paper["unclassified"]
-            row = [*_labels(run, result), "paper", right, 100 - right - open_, open_]
+            row = [*_labels(run, result), paper_title(run), right, 100 - right - open_, open_]
             rows.append(row + [result.paper[name] for name in STATUSES])
     caption = (
         "Test rows in % by outcome and by label status (number of dominant labels: 1, m = 2, other; C correct, I "
@@ -334,7 +345,7 @@ def stages(run: Run) -> Table:
         rows.append([*row, f"{proofs.count('certified')} of {len(proofs)}"])
         if "mean_gap" in result.paper:
             p = result.paper
-            row = [*_labels(run, result), "paper", p["sm_seconds"], None, None, p["mean_gap"], p["max_gap"]]
+            row = [*_labels(run, result), paper_title(run), p["sm_seconds"], None, None, p["mean_gap"], p["max_gap"]]
             rows.append([*row, p["links_mm"], p["links"], p["active_links"], None, None])
     caption = (
         "Per network: seconds of each stage on one core (the paper: 8 cores), gap of "
@@ -348,7 +359,7 @@ def stages(run: Run) -> Table:
 def weights(run: Run) -> Table:
     headings = [*_axis_headings(run)]
     for name in WEIGHT_SHARES:
-        headings += [name, f"{name}, paper"]
+        headings += [name, f"{name}, {paper_title(run)}"]
     rows = []
     for result in run.cells:
         row = _labels(run, result)
@@ -356,7 +367,7 @@ def weights(run: Run) -> Table:
             row += [result.weight_share(name).mean, result.paper.get(name)]
         rows.append(row)
     return Table(
-        "weights", "Weights in % at -P, at 0, at P and between.", headings, _without_empty_columns(headings, rows)
+        "weights", "Weights in % at -P, at 0, at P and between.", headings, without_empty_columns(headings, rows)
     )
 
 
@@ -369,7 +380,7 @@ def confusion(run: Run) -> Table:
     for number, (label, row) in enumerate(zip(labels, confusion_percent(result), strict=True)):
         rows.append([label, "ours", *map(float, row)])
         if shown_too:
-            rows.append([label, "paper", *map(float, paper[number])])
+            rows.append([label, paper_title(run), *map(float, paper[number])])
     caption = (
         f"Confusion matrix in %, {result.cell.per_class} per class, mean over the samples (the paper's: one sample): "
         "actual class in rows."
@@ -400,7 +411,7 @@ def other_systems(run: Run) -> Table:
         row.append(round(np.mean([r["links"] for r in found])) if found else None)
         rows.append([*row, _remark(records)])
     rows += _users_choices(run)
-    if run.on_paper_data:
+    if run.on_paper_data and run.systems:
         rows += _published(run)
     limit = run.settings.get("system_seconds")
     time = "" if limit is None else f", {limit:g} s on one core for each sample"
@@ -442,7 +453,7 @@ def _published(run: Run) -> list[list[Any]]:
     rows: list[list[Any]] = []
     for result in run.cells:
         if result.paper:
-            values = [None, None, _paper_spread(result)]
+            values = [None, None, paper_spread(result)]
             row = ["BeMi", PUBLISHED, result.cell.per_class, None, *values, None, None, None]
             rows.append([*row, f"{run.experiment.paper_seconds:g} s per network on 8 cores"])
     for entry in run.experiment.published:
@@ -462,7 +473,7 @@ def confusion_percent(result: CellResult) -> np.ndarray:
     return 100 * counts / counts.sum(axis=1, keepdims=True)
 
 
-def _without_empty_columns(headings: list[str], rows: list[list[Any]]) -> list[list[Any]]:
+def without_empty_columns(headings: list[str], rows: list[list[Any]]) -> list[list[Any]]:
     """Drop columns in which no row has a value; headings are changed in place."""
     for position in reversed(range(len(headings))):
         if all(row[position] is None for row in rows):

@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from bemi.experiments.folder import NoResults
-from bemi.experiments.tabular.results import interval, read
+from bemi.experiments.results import interval
+from bemi.experiments.tabular.results import read
 
 RUN = {"experiment": "tables", "settings": {"dataset": "tables"}, "visits": []}
 

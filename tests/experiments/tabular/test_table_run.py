@@ -119,6 +119,12 @@ def test_it_is_not_divided(tmp_path):
         runner.reproduce(small(), SETTINGS, tmp_path, shard=(1, 2))
 
 
+def test_the_paper_has_no_tables(tmp_path):
+    with pytest.raises(ValueError, match="it is not known which rows the paper takes in tables"):
+        runner.reproduce(small(), replace(SETTINGS, images="paper"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_damaged_results_are_said_to_be_damaged(tmp_path):
     grid = replace(GRID, tables=("iris",), splits=("fold",), systems=("svc",), samples=1)
     runner.reproduce(small(grid), SETTINGS, tmp_path, n_jobs=1)

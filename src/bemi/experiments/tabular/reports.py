@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bemi.experiments.results import Spread
+from bemi.experiments.results import Spread, interval
 from bemi.experiments.tables import Table
-from bemi.experiments.tabular.results import TableRun, interval
+from bemi.experiments.tabular.results import TableRun
 from bemi.experiments.tabular.spec import Grid
 from bemi.experiments.tabular.splits import split
 from bemi.experiments.tabular.systems import CARD_LINKS, SYSTEMS

@@ -9,13 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from bemi.experiments.folder import NoResults, read_json, read_run
-from bemi.experiments.results import Spread
 from bemi.experiments.tabular.spec import TableExperiment, load
-
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,14 +69,3 @@ def read(folder: Path) -> TableRun:
         raise NoResults(f"{folder} has no finished result yet; run bemi reproduce again to continue")
     measurements = {file["system"]: file["measurements"] for file in files}
     return TableRun(load(run["experiment"]), run["settings"], run["visits"], measurements)
-
-
-def interval(values: Sequence[float]) -> Spread | None:
-    """The mean and its 95 % confidence interval by Student's t; values are independent, one per table."""
-    if not values:
-        return None
-    mean = float(np.mean(values))
-    if len(values) < 2:
-        return Spread(mean, mean, mean)
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values)))
-    return Spread(mean, mean - half, mean + half)

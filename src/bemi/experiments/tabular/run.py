@@ -17,7 +17,7 @@ from typing import Any
 
 from bemi.datasets.tables import TABLES, Rows, is_here, load_table
 from bemi.experiments.folder import machine, open_run, read_json
-from bemi.experiments.spec import Settings
+from bemi.experiments.spec import Settings, check_images
 from bemi.experiments.tabular.measure import measured
 from bemi.experiments.tabular.spec import TableExperiment
 from bemi.experiments.tabular.splits import split
@@ -65,6 +65,7 @@ def reproduce(
     """Measure what is not measured yet, and return the content of ``run.json``; it cannot be divided by ``shard``."""
     if shard != (1, 1):
         raise ValueError(f"{experiment.name} cannot be divided among machines; run it without --shard")
+    check_images(experiment.name, experiment.paper_sizes, settings.images)
     began, started = time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
     tables = {name: load_table(name) for name in _wanted(experiment, settings)}
     every = list(_jobs(experiment, tables, samples))

@@ -51,6 +51,7 @@ class TableExperiment:
     needs_all_tables: bool = True
     dataset: str = "tables"
     paper_seconds: float = 0.0
+    paper_sizes: None = field(default=None, init=False)
     systems: None = field(default=None, init=False)
 
 

@@ -1,0 +1,46 @@
+"""What README and docs/results.md show is what the stored runs say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bemi.experiments import kinds, results, same_images
+
+ROOT = Path(__file__).parent.parent
+FOLDERS = sorted((ROOT / "results").glob("exp*"))
+PAGE = (ROOT / "docs" / "results.md").read_text()
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=[folder.name for folder in FOLDERS])
+def test_the_page_shows_every_table_of_a_run(folder):
+    section = kinds.of_run(folder).section(folder)
+    assert f"## {section.title}\n\n{section.conditions}\n" in PAGE
+    for table in section.tables.values():
+        assert table.markdown() in PAGE
+
+
+def test_the_page_compares_on_the_same_images():
+    runs = [results.read(folder) for folder in FOLDERS]
+    assert same_images.beside_the_paper(runs).markdown() in PAGE
+    assert same_images.own_systems(runs).markdown() in PAGE
+    assert PAGE.index("(the paper's images)") < PAGE.index("(random images)")
+
+
+def test_readme_has_the_numbers_of_experiment_3a():
+    on_papers, on_random = (results.read(ROOT / "results" / name) for name in ("exp3a", "exp3a-random"))
+    assert on_papers.on_paper_images
+    expected = []
+    for ours, random in zip(on_papers.cells, on_random.cells, strict=True):
+        assert ours.cell == random.cell
+        seconds = [random.stage_values(stage, lambda r: r["seconds"]) for stage in random.cell.stages]
+        expected.append(
+            f"| {ours.cell.per_class} | {ours.accuracy.mean:.1f} % | {ours.paper['accuracy']:.1f} % | "
+            f"{random.accuracy.mean:.1f} % | {np.mean(ours.stage_values('mm', results.gap)):.2f} % | "
+            f"{ours.paper['mean_gap']:.0f} % | {np.sum(np.mean(seconds, axis=1)):.1f} |"
+        )
+    shown = re.findall(r"^\| [1-4]0 \|(?: [\d.]+ % \|){5} [\d.]+ \|$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert shown == expected
