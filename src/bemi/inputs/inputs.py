@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from bemi.checks import is_integer
+from bemi.checks import check_finite, is_integer
 from bemi.inputs.scaling import InputScaling
 from bemi.inputs.transform import Takes, Transform, reader_of
 from bemi.products import PRE_ACTIVATION_LIMIT, Integers
@@ -40,8 +41,11 @@ class Inputs:
 
     @classmethod
     def fit(cls, X: Any, scaling: str | None, transform: Any, names: Sequence[str] | None = None) -> Inputs:
-        """Choose factors and fit the transform on training rows ``X``, shape (rows, features)."""
-        features, names = X.shape[1], None if names is None else tuple(names)
+        """Choose factors and fit the transform on training rows ``X``, shape (rows, features).
+
+        A transform of windows may also take the shape (rows, time, channels).
+        """
+        features, names = math.prod(X.shape[1:]), None if names is None else tuple(names)
         has_constant = getattr(transform, "has_constant", False)
         if scaling == "centred" and not has_constant:
             raise ValueError(
@@ -57,24 +61,23 @@ class Inputs:
         return cls(features, names, fitted, clone(transform).fit(fitted(X)))
 
     def checked(self, X: Any) -> NDArray:
-        """Rows as an array of numbers, readings if the transform takes raw columns.
+        """Rows as an array of numbers, readings if the transform makes them itself.
 
         ValueError says why the rows are not what was trained on.
         """
-        takes = Takes.by(self.transform)
-        if takes is Takes.RAW_COLUMNS:
+        if not self.takes_integers:
             return reader_of(self.transform).readings(X)
         rows = np.asarray(X)
-        if rows.ndim != takes.dimensions or rows.shape[1] != self.features:
+        if rows.ndim != 2 or rows.shape[1] != self.features:
             raise ValueError(f"rows must have {self.features} features, got an array of shape {rows.shape}")
-        if takes.dtype is not None and rows.dtype.kind == "O":
+        if rows.dtype.kind == "O":
             rows = rows.astype(np.float64)
-        takes.check_cells(rows, self.names)
+        check_finite(rows, self.names)
         return rows
 
     def refitted(self, rows: NDArray, scaling: str | None) -> Inputs:
         """Inputs of the same kind, fitted on some of the rows that :meth:`checked` gave."""
-        if Takes.by(self.transform) is Takes.RAW_COLUMNS:
+        if not self.takes_integers:
             return replace(self, transform=reader_of(self.transform).refitted(rows))
         return Inputs.fit(rows, scaling, self.transform, self.names)
 
@@ -117,7 +120,7 @@ class Inputs:
             return rows
         if not len(rows):
             return np.empty((0, self.size), dtype=np.int64)
-        if Takes.by(self.transform) is Takes.RAW_COLUMNS:
+        if not self.takes_integers:
             return reader_of(self.transform).from_readings(rows)
         return self.transform.transform(rows)
 

@@ -9,12 +9,12 @@ Each export asks for one method and knows nothing else about a transform:
     Optional: a :class:`CPiece` for a model that is one neuron with these weights, with the function
     ``static bemi_sum_t function(const bemi_input_t *x)``, its sum; None if the outputs are better computed first.
 ``onnx(x)``
-    The tensor of its outputs, from the tensor of its inputs, or of readings if it takes raw columns; int32, shapes
+    The tensor of its outputs, from the tensor of its inputs, or of readings if it makes them itself; int32, shapes
     (rows, inputs) and (rows, outputs).
 ``page_piece()``
     A :class:`PagePiece`.
 ``page_rows(X)``, ``page_fields(rows)``
-    Only if it takes raw columns: rows as lists of plain cells, None for a missing one, and the fields of the page's
+    Only if it makes readings itself: rows as lists of plain cells, None for a missing one, and the fields of the page's
     form (:func:`number_field`, :func:`choice_field`) for such rows, or for None.
 
 All of them compute the same integers as ``transform``.  Inputs outside ``input_range`` are clipped to it, except in the
@@ -123,13 +123,16 @@ class CPiece(CCode):
     function
         Name of the function.
     readings
-        What each input is, if inputs are readings.
+        What each input is, if inputs are readings of columns.
+    about_inputs
+        What the inputs are, in lines of text, if there is more to say than that they are the features.
     """
 
     stack_bytes: int
     instructions: int
     function: str = "bemi_transform"
     readings: tuple[CReading, ...] = ()
+    about_inputs: tuple[str, ...] = ()
 
 
 def number_field(
@@ -174,7 +177,7 @@ class PagePiece:
     ----------
     script
         JavaScript that registers the transform in the table ``TRANSFORMS`` of ``scaling.js``, under its ``NAME``: its
-        ``inputs(integers, data)`` gives the inputs of the networks, from cells if the transform takes raw columns.  It
+        ``inputs(integers, data)`` gives the inputs of the networks, from cells if the transform makes readings itself.  It
         runs in its own block.
     data
         JSON-serialisable data for the script.

@@ -13,6 +13,7 @@ TRANSFORMS: dict[str, str | type[Transform]] = {
     "hog": "bemi.inputs.hog.transform:IntegerHog",
     "constant": "bemi.inputs.constant.transform:ConstantInput",
     "bits": "bemi.inputs.table.transform:TableBits",
+    "signal": "bemi.inputs.signal.transform:SignalCounts",
 }
 """Transforms by the short names used in experiment files and on the command line: an import path, or the class."""
 

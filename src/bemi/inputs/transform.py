@@ -6,20 +6,20 @@ can then be trained and saved.  With the methods of :mod:`bemi.inputs.pieces` th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any, ClassVar, Protocol
 
 from numpy.typing import ArrayLike
 
-from bemi.checks import check_finite, is_integer
+from bemi.checks import is_integer
 from bemi.products import Integers
 
 
 class Takes(Enum):
     """What rows a transform takes.
 
-    A transform of raw columns is a :class:`Reader`, too.
+    A transform of anything but scaled integers is a :class:`Reader`, too.
     """
 
     SCALED_INTEGERS = "features on the integer grid of the input scaling"
@@ -32,19 +32,9 @@ class Takes(Enum):
         return getattr(transform, "takes", cls.SCALED_INTEGERS)
 
     @property
-    def dtype(self) -> str | None:
-        """Type of the cells for scikit-learn's validation; None accepts text and missing values."""
-        return None if self is Takes.RAW_COLUMNS else "numeric"
-
-    @property
-    def dimensions(self) -> int:
-        """Dimensions of an array of rows."""
-        return 3 if self is Takes.WINDOWS else 2
-
-    def check_cells(self, rows: Any, names: Iterable[str] | None) -> None:
-        """Raise ValueError for cells that such rows must not have; raw columns are for the transform to check."""
-        if self is not Takes.RAW_COLUMNS:
-            check_finite(rows, names)
+    def allows_missing(self) -> bool:
+        """Whether cells may be missing."""
+        return self is Takes.RAW_COLUMNS
 
 
 class Transform(Protocol):
@@ -113,10 +103,17 @@ class Transform(Protocol):
 
 
 class Reader(Protocol):
-    """What a transform of raw columns offers besides: its two steps, from cells to integers and from these to outputs.
+    """What a transform of raw columns or windows offers besides: its two steps, to integers and from these to outputs.
 
     Exports take the integers in between.
     """
+
+    @property
+    def reading_range(self) -> tuple[int, int]:
+        """Smallest and largest reading."""
+
+    def reading_units(self) -> list[dict[str, Any]]:
+        """How each reading is made: its ``name``, and its ``decimals`` or the ``levels`` that it numbers."""
 
     def readings(self, X: Any) -> Integers:
         """32-bit integers of shape (rows, features), see :mod:`bemi.inputs.readings`; ValueError for a bad cell."""
@@ -129,7 +126,7 @@ class Reader(Protocol):
 
 
 def reader_of(transform: Any) -> Reader:
-    """A transform of raw columns as the reader that it is."""
+    """A transform of raw columns or windows as the reader that it is."""
     return transform
 
 

@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d, validate_data
 
+from bemi.checks import check_finite
+from bemi.inputs.signal.windows import as_windows
 from bemi.inputs.table.cells import as_table, check_no_text
 from bemi.inputs.transform import Takes
 
@@ -29,9 +31,12 @@ def training_rows(estimator: Any, X: ArrayLike, y: ArrayLike, takes: Takes, *, r
         rows = as_table(X)
         validate_data(estimator, rows, skip_check_array=True, reset=reset)
         return rows, labels_of(y, rows)
+    if takes is Takes.WINDOWS:
+        windows = _windows(estimator, X, reset=reset)
+        return windows, labels_of(y, windows)
     check_no_text(X)
-    checked, labels = validate_data(estimator, X, y, reset=reset, **_validation(takes))
-    takes.check_cells(checked, getattr(estimator, "feature_names_in_", None))
+    checked, labels = validate_data(estimator, X, y, reset=reset, ensure_all_finite=False)
+    check_finite(checked, getattr(estimator, "feature_names_in_", None))
     check_classification_targets(labels)
     return checked, labels
 
@@ -40,8 +45,20 @@ def rows_to_predict(estimator: Any, X: ArrayLike, takes: Takes) -> Any:
     """Rows of the right shape and names; the ensemble checks their values."""
     if takes is Takes.RAW_COLUMNS:
         return as_table(X)
+    if takes is Takes.WINDOWS:
+        return _windows(estimator, X, reset=False)
     check_no_text(X)
-    return validate_data(estimator, X, reset=False, **_validation(takes))
+    return validate_data(estimator, X, reset=False, ensure_all_finite=False)
+
+
+def _windows(estimator: Any, X: ArrayLike, *, reset: bool) -> NDArray:
+    """Windows in two or three dimensions; the transform checks their shape."""
+    check_no_text(X)
+    windows = as_windows(X)
+    # Three dimensions have no names, and scikit-learn would count only the second of them.
+    rows = X if windows.ndim == 2 else windows.reshape(len(windows), -1)
+    validate_data(estimator, rows, skip_check_array=True, reset=reset)
+    return windows
 
 
 def check_new_classes(known: NDArray, y: NDArray, has_rows: bool) -> None:
@@ -60,8 +77,3 @@ def check_new_classes(known: NDArray, y: NDArray, has_rows: bool) -> None:
             "a model read from a file does not have its training rows: give rows of all classes; class "
             f"{sorted(old - new)[0]!r} has none"
         )
-
-
-def _validation(takes: Takes) -> dict[str, Any]:
-    """What scikit-learn checks of rows of this kind; cells are checked with better messages elsewhere."""
-    return {"dtype": takes.dtype, "allow_nd": takes.dimensions > 2, "ensure_all_finite": False}

@@ -79,6 +79,8 @@ def _inputs(layout: AnyLayout) -> list[str]:
         ]
     if layout.transform is not None and layout.transform.readings:
         return ["Inputs are readings.", *units(layout.transform.readings, "x")]
+    if layout.transform is not None and layout.transform.about_inputs:
+        return list(layout.transform.about_inputs)
     return ["Inputs are the features as they are."]
 
 

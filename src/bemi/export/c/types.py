@@ -8,12 +8,16 @@ import numpy as np
 
 from bemi.checks import check_choice
 from bemi.ensemble.ensemble import Ensemble
-from bemi.inputs.c_types import range_of, smallest_type
+from bemi.inputs.c_types import bits_of, range_of, smallest_type
 from bemi.inputs.inputs import Inputs
+from bemi.inputs.transform import reader_of
 from bemi.products import PRE_ACTIVATION_LIMIT, Integers
 
 READING = "int32_t"
 """Type of a reading."""
+
+READING_TYPES = ("int16_t", READING)
+"""Types of readings that a transform makes itself."""
 
 TYPES = {kind: range_of(kind) for kind in ("uint8_t", "int8_t", "uint16_t", "int16_t", READING)}
 """Integer types of C with their ranges, small ones first."""
@@ -51,7 +55,7 @@ def input_types(ensemble: Ensemble, input_type: str | None = None) -> InputTypes
     """Types and ranges for an ensemble; by default, the input type is the smallest that fits.
 
     If the transform accepts only a small range, or the scaling saturates, the type holds this range, otherwise the
-    training rows.  Inputs that are readings have 32 bits.
+    training rows.  Inputs that are readings have the type that their transform makes them for.
     """
     if input_type is not None:
         check_choice("input_type", input_type, TYPES)
@@ -74,9 +78,13 @@ def input_types(ensemble: Ensemble, input_type: str | None = None) -> InputTypes
 def _input_range(inputs: Inputs, given: str | None) -> tuple[str, int, int]:
     """Type of an input, the given one if there is one, and the range of its values."""
     if not inputs.takes_integers:
-        if given not in (None, READING):
-            raise ValueError(f"inputs of this model are readings of 32 bits, {READING}; leave out input_type={given!r}")
-        return READING, *TYPES[READING]
+        low, high = reader_of(inputs.transform).reading_range
+        kind = _smallest(low, high, READING_TYPES)
+        if given not in (None, kind):
+            raise ValueError(
+                f"inputs of this model are readings of {bits_of(kind)} bits, {kind}; leave out input_type={given!r}"
+            )
+        return kind, low, high
     scaling, accepted = inputs.scaling, inputs.closed_range
     if accepted is not None:
         kind = given or _smallest(*accepted)

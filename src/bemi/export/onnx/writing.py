@@ -18,6 +18,7 @@ from bemi.files import write_atomically
 from bemi.inputs.inputs import Inputs
 from bemi.inputs.pieces import own_piece
 from bemi.inputs.readings import LARGEST_READING, MISSING
+from bemi.inputs.transform import Takes, reader_of
 from bemi.problem.codes import ABSTAIN
 from bemi.products import PRE_ACTIVATION_LIMIT
 
@@ -110,7 +111,7 @@ def metadata(model: Any) -> dict[str, Any]:
         "ties": ensemble.ties.name,
         "input_range": _range(inputs),
         "columns": _columns(inputs),
-        "missing": None if inputs.takes_integers else MISSING,
+        "missing": MISSING if Takes.by(inputs.transform).allows_missing else None,
         "transform": None if inputs.transform is None else inputs.transform.parameters(),
     }
 
@@ -118,11 +119,7 @@ def metadata(model: Any) -> dict[str, Any]:
 def _columns(inputs: Inputs) -> list[dict[str, Any]] | None:
     """How the readings of each column are made; None if features enter as they are."""
     if not inputs.takes_integers:
-        known: Any = inputs.transform
-        return [
-            {"name": c.name} | ({"decimals": c.decimals} if c.levels is None else {"levels": list(c.levels)})
-            for c in known.columns_
-        ]
+        return reader_of(inputs.transform).reading_units()
     if inputs.scaling.scale is None:
         return None
     decimals = inputs.scaling.scale.decimals.tolist()
@@ -138,7 +135,7 @@ def _description(inputs: Inputs) -> str:
             "readings by the columns of the metadata: the value times 10^decimals in double precision (divided by "
             "10^-decimals if negative), rounded half to even and clipped"
         )
-    if not inputs.takes_integers:
+    if Takes.by(inputs.transform).allows_missing:
         made += f"; or the index of a text among the levels, -1 for another text; {MISSING} for a missing cell"
     return (
         f"x: integers in {low}..{high}, {made}. label: index into the classes of the metadata, -1 for unclassified. "
@@ -156,7 +153,7 @@ def input_range(model: Any) -> tuple[int, int]:
 
 def _range(inputs: Inputs) -> tuple[int, int]:
     if not inputs.takes_integers:
-        return MISSING, LARGEST_READING
+        return reader_of(inputs.transform).reading_range
     if inputs.scaling.scale is not None:
         return -LARGEST_READING, LARGEST_READING
     return _scaled_range(inputs)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bemi.checks import check_integer
 from bemi.inputs.fixed_point import FixedPoint
 from bemi.inputs.pieces import CPiece, PagePiece
-from bemi.inputs.readings import MISSING
+from bemi.inputs.readings import LARGEST_READING, MISSING
 from bemi.inputs.table.cells import as_table, columns_of, names_of
 from bemi.inputs.table.column import VALUE_GRID, Column
 from bemi.inputs.table.outputs import (
@@ -188,6 +188,18 @@ class TableBits(TransformerMixin, BaseEstimator):
             raise ValueError(f"rows must have {self.n_features_in_} columns, these have {table.shape[1]}")
         cells = columns_of(table, self.column_names)
         return np.stack([column.readings(own) for column, own in zip(self.columns_, cells, strict=True)], axis=1)
+
+    @property
+    def reading_range(self) -> tuple[int, int]:
+        """Smallest and largest reading."""
+        return MISSING, LARGEST_READING
+
+    def reading_units(self) -> list[dict[str, Any]]:
+        """Name of each column, and decimals of its numbers or its levels."""
+        return [
+            {"name": c.name} | ({"decimals": c.decimals} if c.levels is None else {"levels": list(c.levels)})
+            for c in self.columns_
+        ]
 
     @property
     def column_names(self) -> list[str] | None:

@@ -1,0 +1,1 @@
+"""Counts of a signal: how often its levels, differences and kernels exceed thresholds; docs/transforms.md has them."""

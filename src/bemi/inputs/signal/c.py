@@ -1,0 +1,88 @@
+"""Counts of a signal in C: what ``signal_counts.c`` is compiled with, and what it takes on a device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bemi.inputs.c_types import read_macro
+from bemi.inputs.pieces import CPiece, CTable, file_of
+from bemi.inputs.signal.responses import CENTRE, KERNELS, LARGEST_RESPONSE, THRESHOLDS
+
+if TYPE_CHECKING:
+    from bemi.inputs.signal.transform import SignalCounts
+
+LEVELS_BYTES, ROCKET_BYTES = 900, 400
+"""Bytes of code, and of what kernels add."""
+
+SAMPLE, THRESHOLD, POSITION, THIRD, OUTPUT = 14, 2.2, 8, 32, 80
+"""Instructions for a sample, for comparing a response with a threshold, for the response of a kernel at a position, for
+the sum of its taps there, and for an output."""
+
+
+def c_piece(counts: SignalCounts) -> CPiece:
+    """The transform in C, for inputs that are readings."""
+    layout, samples = counts.layout_, counts.samples_
+    wide = samples.bits > 12
+    limit_kind, top = ("uint32_t", 2**31) if wide else ("uint16_t", 2**15)
+    margin = CENTRE * max(layout.kernel_dilations, default=0)
+    own = layout.differences[: len(layout.differences) // layout.channels]
+    lowest = [offset - (samples.limit << shift) for offset, shift in zip(samples.offsets, samples.shifts, strict=True)]
+    # A sum of these and a response has its top bit if the response exceeds the threshold.
+    limits = top - 1 - counts.thresholds_
+    limits[: layout.first_rocket] -= LARGEST_RESPONSE * samples.limit
+    macros: dict[str, object] = {
+        "BEMI_TIME": layout.time,
+        "BEMI_CHANNELS": layout.channels,
+        "BEMI_LIMIT": f"{samples.limit}U",
+        "BEMI_WIDE": int(wide),
+        "BEMI_COUNT_SHIFT": counts.count_shift,
+        "BEMI_MARGIN": margin,
+        "BEMI_DIFFERENCES": len(own),
+        "BEMI_ROCKET": layout.rocket,
+        **read_macro("LIMIT", limit_kind),
+    }
+    tables = [
+        CTable("bemi_lowest", "int32_t", lowest),
+        CTable("bemi_shifts", "uint8_t", samples.shifts),
+        CTable("bemi_orders", "uint8_t", [difference.order for difference in own]),
+        CTable("bemi_distances", "uint16_t", [difference.distance for difference in own]),
+        CTable("bemi_limits", limit_kind, limits.tolist()),
+        CTable("bemi_means", "uint8_t", counts.means_.tolist()),
+        CTable("bemi_factors", "uint8_t", (1 << counts.doublings_).tolist()),
+    ]
+    if layout.rocket:
+        macros |= {
+            "BEMI_FIRST": layout.first_rocket,
+            "BEMI_PER_KERNEL": layout.per_kernel,
+            "BEMI_DILATIONS": len(layout.kernel_dilations),
+            "BEMI_WAYS": layout.ways,
+            "BEMI_INVERSE": f"{layout.inverse}UL",
+        }
+        tables += [
+            CTable("bemi_dilations", "uint16_t", layout.kernel_dilations),
+            CTable("bemi_kernels", "uint16_t", [a | b << 4 | c << 8 for a, b, c in KERNELS]),
+        ]
+    positions = sum(difference.positions(layout.time) for difference in layout.differences)
+    per_position = THRESHOLD * THRESHOLDS * (3 if wide else 1)
+    ways = sum(1 for way in range(layout.ways) if layout.rocket_of(way))
+    steps = SAMPLE * layout.time * layout.channels + per_position * positions
+    steps += layout.time * (POSITION * layout.rocket + THIRD * ways) + OUTPUT * layout.outputs
+    return CPiece(
+        source=file_of(__package__, "signal_counts.c"),
+        macros=macros,
+        tables=tuple(tables),
+        code_bytes=LEVELS_BYTES + (ROCKET_BYTES if layout.rocket else 0),
+        stack_bytes=2 * (2 * margin + layout.time + 1) + (4 if wide else 2) * layout.time,
+        instructions=round(steps),
+        about_inputs=_about_inputs(counts),
+    )
+
+
+def _about_inputs(counts: SignalCounts) -> tuple[str, ...]:
+    """How a window lies in the input, and in which units."""
+    layout, samples = counts.layout_, counts.samples_
+    lines = [f"Inputs are a window of {layout.time} samples; x[{layout.channels} * t + c] is channel c at time t, oldest first."]
+    if any(samples.decimals):
+        lines.append("Values are multiplied, rounded to the nearest integer, halves to the even one, and saturate:")
+        lines += [f"  channel {place} * 10^{decimals}" for place, decimals in enumerate(samples.decimals)]
+    return tuple(lines)

@@ -1,0 +1,58 @@
+"""Counts of a signal in a page: the data for ``signal_counts.js``, and the fields of the form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bemi.inputs.pieces import PagePiece, file_of, number_field
+from bemi.inputs.readings import POWERS_OF_TEN
+from bemi.inputs.signal.responses import KERNELS
+
+if TYPE_CHECKING:
+    from bemi.inputs.signal.transform import SignalCounts
+
+
+def page_piece(counts: SignalCounts) -> PagePiece:
+    """The transform in a page."""
+    layout, samples = counts.layout_, counts.samples_
+    data = {
+        "time": layout.time,
+        "channels": layout.channels,
+        "decimals": samples.decimals,
+        "powers": POWERS_OF_TEN[np.abs(samples.decimals)].tolist(),
+        "range": samples.reading_range,
+        "offsets": samples.offsets,
+        "shifts": samples.shifts,
+        "limit": samples.limit,
+        "differences": [[d.channel, d.order, d.distance] for d in layout.differences],
+        "rocket": [
+            [way % layout.channels, layout.kernel_dilations[way // layout.channels], *KERNELS[output // layout.per_kernel]]
+            for output in range(layout.rocket)
+            for way in (output * layout.step % layout.ways,)
+        ],
+        "thresholds": counts.thresholds_.tolist(),
+        "countShift": counts.count_shift,
+        "means": counts.means_.tolist(),
+        "doublings": counts.doublings_.tolist(),
+        "names": layout.names(),
+    }
+    return PagePiece(file_of(__package__, "signal_counts.js"), data)
+
+
+def page_fields(counts: SignalCounts, rows: Sequence[Sequence[Any]] | None) -> list[dict[str, Any]]:
+    """A field per sample, with the range and the usual value of its channel in these rows, or else in training."""
+    layout, samples = counts.layout_, counts.samples_
+    seen = None
+    if rows is not None and len(rows):
+        seen = np.array(rows, dtype=np.float64).reshape(-1, layout.channels)
+    channels = []
+    for channel, decimals in enumerate(samples.decimals):
+        middle = samples.offsets[channel]
+        reach = samples.limit << samples.shifts[channel]
+        ends = np.array([middle - reach, middle, middle + reach]) * 10.0**-decimals if seen is None else seen[:, channel]
+        channels.append((float(ends.min()), float(np.median(ends)), float(ends.max()), decimals))
+    names = [unit["name"] for unit in counts.reading_units()]
+    return [number_field(name, *channels[place % layout.channels]) for place, name in enumerate(names)]

@@ -1,0 +1,145 @@
+"""From the values of a sensor to small integers, channel by channel.
+
+A window has one unit per channel, never one per time step: the shape of the signal is what matters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bemi.checks import check_integer
+from bemi.inputs.readings import MOST_DECIMALS, readings
+from bemi.products import Integers
+
+BITS = (12, 15)
+"""Bits of a sample, with its sign: 12, so that responses fit 16 bits, or 15 for signals of a wide range."""
+
+SMALL = (-(2**15), 2**15 - 1)
+LARGE = (-(2**28), 2**28)
+"""Ranges of readings: what a sensor gives in 16 bits, or in 32 with room for differences."""
+
+_HEADROOM = 1.5  # new values may be this much larger than those seen before they saturate
+_MOST_EXACT = 15  # decimals up to which values are tried for a short form
+
+
+@dataclass(frozen=True)
+class Samples:
+    """How the values of each channel become samples.
+
+    The reading of a value is the value in units of ``10^-decimals``, within the range.  With its offset o and shift s,
+    the sample of a reading x is ``(x - o) >> s``, within ``-limit..limit``.
+
+    Attributes
+    ----------
+    bits
+        One of :data:`BITS`.
+    small
+        Whether readings have 16 bits.
+    decimals, offsets, shifts
+        One per channel.
+    """
+
+    bits: int
+    small: bool
+    decimals: tuple[int, ...]
+    offsets: tuple[int, ...]
+    shifts: tuple[int, ...]
+
+    @classmethod
+    def fit(cls, values: NDArray, bits: int) -> Samples:
+        """Choose units, offsets and shifts for values of shape (windows, time, channels)."""
+        channels = [values[:, :, channel].astype(np.float64) for channel in range(values.shape[2])]
+        found = [_small_decimals(channel, bits) for channel in channels]
+        small = None not in found
+        if not small:
+            found = [_decimals(channel, bits) for channel in channels]
+        unfitted = cls(bits, small, tuple(d for d in found if d is not None), (0,) * len(channels), (0,) * len(channels))
+        return unfitted.refitted(unfitted.readings(values))
+
+    def refitted(self, read: Integers) -> Samples:
+        """The same units, with offsets and shifts for readings of shape (windows, time, channels)."""
+        low, high = read.min(axis=(0, 1)), read.max(axis=(0, 1))
+        offsets = (low + high) >> 1
+        reach = np.maximum(high - offsets, offsets - low).tolist()
+        shifts = tuple(max(0, int(most).bit_length() - (self.bits - 1)) for most in reach)
+        return Samples(self.bits, self.small, self.decimals, tuple(offsets.tolist()), shifts)
+
+    def __post_init__(self) -> None:
+        if self.bits not in BITS:
+            raise ValueError(f"bits must be one of {', '.join(map(str, BITS))}, got {self.bits!r}")
+        if not isinstance(self.small, bool):
+            raise ValueError(f"small must be true or false, got {self.small!r}")
+        if not len(self.decimals) == len(self.offsets) == len(self.shifts) > 0:
+            raise ValueError("decimals, offsets and shifts must have one entry per channel")
+        for decimals, offset, shift in zip(self.decimals, self.offsets, self.shifts, strict=True):
+            check_integer("decimals", decimals, -MOST_DECIMALS, MOST_DECIMALS)
+            check_integer("offset", offset, *self.reading_range)
+            check_integer("shift", shift, 0, LARGE[1].bit_length() - (self.bits - 1))
+
+    @property
+    def reading_range(self) -> tuple[int, int]:
+        """Smallest and largest reading."""
+        return SMALL if self.small else LARGE
+
+    @property
+    def limit(self) -> int:
+        """Largest sample: 12 samples of 12 bits, 2730 each, fit 16 bits."""
+        return 2730 << (self.bits - BITS[0])
+
+    def readings(self, values: NDArray) -> Integers:
+        """Readings of values of shape (windows, time, channels)."""
+        found = readings(values.astype(np.float64), np.array(self.decimals, dtype=np.int64))
+        return np.clip(found, *self.reading_range)
+
+    def __call__(self, read: Integers) -> Integers:
+        """Samples for readings of shape (windows, time, channels)."""
+        shifted = (read - np.array(self.offsets)) >> np.array(self.shifts)
+        return np.clip(shifted, -self.limit, self.limit)
+
+    def record(self) -> dict[str, Any]:
+        """All of it, for a model file."""
+        per_channel = ("decimals", "offsets", "shifts")
+        return {"bits": self.bits, "small": self.small, **{name: list(getattr(self, name)) for name in per_channel}}
+
+
+def _small_decimals(values: NDArray[np.float64], bits: int) -> int | None:
+    """Decimals with which readings have 16 bits and lose little; None if there are none."""
+    largest, exact = float(np.abs(values).max(initial=0.0)), _exact_decimals(values)
+    if exact == 0 and SMALL[0] <= values.min() and values.max() <= SMALL[1]:
+        return 0
+    decimals = min(exact, _most_decimals(SMALL[1] / _HEADROOM, largest))
+    enough = _half(values) * 10.0**decimals >= 2 ** (bits - 2)
+    return decimals if enough or decimals == exact else None
+
+
+def _decimals(values: NDArray[np.float64], bits: int) -> int:
+    """Decimals with which readings of 32 bits are exact, or finer than the samples."""
+    largest, half = float(np.abs(values).max(initial=0.0)), _half(values)
+    most = min(_exact_decimals(values), _most_decimals(LARGE[1] / _HEADROOM, largest))
+    return min(most, 1 + _most_decimals(2.0**bits, half)) if half > 0 else most
+
+
+def _half(values: NDArray[np.float64]) -> float:
+    # Halved first: the difference of two large numbers may be infinite.
+    return float(values.max() / 2 - values.min() / 2)
+
+
+def _most_decimals(limit: float, value: float) -> int:
+    """The most decimals with which the readings of a value stay within a limit."""
+    if value == 0.0:
+        return MOST_DECIMALS
+    most = int(np.floor(np.log10(limit) - np.log10(value)))
+    return max(-MOST_DECIMALS, min(most, MOST_DECIMALS))
+
+
+def _exact_decimals(values: NDArray[np.float64]) -> int:
+    """The fewest decimals that write all values exactly; many if there are none."""
+    for decimals in range(_MOST_EXACT + 1):
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.array_equal(np.round(values, decimals), values):
+                return decimals
+    return MOST_DECIMALS

@@ -1,0 +1,295 @@
+"""The transform :class:`SignalCounts`, for windows of a signal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from bemi.checks import check_choice, check_integer, is_integer
+from bemi.inputs.pieces import CPiece, PagePiece
+from bemi.inputs.signal.responses import KERNELS, Layout, counts, responses
+from bemi.inputs.signal.samples import BITS, Samples
+from bemi.inputs.signal.windows import LONGEST, SHORTEST, as_windows, shape_of, shaped
+from bemi.inputs.transform import Takes, own_parameters
+from bemi.products import Integers
+
+if TYPE_CHECKING:
+    from bemi.export.onnx.graph import Tensor
+
+WINDOWS_AT_A_TIME = 256
+"""Few enough to stay in the processor's cache; also the number of training windows that thresholds are chosen from."""
+
+LARGEST = 127
+"""Outputs lie in ``-LARGEST..LARGEST``."""
+
+SPREAD = 32
+MOST_DOUBLINGS = 5
+"""An output's standard deviation in training is brought near to this by a power of two up to ``2^MOST_DOUBLINGS``."""
+
+MOST_CHANNELS = 1024
+MOST_ROCKET = 20 * len(KERNELS)
+
+GOLDEN = 40503
+"""The golden section in units of 2^-16: its multiples, without the whole part, spread evenly."""
+
+
+class SignalCounts(TransformerMixin, BaseEstimator):
+    """Counts how often a signal, its differences and small kernels exceed thresholds, in integer arithmetic.
+
+    A single sample says little: where in the window something happens is up to chance.  Counts tell what happens
+    anywhere: how long the signal is high, how often it rises quickly, how often it has the shape of a kernel.
+    Thresholds are taken from the training windows.
+
+    Parameters
+    ----------
+    channels
+        Channels of windows that are given as rows, sample by sample with the channels of a sample together; None for
+        one.  Windows of shape (time, channels) tell it themselves.
+    rocket
+        Number of outputs from kernels, a multiple of 84; 0 for levels and differences alone, which are cheaper and
+        almost as accurate.
+    bits
+        Bits of a sample: 12, or 15 for signals with rare peaks far above the rest.
+
+    Attributes
+    ----------
+    layout_
+        Which outputs there are, a :class:`bemi.inputs.signal.responses.Layout`.
+    samples_
+        How values become samples, a :class:`bemi.inputs.signal.samples.Samples`.
+    thresholds_, means_, doublings_
+        Of each output: the threshold, the mean count in training, and the power of two that its distance from the mean
+        is multiplied with.
+    n_features_in_
+        Samples times channels.
+    """
+
+    NAME = "signal-counts"
+    VERSION = 1
+    TITLE = "counts of a signal"
+    takes = Takes.WINDOWS
+
+    def __init__(self, channels: int | None = None, rocket: int = 2 * len(KERNELS), bits: int = BITS[0]) -> None:
+        self.channels = channels
+        self.rocket = rocket
+        self.bits = bits
+
+    def describe(self) -> str:
+        """What the networks see, in a few words."""
+        kernels = f", and of {self.rocket} kernels" if self.rocket else ""
+        return f"counts of levels and differences{kernels}"
+
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> SignalCounts:
+        """Choose units, thresholds and scales.
+
+        Parameters
+        ----------
+        X
+            Windows, shape (windows, time, channels) or (windows, time x channels).
+        y
+            Ignored.
+        """
+        self._check_parameters()
+        rows = as_windows(X)
+        time, channels = shape_of(rows, self.channels)
+        windows = shaped(rows, time, channels)
+        samples = Samples.fit(windows, int(self.bits))
+        return self._fit(samples, samples.readings(windows))
+
+    def _check_parameters(self) -> None:
+        check_integer("channels", self.channels, 1, MOST_CHANNELS, optional=True)
+        if not is_integer(self.rocket, 0, MOST_ROCKET) or self.rocket % len(KERNELS):
+            raise ValueError(f"rocket must be a multiple of {len(KERNELS)} in 0..{MOST_ROCKET}, got {self.rocket!r}")
+        check_choice("bits", int(self.bits) if is_integer(self.bits) else self.bits, BITS)
+
+    def _fit(self, samples: Samples, read: Integers) -> SignalCounts:
+        """Choose thresholds and scales for readings of shape (windows, time, channels)."""
+        self.samples_ = samples
+        self._set_layout(read.shape[1], read.shape[2])
+        chosen = np.linspace(0, len(read) - 1, min(len(read), WINDOWS_AT_A_TIME)).round().astype(np.int64)
+        self.thresholds_ = self._chosen_thresholds(self._planes(read[chosen]))
+        found = self._counts(read)
+        self.means_ = (2 * found.sum(axis=0) + len(found)) // (2 * len(found))
+        deviations = np.maximum(1.0, found.std(axis=0))
+        self.doublings_ = np.clip(np.rint(np.log2(SPREAD / deviations)), 0, MOST_DOUBLINGS).astype(np.int64)
+        return self
+
+    def _set_layout(self, time: int, channels: int) -> None:
+        self.layout_ = Layout(int(time), int(channels), int(self.rocket))
+        self.n_features_in_ = self.layout_.time * self.layout_.channels
+
+    def _chosen_thresholds(self, planes: NDArray[np.signedinteger]) -> Integers:
+        """Quantiles of the responses: output q has the one at the fraction of q times the golden section."""
+        chosen = np.empty(self.layout_.outputs, dtype=np.int64)
+        for outputs, response in responses(planes, self.layout_):
+            pooled = np.sort(response, axis=None)
+            for q in outputs:
+                chosen[q] = pooled[((q * GOLDEN) % 65536) * (len(pooled) - 1) >> 16]
+        return chosen
+
+    def _planes(self, read: Integers) -> NDArray[np.signedinteger]:
+        """Samples of shape (channels, time, windows), in a type that holds all responses."""
+        kind = np.int16 if self.samples_.bits == BITS[0] else np.int32
+        return np.ascontiguousarray(self.samples_(read).transpose(2, 1, 0), dtype=kind)
+
+    def _counts(self, read: Integers) -> Integers:
+        """Counts in their units, shape (windows, outputs), for readings of shape (windows, time, channels)."""
+        found = np.empty((len(read), self.layout_.outputs), dtype=np.int64)
+        for start in range(0, len(read), WINDOWS_AT_A_TIME):
+            lot = slice(start, start + WINDOWS_AT_A_TIME)
+            found[lot] = counts(self._planes(read[lot]), self.layout_, self.thresholds_).T
+        return found >> self.count_shift
+
+    @property
+    def count_shift(self) -> int:
+        """Shift of a count, so that it fits eight bits."""
+        return max(0, self.layout_.time.bit_length() - 8)
+
+    def readings(self, X: Any) -> Integers:
+        """Readings of each window, shape (windows, time x channels); see :mod:`bemi.inputs.readings`."""
+        check_is_fitted(self)
+        rows = as_windows(X)
+        windows = shaped(rows, self.layout_.time, self.layout_.channels)
+        return self.samples_.readings(windows).reshape(len(rows), -1)
+
+    def from_readings(self, readings: Integers) -> Integers:
+        """Outputs for readings, shape (windows, outputs)."""
+        read = np.asarray(readings).reshape(-1, self.layout_.time, self.layout_.channels)
+        distances = self._counts(read) - self.means_
+        return np.clip(distances << self.doublings_, -LARGEST, LARGEST)
+
+    def refitted(self, readings: Integers) -> SignalCounts:
+        """The transform fitted on windows with these readings, in the same units."""
+        read = np.asarray(readings).reshape(-1, self.layout_.time, self.layout_.channels)
+        return clone(self)._fit(self.samples_.refitted(read), read)
+
+    def transform(self, X: ArrayLike) -> Integers:
+        """Outputs of each window, shape (windows, outputs)."""
+        return self.from_readings(self.readings(X))
+
+    @property
+    def reading_range(self) -> tuple[int, int]:
+        """Smallest and largest reading."""
+        check_is_fitted(self)
+        return self.samples_.reading_range
+
+    def reading_units(self) -> list[dict[str, Any]]:
+        """Name and decimals of each reading."""
+        check_is_fitted(self)
+        return [
+            {"name": f"sample {t} of channel {channel}", "decimals": decimals}
+            for t in range(self.layout_.time)
+            for channel, decimals in enumerate(self.samples_.decimals)
+        ]
+
+    @property
+    def n_outputs(self) -> int:
+        """How many integers a window gives."""
+        check_is_fitted(self)
+        return self.layout_.outputs
+
+    def output_bounds(self, low: int, high: int) -> tuple[Integers, Integers]:
+        """Smallest and largest value of each output; they do not depend on the readings' range."""
+        check_is_fitted(self)
+        most = self.layout_.time >> self.count_shift
+        ends = [(end - self.means_) << self.doublings_ for end in (0, most)]
+        lowest, highest = (np.clip(end, -LARGEST, LARGEST) for end in ends)
+        return lowest, highest
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Names of the outputs; ``input_features`` is ignored."""
+        check_is_fitted(self)
+        return np.array(self.layout_.names(), dtype=object)
+
+    def parameters(self) -> dict[str, Any]:
+        """All that the transform depends on, for a model file."""
+        check_is_fitted(self)
+        return {
+            "name": self.NAME,
+            "version": self.VERSION,
+            "time": self.layout_.time,
+            "rocket": self.layout_.rocket,
+            "samples": self.samples_.record(),
+            "thresholds": self.thresholds_.tolist(),
+            "means": self.means_.tolist(),
+            "doublings": self.doublings_.tolist(),
+        }
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, Any]) -> SignalCounts:
+        """The fitted transform that gave these parameters."""
+        names = ("time", "rocket", "samples", "thresholds", "means", "doublings")
+        own = own_parameters(cls, parameters, set(names))
+        samples = _samples(own["samples"])
+        check_integer("time", own["time"], SHORTEST, LONGEST)
+        transform = cls(len(samples.decimals), own["rocket"], samples.bits)
+        transform._check_parameters()
+        transform._set_layout(own["time"], len(samples.decimals))
+        transform.samples_ = samples
+        outputs = transform.layout_.outputs
+        largest = samples.limit * transform.layout_.reaches
+        ends = {
+            "thresholds": (-largest, largest),
+            "means": (np.zeros(outputs), np.full(outputs, transform.layout_.time >> transform.count_shift)),
+            "doublings": (np.zeros(outputs), np.full(outputs, MOST_DOUBLINGS)),
+        }
+        for name, limits in ends.items():
+            values = own[name]
+            if not isinstance(values, Sequence) or len(values) != outputs:
+                raise ValueError(f"{name} must be {outputs} integers")
+            for value, low, high in zip(values, *limits, strict=True):
+                check_integer(name, value, int(low), int(high))
+            setattr(transform, f"{name}_", np.array(values, dtype=np.int64))
+        return transform
+
+    def c_piece(self, low: int, high: int) -> CPiece:
+        """The transform in C."""
+        from bemi.inputs.signal.c import c_piece
+
+        return c_piece(self)
+
+    def onnx(self, x: Tensor) -> Tensor:
+        """The transform as a part of an ONNX graph."""
+        from bemi.inputs.signal.onnx import outputs
+
+        return outputs(x, self)
+
+    def page_piece(self) -> PagePiece:
+        """The transform in a page."""
+        from bemi.inputs.signal.page import page_piece
+
+        return page_piece(self)
+
+    def page_rows(self, X: Any) -> list[list[float]]:
+        """Windows as rows of numbers for a page."""
+        rows = as_windows(X)
+        return shaped(rows, self.layout_.time, self.layout_.channels).reshape(len(rows), -1).tolist()
+
+    def page_fields(self, rows: Sequence[Sequence[Any]] | None) -> list[dict[str, Any]]:
+        """The fields of a page's form, for some windows."""
+        from bemi.inputs.signal.page import page_fields
+
+        return page_fields(self, rows)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "doublings_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        return tags
+
+
+def _samples(record: Any) -> Samples:
+    """What a model file says about samples."""
+    names = ("bits", "small", "decimals", "offsets", "shifts")
+    if not isinstance(record, Mapping) or set(record) != set(names):
+        raise ValueError(f"samples must have {', '.join(names)}")
+    if not all(isinstance(record[name], Sequence) for name in names[2:]):
+        raise ValueError("decimals, offsets and shifts must be lists")
+    return Samples(*(record[name] for name in names[:2]), *(tuple(record[name]) for name in names[2:]))
