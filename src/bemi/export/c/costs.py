@@ -14,6 +14,7 @@ from bemi.inputs.pieces import CCode, CPiece
 CODE = {
     "sum_list.c": 230,
     "sum_packed.c": 100,
+    "sum_nibbles.c": 110,
     "vote_table.c": 90,
     "vote_layers.c": 330,
     "pairs.c": 380,
@@ -39,6 +40,9 @@ GROUP = 34
 
 UNPACKING, BIT = 13, 0.9
 """Instructions for adding one input with a packed weight, and for each bit of the weight."""
+
+NIBBLE, HALF_BYTE = 4, 7
+"""Bits of a packed weight that is half a byte, and instructions for adding one input with such a weight."""
 
 NETWORK = 120
 NEURON = 30
@@ -168,4 +172,6 @@ def costs(
 
 def steps(additions: int, groups: int, bits: int | None) -> float:
     """Instructions for adding inputs in groups; packed weights have no groups."""
-    return additions * ADDITION + groups * GROUP if bits is None else additions * (UNPACKING + BIT * bits)
+    if bits is None:
+        return additions * ADDITION + groups * GROUP
+    return additions * (HALF_BYTE if bits == NIBBLE else UNPACKING + BIT * bits)

@@ -11,7 +11,7 @@ from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.folding import EVIDENCE_SCALE, FoldedNetwork
 from bemi.ensemble.subsets import class_subsets, memberships
 from bemi.export.c.chances import coupled_code, pair_code
-from bemi.export.c.costs import CODE, ELECTION, Costs, Work, costs
+from bemi.export.c.costs import CODE, ELECTION, NIBBLE, Costs, Work, costs
 from bemi.export.c.text import BYTES, Tables, runtime, sum_type
 from bemi.export.c.types import TYPES, InputTypes
 from bemi.export.c.weights import encoded
@@ -91,12 +91,17 @@ class Layout:
     def runtime_files(self) -> list[str]:
         """Names of the runtime files that the ensemble needs, in order."""
         return [
-            "sum_list.c" if self.weights.bits is None else "sum_packed.c",
+            self._sum_file(),
             "vote_layers.c" if self.has_layers else "vote_table.c",
             *([] if self.single else ["count.c"]),
             *(["evidence.c"] if self.by_evidence else []),
             "single.c" if self.single else "pairs.c" if self.all_pairs else "sets.c",
         ]
+
+    def _sum_file(self) -> str:
+        if self.weights.bits is None:
+            return "sum_list.c"
+        return "sum_nibbles.c" if self.weights.bits == NIBBLE else "sum_packed.c"
 
     def code(self) -> list[str]:
         """Functions of the source, in order."""
@@ -162,8 +167,10 @@ class Layout:
         self.tables.add("bemi_weights_at", kind, places)
         self.tables.add("bemi_weights", "uint8_t", b"".join(self.weights.neurons))
         if self.weights.bits is not None:
-            self.macros |= {"BEMI_BITS": self.weights.bits, "BEMI_WEIGHT_BOUND": self.ensemble.weight_bound}
-            self.types["bemi_bits_t"] = "uint_fast16_t" if self.weights.bits <= 8 else "uint_fast32_t"
+            self.macros["BEMI_WEIGHT_BOUND"] = self.ensemble.weight_bound
+            if self.weights.bits != NIBBLE:
+                self.macros["BEMI_BITS"] = self.weights.bits
+                self.types["bemi_bits_t"] = "uint_fast16_t" if self.weights.bits <= 8 else "uint_fast32_t"
 
     def _lay_out_votes(self) -> None:
         """Where the neurons of a network are, what their signs mean, and which classes it tells apart."""

@@ -1,4 +1,4 @@
-"""First-layer weights as bytes, in the two formats read by ``runtime/sum_list.c`` and ``runtime/sum_packed.c``."""
+"""First-layer weights as bytes, as lists or packed; the files ``runtime/sum_*.c`` read them."""
 
 from __future__ import annotations
 

@@ -1,32 +1,55 @@
 /* How often levels, differences and kernels exceed thresholds, channel by channel.  Samples are not negative, BEMI_LIMIT
    stands for 0.  Where words have room, two neighbouring positions are computed at once, in the halves of a word: the
    sums below stay within 16 bits, and the top bit of a half says whether its position counts. */
-#if BEMI_WIDE
-#define BEMI_LANE uint32_t
-#define BEMI_WORD uint32_t
-#define BEMI_TOP 0x80000000UL
-#else
-#define BEMI_LANE uint16_t
 #ifndef BEMI_PAIRS
 #define BEMI_PAIRS (UINT_FAST16_MAX > 65535)
 #endif
-#endif
-#if !BEMI_WIDE && BEMI_PAIRS
+#if BEMI_WIDE
+#define BEMI_LANES 1
+#define BEMI_LANE uint32_t
 #define BEMI_WORD uint32_t
+#define BEMI_TOP 0x80000000UL
+#elif BEMI_PAIRS
 #define BEMI_LANES 2
+#define BEMI_LANE uint16_t
+#define BEMI_WORD uint32_t
 #define BEMI_TOP 0x80008000UL
-#define BEMI_BOTH(value) ((uint32_t)(value) * 0x00010001UL)
-#define BEMI_LOAD(place) ((uint32_t)(place)[0] | (uint32_t)(place)[1] << 16)
 #else
 #define BEMI_LANES 1
-#define BEMI_BOTH(value) (value)
-#define BEMI_LOAD(place) ((BEMI_WORD)(place)[0])
-#endif
-#ifndef BEMI_TOP
+#define BEMI_LANE uint16_t
 #define BEMI_WORD uint16_t
 #define BEMI_TOP 0x8000U
 #endif
+#if BEMI_LANES == 1
+#define BEMI_BOTH(value) (value)
+#define BEMI_LOAD(place) ((BEMI_WORD)(place)[0])
+#define BEMI_STORE(place, word) ((place)[0] = (word))
+#else
+#define BEMI_BOTH(value) ((uint32_t)(value) * 0x00010001UL)
+#ifdef __ARM_FEATURE_UNALIGNED
+/* One instruction, wherever the word lies. */
+static inline uint32_t bemi_word(const uint16_t *place)
+{
+    uint32_t word;
+    __builtin_memcpy(&word, place, sizeof word);
+    return word;
+}
+#define BEMI_LOAD(place) bemi_word(place)
+#define BEMI_STORE(place, word) __builtin_memcpy(place, &(word), sizeof(word))
+#else
+#define BEMI_LOAD(place) ((uint32_t)(place)[0] | (uint32_t)(place)[1] << 16)
+#define BEMI_STORE(place, word) ((place)[0] = (uint16_t)(word), (place)[1] = (uint16_t)((word) >> 16))
+#endif
+#endif
 #define BEMI_SHIFT (8 * sizeof(BEMI_LANE) - 1)
+#define BEMI_WORDS ((BEMI_TIME + BEMI_LANES - 1) / BEMI_LANES)
+
+/* Small devices have few registers.  Loops in functions of their own have all of them. */
+#ifdef __GNUC__
+#define BEMI_APART __attribute__((noinline))
+#else
+#define BEMI_APART
+#endif
 
 /* Samples of a channel. */
 static void bemi_samples(const bemi_input_t *x, uint_fast16_t channel, uint16_t *samples)
@@ -42,6 +65,58 @@ static void bemi_samples(const bemi_input_t *x, uint_fast16_t channel, uint16_t 
     }
 }
 
+/* A level, difference or curvature plus 4 BEMI_LIMIT at each position. */
+static BEMI_APART void bemi_differences(const uint16_t *s, uint_fast8_t order, uint_fast16_t distance, uint_fast16_t words,
+                                        BEMI_LANE *to)
+{
+    const uint16_t *far = s + distance;
+    if (order == 0)
+        do {
+            const BEMI_WORD response = BEMI_LOAD(s) + BEMI_BOTH(3 * BEMI_LIMIT);
+            BEMI_STORE(to, response);
+            s += BEMI_LANES;
+            to += BEMI_LANES;
+        } while (--words);
+    else if (order == 1)
+        do {
+            const BEMI_WORD response = BEMI_LOAD(far) - BEMI_LOAD(s) + BEMI_BOTH(4 * BEMI_LIMIT);
+            BEMI_STORE(to, response);
+            s += BEMI_LANES;
+            far += BEMI_LANES;
+            to += BEMI_LANES;
+        } while (--words);
+    else
+        do {
+            const BEMI_WORD ends = BEMI_LOAD(s) + BEMI_LOAD(far + distance);
+            const BEMI_WORD response = ends - 2 * BEMI_LOAD(far) + BEMI_BOTH(4 * BEMI_LIMIT);
+            BEMI_STORE(to, response);
+            s += BEMI_LANES;
+            far += BEMI_LANES;
+            to += BEMI_LANES;
+        } while (--words);
+}
+
+/* Replaces four limits by the counts of responses beyond them: as many as the registers of a Cortex-M3 have room for. */
+static BEMI_APART void bemi_counts(const BEMI_LANE *response, uint_fast16_t words, BEMI_WORD *four)
+{
+    /* Volatile, since a compiler that knows the bits shifts them before it selects them, which takes one step more. */
+    const volatile BEMI_WORD bits = BEMI_TOP;
+    const BEMI_WORD top = bits, k = four[0], l = four[1], m = four[2], n = four[3];
+    BEMI_WORD a = 0, b = 0, c = 0, d = 0;
+    do {
+        const BEMI_WORD here = BEMI_LOAD(response);
+        response += BEMI_LANES;
+        a += ((here + k) & top) >> BEMI_SHIFT;
+        b += ((here + l) & top) >> BEMI_SHIFT;
+        c += ((here + m) & top) >> BEMI_SHIFT;
+        d += ((here + n) & top) >> BEMI_SHIFT;
+    } while (--words);
+    four[0] = a;
+    four[1] = b;
+    four[2] = c;
+    four[3] = d;
+}
+
 /* An output from counts in the parts of a word. */
 static bemi_value_t bemi_output(BEMI_WORD counts, uint_fast16_t output)
 {
@@ -54,106 +129,104 @@ static bemi_value_t bemi_output(BEMI_WORD counts, uint_fast16_t output)
     return (bemi_value_t)(value > 127 ? 127 : value < -127 ? -127 : value);
 }
 
-/* A level, difference or curvature plus 4 BEMI_LIMIT at each position; returns the number of words. */
-static uint_fast16_t bemi_differences(const uint16_t *s, uint_fast8_t order, uint_fast16_t distance, BEMI_WORD *to)
-{
-    const uint_fast16_t positions = BEMI_TIME - order * distance, words = (positions + BEMI_LANES - 1) / BEMI_LANES;
-    const uint16_t *far = s + distance, *farther = far + distance;
-    uint_fast16_t i = words;
-    if (order == 0)
-        for (; i > 0; i--, s += BEMI_LANES)
-            *to++ = BEMI_LOAD(s) + BEMI_BOTH(3 * BEMI_LIMIT);
-    else if (order == 1)
-        for (; i > 0; i--, s += BEMI_LANES, far += BEMI_LANES)
-            *to++ = BEMI_LOAD(far) - BEMI_LOAD(s) + BEMI_BOTH(4 * BEMI_LIMIT);
-    else
-        for (; i > 0; i--, s += BEMI_LANES, far += BEMI_LANES, farther += BEMI_LANES)
-            *to++ = BEMI_LOAD(s) - 2 * BEMI_LOAD(far) + BEMI_LOAD(farther) + BEMI_BOTH(4 * BEMI_LIMIT);
-#if BEMI_LANES == 2
-    /* The smallest response exceeds no threshold. */
-    if (positions & 1)
-        to[-1] &= 65535;
-#endif
-    return words;
-}
-
-/* Eight outputs, four at a time, which is what the registers of a Cortex-M3 have room for. */
-static void bemi_levels(const BEMI_WORD *responses, uint_fast16_t words, uint_fast16_t output, bemi_value_t *z)
-{
-    /* Volatile, since a compiler that knows the bits shifts them before it selects them, which takes one step more. */
-    const volatile BEMI_WORD bits = BEMI_TOP;
-    const BEMI_WORD top = bits;
-    uint_fast8_t half;
-    for (half = 0; half < 2; half++, output += 4) {
-        const BEMI_WORD k = BEMI_BOTH(BEMI_READ_LIMIT(bemi_limits[output]));
-        const BEMI_WORD l = BEMI_BOTH(BEMI_READ_LIMIT(bemi_limits[output + 1]));
-        const BEMI_WORD m = BEMI_BOTH(BEMI_READ_LIMIT(bemi_limits[output + 2]));
-        const BEMI_WORD n = BEMI_BOTH(BEMI_READ_LIMIT(bemi_limits[output + 3]));
-        BEMI_WORD a = 0, b = 0, c = 0, d = 0;
-        const BEMI_WORD *place = responses;
-        uint_fast16_t left = words;
-        do {
-            const BEMI_WORD response = *place++;
-            a += ((response + k) & top) >> BEMI_SHIFT;
-            b += ((response + l) & top) >> BEMI_SHIFT;
-            c += ((response + m) & top) >> BEMI_SHIFT;
-            d += ((response + n) & top) >> BEMI_SHIFT;
-        } while (--left);
-        z[output] = bemi_output(a, output);
-        z[output + 1] = bemi_output(b, output + 1);
-        z[output + 2] = bemi_output(c, output + 2);
-        z[output + 3] = bemi_output(d, output + 3);
-    }
-}
-
 #if BEMI_ROCKET
-/* A third of the sum of the nine taps at each position, rounded down; s is where the first tap begins. */
-static void bemi_thirds(const uint16_t *s, uint_fast16_t dilation, BEMI_WORD *to)
-{
-    uint_fast16_t i;
-    for (i = 0; i < (BEMI_TIME + BEMI_LANES - 1) / BEMI_LANES; i++, s += BEMI_LANES) {
-        const uint16_t *tap = s;
-        BEMI_WORD sum = BEMI_LOAD(tap);
-        uint_fast8_t more;
-        for (more = 4; more > 0; more--) {
-            tap += dilation;
-            sum += BEMI_LOAD(tap);
-            tap += dilation;
-            sum += BEMI_LOAD(tap);
-        }
 #if BEMI_WIDE
-        *to++ = sum / 3;
+#define BEMI_THIRD(sum) ((sum) / 3)
 #else
-        /* 43691 / 2^17 is a third of every number of 16 bits. */
-#if BEMI_LANES == 2
-        *to++ = ((sum & 65535) * 43691UL >> 17) | ((sum >> 16) * 43691UL >> 17) << 16;
-#else
-        *to++ = (BEMI_WORD)((uint32_t)sum * 43691UL >> 17);
+/* 43691 / 2^17 is a third of every number of 16 bits. */
+#define BEMI_THIRD(sum) ((uint32_t)(sum) * 43691UL >> 17)
 #endif
-#endif
+
+/* A third of the sum of the nine taps at each position, rounded down; s is where the first tap begins.  A sum is that of
+   one dilation before, without its first tap and with one more. */
+static BEMI_APART void bemi_thirds(const uint16_t *s, uint_fast16_t dilation, BEMI_LANE *to)
+{
+    /* Two sums at once need one that is at least two positions before. */
+    const uint_fast16_t start = dilation < BEMI_LANES ? BEMI_TIME : dilation;
+    uint_fast16_t t;
+    for (t = 0; t < start; t += BEMI_LANES) {
+        const uint16_t *tap = s + t;
+        BEMI_WORD sum = BEMI_LOAD(tap);
+        uint_fast8_t more = 8;
+        do {
+            tap += dilation;
+            sum += BEMI_LOAD(tap);
+        } while (--more);
+        BEMI_STORE(to + t, sum);
     }
+    if (t < BEMI_TIME) {
+        const BEMI_LANE *before = to + t - dilation;
+        const uint16_t *first = s + t - dilation, *last = s + t + 8 * dilation;
+        BEMI_LANE *place = to + t;
+        do {
+            const BEMI_WORD sum = BEMI_LOAD(before) - BEMI_LOAD(first) + BEMI_LOAD(last);
+            BEMI_STORE(place, sum);
+            before += BEMI_LANES;
+            first += BEMI_LANES;
+            last += BEMI_LANES;
+            place += BEMI_LANES;
+        } while (place < to + BEMI_TIME);
+    }
+    for (t = 0; t < BEMI_TIME; t++)
+        to[t] = (BEMI_LANE)BEMI_THIRD(to[t]);
 }
 
-/* The output of a kernel. */
-static bemi_value_t bemi_kernel(const uint16_t *s, uint_fast16_t dilation, const BEMI_WORD *thirds, uint_fast16_t output)
+#define BEMI_STEP(i)                                         \
+    response = k - BEMI_LOAD(thirds + (i) * BEMI_LANES);     \
+    response += BEMI_LOAD(a + (i) * BEMI_LANES);             \
+    response += BEMI_LOAD(b + (i) * BEMI_LANES);             \
+    response += BEMI_LOAD(c + (i) * BEMI_LANES);             \
+    count += (response & top) >> BEMI_SHIFT;
+
+/* Counts of positions at which three taps exceed the thirds by more than the limit says. */
+static BEMI_APART BEMI_WORD bemi_kernel(const uint16_t *a, const uint16_t *b, const uint16_t *c, const BEMI_LANE *thirds,
+                                        BEMI_WORD k)
 {
     const volatile BEMI_WORD bits = BEMI_TOP;
     const BEMI_WORD top = bits;
-    const uint_fast16_t taps = BEMI_READ16(bemi_kernels[(output - BEMI_FIRST) / BEMI_PER_KERNEL]);
-    const uint16_t *a = s + (taps & 15) * dilation, *b = s + (taps >> 4 & 15) * dilation, *c = s + (taps >> 8) * dilation;
-    const BEMI_WORD limit = BEMI_READ_LIMIT(bemi_limits[output]), k = BEMI_BOTH(limit);
-    BEMI_WORD count = 0;
+    BEMI_WORD count = 0, response;
     uint_fast16_t left = BEMI_TIME / BEMI_LANES;
-    do {
-        count += ((BEMI_LOAD(a) + BEMI_LOAD(b) + BEMI_LOAD(c) - *thirds++ + k) & top) >> BEMI_SHIFT;
+    while (left >= 8) {
+        BEMI_STEP(0)
+        BEMI_STEP(1)
+        BEMI_STEP(2)
+        BEMI_STEP(3)
+        BEMI_STEP(4)
+        BEMI_STEP(5)
+        BEMI_STEP(6)
+        BEMI_STEP(7)
+        a += 8 * BEMI_LANES;
+        b += 8 * BEMI_LANES;
+        c += 8 * BEMI_LANES;
+        thirds += 8 * BEMI_LANES;
+        left -= 8;
+    }
+    for (; left > 0; left--) {
+        BEMI_STEP(0)
         a += BEMI_LANES;
         b += BEMI_LANES;
         c += BEMI_LANES;
-    } while (--left);
+        thirds += BEMI_LANES;
+    }
 #if BEMI_TIME % BEMI_LANES
-    count += ((*a + *b + *c - *thirds + limit) & 0x8000U) >> 15;
+    count += ((*a + *b + *c - *thirds + k) & 0x8000U) >> 15;
 #endif
-    return bemi_output(count, output);
+    return count;
+}
+
+/* The kernels of one dilation in one channel. */
+static void bemi_rocket(const uint16_t *samples, uint_fast16_t dilation, uint_fast16_t way, BEMI_LANE *thirds, bemi_value_t *z)
+{
+    uint_fast16_t own = (uint_fast16_t)((uint32_t)way * BEMI_INVERSE % BEMI_WAYS);
+    samples -= 4 * dilation;
+    if (own < BEMI_ROCKET)
+        bemi_thirds(samples, dilation, thirds);
+    for (; own < BEMI_ROCKET; own += BEMI_WAYS) {
+        const uint_fast16_t taps = BEMI_READ16(bemi_kernels[own / BEMI_PER_KERNEL]), output = BEMI_FIRST + own;
+        const uint16_t *const a = samples + (taps & 15) * dilation, *const b = samples + (taps >> 4 & 15) * dilation;
+        const BEMI_WORD k = BEMI_BOTH(BEMI_READ_LIMIT(bemi_limits[output]));
+        z[output] = bemi_output(bemi_kernel(a, b, samples + (taps >> 8) * dilation, thirds, k), output);
+    }
 }
 #endif
 
@@ -161,27 +234,36 @@ static void bemi_transform(const bemi_input_t *x, bemi_value_t *z)
 {
     /* Outside the window samples are 0; a word may reach one sample further. */
     uint16_t padded[BEMI_MARGIN + BEMI_TIME + BEMI_MARGIN + 1], *const samples = padded + BEMI_MARGIN;
-    BEMI_WORD responses[(BEMI_TIME + BEMI_LANES - 1) / BEMI_LANES];
+    BEMI_LANE responses[BEMI_WORDS * BEMI_LANES];
+    BEMI_WORD four[4];
     uint_fast16_t channel, i, output = 0;
     for (i = 0; i < BEMI_MARGIN + BEMI_TIME + BEMI_MARGIN + 1; i++)
         padded[i] = BEMI_LIMIT;
     for (channel = 0; channel < BEMI_CHANNELS; channel++) {
         bemi_samples(x + channel, channel, samples);
-        for (i = 0; i < BEMI_DIFFERENCES; i++, output += 8) {
+        for (i = 0; i < BEMI_DIFFERENCES; i++) {
             const uint_fast16_t distance = BEMI_READ16(bemi_distances[i]);
             const uint_fast8_t order = BEMI_READ8(bemi_orders[i]);
-            bemi_levels(responses, bemi_differences(samples, order, distance, responses), output, z);
+            const uint_fast16_t positions = BEMI_TIME - order * distance, words = (positions + BEMI_LANES - 1) / BEMI_LANES;
+            const uint_fast16_t end = output + 8;
+            bemi_differences(samples, order, distance, words, responses);
+#if BEMI_LANES == 2
+            /* The smallest response exceeds no threshold. */
+            if (positions & 1)
+                responses[positions] = 0;
+#endif
+            while (output < end) {
+                uint_fast8_t place;
+                for (place = 0; place < 4; place++)
+                    four[place] = BEMI_BOTH(BEMI_READ_LIMIT(bemi_limits[output + place]));
+                bemi_counts(responses, words, four);
+                for (place = 0; place < 4; place++, output++)
+                    z[output] = bemi_output(four[place], output);
+            }
         }
 #if BEMI_ROCKET
-        for (i = 0; i < BEMI_DILATIONS; i++) {
-            const uint_fast16_t dilation = BEMI_READ16(bemi_dilations[i]), way = i * BEMI_CHANNELS + channel;
-            const uint16_t *const first = samples - 4 * dilation;
-            uint_fast16_t own = (uint_fast16_t)((uint32_t)way * BEMI_INVERSE % BEMI_WAYS);
-            if (own < BEMI_ROCKET)
-                bemi_thirds(first, dilation, responses);
-            for (; own < BEMI_ROCKET; own += BEMI_WAYS)
-                z[BEMI_FIRST + own] = bemi_kernel(first, dilation, responses, BEMI_FIRST + own);
-        }
+        for (i = 0; i < BEMI_DILATIONS; i++)
+            bemi_rocket(samples, BEMI_READ16(bemi_dilations[i]), i * BEMI_CHANNELS + channel, responses, z);
 #endif
     }
 }
