@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from sklearn.datasets import load_digits, load_iris, load_wine
 
-from bemi import BeMiClassifier, ConstantInput, IntegerHog
+from bemi import BeMiClassifier, ConstantInput, IntegerHog, SignalCounts
 from bemi.ensemble.voting import vote
 from bemi.network import Network
 from bemi.products import Rows
@@ -81,6 +81,32 @@ def _narrow():
     return rng.integers(0, 1001, (12, 40)), np.repeat(np.arange(3), 4)
 
 
+def waves(rows, time, channels, classes=4, seed=0):
+    """Windows of noisy waves, whose frequency tells the class, and the classes."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(rows) % classes
+    turns = np.arange(time) / time * (2 + 3 * y[:, None, None] + np.arange(channels)[:, None])
+    signal = 900 * np.sin(2 * np.pi * (turns + rng.random((rows, channels, 1)))) + rng.normal(0, 250, turns.shape)
+    return np.rint(signal).astype(int).transpose(0, 2, 1), y
+
+
+def _signals(time, channels, **parameters):
+    settings = {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "transform": SignalCounts(**parameters)}
+    return _fitted(*waves(24, time, channels), **settings)
+
+
+def wild_windows(counts, rows, seed=0):
+    """Readings like those of training, others far beyond, constant ones, and those that jump between the ends."""
+    rng = np.random.default_rng(seed)
+    layout, (low, high) = counts.layout_, counts.reading_range
+    found = waves(rows, layout.time, layout.channels, seed=seed + 1)[0] * rng.choice([1, 1, 2, 60], (rows, 1, 1))
+    part = max(1, rows // 8)
+    found[:part] = rng.choice([low, low + 1, -1, 0, 1, high - 1, high], found[:part].shape)
+    found[part : 2 * part] = rng.integers(low, high + 1, found[part : 2 * part].shape)
+    found[0], found[1], found[2] = low, high, 0
+    return np.clip(found, low, high).reshape(rows, -1)
+
+
 MODELS = {
     "digits": lambda: _fitted(*_digits(per_class=2)),
     "digits, the paper's ties": lambda: _fitted(*_digits(6), ties="abstain"),
@@ -118,6 +144,10 @@ MODELS = {
     "histograms, not straightened": lambda: _fitted(
         *_colours(), hidden_layers=(), stages=("ml2",), transform=IntegerHog((17, 20, 3), 200, straighten=False)
     ),
+    "counts of a signal": lambda: _signals(49, 3),
+    "counts of differences": lambda: _signals(64, 2, rocket=0),
+    "counts of a wide signal": lambda: _signals(40, 2, bits=15, rocket=84),
+    "counts of a long signal": lambda: _signals(300, 1, rocket=84),
 }
 
 
@@ -137,6 +167,8 @@ def probes(name, count, low, high, seed=0):
         rows[: count // 4] = np.where(rng.random((count // 4, features)) < 0.05, rows[: count // 4], 0)
         rows[0] = 0
         return rows
+    if isinstance(classifier.transform_, SignalCounts):
+        return wild_windows(classifier.transform_, count, seed)
     near = classifier.input_scaling_
     rows = rng.integers(max(low, near.low - 3), min(high, near.high + 3) + 1, (count, features))
     wide = rng.integers(low, high + 1, (count // 4, features))

@@ -1,4 +1,4 @@
-"""Recommended settings: those that measured best on images and on tables, and the paper's own.
+"""Recommended settings: those that measured best on images, on signals and on tables, and the paper's own.
 
 The measurements are in docs/accuracy.md.
 """
@@ -17,6 +17,7 @@ from bemi.inputs.hog.transform import IntegerHog
 from bemi.inputs.images import why_no_image
 from bemi.inputs.registry import describe
 from bemi.inputs.scaling import are_integers
+from bemi.inputs.signal.transform import SignalCounts
 from bemi.inputs.table.transform import TableBits
 from bemi.stages import SOFT_STAGES
 from bemi.training.choosing.choice import Candidate
@@ -53,6 +54,11 @@ def images(shape: Sequence[int] | None = None, *, integers: bool = True, why: st
         "input_scaling": "auto" if integers else "common",
     }
     return Preset("images", settings, why)
+
+
+def signals(channels: int | None = None, *, why: str = "asked for") -> Preset:
+    """Soft margins on counts of levels, differences and kernels; ``channels`` as :class:`bemi.SignalCounts` takes it."""
+    return Preset("signals", _SOFT | {"transform": SignalCounts(channels), "input_scaling": "auto"}, why)
 
 
 PRICES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -99,9 +105,13 @@ def tables(why: str = "asked for", *, compare: bool = True, **columns: Any) -> P
 def choose(X: Any, image_shape: Sequence[int] | None = None, *, compare: bool = True) -> Preset:
     """Settings for these rows: those for images if ``image_shape`` is given or the rows look like square images.
 
-    ``compare`` as :func:`tables` takes it.
+    An array of shape (windows, time, channels) is a signal.  ``compare`` as :func:`tables` takes it.
     """
     rows = np.asarray(X)
+    if rows.ndim == 3:
+        if image_shape is not None:
+            raise ValueError("image_shape is for rows of pixels, shape (rows, pixels); three dimensions are a signal")
+        return signals(why=f"windows of {rows.shape[1]} samples of {rows.shape[2]} channels are a signal")
     if image_shape is not None:
         why = f"the images are {' x '.join(map(str, image_shape))}"
         return images(image_shape, integers=are_integers(rows), why=why)
@@ -134,7 +144,8 @@ def recommended(X: Any, *, image_shape: Sequence[int] | None = None, **parameter
     Parameters
     ----------
     X
-        Rows, a data frame or an array of shape (rows, features): only their kind matters.
+        Rows, a data frame or an array of shape (rows, features), or windows of a signal, shape (windows, time,
+        channels): only their kind matters.
     image_shape
         ``(height, width)`` or ``(height, width, channels)``, needed if rows are images that are not square and grey.
     **parameters

@@ -33,6 +33,11 @@ class AboveMedian(TransformerMixin, BaseEstimator):
     def readings(self, X):
         return np.asarray(X)
 
+    reading_range = (-(2**31), 2**31 - 1)
+
+    def reading_units(self):
+        return [{"name": f"column {place}", "decimals": 0} for place in range(self.n_features_in_)]
+
     def from_readings(self, readings):
         check_is_fitted(self)
         return np.where(readings > self.medians_, 1, -1)

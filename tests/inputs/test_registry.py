@@ -18,16 +18,15 @@ ROWS = np.random.default_rng(0).integers(0, 17, (30, 64))
 
 
 def test_names():
-    assert list(by_name()) == ["integer-hog", "constant-input", "table-bits"]
-    assert short_names() == ("hog", "constant", "bits", "none")
+    assert list(by_name()) == ["integer-hog", "constant-input", "table-bits", "signal-counts"]
+    assert short_names() == ("hog", "constant", "bits", "signal", "none")
     assert by_short_name("hog") is IntegerHog
     assert by_short_name("constant") is ConstantInput
     assert by_short_name("none") is None
-    with pytest.raises(ValueError, match=r"^transform must be one of hog, constant, bits, none, got 'wavelets'$"):
+    with pytest.raises(ValueError, match=r"^transform must be one of hog, constant, bits, signal, none, got 'wavelets'$"):
         by_short_name("wavelets")
-    with pytest.raises(
-        ValueError, match=r"^transform must be one of integer-hog, constant-input, table-bits, got None$"
-    ):
+    known = "integer-hog, constant-input, table-bits, signal-counts"
+    with pytest.raises(ValueError, match=rf"^transform must be one of {known}, got None$"):
         from_parameters({})
 
 
@@ -44,9 +43,11 @@ def test_words():
         "gradient histograms",
         "features and a constant input",
         "bits at up to 8 thresholds per column, categories and missing cells as bits, and a constant input",
+        "counts of levels and differences, and of 168 kernels",
         "features as they are",
     ]
-    assert [by_short_name(name).TITLE for name in TRANSFORMS] == ["HOG", "constant input", "bits of a table"]
+    titles = ["HOG", "constant input", "bits of a table", "counts of a signal"]
+    assert [by_short_name(name).TITLE for name in TRANSFORMS] == titles
 
 
 @pytest.mark.parametrize("name", TRANSFORMS)
@@ -64,6 +65,12 @@ def test_the_contract(name):
     if kind.takes is Takes.SCALED_INTEGERS:
         assert transform.input_range[0] <= 0
         assert transform.input_range[1] >= 16
+    else:
+        readings = transform.readings(ROWS)
+        assert transform.reading_range[0] <= readings.min()
+        assert readings.max() <= transform.reading_range[1]
+        assert len(transform.reading_units()) == 64
+        assert np.array_equal(transform.from_readings(readings), outputs)
     again = from_parameters(json.loads(json.dumps(transform.parameters())))
     assert np.array_equal(again.transform(ROWS), outputs)
     if getattr(kind, "keeps_features", False):
@@ -88,6 +95,7 @@ def test_the_pieces_for_exports(name):
         *macros,
         *(table.name for table in piece.tables),
         *re.findall(r"^static .*?(\w+)\(", piece.source, re.M),
+        *re.findall(r"^#define (\w+)", piece.source, re.M),
     }
     assert set(re.findall(r"\bbemi_\w+|\bBEMI_\w+", piece.source)) <= own | set(SHARED_NAMES)
     shown = own_piece(transform, "page_piece", "a page")()

@@ -8,12 +8,12 @@ import subprocess
 import numpy as np
 import pytest
 
-from bemi import ConstantInput, IntegerHog, TableBits
+from bemi import ConstantInput, IntegerHog, SignalCounts, TableBits
 from bemi.inputs.pieces import SHARED_NAMES
 
 ROWS = np.random.default_rng(0).integers(0, 17, (20, 64))
 PARTS = (IntegerHog(orientations=8), ConstantInput(level=9), IntegerHog(straighten=False))
-TABLES = (TableBits(thresholds=2), TableBits(thresholds=3, values=True))
+READERS = (TableBits(thresholds=2), TableBits(thresholds=3, values=True), SignalCounts(channels=2, rocket=84))
 
 PROGRAM = """
 #include <stdint.h>
@@ -40,7 +40,7 @@ int main(void)
 
 @pytest.fixture(scope="module")
 def fitted():
-    return [part.fit(ROWS) for part in (*PARTS, *TABLES)]
+    return [part.fit(ROWS) for part in (*PARTS, *READERS)]
 
 
 def expected(fitted):
@@ -60,7 +60,7 @@ def prefixed(text, prefix):
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 def test_in_c(fitted, tmp_path):
     sources, calls, place = [], [], 0
-    for prefix, part in zip("abcde", fitted, strict=True):
+    for prefix, part in zip("abcdef", fitted, strict=True):
         piece = part.c_piece(0, 255)
         text = "".join(f"#define {name} {value}\n" for name, value in piece.macros.items())
         for table in piece.tables:

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d, validate_data
 
 from bemi.checks import check_finite
-from bemi.inputs.signal.windows import as_windows
+from bemi.inputs.signal.windows import as_rows, as_windows
 from bemi.inputs.table.cells import as_table, check_no_text
 from bemi.inputs.transform import Takes
 
@@ -55,9 +55,11 @@ def _windows(estimator: Any, X: ArrayLike, *, reset: bool) -> NDArray:
     """Windows in two or three dimensions; the transform checks their shape."""
     check_no_text(X)
     windows = as_windows(X)
-    # Three dimensions have no names, and scikit-learn would count only the second of them.
-    rows = X if windows.ndim == 2 else windows.reshape(len(windows), -1)
-    validate_data(estimator, rows, skip_check_array=True, reset=reset)
+    if windows.ndim == 2:
+        validate_data(estimator, X, skip_check_array=True, reset=reset)
+    elif reset:
+        # Three dimensions have no names, and scikit-learn would count only the second of them.
+        validate_data(estimator, as_rows(windows), skip_check_array=True)
     return windows
 
 

@@ -20,6 +20,9 @@ SIMPLER_THAN_THEY_LOOK = (
 )
 """Models of which a compiler leaves much out that others need."""
 
+SMALL = ("histograms of doubled images", "counts of a signal", "counts of differences", "counts of a wide signal")
+"""Models with a transform that fit on a device of eight bits."""
+
 
 @needs_gcc
 @pytest.mark.parametrize("optimize", ["speed", "size"])
@@ -195,7 +198,7 @@ def test_emulated_devices_agree(device, name, tmp_path):
 
 @pytest.mark.parametrize("device", [board("atmega328p")])
 @pytest.mark.parametrize("optimize", ["speed", "size"])
-@pytest.mark.parametrize("name", ["digits", "many ties", "scaled signed features", "histograms of doubled images"])
+@pytest.mark.parametrize("name", ["digits", "many ties", "scaled signed features", *SMALL])
 def test_an_eight_bit_device_agrees(device, name, optimize, tmp_path):
     classifier = model(name)
     write(classifier, tmp_path, optimize=optimize)

@@ -41,7 +41,7 @@ GROUP = 34
 UNPACKING, BIT = 13, 0.9
 """Instructions for adding one input with a packed weight, and for each bit of the weight."""
 
-NIBBLE, HALF_BYTE = 4, 7
+NIBBLE, HALF_BYTE = 4, 6
 """Bits of a packed weight that is half a byte, and instructions for adding one input with such a weight."""
 
 NETWORK = 120

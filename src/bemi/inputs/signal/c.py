@@ -11,12 +11,15 @@ from bemi.inputs.signal.responses import CENTRE, KERNELS, LARGEST_RESPONSE, THRE
 if TYPE_CHECKING:
     from bemi.inputs.signal.transform import SignalCounts
 
-LEVELS_BYTES, ROCKET_BYTES = 900, 400
+FRAMES = 160
+"""Bytes of stack for calls and local variables, without the arrays."""
+
+LEVELS_BYTES, ROCKET_BYTES = 650, 650
 """Bytes of code, and of what kernels add."""
 
-SAMPLE, THRESHOLD, POSITION, THIRD, OUTPUT = 14, 2.2, 8, 32, 80
-"""Instructions for a sample, for comparing a response with a threshold, for the response of a kernel at a position, for
-the sum of its taps there, and for an output."""
+SAMPLE, DIFFERENCE, THRESHOLD, POSITION, SUM, THIRD, OUTPUT = 20, 6, 1.9, 6, 28, 12, 70
+"""Instructions at a position: for a sample, for a difference and for comparing it with a threshold, for the response of
+a kernel, for the sum of its taps from scratch, and for its third; and those for an output."""
 
 
 def c_piece(counts: SignalCounts) -> CPiece:
@@ -33,7 +36,8 @@ def c_piece(counts: SignalCounts) -> CPiece:
     macros: dict[str, object] = {
         "BEMI_TIME": layout.time,
         "BEMI_CHANNELS": layout.channels,
-        "BEMI_LIMIT": f"{samples.limit}U",
+        # Four times a wide sample needs more than the 16 bits of an int on small devices.
+        "BEMI_LIMIT": f"{samples.limit}{'UL' if wide else 'U'}",
         "BEMI_WIDE": int(wide),
         "BEMI_COUNT_SHIFT": counts.count_shift,
         "BEMI_MARGIN": margin,
@@ -63,16 +67,18 @@ def c_piece(counts: SignalCounts) -> CPiece:
             CTable("bemi_kernels", "uint16_t", [a | b << 4 | c << 8 for a, b, c in KERNELS]),
         ]
     positions = sum(difference.positions(layout.time) for difference in layout.differences)
-    per_position = THRESHOLD * THRESHOLDS * (3 if wide else 1)
-    ways = sum(1 for way in range(layout.ways) if layout.rocket_of(way))
-    steps = SAMPLE * layout.time * layout.channels + per_position * positions
-    steps += layout.time * (POSITION * layout.rocket + THIRD * ways) + OUTPUT * layout.outputs
+    # From scratch up to the first dilation; all of them for dilation 1, where pairs overlap.
+    sums = [layout.time if dilation == 1 else dilation + 1 for dilation in layout.kernel_dilations]
+    thirds = layout.channels * sum(SUM * own + THIRD * layout.time for own in sums)
+    per_position = (DIFFERENCE + THRESHOLD * THRESHOLDS) * positions + POSITION * layout.time * layout.rocket + thirds
+    # Wide words hold one position instead of two.
+    steps = (2 if wide else 1) * per_position + SAMPLE * layout.time * layout.channels + OUTPUT * layout.outputs
     return CPiece(
         source=file_of(__package__, "signal_counts.c"),
         macros=macros,
         tables=tuple(tables),
         code_bytes=LEVELS_BYTES + (ROCKET_BYTES if layout.rocket else 0),
-        stack_bytes=2 * (2 * margin + layout.time + 1) + (4 if wide else 2) * layout.time,
+        stack_bytes=2 * (2 * margin + layout.time + 1) + (4 if wide else 2) * (layout.time + 1) + FRAMES,
         instructions=round(steps),
         about_inputs=_about_inputs(counts),
     )

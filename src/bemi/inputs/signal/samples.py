@@ -5,6 +5,7 @@ A window has one unit per channel, never one per time step: the shape of the sig
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,9 @@ BITS = (12, 15)
 SMALL = (-(2**15), 2**15 - 1)
 LARGE = (-(2**28), 2**28)
 """Ranges of readings: what a sensor gives in 16 bits, or in 32 with room for differences."""
+
+PER_CHANNEL = ("decimals", "offsets", "shifts")
+"""What each channel has of its own."""
 
 _HEADROOM = 1.5  # new values may be this much larger than those seen before they saturate
 _MOST_EXACT = 15  # decimals up to which values are tried for a short form
@@ -102,15 +106,23 @@ class Samples:
 
     def record(self) -> dict[str, Any]:
         """All of it, for a model file."""
-        per_channel = ("decimals", "offsets", "shifts")
-        return {"bits": self.bits, "small": self.small, **{name: list(getattr(self, name)) for name in per_channel}}
+        return {"bits": self.bits, "small": self.small, **{name: list(getattr(self, name)) for name in PER_CHANNEL}}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Samples:
+        """What gave this record."""
+        for name in PER_CHANNEL:
+            if not isinstance(record[name], (list, tuple)):
+                raise ValueError(f"{name} must be a list, got {record[name]!r}")
+        return cls(**{**record, **{name: tuple(record[name]) for name in PER_CHANNEL}})
 
 
 def _small_decimals(values: NDArray[np.float64], bits: int) -> int | None:
     """Decimals with which readings have 16 bits and lose little; None if there are none."""
     largest, exact = float(np.abs(values).max(initial=0.0)), _exact_decimals(values)
-    if exact == 0 and SMALL[0] <= values.min() and values.max() <= SMALL[1]:
-        return 0
+    if exact == 0:
+        # Integers are what a sensor gives, and stay as they are.
+        return 0 if SMALL[0] <= values.min() and values.max() <= SMALL[1] else None
     decimals = min(exact, _most_decimals(SMALL[1] / _HEADROOM, largest))
     enough = _half(values) * 10.0**decimals >= 2 ** (bits - 2)
     return decimals if enough or decimals == exact else None
@@ -120,7 +132,7 @@ def _decimals(values: NDArray[np.float64], bits: int) -> int:
     """Decimals with which readings of 32 bits are exact, or finer than the samples."""
     largest, half = float(np.abs(values).max(initial=0.0)), _half(values)
     most = min(_exact_decimals(values), _most_decimals(LARGE[1] / _HEADROOM, largest))
-    return min(most, 1 + _most_decimals(2.0**bits, half)) if half > 0 else most
+    return min(most, max(0, 1 + _most_decimals(2.0**bits, half))) if half > 0 else most
 
 
 def _half(values: NDArray[np.float64]) -> float:

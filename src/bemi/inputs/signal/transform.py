@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from bemi.checks import check_choice, check_integer, is_integer
 from bemi.inputs.pieces import CPiece, PagePiece
 from bemi.inputs.signal.responses import KERNELS, Layout, counts, responses
 from bemi.inputs.signal.samples import BITS, Samples
-from bemi.inputs.signal.windows import LONGEST, SHORTEST, as_windows, shape_of, shaped
+from bemi.inputs.signal.windows import LONGEST, SHORTEST, as_rows, as_windows, shape_of, shaped
 from bemi.inputs.transform import Takes, own_parameters
 from bemi.products import Integers
 
@@ -155,7 +156,7 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         rows = as_windows(X)
         windows = shaped(rows, self.layout_.time, self.layout_.channels)
-        return self.samples_.readings(windows).reshape(len(rows), -1)
+        return as_rows(self.samples_.readings(windows))
 
     def from_readings(self, readings: Integers) -> Integers:
         """Outputs for readings, shape (windows, outputs)."""
@@ -214,7 +215,7 @@ class SignalCounts(TransformerMixin, BaseEstimator):
             "version": self.VERSION,
             "time": self.layout_.time,
             "rocket": self.layout_.rocket,
-            "samples": self.samples_.record(),
+            **self.samples_.record(),
             "thresholds": self.thresholds_.tolist(),
             "means": self.means_.tolist(),
             "doublings": self.doublings_.tolist(),
@@ -223,9 +224,9 @@ class SignalCounts(TransformerMixin, BaseEstimator):
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any]) -> SignalCounts:
         """The fitted transform that gave these parameters."""
-        names = ("time", "rocket", "samples", "thresholds", "means", "doublings")
-        own = own_parameters(cls, parameters, set(names))
-        samples = _samples(own["samples"])
+        names = {"time", "rocket", "thresholds", "means", "doublings"}
+        own = own_parameters(cls, parameters, names | {field.name for field in fields(Samples)})
+        samples = Samples.from_record({field.name: own[field.name] for field in fields(Samples)})
         check_integer("time", own["time"], SHORTEST, LONGEST)
         transform = cls(len(samples.decimals), own["rocket"], samples.bits)
         transform._check_parameters()
@@ -268,7 +269,7 @@ class SignalCounts(TransformerMixin, BaseEstimator):
     def page_rows(self, X: Any) -> list[list[float]]:
         """Windows as rows of numbers for a page."""
         rows = as_windows(X)
-        return shaped(rows, self.layout_.time, self.layout_.channels).reshape(len(rows), -1).tolist()
+        return as_rows(shaped(rows, self.layout_.time, self.layout_.channels)).tolist()
 
     def page_fields(self, rows: Sequence[Sequence[Any]] | None) -> list[dict[str, Any]]:
         """The fields of a page's form, for some windows."""
@@ -283,13 +284,3 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
         return tags
-
-
-def _samples(record: Any) -> Samples:
-    """What a model file says about samples."""
-    names = ("bits", "small", "decimals", "offsets", "shifts")
-    if not isinstance(record, Mapping) or set(record) != set(names):
-        raise ValueError(f"samples must have {', '.join(names)}")
-    if not all(isinstance(record[name], Sequence) for name in names[2:]):
-        raise ValueError("decimals, offsets and shifts must be lists")
-    return Samples(*(record[name] for name in names[:2]), *(tuple(record[name]) for name in names[2:]))

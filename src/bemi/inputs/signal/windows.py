@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,14 @@ def as_windows(X: Any) -> NDArray:
             rows = rows.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(f"windows must hold numbers: {error}") from None
-    check_finite(rows.reshape(len(rows), -1))
+    check_finite(as_rows(rows))
     return rows
+
+
+def as_rows(windows: NDArray) -> NDArray:
+    """Windows in two dimensions, sample by sample with the channels of a sample together."""
+    # -1 would not do for no window at all.
+    return windows.reshape(len(windows), math.prod(windows.shape[1:]))
 
 
 def shaped(rows: NDArray, time: int, channels: int) -> NDArray:
@@ -42,7 +49,7 @@ def shaped(rows: NDArray, time: int, channels: int) -> NDArray:
         raise ValueError(
             f"windows must have {time * channels} features ({time} samples of {channels} channels), these have {own[0]}"
         )
-    return rows.reshape(-1, time, channels)
+    return rows.reshape(len(rows), time, channels)
 
 
 def shape_of(rows: NDArray, channels: int | None) -> tuple[int, int]:
