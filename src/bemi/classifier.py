@@ -129,7 +129,8 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         ``"per-feature"`` and ``"common"`` always scale, None requires integers.  Zero always stays zero.
     transform
         Turns the integers of ``input_scaling`` into the inputs of the networks, such as :class:`bemi.IntegerHog` for
-        images, or None.  :class:`bemi.SignalCounts` takes windows of a signal, ``X`` of shape (windows, time, channels).
+        images, or None.  With :class:`bemi.SignalCounts`, ``X`` may be windows of a signal, shape (windows, time,
+        channels).
     C
         Penalty on margin violations in ``"ml2"``, as in support vector machines.
     mw_loss

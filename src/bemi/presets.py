@@ -57,7 +57,7 @@ def images(shape: Sequence[int] | None = None, *, integers: bool = True, why: st
 
 
 def signals(channels: int | None = None, *, why: str = "asked for") -> Preset:
-    """Soft margins on counts of levels, differences and kernels; ``channels`` as :class:`bemi.SignalCounts` takes it."""
+    """Soft margins on counts of a signal; ``channels`` as :class:`bemi.SignalCounts` takes it."""
     return Preset("signals", _SOFT | {"transform": SignalCounts(channels), "input_scaling": "auto"}, why)
 
 

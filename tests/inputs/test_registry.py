@@ -23,7 +23,9 @@ def test_names():
     assert by_short_name("hog") is IntegerHog
     assert by_short_name("constant") is ConstantInput
     assert by_short_name("none") is None
-    with pytest.raises(ValueError, match=r"^transform must be one of hog, constant, bits, signal, none, got 'wavelets'$"):
+    with pytest.raises(
+        ValueError, match=r"^transform must be one of hog, constant, bits, signal, none, got 'wavelets'$"
+    ):
         by_short_name("wavelets")
     known = "integer-hog, constant-input, table-bits, signal-counts"
     with pytest.raises(ValueError, match=rf"^transform must be one of {known}, got None$"):

@@ -177,8 +177,8 @@ class PagePiece:
     ----------
     script
         JavaScript that registers the transform in the table ``TRANSFORMS`` of ``scaling.js``, under its ``NAME``: its
-        ``inputs(integers, data)`` gives the inputs of the networks, from cells if the transform makes readings itself.  It
-        runs in its own block.
+        ``inputs(integers, data)`` gives the inputs of the networks, from cells if the transform makes readings itself.
+        It runs in its own block.
     data
         JSON-serialisable data for the script.
     """

@@ -142,9 +142,7 @@ def test_every_output_of_the_kernels_has_one_way(time, channels, copies):
         found = [output for way in range(layout.ways) for output in layout.rocket_of(way)]
         assert sorted(found) == list(range(84 * copies))
         assert all(
-            output * layout.step % layout.ways == way
-            for way in range(layout.ways)
-            for output in layout.rocket_of(way)
+            output * layout.step % layout.ways == way for way in range(layout.ways) for output in layout.rocket_of(way)
         )
     assert len(layout.names()) == layout.outputs == len(layout.reaches)
     assert min(difference.positions(time) for difference in layout.differences) >= 1
@@ -365,7 +363,7 @@ def test_recommended_settings():
 
 
 def test_candidates_are_compared_on_readings():
-    X, y = waves(40, 30, 1)
+    X, _ = waves(40, 30, 1)
     inputs = Inputs.fit(X / 1000, "auto", SignalCounts(rocket=84))
     assert Takes.by(inputs.transform) is Takes.WINDOWS
     rows = inputs.checked(X / 1000)

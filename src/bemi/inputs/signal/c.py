@@ -87,7 +87,8 @@ def c_piece(counts: SignalCounts) -> CPiece:
 def _about_inputs(counts: SignalCounts) -> tuple[str, ...]:
     """How a window lies in the input, and in which units."""
     layout, samples = counts.layout_, counts.samples_
-    lines = [f"Inputs are a window of {layout.time} samples; x[{layout.channels} * t + c] is channel c at time t, oldest first."]
+    place = f"x[{layout.channels} * t + c]" if layout.channels > 1 else "x[t]"
+    lines = [f"Inputs are a window of {layout.time} samples, oldest first; {place} is channel c at time t."]
     if any(samples.decimals):
         lines.append("Values are multiplied, rounded to the nearest integer, halves to the even one, and saturate:")
         lines += [f"  channel {place} * 10^{decimals}" for place, decimals in enumerate(samples.decimals)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bemi.inputs.signal.responses import CENTRE, KERNELS, TAPS, THRESHOLDS, Layout
+from bemi.inputs.signal.responses import CENTRE, TAPS, THRESHOLDS, Layout
 
 if TYPE_CHECKING:
     from bemi.export.onnx.graph import Tensor
@@ -83,9 +83,8 @@ def _kernels(samples: Tensor, counts: SignalCounts, dilation: int, positions: Se
     # Not negative, so that the division rounds down.
     largest = TAPS * counts.samples_.limit
     thirds = (total + largest) // 3 - largest // 3
-    own = [position - layout.first_rocket for position in positions]
-    channels = np.array([output * layout.step % layout.ways % layout.channels for output in own])
-    chosen = np.array([KERNELS[output // layout.per_kernel] for output in own])
+    own = [layout.kernel(position - layout.first_rocket) for position in positions]
+    channels, chosen = np.array([channel for channel, _, _ in own]), np.array([taps for _, _, taps in own])
     every = taps[0].concatenated(*taps[1:], axis=1)
     response = every.gather(chosen[:, 0] * layout.channels + channels, axis=1)
     for place in (1, 2):

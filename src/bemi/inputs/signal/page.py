@@ -9,7 +9,6 @@ import numpy as np
 
 from bemi.inputs.pieces import PagePiece, file_of, number_field
 from bemi.inputs.readings import POWERS_OF_TEN
-from bemi.inputs.signal.responses import KERNELS
 
 if TYPE_CHECKING:
     from bemi.inputs.signal.transform import SignalCounts
@@ -28,11 +27,7 @@ def page_piece(counts: SignalCounts) -> PagePiece:
         "shifts": samples.shifts,
         "limit": samples.limit,
         "differences": [[d.channel, d.order, d.distance] for d in layout.differences],
-        "rocket": [
-            [way % layout.channels, layout.kernel_dilations[way // layout.channels], *KERNELS[output // layout.per_kernel]]
-            for output in range(layout.rocket)
-            for way in (output * layout.step % layout.ways,)
-        ],
+        "rocket": [[channel, dilation, *taps] for channel, dilation, taps in map(layout.kernel, range(layout.rocket))],
         "thresholds": counts.thresholds_.tolist(),
         "countShift": counts.count_shift,
         "means": counts.means_.tolist(),
@@ -50,9 +45,9 @@ def page_fields(counts: SignalCounts, rows: Sequence[Sequence[Any]] | None) -> l
         seen = np.array(rows, dtype=np.float64).reshape(-1, layout.channels)
     channels = []
     for channel, decimals in enumerate(samples.decimals):
-        middle = samples.offsets[channel]
-        reach = samples.limit << samples.shifts[channel]
-        ends = np.array([middle - reach, middle, middle + reach]) * 10.0**-decimals if seen is None else seen[:, channel]
+        middle, reach = samples.offsets[channel], samples.limit << samples.shifts[channel]
+        known = np.array([middle - reach, middle, middle + reach]) * 10.0**-decimals
+        ends = known if seen is None else seen[:, channel]
         channels.append((float(ends.min()), float(np.median(ends)), float(ends.max()), decimals))
     names = [unit["name"] for unit in counts.reading_units()]
     return [number_field(name, *channels[place % layout.channels]) for place, name in enumerate(names)]

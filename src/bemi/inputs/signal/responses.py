@@ -133,6 +133,11 @@ class Layout:
         """The outputs of kernels that have a way, counted from the first kernel's."""
         return range(way * self.inverse % self.ways, self.rocket, self.ways)
 
+    def kernel(self, output: int) -> tuple[int, int, tuple[int, ...]]:
+        """Channel, dilation and taps of an output of the kernels, counted from the first kernel's."""
+        dilation, channel = divmod(output * self.step % self.ways, self.channels)
+        return channel, self.kernel_dilations[dilation], KERNELS[output // self.per_kernel]
+
     def names(self) -> list[str]:
         """A name for each output."""
         words = ("level", "difference", "curvature")
@@ -142,9 +147,8 @@ class Layout:
             for place in range(THRESHOLDS)
         ]
         for output in range(self.rocket):
-            dilation, channel = divmod(output * self.step % self.ways, self.channels)
-            taps = "".join(map(str, KERNELS[output // self.per_kernel]))
-            found.append(f"channel{channel}_kernel{taps}_{self.kernel_dilations[dilation]}_{output % self.per_kernel}")
+            channel, dilation, taps = self.kernel(output)
+            found.append(f"channel{channel}_kernel{''.join(map(str, taps))}_{dilation}_{output % self.per_kernel}")
         return found
 
 
@@ -176,11 +180,11 @@ def responses(
         outputs = layout.rocket_of(way)
         if not outputs:
             continue
-        dilation, channel = divmod(way, layout.channels)
-        taps = _taps(samples[channel], layout.kernel_dilations[dilation])
+        channel, dilation, _ = layout.kernel(outputs[0])
+        taps = _taps(samples[channel], dilation)
         share = sum(taps[1:], start=taps[0]) // 3
         for output in outputs:
-            a, b, c = KERNELS[output // layout.per_kernel]
+            _, _, (a, b, c) = layout.kernel(output)
             yield (layout.first_rocket + output,), taps[a] + taps[b] + taps[c] - share
 
 

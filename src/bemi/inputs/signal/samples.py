@@ -61,7 +61,8 @@ class Samples:
         small = None not in found
         if not small:
             found = [_decimals(channel, bits) for channel in channels]
-        unfitted = cls(bits, small, tuple(d for d in found if d is not None), (0,) * len(channels), (0,) * len(channels))
+        zeros = (0,) * len(channels)
+        unfitted = cls(bits, small, tuple(decimals or 0 for decimals in found), zeros, zeros)
         return unfitted.refitted(unfitted.readings(values))
 
     def refitted(self, read: Integers) -> Samples:

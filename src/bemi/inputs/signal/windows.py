@@ -44,7 +44,8 @@ def shaped(rows: NDArray, time: int, channels: int) -> NDArray:
         return rows
     if len(own) == 2:
         swapped = "; swap the axes, np.swapaxes(X, 1, 2)" if own == (channels, time) else ""
-        raise ValueError(f"windows must be {time} samples of {channels} channels, these are {own[0]} of {own[1]}{swapped}")
+        wanted = f"{time} samples of {channels} channels"
+        raise ValueError(f"windows must be {wanted}, these are {own[0]} of {own[1]}{swapped}")
     if own != (time * channels,):
         raise ValueError(
             f"windows must have {time * channels} features ({time} samples of {channels} channels), these have {own[0]}"
