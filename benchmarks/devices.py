@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi import BeMiClassifier, recommended
+from bemi import BeMiClassifier, SignalCounts, recommended
 from bemi.datasets.tables import Rows, load_table
 from bemi.experiments import markdown
 from bemi.experiments.tabular.splits import split
@@ -115,10 +115,50 @@ class CardTask:
 
 NO_READING = -32768
 
-TASKS: tuple[ImageTask | CardTask, ...] = (
+
+@dataclass(frozen=True)
+class SignalTask:
+    """Windows of noisy waves, whose frequencies and heights tell the class: what a window costs, not what it is worth."""
+
+    time: int
+    channels: int
+    classes: int
+    boards: tuple[str, ...]
+
+    TRAINING = 10
+    """Training windows per class."""
+
+    @property
+    def name(self) -> str:
+        return f"signal of {self.channels} x {self.time}, {self.classes} classes"
+
+    def truth(self, seed: int) -> NDArray[np.int64]:
+        return self._windows(seed)[1][self.classes * self.TRAINING :]
+
+    def systems(self, settings: Settings, seed: int, place: str) -> Iterator[System]:
+        X, y = self._windows(seed)
+        train, test = np.split(np.arange(len(y)), [self.classes * self.TRAINING])
+        for name, transform in (("counts", SignalCounts()), ("counts of differences", SignalCounts(rocket=0))):
+            fitted = recommended(X, **_chosen(settings), transform=transform).fit(X[train], y[train])
+            yield from _ours(fitted, name, X[test], fitted.readings(X[test]), 2, place)
+
+    def _windows(self, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        rng = np.random.default_rng(seed)
+        rows = self.classes * self.TRAINING + BOARD_ROWS
+        y = np.arange(rows) % self.classes
+        turns = (1 + 1.5 * y[:, None, None] + 0.5 * np.arange(self.channels)) * np.arange(self.time)[:, None] / self.time
+        turns = turns + rng.random((rows, 1, self.channels))
+        waves = 1500 * (1 + 0.3 * (y % 3))[:, None, None] * np.sin(2 * np.pi * turns)
+        return np.rint(waves + rng.normal(0, 600, waves.shape)).astype(np.int64), y
+
+
+Task = ImageTask | CardTask | SignalTask
+
+TASKS: tuple[Task, ...] = (
     ImageTask(Cell("mnist", (4, 4), 10), ("cortex_m3",), (10, 50, 200)),
     ImageTask(Cell("digits", (4, 4), 10), ("cortex_m3", "atmega328p"), (10, 50)),
     CardTask("heart920", 10, ("cortex_m3", "atmega328p"), 10),
+    SignalTask(128, 3, 7, ("cortex_m3", "atmega328p")),
 )
 
 
@@ -142,7 +182,7 @@ def measurements(settings: Settings) -> Iterator[Record]:
 
 
 def _on_boards(
-    task: ImageTask | CardTask, settings: Settings, seed: int, boards: list[Board], head: Record
+    task: Task, settings: Settings, seed: int, boards: list[Board], head: Record
 ) -> Iterator[Record]:
     truth = task.truth(seed)
     with tempfile.TemporaryDirectory() as place:
