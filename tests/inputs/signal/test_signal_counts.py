@@ -6,6 +6,7 @@ import subprocess
 from dataclasses import replace
 from itertools import combinations
 from math import floor, gcd
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -133,6 +134,16 @@ def test_the_model_of_the_measurements_has_456_outputs():
     assert len(KERNELS) == 84
     names = fitted("acceleration").get_feature_names_out()
     assert len(set(names)) == 456
+
+
+def test_the_checksums_of_the_documentation():
+    i = np.arange(8 * 64 * 2)
+    X = (100 * ((i * i * 7 + i * 3) % 251)).reshape(8, 64, 2)
+    page = (Path(__file__).parents[3] / "docs" / "transforms.md").read_text()
+    for name, parameters in (("SignalCounts()", {}), ("rocket=0", {"rocket": 0}), ("bits=15", {"bits": 15})):
+        y = SignalCounts(**parameters).fit(X).transform(X).reshape(-1)
+        checksum = int(np.arange(1, len(y) + 1) @ y) % 65521
+        assert f"| `{name}` | {len(y)} | {y.sum()} | {checksum} |" in page
 
 
 @given(st.integers(3, 400), st.integers(1, 20), st.integers(0, 3))
