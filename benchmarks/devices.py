@@ -118,7 +118,7 @@ NO_READING = -32768
 
 @dataclass(frozen=True)
 class SignalTask:
-    """Windows of noisy waves, whose frequencies and heights tell the class: what a window costs, not what it is worth."""
+    """Windows of noisy waves, whose frequencies and heights tell the class: only what they cost matters."""
 
     time: int
     channels: int
@@ -146,8 +146,8 @@ class SignalTask:
         rng = np.random.default_rng(seed)
         rows = self.classes * self.TRAINING + BOARD_ROWS
         y = np.arange(rows) % self.classes
-        turns = (1 + 1.5 * y[:, None, None] + 0.5 * np.arange(self.channels)) * np.arange(self.time)[:, None] / self.time
-        turns = turns + rng.random((rows, 1, self.channels))
+        frequencies = 1 + 1.5 * y[:, None, None] + 0.5 * np.arange(self.channels)
+        turns = frequencies * np.arange(self.time)[:, None] / self.time + rng.random((rows, 1, self.channels))
         waves = 1500 * (1 + 0.3 * (y % 3))[:, None, None] * np.sin(2 * np.pi * turns)
         return np.rint(waves + rng.normal(0, 600, waves.shape)).astype(np.int64), y
 
@@ -181,9 +181,7 @@ def measurements(settings: Settings) -> Iterator[Record]:
                 yield from _on_boards(task, settings, seed, there, head)
 
 
-def _on_boards(
-    task: Task, settings: Settings, seed: int, boards: list[Board], head: Record
-) -> Iterator[Record]:
+def _on_boards(task: Task, settings: Settings, seed: int, boards: list[Board], head: Record) -> Iterator[Record]:
     truth = task.truth(seed)
     with tempfile.TemporaryDirectory() as place:
         for system in task.systems(settings, seed, place):

@@ -17,7 +17,7 @@ FRAMES = 160
 LEVELS_BYTES, ROCKET_BYTES = 650, 650
 """Bytes of code, and of what kernels add."""
 
-SAMPLE, DIFFERENCE, THRESHOLD, POSITION, SUM, THIRD, OUTPUT = 20, 6, 1.9, 6, 28, 12, 70
+SAMPLE, DIFFERENCE, THRESHOLD, POSITION, SUM, THIRD, OUTPUT = 16, 6, 1.9, 6, 56, 16, 60
 """Instructions at a position: for a sample, for a difference and for comparing it with a threshold, for the response of
 a kernel, for the sum of its taps from scratch, and for its third; and those for an output."""
 
@@ -67,9 +67,8 @@ def c_piece(counts: SignalCounts) -> CPiece:
             CTable("bemi_kernels", "uint16_t", [a | b << 4 | c << 8 for a, b, c in KERNELS]),
         ]
     positions = sum(difference.positions(layout.time) for difference in layout.differences)
-    # From scratch up to the first dilation; all of them for dilation 1, where pairs overlap.
-    sums = [layout.time if dilation == 1 else dilation + 1 for dilation in layout.kernel_dilations]
-    thirds = layout.channels * sum(SUM * own + THIRD * layout.time for own in sums)
+    # Sums are made from scratch up to the first dilation.
+    thirds = layout.channels * sum(SUM * dilation + THIRD * layout.time for dilation in layout.kernel_dilations)
     per_position = (DIFFERENCE + THRESHOLD * THRESHOLDS) * positions + POSITION * layout.time * layout.rocket + thirds
     # Wide words hold one position instead of two.
     steps = (2 if wide else 1) * per_position + SAMPLE * layout.time * layout.channels + OUTPUT * layout.outputs

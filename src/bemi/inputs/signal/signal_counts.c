@@ -1,6 +1,6 @@
-/* How often levels, differences and kernels exceed thresholds, channel by channel.  Samples are not negative, BEMI_LIMIT
-   stands for 0.  Where words have room, two neighbouring positions are computed at once, in the halves of a word: the
-   sums below stay within 16 bits, and the top bit of a half says whether its position counts. */
+/* How often levels, differences and kernels exceed thresholds, channel by channel.  Samples are not negative: the
+   value 0 is BEMI_LIMIT.  Where words have room, two neighbouring positions are computed at once, in the halves of a
+   word: sums stay within 16 bits, and the top bit of a half says whether its position counts. */
 #ifndef BEMI_PAIRS
 #define BEMI_PAIRS (UINT_FAST16_MAX > 65535)
 #endif
@@ -66,8 +66,8 @@ static void bemi_samples(const bemi_input_t *x, uint_fast16_t channel, uint16_t 
 }
 
 /* A level, difference or curvature plus 4 BEMI_LIMIT at each position. */
-static BEMI_APART void bemi_differences(const uint16_t *s, uint_fast8_t order, uint_fast16_t distance, uint_fast16_t words,
-                                        BEMI_LANE *to)
+static BEMI_APART void bemi_differences(const uint16_t *s, uint_fast8_t order, uint_fast16_t distance,
+                                        uint_fast16_t words, BEMI_LANE *to)
 {
     const uint16_t *far = s + distance;
     if (order == 0)
@@ -96,7 +96,7 @@ static BEMI_APART void bemi_differences(const uint16_t *s, uint_fast8_t order, u
         } while (--words);
 }
 
-/* Replaces four limits by the counts of responses beyond them: as many as the registers of a Cortex-M3 have room for. */
+/* Replaces four limits by the counts of responses beyond them; a Cortex-M3 has registers for no more. */
 static BEMI_APART void bemi_counts(const BEMI_LANE *response, uint_fast16_t words, BEMI_WORD *four)
 {
     /* Volatile, since a compiler that knows the bits shifts them before it selects them, which takes one step more. */
@@ -137,38 +137,34 @@ static bemi_value_t bemi_output(BEMI_WORD counts, uint_fast16_t output)
 #define BEMI_THIRD(sum) ((uint32_t)(sum) * 43691UL >> 17)
 #endif
 
-/* A third of the sum of the nine taps at each position, rounded down; s is where the first tap begins.  A sum is that of
-   one dilation before, without its first tap and with one more. */
+/* A third of the sum of the nine taps at each position, rounded down; s is where the first tap begins.  A sum is that
+   of one dilation before, without its first tap and with one more. */
 static BEMI_APART void bemi_thirds(const uint16_t *s, uint_fast16_t dilation, BEMI_LANE *to)
 {
-    /* Two sums at once need one that is at least two positions before. */
-    const uint_fast16_t start = dilation < BEMI_LANES ? BEMI_TIME : dilation;
-    uint_fast16_t t;
-    for (t = 0; t < start; t += BEMI_LANES) {
-        const uint16_t *tap = s + t;
-        BEMI_WORD sum = BEMI_LOAD(tap);
+    const uint16_t *before = s, *next = s + 9 * dilation;
+    BEMI_LANE *place = to;
+    uint_fast16_t left = dilation;
+    do {
+        const uint16_t *tap = s++;
+        BEMI_LANE sum = *tap;
         uint_fast8_t more = 8;
         do {
             tap += dilation;
-            sum += BEMI_LOAD(tap);
+            sum = (BEMI_LANE)(sum + *tap);
         } while (--more);
-        BEMI_STORE(to + t, sum);
-    }
-    if (t < BEMI_TIME) {
-        const BEMI_LANE *before = to + t - dilation;
-        const uint16_t *first = s + t - dilation, *last = s + t + 8 * dilation;
-        BEMI_LANE *place = to + t;
-        do {
-            const BEMI_WORD sum = BEMI_LOAD(before) - BEMI_LOAD(first) + BEMI_LOAD(last);
-            BEMI_STORE(place, sum);
-            before += BEMI_LANES;
-            first += BEMI_LANES;
-            last += BEMI_LANES;
-            place += BEMI_LANES;
-        } while (place < to + BEMI_TIME);
-    }
-    for (t = 0; t < BEMI_TIME; t++)
-        to[t] = (BEMI_LANE)BEMI_THIRD(to[t]);
+        *place++ = sum;
+    } while (--left);
+    place = to;
+    left = BEMI_TIME - dilation;
+    do {
+        place[dilation] = (BEMI_LANE)(*place - *before++ + *next++);
+        place++;
+    } while (--left);
+    left = BEMI_TIME;
+    do {
+        *to = (BEMI_LANE)BEMI_THIRD(*to);
+        to++;
+    } while (--left);
 }
 
 #define BEMI_STEP(i)                                         \
@@ -179,8 +175,8 @@ static BEMI_APART void bemi_thirds(const uint16_t *s, uint_fast16_t dilation, BE
     count += (response & top) >> BEMI_SHIFT;
 
 /* Counts of positions at which three taps exceed the thirds by more than the limit says. */
-static BEMI_APART BEMI_WORD bemi_kernel(const uint16_t *a, const uint16_t *b, const uint16_t *c, const BEMI_LANE *thirds,
-                                        BEMI_WORD k)
+static BEMI_APART BEMI_WORD bemi_kernel(const uint16_t *a, const uint16_t *b, const uint16_t *c,
+                                        const BEMI_LANE *thirds, BEMI_WORD k)
 {
     const volatile BEMI_WORD bits = BEMI_TOP;
     const BEMI_WORD top = bits;
@@ -215,7 +211,8 @@ static BEMI_APART BEMI_WORD bemi_kernel(const uint16_t *a, const uint16_t *b, co
 }
 
 /* The kernels of one dilation in one channel. */
-static void bemi_rocket(const uint16_t *samples, uint_fast16_t dilation, uint_fast16_t way, BEMI_LANE *thirds, bemi_value_t *z)
+static void bemi_rocket(const uint16_t *samples, uint_fast16_t dilation, uint_fast16_t way, BEMI_LANE *thirds,
+                        bemi_value_t *z)
 {
     uint_fast16_t own = (uint_fast16_t)((uint32_t)way * BEMI_INVERSE % BEMI_WAYS);
     samples -= 4 * dilation;
@@ -244,8 +241,8 @@ static void bemi_transform(const bemi_input_t *x, bemi_value_t *z)
         for (i = 0; i < BEMI_DIFFERENCES; i++) {
             const uint_fast16_t distance = BEMI_READ16(bemi_distances[i]);
             const uint_fast8_t order = BEMI_READ8(bemi_orders[i]);
-            const uint_fast16_t positions = BEMI_TIME - order * distance, words = (positions + BEMI_LANES - 1) / BEMI_LANES;
-            const uint_fast16_t end = output + 8;
+            const uint_fast16_t positions = BEMI_TIME - order * distance, end = output + 8;
+            const uint_fast16_t words = (positions + BEMI_LANES - 1) / BEMI_LANES;
             bemi_differences(samples, order, distance, words, responses);
 #if BEMI_LANES == 2
             /* The smallest response exceeds no threshold. */

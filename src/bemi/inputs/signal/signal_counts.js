@@ -47,7 +47,8 @@
         const key = `${channel} ${dilation}`;
         if (!known.has(key)) {
           const taps = tapsOf(samples[channel], dilation);
-          known.set(key, { taps, thirds: taps[0].map((_, t) => Math.floor(taps.reduce((sum, tap) => sum + tap[t], 0) / 3)) });
+          const thirds = taps[0].map((_, t) => Math.floor(taps.reduce((sum, tap) => sum + tap[t], 0) / 3));
+          known.set(key, { taps, thirds });
         }
         const { taps, thirds } = known.get(key);
         const responses = thirds.map((third, t) => kernel.reduce((sum, tap) => sum + taps[tap][t], -third));
