@@ -18,11 +18,14 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from bemi import BeMiClassifier, SignalCounts, load, recommended, save
+from bemi.export.page import TestData as WindowsToShow
+from bemi.export.page import page
 from bemi.inputs.inputs import Inputs
 from bemi.inputs.pieces import file_of
 from bemi.inputs.signal.responses import KERNELS, Layout, dilations
 from bemi.inputs.signal.samples import LARGE, SMALL, Samples
 from bemi.inputs.transform import Takes
+from bemi.training.choosing.choice import Candidate
 
 SHAPES = {
     "acceleration": (128, 3, 168, 12),
@@ -139,11 +142,11 @@ def test_the_model_of_the_measurements_has_456_outputs():
 def test_the_checksums_of_the_documentation():
     i = np.arange(8 * 64 * 2)
     X = (100 * ((i * i * 7 + i * 3) % 251)).reshape(8, 64, 2)
-    page = (Path(__file__).parents[3] / "docs" / "transforms.md").read_text()
+    text = (Path(__file__).parents[3] / "docs" / "transforms.md").read_text()
     for name, parameters in (("SignalCounts()", {}), ("rocket=0", {"rocket": 0}), ("bits=15", {"bits": 15})):
         y = SignalCounts(**parameters).fit(X).transform(X).reshape(-1)
         checksum = int(np.arange(1, len(y) + 1) @ y) % 65521
-        assert f"| `{name}` | {len(y)} | {y.sum()} | {checksum} |" in page
+        assert f"| `{name}` | {len(y)} | {y.sum()} | {checksum} |" in text
 
 
 @given(st.integers(3, 400), st.integers(1, 20), st.integers(0, 3))
@@ -463,3 +466,13 @@ def test_scikit_learn_copies_it():
     assert clone(SignalCounts(channels=3, rocket=0, bits=15)).get_params() == {"channels": 3, "rocket": 0, "bits": 15}
     with pytest.raises(ValueError, match="not fitted"):
         SignalCounts().transform(np.zeros((1, 30)))
+
+
+def test_a_classifier_chooses_among_counts_and_shows_windows_in_a_page():
+    X, y = waves(40, 30, 2)
+    candidates = tuple(Candidate(f"rocket={n}", {"transform": SignalCounts(rocket=n)}) for n in (0, 84))
+    classifier = BeMiClassifier(**QUICK, candidates=candidates).fit(X / 7, y)
+    assert classifier.choice_.candidate in candidates
+    assert classifier.score(X / 7, y) == 1.0
+    text = page(classifier, test=WindowsToShow(X / 7, y))
+    assert "sample 29 of channel 1" in text

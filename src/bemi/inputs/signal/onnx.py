@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bemi.inputs.signal.responses import CENTRE, TAPS, THRESHOLDS, Layout
+from bemi.inputs.signal.responses import CENTRE, LARGEST, TAPS, THRESHOLDS, Layout
 
 if TYPE_CHECKING:
     from bemi.export.onnx.graph import Tensor
     from bemi.inputs.signal.transform import SignalCounts
-
-LARGEST = 127
 
 
 def outputs(x: Tensor, counts: SignalCounts) -> Tensor:

@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 from bemi.products import Integers
 
+LARGEST = 127
+"""Outputs lie in ``-LARGEST..LARGEST``."""
+
 THRESHOLDS = 8
 """Thresholds of a level or a difference."""
 

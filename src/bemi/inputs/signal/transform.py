@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bemi.checks import check_choice, check_integer, is_integer
 from bemi.inputs.pieces import CPiece, PagePiece
-from bemi.inputs.signal.responses import KERNELS, Layout, counts, responses
+from bemi.inputs.signal.responses import KERNELS, LARGEST, Layout, counts, responses
 from bemi.inputs.signal.samples import BITS, Samples
 from bemi.inputs.signal.windows import LONGEST, SHORTEST, as_rows, as_windows, shape_of, shaped
 from bemi.inputs.transform import Takes, own_parameters
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 WINDOWS_AT_A_TIME = 256
 """Few enough to stay in the processor's cache; also the number of training windows that thresholds are chosen from."""
-
-LARGEST = 127
-"""Outputs lie in ``-LARGEST..LARGEST``."""
 
 SPREAD = 32
 MOST_DOUBLINGS = 5
