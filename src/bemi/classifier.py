@@ -26,6 +26,7 @@ from bemi.ensemble.scorecard import Scorecard
 from bemi.ensemble.subsets import class_subsets, subsets_to_train
 from bemi.ensemble.ties import TIES
 from bemi.ensemble.voting import Votes
+from bemi.files import printable
 from bemi.inputs.table.cells import as_given
 from bemi.inputs.transform import Takes
 from bemi.modelfile import saving
@@ -517,7 +518,13 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             transform=None if transform is None else clone(transform),
             ties=ensemble.ties.name,
         )
-        check_parameters(vars(classifier))
+        if classifier.solver in solvers.SOLVERS:
+            check_parameters(vars(classifier))
+        else:
+            # It trained the model somewhere else; to predict, nobody needs it.
+            check_parameters(vars(classifier) | {"solver": "highs"})
+            name = printable(repr(classifier.solver))
+            warnings.warn(f"this model was trained with the solver {name}, which is not known here", stacklevel=3)
         classifier.n_features_in_ = ensemble.inputs.features
         if ensemble.inputs.names is not None:
             classifier.feature_names_in_ = np.array(ensemble.inputs.names, dtype=object)

@@ -667,3 +667,19 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
     with pytest.raises(FileNotFoundError) as caught:
         save(fitted(), tmp_path / "none" / "m")
     assert caught.value.filename == str(tmp_path / "none" / "m")
+
+
+def test_a_model_of_an_unknown_solver_predicts(tmp_path):
+    path = tmp_path / "m.bemi"
+    model = fitted()
+    save(model, path)
+    schema, text, weights = split(path.read_bytes())
+    header = json.loads(text)
+    header["settings"]["solver"] = "mine\x1b"
+    text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
+    path.write_bytes(with_digest(joined(schema, text, weights)))
+    with pytest.warns(UserWarning, match="which is not known here"):
+        copy = load(path)
+    assert copy.predict(DATA).tolist() == model.predict(DATA).tolist()
+    with pytest.raises(ValueError, match="unknown solver"):
+        copy.fit(DATA, [0, 1, 2, 0, 1, 2])

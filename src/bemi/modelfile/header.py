@@ -28,7 +28,6 @@ from bemi.inputs.readings import LARGEST_READING, MOST_DECIMALS
 from bemi.problem.codes import outputs_for
 from bemi.problem.soft_margin import HINGE_TARGETS
 from bemi.products import PRE_ACTIVATION_LIMIT
-from bemi.solvers import SOLVERS
 from bemi.stages.result import Outcome
 
 MOST_CLASSES = 2**12
@@ -133,9 +132,10 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
     if not settings["C"]:
         raise ValueError("C must be positive")
     _check_soft_settings(settings)
-    # The classifier checks the engine.
+    # The classifier checks the engine, and a solver that is not known here is none's fault.
     _text(settings["engine"], "engine")
-    for name, known in (("solver", SOLVERS), ("ties", TIES), ("input_scaling", INPUT_SCALINGS)):
+    _text(settings["solver"], "solver")
+    for name, known in (("ties", TIES), ("input_scaling", INPUT_SCALINGS)):
         if settings[name] not in tuple(known):
             raise ValueError(f"{name} must be one of {', '.join(map(str, known))}, got {_brief(settings[name])}")
 
