@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 
@@ -100,7 +101,7 @@ class Networks:
         first = np.where(self.sums(case)[0] < 0, -1, 1)
         return ~np.any([(first == signs[:, None]).all(axis=1).any(axis=1) for signs in forbidden], axis=0)
 
-    def margins(self, case: Case, step: int) -> np.ndarray:
+    def margins(self, case: Case, step: float = 0.001) -> np.ndarray:
         """Sum of all margins of networks that are right; what it is for others does not matter."""
         total = 0
         for sums in self.sums(case):
@@ -191,7 +192,7 @@ def not_forbidden(case: Case, rng: np.random.Generator) -> Task:
 
 def max_margin(case: Case, rng: np.random.Generator) -> Task:
     return Task(
-        case, objectives.max_margin(case.problem), lambda nets: _where(nets.right(case), nets.margins(case, step=1))
+        case, objectives.max_margin(case.problem), lambda nets: _where(nets.right(case), nets.margins(case))
     )
 
 
@@ -200,7 +201,7 @@ def max_margin_of_cp(case: Case, rng: np.random.Generator) -> Task:
         smallest = sum(np.abs(sums).min(axis=1).sum(axis=1) for sums in nets.sums(case))
         return _where(nets.right(case), smallest)
 
-    return Task(case, objectives.max_margin(case.problem, step=0), worth)
+    return Task(case, objectives.max_margin(case.problem, step=Fraction(0)), worth)
 
 
 def min_weight(case: Case, rng: np.random.Generator) -> Task:

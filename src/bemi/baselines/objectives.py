@@ -67,67 +67,95 @@ def feasible(problem: Problem, forbidden: Sequence[Integers] = ()) -> Goal:
     return Goal("feasible", problem, True, program, value, trivial=0)
 
 
-def max_margin(problem: Problem, *, step: int = 1) -> Goal:
+STRICT_STEP = Fraction(1, 1000)
+"""How far below minus its margin a sum must be, in the mixed-integer program of Toro Icarte et al."""
+
+
+def max_margin(problem: Problem, *, step: Fraction = STRICT_STEP) -> Goal:
     """Toro Icarte et al.'s largest sum of margins over all neurons, with every row right.
 
     ::
 
         max  sum_l sum_j m_{lj},   m_{lj} >= 0
-        sum >= m_{lj} where the neuron gives (or should give) +1
-        sum <= -m_{lj} - step, and sum <= -1, where it gives -1
+        sum >= m_{lj}          where the neuron gives (or should give) +1
+        sum <= -m_{lj} - step  where it gives -1, and sum <= -1
 
-    ``step`` is 1 in their mixed-integer program.  In their constraint program, where ``m = min_k |sum|``, it is 0.
+    ``step`` is 1/1000 in their mixed-integer program.  In their constraint program, where ``m = min_k |sum|``, it is 0.
+    Sums are integers, so with a step below 1 margins are ``m = q - step b`` for an integer q and b in {0, 1},
+
+    ::
+
+        sum >= q  where +1,   sum <= -q - 1 + b  where -1,   b <= q
+
+    and everything stays an integer in units of the step.
     """
+    unit = step.denominator
 
-    def sides(network: Network) -> list[Integers]:
-        """How far every sum is on its side, shape (rows, n_l) per layer; negative for a wrong output."""
+    def margins(network: Network) -> list[tuple[Integers, Integers]]:
+        """q and b of every neuron, per layer; q is negative for wrong outputs."""
         *hidden, output = network.pre_activations(problem.data)
-        signs = [sign(sums) for sums in hidden] + [problem.codes]
-        return [np.where(side > 0, sums, -sums - step) for side, sums in zip(signs, [*hidden, output], strict=True)]
-
-    def margins(network: Network) -> list[Integers]:
-        return [side.min(axis=0) for side in sides(network)]
+        found = []
+        for sums, signs in zip([*hidden, output], [*(sign(h) for h in hidden), problem.codes], strict=True):
+            above = np.where(signs > 0, sums, np.iinfo(np.int64).max).min(axis=0)
+            below = np.where(signs < 0, -sums, np.iinfo(np.int64).max).min(axis=0)
+            found.append((np.minimum(above, below), (below <= above).astype(np.int64) if step else 0 * above))
+        return found
 
     def value(network: Network) -> int | None:
         if not problem.all_right(network):
             return None
-        return int(sum(m.sum() for m in margins(network)))
+        return int(sum((unit * q - step.numerator * b).sum() for q, b in margins(network)))
 
     def program() -> StageProgram:
         encoding = Encoding(problem)
-        if step == 0:
+        builder = encoding.builder
+        if not step:
             right_rows(encoding)
             sign_rows(encoding)
-        columns = [
-            encoding.builder.columns((1, size), 0, cap, integer=True)
-            for size, cap in zip(problem.layers[1:], problem.margin_caps(), strict=True)
+        caps = problem.margin_caps()
+        whole = [
+            builder.columns((1, n), 0, cap, integer=True) for n, cap in zip(problem.layers[1:], caps, strict=True)
         ]
-        for layer, margin in enumerate(columns):
-            _margin_rows(encoding, layer, margin, step)
+        less = [builder.columns((1, n), 0, 1 if step else 0, integer=True) for n in problem.layers[1:]]
+        for layer, (q, b) in enumerate(zip(whole, less, strict=True)):
+            _margin_rows(encoding, layer, q, b, strict=bool(step))
 
         def own(network: Network) -> list[tuple[Indices, NDArray]]:
-            return [(index[0], values) for index, values in zip(columns, margins(network), strict=True)]
+            pairs = zip(whole, less, margins(network), strict=True)
+            return [part for q, b, (size, near) in pairs for part in ((q[0], size), (b[0], near))]
 
-        return _finished(encoding, "max", np.concatenate([index[0] for index in columns]), own=own)
+        objective = np.concatenate([index[0] for index in (*whole, *less)])
+        costs = np.repeat([float(unit), -float(step.numerator)], sum(problem.layers[1:]))
+        return _finished(encoding, "max", objective, costs, own=own)
 
-    return Goal("max-margin", problem, True, program, value, sum_of_margins_bound(problem))
+    # Constant neurons have no margin.
+    bound = sum_of_margins_bound(problem) - problem.biased * sum(problem.margin_caps()[: len(problem.hidden_layers)])
+    return Goal("max-margin", problem, True, program, value, unit * bound, Fraction(1, unit))
 
 
-def _margin_rows(encoding: Encoding, layer: int, margin: Indices, step: int) -> None:
-    """sum >= m on the positive side, sum <= -m - step on the other; ``margin`` has shape (1, n_l)."""
+def _margin_rows(encoding: Encoding, layer: int, whole: Indices, less: Indices, *, strict: bool) -> None:
+    """sum >= q on the positive side, sum <= -q - 1 + b (with a step) or sum <= -q (without) on the other; b <= q.
+
+    ``whole`` and ``less`` are the columns of q and b, of shape (1, n_l).
+    """
     columns, coefficients = encoding.pre_activation(layer)
     shape = (*columns.shape[:2], 1)
-    columns = np.concatenate([columns, np.broadcast_to(margin[:, :, None], shape)], axis=2)
-    above = np.concatenate([coefficients, -np.ones(shape)], axis=2)
-    below = np.concatenate([coefficients, np.ones(shape)], axis=2)
+    parts = [np.broadcast_to(index[:, :, None], shape) for index in (whole, less)]
+    columns = np.concatenate([columns, *parts], axis=2)
+    one, none = np.ones(shape), np.zeros(shape)
+    above = np.concatenate([coefficients, -one, none], axis=2)
+    below = np.concatenate([coefficients, one, -one], axis=2)
     rows = encoding.builder.rows
+    if strict:
+        rows(np.stack([whole[0], less[0]], axis=-1), [1, -1], lower=0)
+    furthest = -1 if strict else 0
     if layer < len(encoding.u):
         rows(columns, above, lower=0, when=encoding.u[layer], value=1)
-        rows(columns, below, upper=-step, when=encoding.u[layer], value=0)
+        rows(columns, below, upper=furthest, when=encoding.u[layer], value=0)
         return
     positive = encoding.problem.codes > 0
     rows(columns[positive], above[positive], lower=0)
-    rows(columns[~positive], below[~positive], upper=-step)
+    rows(columns[~positive], below[~positive], upper=furthest)
 
 
 def sat_margin(problem: Problem, *, within: Within | None = None, most: int | None = None) -> Goal:

@@ -121,7 +121,7 @@ SYSTEMS: Mapping[str, System] = {
     "mip-max-margin": System("MIP max-margin", _ICARTE, partial(_solve, objectives.max_margin)),
     "mip-min-weight": System("MIP min-weight", _ICARTE, partial(_solve, min_weight_goal)),
     "cp-max-margin": System(
-        "CP max-margin", _ICARTE, partial(_solve_by_cp, partial(objectives.max_margin, step=0)), needs_cp=True
+        "CP max-margin", _ICARTE, partial(_solve_by_cp, partial(objectives.max_margin, step=Fraction(0))), needs_cp=True
     ),
     "cp-min-weight": System("CP min-weight", _ICARTE, partial(_solve_by_cp, min_weight_goal), needs_cp=True),
     "hw": System("HW", _ICARTE, warm_started, needs_cp=True),
