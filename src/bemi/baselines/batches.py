@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.baselines import objectives
+from bemi.baselines.neighbourhoods import improved_neurons
+from bemi.baselines.row_values import SAT_MARGIN
 from bemi.engines.monolithic import solve_goal
 from bemi.network import Network
 from bemi.problem.problem import Problem
@@ -23,18 +25,25 @@ BATCHES = 4
 """Number of batches per epoch, as balanced in classes as the rows allow."""
 
 
-def train_in_batches(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
+def train_in_batches(
+    problem: Problem, limits: Limits, solver: str, start: Network | None = None
+) -> list[StageResult]:
     """Solve Sat-Margin on batches of rows, average the networks by how many of all rows each gets right, and repeat.
 
     In epoch e of E a weight may be at most ``P (1 - e / E)`` away from its average in the previous epoch; ``e = 0`` is
     free.  Validation uses all training rows, of which each batch saw a part.  The best network is returned: the one
     with the most confidently right outputs on all rows.
+
+    From a start, the first average is that network, and batches improve the rounded average neuron by neuron instead of
+    by the program.
     """
     clock = limits.deadline()
     rng = np.random.default_rng(limits.seed)
     goal = objectives.sat_margin(problem)
     bound = problem.weight_bound
     mean: list[NDArray[np.float64]] = [np.zeros(shape) for shape in pairwise(problem.layers)]
+    if start is not None:
+        mean = [w.astype(np.float64) for w in start.weights]
     best = _rounded(mean, bound)
     solved = 0
     for epoch in range(EPOCHS):
@@ -42,10 +51,8 @@ def train_in_batches(problem: Problem, limits: Limits, solver: str) -> list[Stag
         networks = []
         for rows in _parts(problem, rng):
             share = limits.until(clock.share(1 / (EPOCHS * BATCHES - solved)))
-            part = objectives.sat_margin(problem.rows(rows), within=within)
-            found = solve_goal(part, start=_rounded(mean, bound), limits=share, solver=solver)
-            assert found.network is not None
-            networks.append(found.network)
+            solve = _by_program if start is None else _by_neurons
+            networks.append(solve(problem.rows(rows), _rounded(mean, bound), within, share, solver))
             solved += 1
         votes = np.array([_right(problem, network) for network in networks], dtype=np.float64)
         shares = votes / votes.sum() if votes.any() else np.full(len(votes), 1 / len(votes))
@@ -60,9 +67,28 @@ def train_in_batches(problem: Problem, limits: Limits, solver: str) -> list[Stag
         clock=clock,
         proof="certified",
         outcome=Outcome.OPTIMAL if value == goal.trivial else Outcome.LOCAL,
-        message=f"{solved} batches" if best.links else "no batch gave anything better than a network without links",
+        message=_outcome_in_words(solved, best, start),
     )
     return [report]
+
+
+def _outcome_in_words(solved: int, best: Network, start: Network | None) -> str:
+    if best == start:
+        return f"{solved} batches; the start as it is: no batch gave anything better"
+    return f"{solved} batches" if best.links else "no batch gave anything better than a network without links"
+
+
+def _by_program(rows: Problem, start: Network, within: Within, limits: Limits, solver: str) -> Network:
+    found = solve_goal(objectives.sat_margin(rows, within=within), start=start, limits=limits, solver=solver)
+    assert found.network is not None
+    return found.network
+
+
+def _by_neurons(rows: Problem, start: Network, within: Within, limits: Limits, solver: str) -> Network:
+    best = start
+    for network in improved_neurons(SAT_MARGIN.values(rows), rows, start, limits.deadline(), limits.seed, within):
+        best = network
+    return best
 
 
 def _rounded(mean: list[NDArray[np.float64]], bound: int) -> Network:

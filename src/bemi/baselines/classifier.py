@@ -11,15 +11,16 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from bemi import solvers
+from bemi.baselines.starts import fitting_network
 from bemi.baselines.systems import CP, SYSTEMS, System
-from bemi.checks import check_finite, check_integer, check_seconds
+from bemi.checks import check_choice, check_finite, check_integer, check_seconds
 from bemi.inputs.scaling import InputScaling
 from bemi.network import sign
 from bemi.problem.codes import one_hot
 from bemi.problem.problem import Problem, check_hidden_layers, check_weight_bound, with_constant
 from bemi.products import Integers
 from bemi.programs.limits import Limits
-from bemi.stages.result import Outcome
+from bemi.stages.result import Outcome, StageResult
 
 
 class NoNetwork(RuntimeError):
@@ -45,9 +46,15 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         Branch-and-bound nodes per program, conflicts of CP-SAT, or steps of gradient descent; None for no limit.
     random_state
         Seed.
+    from_start
+        Begin with a network that fits all training rows, written down from dichotomies of classes
+        (:mod:`bemi.baselines.starts`), and improve it by the system's own objective.  If no such network can be written
+        down, the system trains as published, and the report ``"start"`` says why.
 
     Attributes
     ----------
+    start_
+        The network that was written down, or None.
     network_
         The trained :class:`~bemi.network.Network`.  Its last input is a constant, and the last neuron of every hidden
         layer has no incoming links, so that it gives +1: their outgoing links are the biases.
@@ -69,6 +76,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         time_limit: float | None = 60.0,
         node_limit: int | None = None,
         random_state: Any = None,
+        from_start: bool = False,
     ) -> None:
         self.system = system
         self.hidden_layers = hidden_layers
@@ -77,10 +85,12 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         self.time_limit = time_limit
         self.node_limit = node_limit
         self.random_state = random_state
+        self.from_start = from_start
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> BaselineClassifier:
         """Train the network; raises :class:`NoNetwork` if the system finds none in time."""
         self.__dict__.pop("network_", None)
+        self.start_ = None
         system = self._check()
         X, y = validate_data(self, X, y, ensure_all_finite=False)
         check_finite(X, getattr(self, "feature_names_in_", None))
@@ -91,11 +101,15 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         mode, grid = ("auto", InputScaling.GRID) if system.grid is None else ("common", system.grid)
         self.input_scaling_ = InputScaling.fit(X, mode, grid)
         codes = one_hot(targets, len(self.classes_))
-        problem = Problem(self.input_scaling_(X), codes, tuple(self.hidden_layers), int(self.weight_bound))
+        data = self.input_scaling_(X)
+        if system.ignores_constant_inputs:
+            # Links from inputs that are always zero are zero.
+            data = np.where((data == data[0]).all(axis=0), 0, data)
+        problem = Problem(data, codes, tuple(self.hidden_layers), int(self.weight_bound))
         self._unit = system.grid or 1
         seed = int(check_random_state(self.random_state).randint(2**31 - 1)) if self.random_state is not None else 0
         limits = Limits(seconds=self.time_limit, nodes=self.node_limit, seed=seed)
-        reports = system.train(problem.with_biases(self._unit), limits, self.solver)
+        reports = self._trained(system, problem.with_biases(self._unit), limits)
         self.reports_ = {report.stage: report for report in reports}
         last = reports[-1]
         if last.network is None:
@@ -105,6 +119,29 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
             raise NoNetwork(f"{system.title}{limit}: {last.message}; give it more time, fewer rows or fewer neurons")
         self.network_ = last.network
         return self
+
+    def _trained(self, system: System, problem: Problem, limits: Limits) -> list[StageResult]:
+        """Reports of the system, alone or from a network that is written down first."""
+        if not self.from_start:
+            return system.train(problem, limits, self.solver)
+        assert system.train_from is not None
+        clock = limits.deadline()
+        start = fitting_network(problem, clock, detection=system.detection, seed=limits.seed)
+        self.start_ = start.network
+        if start.network is None:
+            given = StageResult.unchanged(
+                "start", problem, None, clock=clock, outcome=Outcome.NOT_FOUND, message=start.message
+            )
+            return [given, *system.train(problem, limits.until(clock), self.solver)]
+        value = system.value(problem, start.network)
+        given = StageResult.of(
+            *("start", problem, start.network, value, None),
+            clock=clock,
+            proof="none",
+            outcome=Outcome.LOCAL,
+            message=start.message,
+        )
+        return [given, *system.train_from(problem, start, limits.until(clock), self.solver)]
 
     def _check(self) -> System:
         if self.system not in tuple(SYSTEMS):  # of any type, hashable or not
@@ -116,6 +153,9 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"{system.title} has weights in {{-1, 0, 1}}; use weight_bound=1, not {self.weight_bound}")
         check_seconds("time_limit", self.time_limit)
         check_integer("node_limit", self.node_limit, 1, optional=True)
+        check_choice("from_start", self.from_start, (False, True))
+        if self.from_start and system.train_from is None:
+            raise ValueError(f"{system.title} finds its own start; use from_start=False")
         solvers.get(self.solver)
         if system.needs_cp:
             solvers.get(CP)

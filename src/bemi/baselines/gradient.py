@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.products import Rows
+from bemi.products import Integers, Rows
 from bemi.programs.limits import Deadline
 
 Floats = NDArray[np.floating]
@@ -157,6 +157,25 @@ class Adam:
             np.clip(a, -1, 1, out=a)
 
 
+LATENT = 0.5
+"""Size of the latent weights of a given network."""
+
+
+def _set_latents(latents: Sequence[Floats], weights: Sequence[Integers]) -> None:
+    """Latent weights whose signs give the weights of a network; with one per link, those of zeros stay random."""
+    for latent, w in zip(latents, weights, strict=True):
+        latent[:, w != 0] = LATENT * w[w != 0]
+        if len(latent) == 2:
+            latent[0, w == 0], latent[1, w == 0] = LATENT, -LATENT
+
+
+def loss(problem: Problem, network: Network) -> float:
+    """The loss of a network as gradient descent measures it."""
+    unit = units(problem.data[:, problem.live].astype(np.float64), problem.hidden_layers)[-1]
+    sums = network.pre_activations(problem.data)[-1] / unit
+    return float((np.maximum(0, HINGE_MARGIN - problem.codes * sums) ** 2).mean())
+
+
 def descend(
     problem: Problem,
     *,
@@ -165,10 +184,11 @@ def descend(
     steps: int | None = None,
     learning_rate: float = 0.01,
     seed: int = 0,
+    start: Network | None = None,
 ) -> Descent:
     """Train a network by gradient descent until the loss is zero or a limit is reached.
 
-    Latent weights start uniformly at random.  Inputs that are zero in every training row get weight 0, since the rows
+    Latent weights start uniformly at random, or half-way on the side of a start's weights.  Inputs that are zero in every training row get weight 0, since the rows
     say nothing about them, even in GD_b, which otherwise has no zeros.
 
     Parameters
@@ -183,6 +203,8 @@ def descend(
         Of Adam.
     seed
         Of the first latent weights.
+    start
+        Network to start from; GD_b has no zeros, so its zeros are drawn at random there.
     """
     if problem.weight_bound != 1:
         raise ValueError(
@@ -204,6 +226,8 @@ def descend(
     for inputs, neurons in pairwise((len(live), *problem.layers[1:])):
         latents.append(rng.uniform(-1, 1, (2 if ternary else 1, inputs, neurons)).astype(dtype))
         fed.append(np.ones(neurons, dtype))
+    if start is not None:
+        _set_latents(latents, [start.weights[0][live], *start.weights[1:]])
     if problem.biased:
         for on in fed[:-1]:
             on[-1] = 0

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from bemi.baselines import objectives
+from bemi.baselines.margins import largest_margins
+from bemi.baselines.starts import Start, own_sizes
 from bemi.engines.monolithic import solve_goal
 from bemi.engines.start import initial_network
 from bemi.network import Network, sign
@@ -28,10 +30,13 @@ CP_OPTIONS: dict[str, Any] = {"linearization_level": 0, "symmetry_level": 0, "cp
 NOT_BY_CLASS = " with one activation for each class, of those that rounding finds a neuron for"
 """Added to the message if activations by class are infeasible: this proves nothing about other networks."""
 
+Margins = Callable[[Problem, Network, Callable[[int], Limits], str], Network]
+"""Enlarges all margins of a network for its activations, given limits by the number of neurons left, and a solver."""
 
-def find(goal: Goal, limits: Limits) -> StageResult:
-    """Any feasible network, from constraint programming."""
-    return solve_goal(goal, start=None, limits=limits, solver=CP, **CP_OPTIONS)
+
+def find(goal: Goal, limits: Limits, hint: Network | None = None) -> StageResult:
+    """Any feasible network, from constraint programming; the hint itself if it is feasible."""
+    return solve_goal(goal, start=hint, limits=limits, solver=CP, **CP_OPTIONS)
 
 
 def warm_started(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
@@ -48,7 +53,22 @@ def fixed_activations(problem: Problem, limits: Limits, solver: str) -> list[Sta
     """HA: a network from constraint programming; then its activations are fixed, and each neuron is its own program."""
     clock = limits.deadline()
     found = find(objectives.feasible(problem), limits)
-    return [found, _with_margins(problem, found.network, limits, clock, solver)] if found.network else [found]
+    if found.network is None:
+        return [found]
+    return [found, _with_margins(problem, found.network, limits, clock, solver, margins_by_programs)]
+
+
+def fixed_activations_of(problem: Problem, start: Start, limits: Limits, solver: str) -> list[StageResult]:
+    """HA from a network: constraint programming gets it as a hint; the engine's neuron enlarges the margins."""
+    clock = limits.deadline()
+    found = find(objectives.feasible(problem), limits, start.network)
+    if found.network is None:
+        return [found]
+
+    def by_engine(problem: Problem, network: Network, share: Callable[[int], Limits], solver: str) -> Network:
+        return largest_margins(problem, network, share, solver=solver, program=start.dichotomies.program)
+
+    return [found, _with_margins(problem, found.network, limits, clock, solver, by_engine)]
 
 
 def by_class(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
@@ -63,7 +83,7 @@ def by_class(problem: Problem, limits: Limits, solver: str) -> list[StageResult]
         raise ValueError("activations by class need a hidden layer; use HA as it is")
     classes = problem.codes.shape[1]
     codes = one_hot(np.arange(classes), classes)
-    sizes = tuple(n - problem.biased for n in problem.hidden_layers)
+    sizes = tuple(own_sizes(problem))
     on_classes = Problem(np.eye(classes, dtype=np.int64), codes, sizes, problem.weight_bound).with_biases()
     labels = problem.codes.argmax(axis=1)
     forbidden: list[Integers] = []
@@ -88,20 +108,23 @@ def by_class(problem: Problem, limits: Limits, solver: str) -> list[StageResult]
         if len(forbidden) == failed:
             network = Network((first, *settled.network.weights[1:]), problem.weight_bound)
             report = replace(settled, network=network, seconds=clock.elapsed, links=network.links, rows=len(labels))
-            return [report, _with_margins(problem, network, limits, clock, solver)]
+            return [report, _with_margins(problem, network, limits, clock, solver, margins_by_programs)]
 
 
-def _with_margins(problem: Problem, network: Network, limits: Limits, deadline: Deadline, solver: str) -> StageResult:
+def _with_margins(
+    problem: Problem, network: Network, limits: Limits, deadline: Deadline, solver: str, enlarged: Margins
+) -> StageResult:
     clock = Deadline()
 
     def share(neurons: int) -> Limits:
         return limits.until(deadline.share(1 / neurons))
 
-    network = margins_of_fixed_activations(problem, network, share, solver)
+    network = enlarged(problem, network, share, solver)
     goal = objectives.max_margin(problem)
     value = goal.value(network)
+    assert value is not None
     return StageResult.of(
-        *(goal.name, problem, network, value, goal.trivial),
+        *(goal.name, problem, network, goal.in_report_units(value), goal.in_report_units(goal.trivial)),
         clock=clock,
         proof="certified",
         outcome=Outcome.OPTIMAL if value == goal.trivial else Outcome.LOCAL,
@@ -109,10 +132,8 @@ def _with_margins(problem: Problem, network: Network, limits: Limits, deadline: 
     )
 
 
-def margins_of_fixed_activations(
-    problem: Problem, network: Network, share: Callable[[int], Limits], solver: str
-) -> Network:
-    """Give every neuron of a network the largest margin that leaves all activations unchanged.
+def margins_by_programs(problem: Problem, network: Network, share: Callable[[int], Limits], solver: str) -> Network:
+    """Give every neuron of a network the largest margin that leaves all activations unchanged, by a program for each.
 
     For given activations, a neuron's margin depends only on its own weights: a layer of one neuron with known inputs
     and output.
@@ -121,12 +142,7 @@ def margins_of_fixed_activations(
     inputs = [problem.data, *(sign(s) for s in sums[:-1])]
     outputs = [*(sign(s) for s in sums[:-1]), problem.codes]
     weights = [w.copy() for w in network.weights]
-    hidden = len(problem.hidden_layers)
-    neurons = [
-        (layer, j)
-        for layer, size in enumerate(problem.layers[1:])
-        for j in range(size - (problem.biased and layer < hidden))
-    ]
+    neurons = [(layer, j) for layer, size in enumerate([*own_sizes(problem), problem.layers[-1]]) for j in range(size)]
     for done, (layer, j) in enumerate(neurons):
         alone = Problem(inputs[layer], outputs[layer][:, [j]], (), problem.weight_bound)
         start = Network((weights[layer][:, [j]],), problem.weight_bound)

@@ -1,152 +1,165 @@
-"""Large-neighbourhood search: improves a network part by part, with the same programs and all other weights fixed.
+"""Neighbourhoods of whole neurons: one after the other gets the best weights for the rows that need it.
 
-A solver that finds nothing for a whole network in time often does for a layer or a neuron.
+Objectives that are sums over rows fall apart.  With all other neurons fixed, a hidden neuron decides between two values
+of every row: the row wants one sign, and the difference is its price.  The engine's neuron then gives as many prices'
+worth of rows what they want.  An output decides over its own sum, and its few weights are changed one and two at a
+time.  No solver is involved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import numpy as np
 
-from bemi.baselines.objectives import largest_sum
-from bemi.engines.monolithic import solve_goal
+from bemi.baselines.dichotomies import widest_neuron
+from bemi.baselines.starts import own_sizes
+from bemi.engines.decomposition.neuron.agreement import best_agreement
+from bemi.engines.decomposition.neuron.linear_program import NeuronLP
+from bemi.engines.start import separator
 from bemi.network import Network, sign
 from bemi.problem.problem import Problem
 from bemi.products import Integers
 from bemi.programs.encoding import Within
-from bemi.programs.goal import Goal
-from bemi.programs.limits import Limits
-from bemi.stages.result import StageResult
+from bemi.programs.limits import Deadline
 
-Objective = Callable[..., Goal]
-"""Maps a problem, ``within`` (tighter bounds on weights) and ``most`` (the largest sum of an output) to a goal."""
+RowValues = Callable[[Integers], Integers]
+"""From output sums, shape (rows, outputs), to what each row is worth; larger is better."""
 
-WHOLE_SHARE = 4
-"""The whole program gets the time divided by this; it also gives the bound."""
+FEW_INPUTS = 17
+"""Neurons with no more inputs are searched over all their weights, as far as the search's own limit allows."""
 
-STEPS = 40
-"""A neighbourhood may take up to the remaining time divided by this."""
-
-PART_SECONDS = 2.0
-"""Seconds that a neighbourhood may always take: some take a second to build."""
-
-LEAST_SECONDS = 0.01
-"""The search ends if less time is left for a part."""
+PROPOSALS = 100_000
+"""Steps of the search for integer weights of a neuron over many inputs."""
 
 
-def solve(objective: Objective, start: Network, problem: Problem, limits: Limits, solver: str) -> StageResult:
-    """Solve the whole program for a while; then improve a network with random hidden layers, part by part.
-
-    Ends when the time is up or no part can be improved.
+def improved_neurons(
+    values: RowValues,
+    problem: Problem,
+    start: Network,
+    deadline: Deadline,
+    seed: int = 0,
+    within: Within | None = None,
+) -> Iterator[Network]:
+    """Ever better networks, each with one neuron replaced; ends when a whole round over the neurons brings nothing.
 
     Parameters
     ----------
-    objective
-        The goal.
-    start
-        A feasible network for the whole program.  The search begins with its outputs on random hidden layers, which
-        must be feasible, too.
-    problem, limits, solver
-        The rows, the limits and the MILP solver.
+    values
+        What each row is worth.
+    problem, start
+        The rows, and the network to start from.
+    deadline, seed
+        When to stop, and the seed of the order.
+    within
+        Smallest and largest weights, if they are tighter than -P and P.
     """
-    clock = limits.deadline()
-    goal = objective(problem)
-    whole = solve_goal(goal, start=start, limits=limits.until(clock.share(1 / WHOLE_SHARE)), solver=solver)
-    if whole.objective == whole.bound or not problem.hidden_layers:
-        return whole
-    assert whole.network is not None
-    rng = np.random.default_rng(limits.seed)
-    present = _random_hidden(problem, start, rng)
-    best = whole.network
-    tried = in_vain = 0
-    round_length = 1 + sum(problem.layers[1:])
-    for layer, neuron in _parts(problem, rng):
-        share = limits.until(clock.share(1 / STEPS, at_least=PART_SECONDS))
-        over = share.seconds is not None and share.seconds < LEAST_SECONDS
-        if over or in_vain > round_length or goal.value(best) == goal.trivial:
-            break
-        before, present = present, _improved(objective, problem, present, layer, neuron, share, solver)
-        tried += 1
-        in_vain = 0 if goal.better(goal.value(present), goal.value(before)) else in_vain + 1
-        if goal.better(goal.value(present), goal.value(best)):
-            best = present
-    value = goal.value(best)
-    assert value is not None
-    message = f"{tried} parts of the network were solved one after the other"
-    return replace(
-        whole,
-        network=best,
-        objective=goal.in_report_units(value),
-        links=best.links,
-        seconds=clock.elapsed,
-        message=message,
-    )
-
-
-def _random_hidden(problem: Problem, outputs: Network, rng: np.random.Generator) -> Network:
-    """Hidden layers of random weights under the output layer of a network; constant neurons stay constant."""
-    bound = problem.weight_bound
-    weights: list[Integers] = []
-    for w in outputs.weights[:-1]:
-        drawn = rng.integers(-bound, bound, size=w.shape, endpoint=True)
-        if problem.biased:
-            drawn[:, -1] = 0
-        weights.append(drawn)
-    weights[0][np.setdiff1d(np.arange(problem.layers[0]), problem.live)] = 0
-    return Network((*weights, outputs.weights[-1]), bound)
-
-
-def _parts(problem: Problem, rng: np.random.Generator) -> Iterator[tuple[int, int | None]]:
-    """Outputs one by one, all of them at once, then hidden neurons from the top in random order, repeated forever.
-
-    A part is a layer and one of its neurons, or None for the output layer as a whole.
-    """
+    rng = np.random.default_rng(seed)
+    network, worth = start, _worth(values, problem, start)
     last = len(problem.hidden_layers)
     while True:
-        yield from ((last, output) for output in range(problem.layers[-1]))
-        yield last, None
+        found = False
+        order = [(last, j) for j in range(problem.layers[-1])]
         for layer in reversed(range(last)):
-            for neuron in rng.permutation(problem.hidden_layers[layer] - problem.biased):
-                yield layer, int(neuron)
+            order += [(layer, int(j)) for j in rng.permutation(own_sizes(problem)[layer])]
+        for layer, j in order:
+            if deadline.passed:
+                return
+            replace = _output if layer == last else _hidden
+            column = replace(values, problem, network, layer, j, deadline)
+            if column is None:
+                continue
+            changed = _with_column(network, layer, j, _allowed(column, within, layer, j))
+            reached = _worth(values, problem, changed)
+            if reached > worth:
+                network, worth, found = changed, reached, True
+                yield network
+        if not found:
+            return
 
 
-def _improved(
-    objective: Objective,
-    problem: Problem,
-    network: Network,
-    layer: int,
-    neuron: int | None,
-    limits: Limits,
-    solver: str,
-) -> Network:
-    """The network with the best weights into and out of a neuron, or of the output layer if ``neuron`` is None.
+def _worth(values: RowValues, problem: Problem, network: Network) -> int:
+    return int(values(network.pre_activations(problem.data)[-1]).sum())
 
-    Layers below do not change, so their outputs are data.
-    """
+
+def _allowed(column: Integers, within: Within | None, layer: int, j: int) -> Integers:
+    return column if within is None else np.clip(column, within[0][layer][:, j], within[1][layer][:, j])
+
+
+def _with_column(network: Network, layer: int, j: int, column: Integers) -> Network:
+    weights = [w.copy() for w in network.weights]
+    weights[layer][:, j] = column
+    return Network(tuple(weights), network.weight_bound)
+
+
+def wanted_signs(
+    values: RowValues, problem: Problem, network: Network, layer: int, j: int
+) -> tuple[Integers, Integers, Integers]:
+    """Inputs of a hidden neuron, the sign that every row wants of it, and what that is worth to the row."""
+    sums = network.pre_activations(problem.data)
+    signals = sign(sums[layer])
+    upper = network.weights[layer + 1 :]
+    worth = []
+    for forced in (1, -1):
+        signal = signals.copy()
+        signal[:, j] = forced
+        for w in upper[:-1]:
+            signal = sign(signal @ w)
+        worth.append(values(signal @ upper[-1]))
+    gain = worth[0] - worth[1]
+    return (sign(sums[layer - 1]) if layer else problem.data), np.where(gain >= 0, 1, -1), np.abs(gain)
+
+
+def _hidden(
+    values: RowValues, problem: Problem, network: Network, layer: int, j: int, deadline: Deadline
+) -> Integers | None:
+    """Weights of a hidden neuron that give the rows what they want; None if they already have it."""
+    inputs, targets, prices = wanted_signs(values, problem, network, layer, j)
+    present = network.weights[layer][:, j]
+    priced = (prices > 0) & (sign(inputs @ present) != targets)
+    if not priced.any():
+        return None
+    needs = prices > 0
+    if layer or inputs.shape[1] <= FEW_INPUTS:
+        rows, group = np.unique(np.column_stack([inputs[needs], targets[needs]]), axis=0, return_inverse=True)
+        total = np.bincount(group.reshape(-1), weights=prices[needs]).astype(np.int64)
+        # Prices of squared losses may be large; only their proportions matter.
+        total //= max(1, int(total.max()) >> 30)
+        found = best_agreement(rows[:, :-1], rows[:, -1], total, problem.weight_bound)
+        return found.weights[:, 0] if found.weights.size else None
+    program = NeuronLP(inputs[needs], problem.weight_bound)
+    if program.solve(targets[needs].astype(np.int8)).bound >= 1:
+        weights, margin = widest_neuron(program, targets[needs], proposals=PROPOSALS, deadline=deadline)
+        if margin >= 1:
+            return weights
+    rows = Problem(inputs[needs], targets[needs][:, None], (), problem.weight_bound)
+    return separator(rows, targets[needs], deadline)
+
+
+def _output(
+    values: RowValues, problem: Problem, network: Network, layer: int, j: int, deadline: Deadline
+) -> Integers | None:
+    """Weights of an output after the best changes of one weight and of two; None if there are none."""
     sums = network.pre_activations(problem.data)
     inputs = sign(sums[layer - 1]) if layer else problem.data
-    above = replace(problem, data=inputs, hidden_layers=problem.hidden_layers[layer:], uncounted=())
-    part = Network(network.weights[layer:], network.weight_bound)
-    goal = objective(above, within=_free(part, neuron), most=largest_sum(problem))
-    found = solve_goal(goal, start=part, limits=limits, solver=solver).network
-    assert found is not None
-    return Network((*network.weights[:layer], *found.weights), network.weight_bound)
-
-
-def _free(network: Network, neuron: int | None) -> Within:
-    """Bounds that fix all weights except those into and out of a first-layer neuron; without one, all are free.
-
-    A network of one layer has only outputs, which have no outgoing weights.
-    """
-    bound = network.weight_bound
-    low, high = ([w.copy() for w in network.weights] for _ in range(2))
-    for side, end in ((low, -bound), (high, bound)):
-        if neuron is None:
-            side[0][:] = end
-        else:
-            side[0][:, neuron] = end
-            for out in side[1:2]:
-                out[neuron, :] = end
-    return low, high
+    outputs, column, bound = sums[layer].copy(), network.weights[layer][:, j].copy(), problem.weight_bound
+    worth, changed = int(values(outputs).sum()), False
+    moves = [(i, by) for i in np.flatnonzero(inputs.any(axis=0)).tolist() for by in range(-2 * bound, 2 * bound + 1) if by]
+    if len(moves) > 4 * FEW_INPUTS * bound:
+        return None  # without a hidden layer, outputs have many inputs
+    steps = [((i, by),) for i, by in moves]
+    steps += [(a, b) for n, a in enumerate(moves) for b in moves[:n] if a[0] != b[0]]
+    for step in steps:
+        if deadline.passed:
+            break
+        trial = column.copy()
+        for i, by in step:
+            trial[i] += by
+        if np.abs(trial).max() > bound:
+            continue
+        moved = outputs.copy()
+        moved[:, j] = inputs @ trial
+        reached = int(values(moved).sum())
+        if reached > worth:
+            outputs, column, worth, changed = moved, trial, reached, True
+    return column if changed else None

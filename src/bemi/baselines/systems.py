@@ -1,22 +1,35 @@
-"""The other systems: how each of them trains one network on all classes."""
+"""The other systems: how each of them trains one network on all classes, alone and from a network that we write down."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 
-from bemi.baselines import neighbourhoods, objectives
+from bemi.baselines import few_neurons, links, margins, objectives
 from bemi.baselines.batches import train_in_batches
-from bemi.baselines.gradient import descend
-from bemi.baselines.hybrids import CP, by_class, fixed_activations, warm_started
-from bemi.baselines.neighbourhoods import Objective
+from bemi.baselines.dense import without_zeros
+from bemi.baselines.gradient import descend, loss
+from bemi.baselines.hybrids import (
+    CP,
+    CP_OPTIONS,
+    by_class,
+    find,
+    fixed_activations,
+    fixed_activations_of,
+    warm_started,
+)
+from bemi.baselines.improvement import AT_ITS_BEST, improved
+from bemi.baselines.neighbourhoods import improved_neurons
+from bemi.baselines.row_values import MAX_CORRECT, MIN_HINGE, SAT_MARGIN, RowObjective
+from bemi.baselines.starts import Detection, Start
 from bemi.engines.monolithic import min_weight_goal, solve_goal
 from bemi.network import Network
+from bemi.problem.measures import Objective
 from bemi.problem.problem import Problem
 from bemi.programs.goal import Goal
 from bemi.programs.limits import Deadline, Limits
@@ -25,8 +38,17 @@ from bemi.stages.result import Outcome, StageResult
 PRICE = 1
 """Cost of a hidden neuron, in confidently right outputs, in the weighted objective."""
 
+CODES = 3
+"""Codes that are tried for larger margins or fewer links, after the one of the start."""
+
 Train = Callable[[Problem, Limits, str], list[StageResult]]
 """Maps a problem, overall limits and a MILP solver to reports in order."""
+
+TrainFrom = Callable[[Problem, Start, Limits, str], list[StageResult]]
+"""The same from a network that fits all rows."""
+
+Value = Callable[[Problem, Network], Objective | None]
+"""The objective of a network on a problem; None if it is not feasible."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +60,13 @@ class System:
     title, paper
         The name its authors give it, and their paper.
     train
-        The training function.
+        The training function, as published.
+    train_from
+        The same from a network that fits all rows; None if there is none.
+    value
+        The objective, to rate that network.
+    detection
+        Where that network detects the classes.
     grid
         Value of the largest input, and of the constant input for biases, if inputs are scaled.  None for unscaled
         inputs and a constant input of 1.
@@ -46,54 +74,186 @@ class System:
         Whether weights are in {-1, 0, 1} only.
     needs_cp
         Whether it needs constraint programming.
+    ignores_constant_inputs
+        Whether inputs that are the same in all rows get no links, be they zero or not.
     """
 
     title: str
     paper: str
     train: Train
+    train_from: TrainFrom | None
+    value: Value
+    detection: Detection = "outputs"
     grid: int | None = None
     only_bits: bool = True
     needs_cp: bool = False
+    ignores_constant_inputs: bool = False
+
+
+def _value(goal: Callable[[Problem], Goal], problem: Problem, network: Network) -> Objective | None:
+    made = goal(problem)
+    value = made.value(network)
+    return None if value is None else made.in_report_units(value)
+
+
+# As published: one program, one solver.
 
 
 def _solve(objective: Callable[[Problem], Goal], problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
-    """One program, one solver."""
     return [solve_goal(objective(problem), start=None, limits=limits, solver=solver)]
-
-
-def _in_parts(
-    objective: Objective, start: Callable[[Problem], Network], problem: Problem, limits: Limits, solver: str
-) -> list[StageResult]:
-    return [neighbourhoods.solve(objective, start(problem), problem, limits, solver)]
 
 
 def _solve_by_cp(objective: Callable[[Problem], Goal], problem: Problem, limits: Limits, _: str) -> list[StageResult]:
     return _solve(objective, problem, limits, CP)
 
 
+def _solve_feasible(
+    objective: RowObjective, begin: Callable[[Problem], Network], problem: Problem, limits: Limits, solver: str
+) -> list[StageResult]:
+    """One program that always has a network, though a poor one."""
+    return [solve_goal(objective.goal(problem), start=begin(problem), limits=limits, solver=solver)]
+
+
+def _price_on_neurons(problem: Problem) -> Goal:
+    return objectives.min_neurons(problem, price=PRICE)
+
+
+def _solve_neurons(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
+    return [solve_goal(_price_on_neurons(problem), start=silent(problem), limits=limits, solver=solver)]
+
+
 def _fewest_neurons_after(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
     """Sat-Margin, then the fewest hidden neurons that preserve its result."""
     clock = limits.deadline()
-    (first,) = _in_parts(objectives.sat_margin, silent, problem, limits.until(clock.share(1 / 2)), solver)
-    assert first.network is not None
+    half = limits.until(clock.share(1 / 2))
+    first = solve_goal(objectives.sat_margin(problem), start=silent(problem), limits=half, solver=solver)
     assert isinstance(first.objective, int)
     goal = objectives.min_neurons(problem, confident=first.objective)
     return [first, solve_goal(goal, start=first.network, limits=limits.until(clock), solver=solver)]
 
 
-def _by_gradient(ternary: bool, problem: Problem, limits: Limits, _: str) -> list[StageResult]:
+def _by_gradient(
+    ternary: bool, problem: Problem, limits: Limits, _: str, *, start: Network | None = None
+) -> list[StageResult]:
     clock = Deadline()
-    found = descend(problem, ternary=ternary, seconds=limits.seconds, steps=limits.nodes, seed=limits.seed)
-    loss, network = Fraction(found.loss).limit_denominator(10**9), found.network
+    found = descend(
+        problem, ternary=ternary, seconds=limits.seconds, steps=limits.nodes, seed=limits.seed, start=start
+    )
+    reached, network = _rational(found.loss), found.network
     message = f"{found.steps} steps" + ("" if found.finished else "; the loss did not reach zero")
     result = StageResult.of(
-        *("squared-hinge", problem, network, loss, Fraction(0)),
+        *("squared-hinge", problem, network, reached, Fraction(0)),
         clock=clock,
         proof="certified",
         outcome=Outcome.OPTIMAL if found.finished else Outcome.LIMIT,
-        message=message,
+        message=AT_ITS_BEST if network == start and found.finished else message,
     )
     return [result]
+
+
+def _rational(loss: float) -> Fraction:
+    return Fraction(loss).limit_denominator(10**9)
+
+
+# From a network that fits all rows.
+
+
+def _margins_from(
+    objective: Callable[[Problem], Goal], problem: Problem, start: Start, limits: Limits, solver: str
+) -> list[StageResult]:
+    """Larger margins: neuron by neuron for the activations of the start, then of codes with wide dichotomies."""
+    clock = limits.deadline()
+    assert start.network is not None
+
+    def enlarged(network: Network, share_of_time: float) -> Network:
+        part = clock.share(share_of_time)
+
+        def share(neurons: int) -> Limits:
+            return limits.until(part.share(1 / neurons))
+
+        return margins.largest_margins(problem, network, share, program=start.dichotomies.program)
+
+    def made(network: Network) -> Iterator[Network]:
+        yield enlarged(network, 1 / (CODES + 2))
+        codes = margins.wider_codes(problem, start, clock, limits.seed)
+        for number, other in enumerate(islice(codes, CODES)):
+            yield enlarged(other, 1 / (CODES + 1 - number))
+
+    native = CP_OPTIONS if solver == CP else {}
+    return [improved(objective(problem), start.network, made(start.network), limits, clock, solver, **native)]
+
+
+def _margins_by_cp_from(problem: Problem, start: Start, limits: Limits, _: str) -> list[StageResult]:
+    return _margins_from(_cp_margins, problem, start, limits, CP)
+
+
+def _cp_margins(problem: Problem) -> Goal:
+    return objectives.max_margin(problem, step=Fraction(0))
+
+
+def _links_from(problem: Problem, start: Start, limits: Limits, solver: str) -> list[StageResult]:
+    """Fewer links: of the start's neurons, then of short codes of neurons with few links."""
+    clock = limits.deadline()
+    assert start.network is not None
+
+    def made(network: Network) -> Iterator[Network]:
+        yield links.fewest_links(problem, network, clock.share(1 / 8), limits.seed)
+        for other in links.thinner_codes(problem, start, clock.share(2 / 3), limits.seed):
+            yield links.fewest_links(problem, other, clock.share(1 / 4), limits.seed)
+
+    return [improved(min_weight_goal(problem), start.network, made(start.network), limits, clock, solver)]
+
+
+def _links_by_cp_from(problem: Problem, start: Start, limits: Limits, _: str) -> list[StageResult]:
+    return _links_from(problem, start, limits, CP)
+
+
+def _warm_started_from(problem: Problem, start: Start, limits: Limits, solver: str) -> list[StageResult]:
+    """HW with the start as the hint of its first step."""
+    clock = limits.deadline()
+    found = find(objectives.feasible(problem), limits, start.network)
+    return [found, *_margins_from(objectives.max_margin, problem, start, limits.until(clock), solver)]
+
+
+def _rows_from(
+    objective: RowObjective, problem: Problem, start: Start, limits: Limits, solver: str
+) -> list[StageResult]:
+    """An objective that is a sum over rows, neuron by neuron."""
+    clock = limits.deadline()
+    assert start.network is not None
+    made = improved_neurons(objective.values(problem), problem, start.network, clock, limits.seed)
+    return [improved(objective.goal(problem), start.network, made, limits, clock, solver)]
+
+
+def _neurons_from(problem: Problem, start: Start, limits: Limits, solver: str) -> list[StageResult]:
+    """Sat-Margin with a price on neurons: smaller networks that are fully confident."""
+    clock = limits.deadline()
+    assert start.network is not None
+    made = few_neurons.smaller_networks(problem, start, clock, limits.seed)
+    return [improved(_price_on_neurons(problem), start.network, made, limits, clock, solver)]
+
+
+def _fewest_neurons_from(problem: Problem, start: Start, limits: Limits, solver: str) -> list[StageResult]:
+    clock = limits.deadline()
+    (first,) = _rows_from(SAT_MARGIN, problem, start, limits.until(clock.share(1 / 2)), solver)
+    assert first.network is not None
+    assert isinstance(first.objective, int)
+    goal = objectives.min_neurons(problem, confident=first.objective)
+    made = few_neurons.smaller_networks(problem, start, clock, limits.seed)
+    return [first, improved(goal, first.network, made, limits.until(clock), clock, solver)]
+
+
+def _batches_from(problem: Problem, start: Start, limits: Limits, solver: str) -> list[StageResult]:
+    return train_in_batches(problem, limits, solver, start.network)
+
+
+def _gradient_from(ternary: bool, problem: Problem, start: Start, limits: Limits, solver: str) -> list[StageResult]:
+    clock = limits.deadline()
+    network = start.network if ternary else without_zeros(problem, start.network)
+    return _by_gradient(ternary, problem, limits.until(clock), solver, start=network)
+
+
+# Networks that always exist.
 
 
 def silent(problem: Problem) -> Network:
@@ -108,34 +268,59 @@ def one_answer(problem: Problem) -> Network:
     return Network(tuple(weights), problem.weight_bound)
 
 
-_ICARTE = "Toro Icarte et al. 2019"
-_HUBARA = "Hubara et al. 2016"
+def _icarte(
+    title: str, goal: Callable[[Problem], Goal], train: Train, train_from: TrainFrom | None, *, needs_cp: bool = False
+) -> System:
+    """Integer inputs as they are, weights of -1, 0 and 1, and no links from constant inputs."""
+    return System(
+        *(title, "Toro Icarte et al. 2019", train, train_from, partial(_value, goal)),
+        detection="hidden",
+        needs_cp=needs_cp,
+        ignores_constant_inputs=True,
+    )
 
 
-def _yorke(title: str, train: Train) -> System:
+def _hubara(title: str, paper: str, ternary: bool) -> System:
+    def value(problem: Problem, network: Network) -> Objective:
+        return _rational(loss(problem, network))
+
+    return System(title, paper, partial(_by_gradient, ternary), partial(_gradient_from, ternary), value)
+
+
+def _yorke(title: str, goal: Callable[[Problem], Goal], train: Train, train_from: TrainFrom) -> System:
     """Inputs of 0..1 with four decimals, and any weight bound."""
-    return System(title, "Thorbjarnarson and Yorke-Smith 2023", train, grid=10_000, only_bits=False)
+    value = partial(_value, goal)
+    return System(
+        *(title, "Thorbjarnarson and Yorke-Smith 2023", train, train_from, value), grid=10_000, only_bits=False
+    )
 
+
+def _yorke_rows(title: str, objective: RowObjective, begin: Callable[[Problem], Network]) -> System:
+    train = partial(_solve_feasible, objective, begin)
+    return _yorke(title, objective.goal, train, partial(_rows_from, objective))
+
+
+_MARGINS, _SAT = objectives.max_margin, objectives.sat_margin
 
 SYSTEMS: Mapping[str, System] = {
-    "mip-max-margin": System("MIP max-margin", _ICARTE, partial(_solve, objectives.max_margin)),
-    "mip-min-weight": System("MIP min-weight", _ICARTE, partial(_solve, min_weight_goal)),
-    "cp-max-margin": System(
-        "CP max-margin", _ICARTE, partial(_solve_by_cp, partial(objectives.max_margin, step=Fraction(0))), needs_cp=True
+    "mip-max-margin": _icarte("MIP max-margin", _MARGINS, partial(_solve, _MARGINS), partial(_margins_from, _MARGINS)),
+    "mip-min-weight": _icarte("MIP min-weight", min_weight_goal, partial(_solve, min_weight_goal), _links_from),
+    "cp-max-margin": _icarte(
+        "CP max-margin", _cp_margins, partial(_solve_by_cp, _cp_margins), _margins_by_cp_from, needs_cp=True
     ),
-    "cp-min-weight": System("CP min-weight", _ICARTE, partial(_solve_by_cp, min_weight_goal), needs_cp=True),
-    "hw": System("HW", _ICARTE, warm_started, needs_cp=True),
-    "ha": System("HA", _ICARTE, fixed_activations, needs_cp=True),
-    "ha-by-class": System("HA by class", f"{_ICARTE}; first step ours", by_class, needs_cp=True),
-    "gd-b": System("GD_b", _HUBARA, partial(_by_gradient, False)),
-    "gd-t": System("GD_t", f"{_HUBARA}, adapted by {_ICARTE}", partial(_by_gradient, True)),
-    "max-correct": _yorke("Max-Correct", partial(_in_parts, objectives.max_correct, one_answer)),
-    "min-hinge": _yorke("Min-Hinge", partial(_in_parts, objectives.min_hinge, silent)),
-    "sat-margin": _yorke("Sat-Margin", partial(_in_parts, objectives.sat_margin, silent)),
-    "min-neurons": _yorke(
-        "Sat-Margin, price on neurons", partial(_in_parts, partial(objectives.min_neurons, price=PRICE), silent)
+    "cp-min-weight": _icarte(
+        "CP min-weight", min_weight_goal, partial(_solve_by_cp, min_weight_goal), _links_by_cp_from, needs_cp=True
     ),
-    "min-neurons-after": _yorke("Sat-Margin, fewest neurons", _fewest_neurons_after),
-    "batches": _yorke("Sat-Margin in batches", train_in_batches),
+    "hw": _icarte("HW", _MARGINS, warm_started, _warm_started_from, needs_cp=True),
+    "ha": _icarte("HA", _MARGINS, fixed_activations, fixed_activations_of, needs_cp=True),
+    "ha-by-class": _icarte("HA by class (first step ours)", _MARGINS, by_class, None, needs_cp=True),
+    "gd-b": _hubara("GD_b", "Hubara et al. 2016", False),
+    "gd-t": _hubara("GD_t", "Hubara et al. 2016, adapted by Toro Icarte et al. 2019", True),
+    "max-correct": _yorke_rows("Max-Correct", MAX_CORRECT, one_answer),
+    "min-hinge": _yorke_rows("Min-Hinge", MIN_HINGE, silent),
+    "sat-margin": _yorke_rows("Sat-Margin", SAT_MARGIN, silent),
+    "min-neurons": _yorke("Sat-Margin, price on neurons", _price_on_neurons, _solve_neurons, _neurons_from),
+    "min-neurons-after": _yorke("Sat-Margin, fewest neurons", _SAT, _fewest_neurons_after, _fewest_neurons_from),
+    "batches": _yorke("Sat-Margin in batches", _SAT, train_in_batches, _batches_from),
 }
 """All systems, by the name that :class:`bemi.baselines.BaselineClassifier` takes."""
