@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bemi import solvers
 from bemi.baselines import hybrids
-from bemi.baselines.hybrids import by_class, fixed_activations, margins_of_fixed_activations, warm_started
+from bemi.baselines.hybrids import by_class, fixed_activations, margins_by_programs, warm_started
 from bemi.network import Network
 from bemi.programs.limits import Limits
 from bemi.stages.result import Outcome
@@ -47,7 +47,7 @@ def test_every_neuron_gets_the_largest_margin_that_keeps_its_signs(case, seed):
     network = Networks.random(case, np.random.default_rng(seed)).network(0, case.bound)
     before, smaller = signs_and_margins(case, network)
     case = replace(case, codes=before[-1])
-    after, larger = signs_and_margins(case, margins_of_fixed_activations(case.problem, network, without_limit, "highs"))
+    after, larger = signs_and_margins(case, margins_by_programs(case.problem, network, without_limit, "highs"))
     inputs = [case.data, *before[:-1]]
     for layer, signs in enumerate(before):
         assert np.array_equal(after[layer], signs)
@@ -65,7 +65,7 @@ def test_every_neuron_has_an_equal_part_of_what_is_left():
         asked.append(parts)
         return Limits()
 
-    margins_of_fixed_activations(case.problem, network, share, "highs")
+    margins_by_programs(case.problem, network, share, "highs")
     assert asked == [5, 4, 3, 2, 1]
 
 

@@ -269,11 +269,17 @@ def one_answer(problem: Problem) -> Network:
 
 
 def _icarte(
-    title: str, goal: Callable[[Problem], Goal], train: Train, train_from: TrainFrom | None, *, needs_cp: bool = False
+    title: str,
+    goal: Callable[[Problem], Goal],
+    train: Train,
+    train_from: TrainFrom | None,
+    *,
+    paper: str = "Toro Icarte et al. 2019",
+    needs_cp: bool = False,
 ) -> System:
     """Integer inputs as they are, weights of -1, 0 and 1, and no links from constant inputs."""
     return System(
-        *(title, "Toro Icarte et al. 2019", train, train_from, partial(_value, goal)),
+        *(title, paper, train, train_from, partial(_value, goal)),
         detection="hidden",
         needs_cp=needs_cp,
         ignores_constant_inputs=True,
@@ -313,7 +319,9 @@ SYSTEMS: Mapping[str, System] = {
     ),
     "hw": _icarte("HW", _MARGINS, warm_started, _warm_started_from, needs_cp=True),
     "ha": _icarte("HA", _MARGINS, fixed_activations, fixed_activations_of, needs_cp=True),
-    "ha-by-class": _icarte("HA by class (first step ours)", _MARGINS, by_class, None, needs_cp=True),
+    "ha-by-class": _icarte(
+        *("HA by class", _MARGINS, by_class, None), paper="Toro Icarte et al. 2019; first step ours", needs_cp=True
+    ),
     "gd-b": _hubara("GD_b", "Hubara et al. 2016", False),
     "gd-t": _hubara("GD_t", "Hubara et al. 2016, adapted by Toro Icarte et al. 2019", True),
     "max-correct": _yorke_rows("Max-Correct", MAX_CORRECT, one_answer),

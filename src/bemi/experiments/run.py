@@ -30,7 +30,7 @@ from bemi.experiments.folder import machine, open_run, write_json
 from bemi.experiments.noise import noisy_rows
 from bemi.experiments.results import OURS
 from bemi.experiments.spec import PAPER_IMAGES, Cell, Experiment, Settings, check_images
-from bemi.experiments.systems import contests, title
+from bemi.experiments.systems import ENTRIES, contests
 from bemi.experiments.systems import run as run_contests
 from bemi.inputs import registry
 from bemi.inputs.inputs import Inputs
@@ -236,7 +236,7 @@ def _run_systems(
     with progress(len(todo), show=show, what="systems") as advance:
         for contest, record in run_contests(todo, rows, n_jobs):
             write_json(paths[contest.name], record)
-            advance(None, f"{title(contest.system)}, {contest.per_class} per class")
+            advance(None, f"{ENTRIES[contest.system].title}, {contest.per_class} per class")
 
 
 def _batches(todo: list[Trial]) -> Iterator[list[Trial]]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -21,8 +23,32 @@ from bemi.ensemble.summary import stage_numbers
 from bemi.ensemble.voting import CORRECT
 from bemi.network import Network
 from bemi.problem.codes import one_hot
+from bemi.problem.measures import Objective
 from bemi.running.calls import results
 from bemi.running.pool import Lost
+
+
+class Entry(Protocol):
+    """A row of the comparison: a system, and where it starts from."""
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def authors(self) -> str: ...
+
+    @property
+    def start(self) -> str:
+        """Where it starts from, in words; empty for our own systems."""
+
+    @property
+    def needs_cp(self) -> bool: ...
+
+    def classifier(self, contest: Contest, classes: int) -> BeMiClassifier | BaselineClassifier:
+        """The system, not trained yet, for this many classes."""
+
+
+PAPER = "the paper's system, our engine"
 
 
 @dataclass(frozen=True)
@@ -32,26 +58,75 @@ class OurSystem:
     title: str
     subset_size: int | None
     hidden_layers: tuple[int, ...] = (4, 4)
+    authors: str = PAPER
+    start: str = ""
+    needs_cp: bool = False
+
+    def classifier(self, contest: Contest, classes: int) -> BeMiClassifier:
+        return BeMiClassifier(
+            hidden_layers=self.hidden_layers,
+            subset_size=classes if self.subset_size is None else min(self.subset_size, classes),
+            time_limit=contest.seconds,
+            total_time_limit=contest.seconds,
+            solver=contest.solver,
+            n_jobs=1,
+        )
 
 
-OUR_SYSTEMS = {
+AS_PUBLISHED, FROM_START = "as published", "our start"
+
+
+@dataclass(frozen=True)
+class TheirSystem:
+    """A system of other authors, as published or from a network that we write down."""
+
+    system: str
+    from_start: bool
+
+    @property
+    def title(self) -> str:
+        return SYSTEMS[self.system].title
+
+    @property
+    def authors(self) -> str:
+        return SYSTEMS[self.system].paper
+
+    @property
+    def start(self) -> str:
+        return FROM_START if self.from_start else AS_PUBLISHED
+
+    @property
+    def needs_cp(self) -> bool:
+        return SYSTEMS[self.system].needs_cp
+
+    def classifier(self, contest: Contest, classes: int) -> BaselineClassifier:
+        return BaselineClassifier(
+            self.system,
+            time_limit=contest.seconds,
+            solver=contest.solver,
+            random_state=contest.seed,
+            from_start=self.from_start,
+        )
+
+
+def _theirs() -> Iterator[tuple[str, TheirSystem]]:
+    for name, system in SYSTEMS.items():
+        yield name, TheirSystem(name, False)
+        if system.train_from is not None:
+            yield f"{name}-from-start", TheirSystem(name, True)
+
+
+ENTRIES: Mapping[str, Entry] = {
     "bemi": OurSystem("BeMi, m = 2", 2),
     "bemi-3": OurSystem("BeMi, m = 3", 3),
-    # One network on all classes gets the layers that the other systems have.
-    "bemi-all": OurSystem("BeMi, m = n", None, hidden_layers=(16, 16)),
+    # One network on all classes gets the first layer that the other systems have.  With six neurons below four outputs,
+    # the last layer can make the outputs of all ten classes confident; with 4 or 5 it cannot.
+    "bemi-all": OurSystem("BeMi, m = n", None, hidden_layers=(16, 6)),
+    **dict(_theirs()),
 }
+"""Rows of the comparison by name, in their order."""
 
-PAPER = "the paper's system, our engine"
-
-NAMES = (*OUR_SYSTEMS, *SYSTEMS)
-
-
-def title(name: str) -> str:
-    return OUR_SYSTEMS[name].title if name in OUR_SYSTEMS else SYSTEMS[name].title
-
-
-def authors(name: str) -> str:
-    return PAPER if name in OUR_SYSTEMS else SYSTEMS[name].paper
+NAMES = tuple(ENTRIES)
 
 
 @dataclass(frozen=True)
@@ -84,21 +159,11 @@ class Contest:
     @property
     def can_run(self) -> bool:
         """Whether the solver that it needs is installed."""
-        return self.system in OUR_SYSTEMS or not SYSTEMS[self.system].needs_cp or CP in solvers.installed()
+        return not ENTRIES[self.system].needs_cp or CP in solvers.installed()
 
     def classifier(self, classes: int) -> BeMiClassifier | BaselineClassifier:
         """The system, not trained yet, for this many classes."""
-        if self.system not in OUR_SYSTEMS:
-            return BaselineClassifier(self.system, time_limit=self.seconds, solver=self.solver, random_state=self.seed)
-        ours = OUR_SYSTEMS[self.system]
-        return BeMiClassifier(
-            hidden_layers=ours.hidden_layers,
-            subset_size=classes if ours.subset_size is None else min(ours.subset_size, classes),
-            time_limit=self.seconds,
-            total_time_limit=self.seconds,
-            solver=self.solver,
-            n_jobs=1,
-        )
+        return ENTRIES[self.system].classifier(self, classes)
 
 
 def contests(
@@ -139,7 +204,7 @@ def measured(contest: Contest, rows: Sample) -> dict[str, Any]:
     record["seconds"] = round(time.perf_counter() - began, 2)
     good, largest, voting = accuracies(classifier, rows)
     networks, fitted = _networks(classifier), classifier.predict(rows.train_X)
-    return record | {
+    record |= {
         "all_good": good,
         "largest": largest,
         "voting": voting,
@@ -150,6 +215,36 @@ def measured(contest: Contest, rows: Sample) -> dict[str, Any]:
         "weights": sum(w.size for network in networks for w in network.weights),
         "steps": _steps(classifier),
     }
+    return record | (_single(classifier, rows) if isinstance(classifier, BaselineClassifier) else {})
+
+
+def _single(classifier: BaselineClassifier, rows: Sample) -> dict[str, Any]:
+    """What only one network has: objective, bound and gap of the last step, training rows with all outputs right, and
+    the network that it started from, if that was written down."""
+    last = list(classifier.reports_.values())[-1]
+    codes = one_hot(np.searchsorted(classifier.classes_, rows.train_y), len(classifier.classes_))
+    record: dict[str, Any] = {
+        "stage": last.stage,
+        "objective": _plain(last.objective),
+        "bound": _plain(last.bound),
+        "gap": last.gap if math.isfinite(last.gap) else None,
+        "fit_all_good": float((classifier.outputs(rows.train_X) == codes).all(axis=1).mean()),
+    }
+    if not classifier.from_start:
+        return record
+    given = classifier.reports_["start"]
+    start: dict[str, Any] = {"message": given.message, "found": classifier.start_ is not None}
+    if classifier.start_ is not None:
+        before = copy(classifier)
+        before.network_ = classifier.start_
+        good, largest, _ = accuracies(before, rows)
+        start |= {"objective": _plain(given.objective), "all_good": good, "largest": largest, "links": given.links}
+        start["returned"] = classifier.network_ == classifier.start_
+    return record | {"start": start}
+
+
+def _plain(value: Objective | None) -> int | float | None:
+    return float(value) if isinstance(value, Fraction) else value
 
 
 def accuracies(classifier: ClassifierMixin, rows: Sample) -> tuple[float, float, float]:

@@ -13,7 +13,7 @@ import numpy as np
 from bemi.baselines.alternatives import NAMES as ALTERNATIVES
 from bemi.baselines.alternatives import REFERENCE
 from bemi.ensemble.voting import CORRECT, STATUSES
-from bemi.experiments import markdown, systems
+from bemi.experiments import markdown, system_objectives, systems
 from bemi.experiments.noise import LEVELS
 from bemi.experiments.results import OURS, CellResult, Run, Spread, gap
 from bemi.experiments.spec import Cell
@@ -397,7 +397,7 @@ MEASURES = {"all_good": "all good", "largest": "largest output", "voting": "voti
 
 def other_systems(run: Run) -> Table:
     """Every system in every measure, and published results in the measure of their publication."""
-    headings = ["system", "by", "per class", "samples", *MEASURES.values(), "training fit", "s", "links", "remark"]
+    headings = ["system", "by", "start", "per class", "samples", *MEASURES.values(), "training fit", "s", "links", "remark"]
     grouped: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for record in run.systems:
         grouped.setdefault((record["system"], record["per_class"]), []).append(record)
@@ -405,7 +405,8 @@ def other_systems(run: Run) -> Table:
     rows: list[list[Any]] = []
     for (name, size), records in sorted(grouped.items(), key=lambda item: (order[item[0][0]], item[0][1])):
         found = [record for record in records if "failure" not in record]
-        row: list[Any] = [systems.title(name), systems.authors(name), size, len(records)]
+        entry = systems.ENTRIES[name]
+        row: list[Any] = [entry.title, entry.authors, entry.start, size, len(records)]
         row += [Spread.of([100 * r[measure] for r in found]) if found else None for measure in (*MEASURES, "fit")]
         row.append(float(np.mean([r["seconds"] for r in records if "seconds" in r] or [np.nan])))
         row.append(round(np.mean([r["links"] for r in found])) if found else None)
@@ -422,17 +423,31 @@ def other_systems(run: Run) -> Table:
         "the paper's rule; a network with one output per class votes for the classes whose output is +1, so that this "
         "is the same as all good. Training fit: largest output, on the training rows. Links: non-zero weights and "
         "biases of all networks together. *No network*: none was found in time; *one answer*: the network gives every "
-        "row the same label. Below, what a user would take instead, and what was published, each in the "
+        "row the same label; *start returned*: the network is the one that we wrote down. Below, what a user would take instead, and what was published, each in the "
         "measure that it was published in."
     )
     return Table("systems", caption, headings, rows)
 
 
 def _remark(records: Sequence[dict[str, Any]]) -> str:
-    """Remark for systems that found no network in time, or one that gives every row the same label."""
-    remarks = ["no network" if "failure" in r else "one answer" if r["one_answer"] else "" for r in records]
+    """Remark for systems that found no network in time, one that gives every row the same label, or only the start."""
+    remarks = [_remark_on(record) for record in records]
     counted = [(remark, remarks.count(remark)) for remark in dict.fromkeys(remarks) if remark]
     return ", ".join(remark if count == len(records) else f"{remark} ({count})" for remark, count in counted)
+
+
+def _remark_on(record: dict[str, Any]) -> str:
+    if "failure" in record:
+        return "no network"
+    if record["one_answer"]:
+        return "one answer"
+    start = record.get("start", {"found": True})
+    return "start returned" if start.get("returned") else "" if start["found"] else "no start"
+
+
+def objectives(run: Run) -> Table:
+    """Objective, bound and gap of the other systems, and what they started from."""
+    return Table("objectives", *system_objectives.content(run.systems))
 
 
 def _users_choices(run: Run) -> list[list[Any]]:
@@ -444,7 +459,7 @@ def _users_choices(run: Run) -> list[list[Any]]:
             size = result.cell.per_class
             shares = [100 * r["alternatives"][name] for r in result.records if (size, r["sample"]) in used]
             if shares:
-                row: list[Any] = [name, "scikit-learn", size, len(shares), None, Spread.of(shares)]
+                row: list[Any] = [name, "scikit-learn", "", size, len(shares), None, Spread.of(shares)]
                 rows.append([*row, None, None, None, None, ""])
     return rows
 
@@ -454,12 +469,12 @@ def _published(run: Run) -> list[list[Any]]:
     for result in run.cells:
         if result.paper:
             values = [None, None, paper_spread(result)]
-            row = ["BeMi", PUBLISHED, result.cell.per_class, None, *values, None, None, None]
+            row = ["BeMi", PUBLISHED, "", result.cell.per_class, None, *values, None, None, None]
             rows.append([*row, f"{run.experiment.paper_seconds:g} s per network on 8 cores"])
     for entry in run.experiment.published:
         for size, value in zip(entry["per_class"], entry["accuracy"], strict=True):
             values = [float(value) if measure == entry["metric"] else None for measure in MEASURES]
-            rows.append([entry["system"], PUBLISHED, size, None, *values, None, None, None, ""])
+            rows.append([entry["system"], PUBLISHED, "", size, None, *values, None, None, None, ""])
     return rows
 
 
@@ -495,4 +510,5 @@ TABLES: dict[str, Callable[[Run], Table]] = {
     "weights": weights,
     "confusion": confusion,
     "systems": other_systems,
+    "objectives": objectives,
 }
