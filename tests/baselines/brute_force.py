@@ -191,9 +191,7 @@ def not_forbidden(case: Case, rng: np.random.Generator) -> Task:
 
 
 def max_margin(case: Case, rng: np.random.Generator) -> Task:
-    return Task(
-        case, objectives.max_margin(case.problem), lambda nets: _where(nets.right(case), nets.margins(case))
-    )
+    return Task(case, objectives.max_margin(case.problem), lambda nets: _where(nets.right(case), nets.margins(case)))
 
 
 def max_margin_of_cp(case: Case, rng: np.random.Generator) -> Task:

@@ -26,7 +26,9 @@ def margin_by_scipy(problem: Problem, signs: np.ndarray) -> float:
     """max m  s.t.  s_k w x^k >= m,  |w_i| <= 1."""
     inputs = problem.data.shape[1]
     rows = np.column_stack([-(signs[:, None] * problem.data), np.ones(len(signs))])
-    found = linprog([0.0] * inputs + [-1.0], A_ub=rows, b_ub=np.zeros(len(signs)), bounds=[(-1, 1)] * inputs + [(0, None)])
+    found = linprog(
+        [0.0] * inputs + [-1.0], A_ub=rows, b_ub=np.zeros(len(signs)), bounds=[(-1, 1)] * inputs + [(0, None)]
+    )
     return -float(found.fun)
 
 

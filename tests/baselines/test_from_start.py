@@ -180,7 +180,7 @@ def test_what_users_see(name):
             classifier.fit(rows, labels)
         return
     classifier.fit(rows, labels)
-    assert list(classifier.reports_)[0] == "start"
+    assert next(iter(classifier.reports_)) == "start"
     given = classifier.reports_["start"]
     assert given.network is classifier.start_
     assert given.objective is not None

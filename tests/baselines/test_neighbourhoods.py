@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -23,7 +25,7 @@ def problem_of(seed: int, rows: int = 9, inputs: int = 3, hidden=(3, 3)) -> Prob
 
 def random_network(problem: Problem, seed: int) -> Network:
     rng = np.random.default_rng(seed)
-    weights = [rng.integers(-1, 1, size=shape, endpoint=True) for shape in zip(problem.layers, problem.layers[1:])]
+    weights = [rng.integers(-1, 1, size=shape, endpoint=True) for shape in pairwise(problem.layers)]
     for w in weights[:-1]:
         w[:, -1] = 0
     return Network(tuple(weights))

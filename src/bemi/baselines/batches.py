@@ -25,9 +25,7 @@ BATCHES = 4
 """Number of batches per epoch, as balanced in classes as the rows allow."""
 
 
-def train_in_batches(
-    problem: Problem, limits: Limits, solver: str, start: Network | None = None
-) -> list[StageResult]:
+def train_in_batches(problem: Problem, limits: Limits, solver: str, start: Network | None = None) -> list[StageResult]:
     """Solve Sat-Margin on batches of rows, average the networks by how many of all rows each gets right, and repeat.
 
     In epoch e of E a weight may be at most ``P (1 - e / E)`` away from its average in the previous epoch; ``e = 0`` is

@@ -15,7 +15,7 @@ from bemi.baselines.starts import fitting_network
 from bemi.baselines.systems import CP, SYSTEMS, System
 from bemi.checks import check_choice, check_finite, check_integer, check_seconds
 from bemi.inputs.scaling import InputScaling
-from bemi.network import sign
+from bemi.network import Network, sign
 from bemi.problem.codes import one_hot
 from bemi.problem.problem import Problem, check_hidden_layers, check_weight_bound, with_constant
 from bemi.products import Integers
@@ -90,7 +90,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike) -> BaselineClassifier:
         """Train the network; raises :class:`NoNetwork` if the system finds none in time."""
         self.__dict__.pop("network_", None)
-        self.start_ = None
+        self.start_: Network | None = None
         system = self._check()
         X, y = validate_data(self, X, y, ensure_all_finite=False)
         check_finite(X, getattr(self, "feature_names_in_", None))

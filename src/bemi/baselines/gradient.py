@@ -188,8 +188,8 @@ def descend(
 ) -> Descent:
     """Train a network by gradient descent until the loss is zero or a limit is reached.
 
-    Latent weights start uniformly at random, or half-way on the side of a start's weights.  Inputs that are zero in every training row get weight 0, since the rows
-    say nothing about them, even in GD_b, which otherwise has no zeros.
+    Latent weights start uniformly at random, or half-way on the side of a start's weights.  Inputs that are zero in
+    every training row get weight 0, since the rows say nothing about them, even in GD_b, which otherwise has no zeros.
 
     Parameters
     ----------

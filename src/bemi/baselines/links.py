@@ -1,4 +1,4 @@
-"""Fewer links for Toro Icarte et al.'s objective: short codes of neurons with few links, and nothing else above them."""
+"""Fewer links for Toro Icarte et al.'s objective: neurons without links that no row needs, on short codes."""
 
 from __future__ import annotations
 

@@ -132,8 +132,8 @@ def _hidden(
         weights, margin = widest_neuron(program, targets[needs], proposals=PROPOSALS, deadline=deadline)
         if margin >= 1:
             return weights
-    rows = Problem(inputs[needs], targets[needs][:, None], (), problem.weight_bound)
-    return separator(rows, targets[needs], deadline)
+    alone = Problem(inputs[needs], targets[needs][:, None], (), problem.weight_bound)
+    return separator(alone, targets[needs], deadline)
 
 
 def _output(
@@ -144,10 +144,12 @@ def _output(
     inputs = sign(sums[layer - 1]) if layer else problem.data
     outputs, column, bound = sums[layer].copy(), network.weights[layer][:, j].copy(), problem.weight_bound
     worth, changed = int(values(outputs).sum()), False
-    moves = [(i, by) for i in np.flatnonzero(inputs.any(axis=0)).tolist() for by in range(-2 * bound, 2 * bound + 1) if by]
+    moves = [
+        (i, by) for i in np.flatnonzero(inputs.any(axis=0)).tolist() for by in range(-2 * bound, 2 * bound + 1) if by
+    ]
     if len(moves) > 4 * FEW_INPUTS * bound:
         return None  # without a hidden layer, outputs have many inputs
-    steps = [((i, by),) for i, by in moves]
+    steps: list[tuple[tuple[int, int], ...]] = [((i, by),) for i, by in moves]
     steps += [(a, b) for n, a in enumerate(moves) for b in moves[:n] if a[0] != b[0]]
     for step in steps:
         if deadline.passed:

@@ -113,9 +113,7 @@ def max_margin(problem: Problem, *, step: Fraction = STRICT_STEP) -> Goal:
             right_rows(encoding)
             sign_rows(encoding)
         caps = problem.margin_caps()
-        whole = [
-            builder.columns((1, n), 0, cap, integer=True) for n, cap in zip(problem.layers[1:], caps, strict=True)
-        ]
+        whole = [builder.columns((1, n), 0, cap, integer=True) for n, cap in zip(problem.layers[1:], caps, strict=True)]
         less = [builder.columns((1, n), 0, 1 if step else 0, integer=True) for n in problem.layers[1:]]
         for layer, (q, b) in enumerate(zip(whole, less, strict=True)):
             _margin_rows(encoding, layer, q, b, strict=bool(step))

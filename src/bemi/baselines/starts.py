@@ -71,7 +71,9 @@ def fitting_network(problem: Problem, deadline: Deadline, *, detection: Detectio
             usable = np.where(np.isfinite(known.margins), 0.0, np.inf)
             chosen = best_code(known.signs, length, distance=distance, gains=relative**2, prices=usable, seed=seed)
             if chosen is None or deadline.passed:
-                reason = f"no {length} separable dichotomies give codes {distance} apart" if chosen is None else "no time"
+                reason = (
+                    f"no {length} separable dichotomies give codes {distance} apart" if chosen is None else "no time"
+                )
                 break
             neurons = [known.neuron(index) for index in chosen]
             lost = [index for index, neuron in zip(chosen, neurons, strict=True) if neuron is None]
@@ -84,7 +86,9 @@ def fitting_network(problem: Problem, deadline: Deadline, *, detection: Detectio
             network = network_on_code(problem, weights, known.signs[chosen], detection)
             if network is not None and problem.all_right(network):
                 return Start(network, f"{length} dichotomies of classes, codes at least {distance} apart", known)
-            reason = f"no outputs tell codes of {length} dichotomies apart with weights of at most {problem.weight_bound}"
+            reason = (
+                f"no outputs tell codes of {length} dichotomies apart with weights of at most {problem.weight_bound}"
+            )
             break
     return Start(None, reason, known)
 
@@ -118,7 +122,9 @@ def _without_hidden_layer(problem: Problem, known: Dichotomies) -> Start:
     for output in problem.codes.T:
         index = np.flatnonzero((known.signs[:, known.labels] == output).all(axis=1))
         opposite = np.flatnonzero((known.signs[:, known.labels] == -output).all(axis=1))
-        neuron = known.neuron(int(index[0])) if len(index) else known.neuron(int(opposite[0])) if len(opposite) else None
+        neuron = (
+            known.neuron(int(index[0])) if len(index) else known.neuron(int(opposite[0])) if len(opposite) else None
+        )
         if neuron is None:
             return Start(None, "not every class is separable from all others by one neuron", known)
         columns.append(neuron if len(index) else -neuron)

@@ -1,4 +1,4 @@
-"""The other systems: how each of them trains one network on all classes, alone and from a network that we write down."""
+"""The other systems: how each of them trains one network on all classes, alone and from a written-down network."""
 
 from __future__ import annotations
 
@@ -136,9 +136,7 @@ def _by_gradient(
     ternary: bool, problem: Problem, limits: Limits, _: str, *, start: Network | None = None
 ) -> list[StageResult]:
     clock = Deadline()
-    found = descend(
-        problem, ternary=ternary, seconds=limits.seconds, steps=limits.nodes, seed=limits.seed, start=start
-    )
+    found = descend(problem, ternary=ternary, seconds=limits.seconds, steps=limits.nodes, seed=limits.seed, start=start)
     reached, network = _rational(found.loss), found.network
     message = f"{found.steps} steps" + ("" if found.finished else "; the loss did not reach zero")
     result = StageResult.of(

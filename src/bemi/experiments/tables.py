@@ -397,7 +397,18 @@ MEASURES = {"all_good": "all good", "largest": "largest output", "voting": "voti
 
 def other_systems(run: Run) -> Table:
     """Every system in every measure, and published results in the measure of their publication."""
-    headings = ["system", "by", "start", "per class", "samples", *MEASURES.values(), "training fit", "s", "links", "remark"]
+    headings = [
+        "system",
+        "by",
+        "start",
+        "per class",
+        "samples",
+        *MEASURES.values(),
+        "training fit",
+        "s",
+        "links",
+        "remark",
+    ]
     grouped: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for record in run.systems:
         grouped.setdefault((record["system"], record["per_class"]), []).append(record)
@@ -423,8 +434,9 @@ def other_systems(run: Run) -> Table:
         "the paper's rule; a network with one output per class votes for the classes whose output is +1, so that this "
         "is the same as all good. Training fit: largest output, on the training rows. Links: non-zero weights and "
         "biases of all networks together. *No network*: none was found in time; *one answer*: the network gives every "
-        "row the same label; *start returned*: the network is the one that we wrote down. Below, what a user would take instead, and what was published, each in the "
-        "measure that it was published in."
+        "row the same label; *start returned*: the network is the one that we wrote down; *no start*: none could be "
+        "written down. Below, what a user would take instead, and what was published, each in the measure that it was "
+        "published in."
     )
     return Table("systems", caption, headings, rows)
 
