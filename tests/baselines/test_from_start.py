@@ -12,8 +12,8 @@ from test_hybrids import largest_margin, signs_and_margins
 from bemi import solvers
 from bemi.baselines import SYSTEMS, BaselineClassifier, improvement
 from bemi.baselines.improvement import AT_ITS_BEST, UNCHANGED, improved
+from bemi.baselines.published import PRICE
 from bemi.baselines.starts import Start, fitting_network
-from bemi.baselines.systems import PRICE
 from bemi.engines.monolithic import min_weight_goal
 from bemi.programs.limits import FOREVER, Limits
 from bemi.stages.result import Outcome, StageResult

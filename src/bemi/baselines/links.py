@@ -71,7 +71,9 @@ def few_links(
     plus: NDArray[np.bool_] = signs > 0
     task = Task(problem.data[:, live], plus, problem.weight_bound, 1, (False, False))
     known = stripped(task, present[live], False, seed)
-    found = walked(task, known, 2, proposals=proposals, seed=seed, deadline=deadline)
+    found = None
+    if not deadline.passed:
+        found = walked(task, known, 2, proposals=proposals, seed=seed, deadline=deadline)
     weights = np.zeros_like(present)
     weights[live] = (found or known).weights[:, 0]
     return weights

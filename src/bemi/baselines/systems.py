@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
-from itertools import islice, pairwise
 
-import numpy as np
-
-from bemi.baselines import few_neurons, links, margins, objectives
+from bemi.baselines import from_start, objectives, published
 from bemi.baselines.batches import train_in_batches
-from bemi.baselines.dense import without_zeros
-from bemi.baselines.gradient import descend, loss
-from bemi.baselines.hybrids import (
-    CP,
-    CP_OPTIONS,
-    by_class,
-    find,
-    fixed_activations,
-    fixed_activations_of,
-    warm_started,
-)
-from bemi.baselines.improvement import AT_ITS_BEST, improved
-from bemi.baselines.neighbourhoods import improved_neurons
+from bemi.baselines.gradient import loss
+from bemi.baselines.hybrids import CP, by_class, fixed_activations, fixed_activations_of, warm_started
 from bemi.baselines.row_values import MAX_CORRECT, MIN_HINGE, SAT_MARGIN, RowObjective
 from bemi.baselines.starts import Detection, Start
-from bemi.engines.monolithic import min_weight_goal, solve_goal
+from bemi.engines.monolithic import min_weight_goal
 from bemi.network import Network
 from bemi.problem.measures import Objective
 from bemi.problem.problem import Problem
 from bemi.programs.goal import Goal
-from bemi.programs.limits import Deadline, Limits
-from bemi.stages.result import Outcome, StageResult
+from bemi.programs.limits import Limits
+from bemi.stages.result import StageResult
 
-PRICE = 1
-"""Cost of a hidden neuron, in confidently right outputs, in the weighted objective."""
-
-CODES = 3
-"""Codes that are tried for larger margins or fewer links, after the one of the start."""
+__all__ = ["CP", "SYSTEMS", "System"]
 
 Train = Callable[[Problem, Limits, str], list[StageResult]]
 """Maps a problem, overall limits and a MILP solver to reports in order."""
@@ -96,176 +77,6 @@ def _value(goal: Callable[[Problem], Goal], problem: Problem, network: Network) 
     return None if value is None else made.in_report_units(value)
 
 
-# As published: one program, one solver.
-
-
-def _solve(objective: Callable[[Problem], Goal], problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
-    return [solve_goal(objective(problem), start=None, limits=limits, solver=solver)]
-
-
-def _solve_by_cp(objective: Callable[[Problem], Goal], problem: Problem, limits: Limits, _: str) -> list[StageResult]:
-    return _solve(objective, problem, limits, CP)
-
-
-def _solve_feasible(
-    objective: RowObjective, begin: Callable[[Problem], Network], problem: Problem, limits: Limits, solver: str
-) -> list[StageResult]:
-    """One program that always has a network, though a poor one."""
-    return [solve_goal(objective.goal(problem), start=begin(problem), limits=limits, solver=solver)]
-
-
-def _price_on_neurons(problem: Problem) -> Goal:
-    return objectives.min_neurons(problem, price=PRICE)
-
-
-def _solve_neurons(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
-    return [solve_goal(_price_on_neurons(problem), start=silent(problem), limits=limits, solver=solver)]
-
-
-def _fewest_neurons_after(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
-    """Sat-Margin, then the fewest hidden neurons that preserve its result."""
-    clock = limits.deadline()
-    half = limits.until(clock.share(1 / 2))
-    first = solve_goal(objectives.sat_margin(problem), start=silent(problem), limits=half, solver=solver)
-    assert isinstance(first.objective, int)
-    goal = objectives.min_neurons(problem, confident=first.objective)
-    return [first, solve_goal(goal, start=first.network, limits=limits.until(clock), solver=solver)]
-
-
-def _by_gradient(
-    ternary: bool, problem: Problem, limits: Limits, _: str, *, start: Network | None = None
-) -> list[StageResult]:
-    clock = Deadline()
-    found = descend(problem, ternary=ternary, seconds=limits.seconds, steps=limits.nodes, seed=limits.seed, start=start)
-    reached, network = _rational(found.loss), found.network
-    message = f"{found.steps} steps" + ("" if found.finished else "; the loss did not reach zero")
-    result = StageResult.of(
-        *("squared-hinge", problem, network, reached, Fraction(0)),
-        clock=clock,
-        proof="certified",
-        outcome=Outcome.OPTIMAL if found.finished else Outcome.LIMIT,
-        message=AT_ITS_BEST if network == start and found.finished else message,
-    )
-    return [result]
-
-
-def _rational(loss: float) -> Fraction:
-    return Fraction(loss).limit_denominator(10**9)
-
-
-# From a network that fits all rows.
-
-
-def _margins_from(
-    objective: Callable[[Problem], Goal], problem: Problem, start: Start, limits: Limits, solver: str
-) -> list[StageResult]:
-    """Larger margins: neuron by neuron for the activations of the start, then of codes with wide dichotomies."""
-    clock = limits.deadline()
-    assert start.network is not None
-
-    def enlarged(network: Network, share_of_time: float) -> Network:
-        part = clock.share(share_of_time)
-
-        def share(neurons: int) -> Limits:
-            return limits.until(part.share(1 / neurons))
-
-        return margins.largest_margins(problem, network, share, program=start.dichotomies.program)
-
-    def made(network: Network) -> Iterator[Network]:
-        yield enlarged(network, 1 / (CODES + 2))
-        codes = margins.wider_codes(problem, start, clock, limits.seed)
-        for number, other in enumerate(islice(codes, CODES)):
-            yield enlarged(other, 1 / (CODES + 1 - number))
-
-    native = CP_OPTIONS if solver == CP else {}
-    return [improved(objective(problem), start.network, made(start.network), limits, clock, solver, **native)]
-
-
-def _margins_by_cp_from(problem: Problem, start: Start, limits: Limits, _: str) -> list[StageResult]:
-    return _margins_from(_cp_margins, problem, start, limits, CP)
-
-
-def _cp_margins(problem: Problem) -> Goal:
-    return objectives.max_margin(problem, step=Fraction(0))
-
-
-def _links_from(problem: Problem, start: Start, limits: Limits, solver: str) -> list[StageResult]:
-    """Fewer links: of the start's neurons, then of short codes of neurons with few links."""
-    clock = limits.deadline()
-    assert start.network is not None
-
-    def made(network: Network) -> Iterator[Network]:
-        yield links.fewest_links(problem, network, clock.share(1 / 8), limits.seed)
-        for other in links.thinner_codes(problem, start, clock.share(2 / 3), limits.seed):
-            yield links.fewest_links(problem, other, clock.share(1 / 4), limits.seed)
-
-    return [improved(min_weight_goal(problem), start.network, made(start.network), limits, clock, solver)]
-
-
-def _links_by_cp_from(problem: Problem, start: Start, limits: Limits, _: str) -> list[StageResult]:
-    return _links_from(problem, start, limits, CP)
-
-
-def _warm_started_from(problem: Problem, start: Start, limits: Limits, solver: str) -> list[StageResult]:
-    """HW with the start as the hint of its first step."""
-    clock = limits.deadline()
-    found = find(objectives.feasible(problem), limits, start.network)
-    return [found, *_margins_from(objectives.max_margin, problem, start, limits.until(clock), solver)]
-
-
-def _rows_from(
-    objective: RowObjective, problem: Problem, start: Start, limits: Limits, solver: str
-) -> list[StageResult]:
-    """An objective that is a sum over rows, neuron by neuron."""
-    clock = limits.deadline()
-    assert start.network is not None
-    made = improved_neurons(objective.values(problem), problem, start.network, clock, limits.seed)
-    return [improved(objective.goal(problem), start.network, made, limits, clock, solver)]
-
-
-def _neurons_from(problem: Problem, start: Start, limits: Limits, solver: str) -> list[StageResult]:
-    """Sat-Margin with a price on neurons: smaller networks that are fully confident."""
-    clock = limits.deadline()
-    assert start.network is not None
-    made = few_neurons.smaller_networks(problem, start, clock, limits.seed)
-    return [improved(_price_on_neurons(problem), start.network, made, limits, clock, solver)]
-
-
-def _fewest_neurons_from(problem: Problem, start: Start, limits: Limits, solver: str) -> list[StageResult]:
-    clock = limits.deadline()
-    (first,) = _rows_from(SAT_MARGIN, problem, start, limits.until(clock.share(1 / 2)), solver)
-    assert first.network is not None
-    assert isinstance(first.objective, int)
-    goal = objectives.min_neurons(problem, confident=first.objective)
-    made = few_neurons.smaller_networks(problem, start, clock, limits.seed)
-    return [first, improved(goal, first.network, made, limits.until(clock), clock, solver)]
-
-
-def _batches_from(problem: Problem, start: Start, limits: Limits, solver: str) -> list[StageResult]:
-    return train_in_batches(problem, limits, solver, start.network)
-
-
-def _gradient_from(ternary: bool, problem: Problem, start: Start, limits: Limits, solver: str) -> list[StageResult]:
-    clock = limits.deadline()
-    network = start.network if ternary else without_zeros(problem, start.network)
-    return _by_gradient(ternary, problem, limits.until(clock), solver, start=network)
-
-
-# Networks that always exist.
-
-
-def silent(problem: Problem) -> Network:
-    """A network without links: all its outputs are 0."""
-    return Network(tuple(np.zeros(shape, dtype=np.int64) for shape in pairwise(problem.layers)), problem.weight_bound)
-
-
-def one_answer(problem: Problem) -> Network:
-    """A network that always gives the first class, through its biases only."""
-    weights = [w.copy() for w in silent(problem).weights]
-    weights[-1][-1, 1:] = -problem.weight_bound
-    return Network(tuple(weights), problem.weight_bound)
-
-
 def _icarte(
     title: str,
     goal: Callable[[Problem], Goal],
@@ -286,9 +97,11 @@ def _icarte(
 
 def _hubara(title: str, paper: str, ternary: bool) -> System:
     def value(problem: Problem, network: Network) -> Objective:
-        return _rational(loss(problem, network))
+        return published.rational(loss(problem, network))
 
-    return System(title, paper, partial(_by_gradient, ternary), partial(_gradient_from, ternary), value)
+    return System(
+        title, paper, partial(published.by_gradient, ternary), partial(from_start.gradient_of, ternary), value
+    )
 
 
 def _yorke(title: str, goal: Callable[[Problem], Goal], train: Train, train_from: TrainFrom) -> System:
@@ -300,33 +113,55 @@ def _yorke(title: str, goal: Callable[[Problem], Goal], train: Train, train_from
 
 
 def _yorke_rows(title: str, objective: RowObjective, begin: Callable[[Problem], Network]) -> System:
-    train = partial(_solve_feasible, objective, begin)
-    return _yorke(title, objective.goal, train, partial(_rows_from, objective))
+    train = partial(published.solve_from, objective, begin)
+    return _yorke(title, objective.goal, train, partial(from_start.rows_of, objective))
 
 
 _MARGINS, _SAT = objectives.max_margin, objectives.sat_margin
 
 SYSTEMS: Mapping[str, System] = {
-    "mip-max-margin": _icarte("MIP max-margin", _MARGINS, partial(_solve, _MARGINS), partial(_margins_from, _MARGINS)),
-    "mip-min-weight": _icarte("MIP min-weight", min_weight_goal, partial(_solve, min_weight_goal), _links_from),
+    "mip-max-margin": _icarte(
+        "MIP max-margin", _MARGINS, partial(published.solve, _MARGINS), partial(from_start.margins_of, _MARGINS)
+    ),
+    "mip-min-weight": _icarte(
+        "MIP min-weight", min_weight_goal, partial(published.solve, min_weight_goal), from_start.links_of
+    ),
     "cp-max-margin": _icarte(
-        "CP max-margin", _cp_margins, partial(_solve_by_cp, _cp_margins), _margins_by_cp_from, needs_cp=True
+        "CP max-margin",
+        published.cp_margins,
+        partial(published.solve_by_cp, published.cp_margins),
+        from_start.margins_by_cp,
+        needs_cp=True,
     ),
     "cp-min-weight": _icarte(
-        "CP min-weight", min_weight_goal, partial(_solve_by_cp, min_weight_goal), _links_by_cp_from, needs_cp=True
+        "CP min-weight",
+        min_weight_goal,
+        partial(published.solve_by_cp, min_weight_goal),
+        from_start.links_by_cp,
+        needs_cp=True,
     ),
-    "hw": _icarte("HW", _MARGINS, warm_started, _warm_started_from, needs_cp=True),
+    "hw": _icarte("HW", _MARGINS, warm_started, from_start.warm_started_of, needs_cp=True),
     "ha": _icarte("HA", _MARGINS, fixed_activations, fixed_activations_of, needs_cp=True),
     "ha-by-class": _icarte(
         *("HA by class", _MARGINS, by_class, None), paper="Toro Icarte et al. 2019; first step ours", needs_cp=True
     ),
     "gd-b": _hubara("GD_b", "Hubara et al. 2016", False),
     "gd-t": _hubara("GD_t", "Hubara et al. 2016, adapted by Toro Icarte et al. 2019", True),
-    "max-correct": _yorke_rows("Max-Correct", MAX_CORRECT, one_answer),
-    "min-hinge": _yorke_rows("Min-Hinge", MIN_HINGE, silent),
-    "sat-margin": _yorke_rows("Sat-Margin", SAT_MARGIN, silent),
-    "min-neurons": _yorke("Sat-Margin, price on neurons", _price_on_neurons, _solve_neurons, _neurons_from),
-    "min-neurons-after": _yorke("Sat-Margin, fewest neurons", _SAT, _fewest_neurons_after, _fewest_neurons_from),
-    "batches": _yorke("Sat-Margin in batches", _SAT, train_in_batches, _batches_from),
+    "max-correct": _yorke_rows("Max-Correct", MAX_CORRECT, published.one_answer),
+    "min-hinge": _yorke_rows("Min-Hinge", MIN_HINGE, published.silent),
+    "sat-margin": _yorke_rows("Sat-Margin", SAT_MARGIN, published.silent),
+    "min-neurons": _yorke(
+        "Sat-Margin, price on neurons",
+        published.price_on_neurons,
+        published.solve_with_price_on_neurons,
+        from_start.neurons_of,
+    ),
+    "min-neurons-after": _yorke(
+        "Sat-Margin, fewest neurons",
+        published.neurons_alone,
+        published.fewest_neurons_after,
+        from_start.fewest_neurons_of,
+    ),
+    "batches": _yorke("Sat-Margin in batches", _SAT, train_in_batches, from_start.batches_of),
 }
 """All systems, by the name that :class:`bemi.baselines.BaselineClassifier` takes."""

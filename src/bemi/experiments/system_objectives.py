@@ -13,8 +13,9 @@ from bemi.experiments.systems import ENTRIES
 CAPTION = (
     "The other systems in their own objectives, means over the samples: objective of the start, what the system "
     "reached, a bound that no network can beat, and the gap between the last two in % of what was reached. Accuracies "
-    "in % on the test rows: all outputs right, and largest output, of the start and of what became of it. All right: training rows "
-    "with all outputs right, in %. *Start returned*: the system found nothing better, or the start reaches the bound."
+    "in % on the test rows: all outputs right, and largest output, of the start and of what became of it. All right: "
+    "training rows with all outputs right, in %. *Start returned*: the system found nothing better, or the start "
+    "reaches the bound."
 )
 
 HEADINGS = (
