@@ -12,6 +12,8 @@ from bemi.baselines import SYSTEMS, BaselineClassifier
 from bemi.experiments import results, spec, systems, tables
 from bemi.experiments.run import Settings, reproduce
 
+FEW = ("bemi", "mip-max-margin", "gd-b", "min-hinge", "min-hinge-from-start", "mip-min-weight-from-start")
+
 SETTINGS = Settings(dataset="digits", time_limit=20.0, node_limit=5, system_seconds=1.0)
 
 
@@ -74,7 +76,7 @@ def test_a_system_without_a_network_says_so(rows):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "exp2"
-    few = replace(spec.load("exp2", quick=True).systems, names=("bemi", "mip-max-margin", "gd-b", "min-hinge"))
+    few = replace(spec.load("exp2", quick=True).systems, names=FEW)
     quick = spec.load("exp2", quick=True)
     experiment = replace(quick, cells=quick.cells[:1], samples=1, systems=few)
     reproduce(experiment, SETTINGS, folder, n_jobs=1)
@@ -85,7 +87,14 @@ def test_one_table_with_every_system_and_every_published_number(run):
     read = results.read(run)
     table = tables.other_systems(replace(read, settings=read.settings | {"dataset": "mnist"}))
     records = [dict(zip(table.headings, row, strict=True)) for row in table.rows]
-    assert [r["system"] for r in records[:4]] == ["BeMi, m = 2", "MIP max-margin", "GD_b", "Min-Hinge"]
+    assert [(r["system"], r["start"]) for r in records[:6]] == [
+        ("BeMi, m = 2", ""),
+        ("MIP max-margin", "as published"),
+        ("MIP min-weight", "our start"),
+        ("GD_b", "as published"),
+        ("Min-Hinge", "as published"),
+        ("Min-Hinge", "our start"),
+    ]
     by_name = {r["system"]: r for r in records[:4]}
     assert by_name["MIP max-margin"]["remark"] == "no network"
     assert by_name["MIP max-margin"]["all good"] is None
@@ -102,15 +111,63 @@ def test_one_table_with_every_system_and_every_published_number(run):
     assert not any(row[1] == tables.PUBLISHED for row in tables.other_systems(read).rows), "digits are not MNIST"
 
 
+def test_objectives_stand_beside_those_of_the_start(run):
+    table = tables.objectives(results.read(run))
+    records = {(r["system"], r["start"]): r for r in (dict(zip(table.headings, row, strict=True)) for row in table.rows)}
+    assert set(records) == {
+        ("MIP min-weight", "our start"),
+        ("GD_b", "as published"),
+        ("Min-Hinge", "as published"),
+        ("Min-Hinge", "our start"),
+    }
+    hinge = records["Min-Hinge", "our start"]
+    assert (hinge["of start"], hinge["objective"], hinge["bound"], hinge["gap"]) == (0, 0, 0, 0)
+    assert hinge["start returned"] == "1 of 1"
+    assert hinge["largest, start"] == hinge["largest"]
+    alone = records["Min-Hinge", "as published"]
+    assert alone["of start"] is alone["all good, start"] is None
+    assert alone["objective"] > 0
+    links = records["MIP min-weight", "our start"]
+    assert links["objective"] < links["of start"]
+    assert links["gap"] == pytest.approx(100 * (links["objective"] - links["bound"]) / links["objective"])
+    assert links["start returned"] == "0 of 1"
+    for record in (hinge, links):
+        assert record["all right"].mean == 100
+
+
+def test_accuracies_of_a_start_are_those_of_its_network(rows):
+    contest = systems.Contest("mip-min-weight-from-start", 2, 0, 3.0, "highs", 0)
+    record = systems.measured(contest, rows)
+    start = record["start"]
+    assert start["found"]
+    assert not start["returned"]
+    assert start["links"] > record["links"]
+    assert start["objective"] == start["links"]
+    assert record["objective"] == record["links"]
+    assert 0.25 < start["largest"] <= 1
+
+
+def test_all_classes_in_one_network_are_all_confident():
+    rows = datasets.sample(datasets.load("digits"), 2, 0, seed=3)
+    classifier = systems.Contest("bemi-all", 2, 0, 5.0, "highs", 0).classifier(10).set_params(node_limit=5)
+    classifier.fit(rows.train_X, rows.train_y)
+    (reports,) = classifier.reports_.values()
+    assert reports["sm"].objective == 4 * 20
+    assert classifier.score(rows.train_X, rows.train_y) == 1
+
+
 def test_remarks_are_for_some_samples_or_for_all():
     failed, blind, fine = {"failure": "x"}, {"one_answer": True}, {"one_answer": False}
     assert tables._remark([fine, fine]) == ""
     assert tables._remark([failed, failed]) == "no network"
     assert tables._remark([failed, fine, blind]) == "no network (1), one answer (1)"
+    returned, without = fine | {"start": {"found": True, "returned": True}}, fine | {"start": {"found": False}}
+    assert tables._remark([returned, returned]) == "start returned"
+    assert tables._remark([returned, without]) == "start returned (1), no start (1)"
 
 
 def test_a_second_run_trains_nothing(run, monkeypatch):
-    few = replace(spec.load("exp2", quick=True).systems, names=("bemi", "mip-max-margin", "gd-b", "min-hinge"))
+    few = replace(spec.load("exp2", quick=True).systems, names=FEW)
     quick = spec.load("exp2", quick=True)
     monkeypatch.setattr(systems, "measured", lambda *_: pytest.fail("everything is there"))
     reproduce(replace(quick, cells=quick.cells[:1], samples=1, systems=few), SETTINGS, run, n_jobs=1)
