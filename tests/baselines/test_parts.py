@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import islice, product
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from bemi import datasets
 from bemi.baselines import objectives
 from bemi.baselines.dense import without_zeros
 from bemi.baselines.few_neurons import smaller_networks, threshold_functions
+from bemi.baselines.gradient import loss
 from bemi.baselines.links import fewest_links, thinner_codes
 from bemi.baselines.margins import largest_margins, wider_codes
 from bemi.baselines.starts import Start, fitting_network
@@ -70,7 +71,7 @@ def test_margins_over_many_inputs_grow_and_activations_stay(problem, start):
 
 def test_short_codes_have_more_constant_neurons_and_larger_margins(problem, start):
     goal = objectives.max_margin(problem)
-    networks = list(wider_codes(problem, start, FOREVER, 0))
+    networks = list(islice(wider_codes(problem, start, FOREVER, 0), 2))
     assert networks
     for network in networks:
         assert problem.all_right(network)
@@ -92,7 +93,7 @@ def test_links_are_lost_and_rows_stay_right(problem, start):
 
 
 def test_short_codes_have_fewer_links(problem, start):
-    codes = thinner_codes(problem, start, Deadline.after(3.0), 0)
+    codes = islice(thinner_codes(problem, start, Deadline.after(3.0), 0), 2)
     networks = [fewest_links(problem, network, Deadline.after(0.1)) for network in codes]
     assert all(problem.all_right(network) for network in networks)
     assert min(n.links for n in networks) < fewest_links(problem, start.network, Deadline.after(0.1)).links
@@ -140,14 +141,27 @@ def test_smaller_networks_are_fully_confident(problem, hidden):
 # No zeros.
 
 
-def test_zeros_are_filled_and_activations_stay(problem, start):
+@pytest.mark.parametrize("hidden", [(16, 16), (16,)])
+def test_a_network_without_zeros_is_right_and_confident(problem, hidden):
+    problem = Problem(problem.data[:, :-1], problem.codes, hidden).with_biases()
     dense = without_zeros(problem, fitting_network(problem, FOREVER).network)
     live = problem.live
     assert np.abs(dense.weights[0][live][:, :16]).min() == 1
-    assert np.abs(dense.weights[2]).min() == 1
     assert not dense.weights[0][np.setdiff1d(np.arange(65), live)].any()
+    for weights, last in zip(dense.weights[1:], dense.layers[2:], strict=True):
+        own = weights if last == 10 else weights[:, :-1]
+        assert np.abs(own).min() == np.abs(own).max() == 1
     assert problem.all_right(dense)
+    assert loss(problem, dense) == 0
+    assert objectives.sat_margin(problem).value(dense) == problem.codes.size
 
 
-def test_nothing_comes_of_no_network(problem):
+def test_no_network_without_zeros_where_rows_of_a_class_differ():
+    data, codes = np.array([[9, 0], [0, 9], [-9, 0]]), np.array([[1, -1], [1, -1], [-1, 1]])
+    problem = Problem(data, codes, (2, 2)).with_biases()
+    first = np.array([[1, -1, 0], [1, 1, 0], [1, 1, 0]])
+    second = np.array([[1, 0, 0], [0, 0, 0], [0, 0, 0]])
+    network = Network((first, second, np.array([[1, -1], [0, 0], [0, -1]])))
+    assert activations(problem, network)[0][:2].tolist() == [[1, -1, 1], [1, 1, 1]]
+    assert without_zeros(problem, network) is None
     assert without_zeros(problem, None) is None
