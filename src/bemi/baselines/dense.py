@@ -84,6 +84,8 @@ def _dense_code(patterns: Integers, given: Integers | None, size: int) -> Intege
     order = np.argsort(-margins, kind="stable")[: int((margins > 0).sum())]
     signs, index = np.unique(np.sign(sums[order]), axis=0, return_index=True)
     widest, weights = margins[order][index], choices[order][index]
+    if not len(signs):
+        return None
     constant = (signs > 0).all(axis=1)
     split = given[:, np.ptp(given, axis=0) > 0]
     length, distance = split.shape[1], int(separates(split.T).sum(axis=0).min())
