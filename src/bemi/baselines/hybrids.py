@@ -59,7 +59,10 @@ def fixed_activations(problem: Problem, limits: Limits, solver: str) -> list[Sta
 
 
 def fixed_activations_of(problem: Problem, start: Start, limits: Limits, solver: str) -> list[StageResult]:
-    """HA from a network: constraint programming gets it as a hint; the engine's neuron enlarges the margins."""
+    """HA from a network: it is constraint programming's hint, and its answer if all rows are right.
+
+    The engine's neuron enlarges the margins.
+    """
     clock = limits.deadline()
     found = find(objectives.feasible(problem), limits, start.network)
     if found.network is None:
