@@ -123,6 +123,10 @@ def test_searches_without_a_program_are_never_worse_than_their_start(name, seed)
         assert report.objective >= Networks.of(start.network).confident(case)[0]
     elif name == "gd-t":
         assert right, "most rows right comes first, and the start has all of them"
+    else:
+        sums = report.network.pre_activations(case.problem.data)[-1]
+        missing = np.maximum(0, 1 - case.problem.codes * sums / np.sqrt(case.problem.layers[-2]))
+        assert report.objective == pytest.approx((missing**2).mean())
 
 
 def three_classes(seed: int) -> Case:
