@@ -208,8 +208,12 @@ def test_a_model_without_a_stage_that_ran_proves_nothing(tmp_path):
     header, weights, claims = opened(path)
     for report in (header["networks"][0]["reports"][0], claims["networks"][0][0]):
         report |= {"objective": None, "bound": None, "proof": "none"}
-    with pytest.raises(CertificateError, match="nothing is proved"):
-        verify(forged(path, header, weights, claims))
+    assert verify(forged(path, header, weights, claims)).nothing_ran
+    for command in (["-m", "bemi.certificate"], ["-m", "bemi.cli", "verify"]):
+        done = subprocess.run([sys.executable, *command, str(path)], capture_output=True, text=True)
+        assert done.returncode == 1
+        assert "nothing is proved" in done.stderr
+        assert not done.stdout
 
 
 def test_nothing_in_a_file_reaches_the_terminal_raw(models, tmp_path):

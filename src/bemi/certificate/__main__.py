@@ -27,6 +27,9 @@ def main() -> int:
     except OSError as error:
         print(f"{error.filename}: {error.strerror}", file=sys.stderr)
         return 2
+    if checked.nothing_ran:
+        print("nothing is proved: no stage of any network ran", file=sys.stderr)
+        return 1
     print(f"{checked.networks} networks verified in {checked.seconds:.1f} s; SHA-256 {checked.digest}")
     for stage, (fewest, most) in checked.rows.items():
         print(

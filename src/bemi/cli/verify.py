@@ -46,6 +46,9 @@ def run(options: argparse.Namespace) -> int:
     except CertificateError as error:
         print(f"bemi: certificate rejected: {error}", file=sys.stderr)
         return 1
+    if checked.nothing_ran:
+        print("bemi: nothing is proved: no stage of any network ran", file=sys.stderr)
+        return 1
     counts = {
         stage: {
             "rows": list(checked.rows[stage]),
