@@ -1,7 +1,7 @@
 """Images as they might have been drawn: turned, slanted, resized, shifted and bent, all at once and at random.
 
-A combination of small changes is more plausible than each of them alone, and there are many: a network trained on dozens
-of deformed copies of a few digits does not mistake the handwriting of those few for the digit.
+A combination of small changes is more plausible than each of them alone, and there are many.  A network trained on
+dozens of deformed copies of a few digits does not mistake the handwriting of those few for the digit.
 """
 
 from __future__ import annotations
