@@ -16,6 +16,7 @@ _HOMES = {
     "recommended": "bemi.presets",
     "save": "bemi.classifier",
     "verify": "bemi.certificate",
+    "windows": "bemi.rows.recordings.windows",
 }
 __all__ = [
     "BeMiClassifier",
@@ -30,6 +31,7 @@ __all__ = [
     "recommended",
     "save",
     "verify",
+    "windows",
 ]
 
 

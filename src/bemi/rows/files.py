@@ -80,7 +80,7 @@ def read_features(
 ) -> pd.DataFrame:
     """Features alone, in the form that a model expects."""
     if _is_npz(path):
-        return _npz_features(path, _read_npz(path))
+        return _npz_features(path, read_npz(path))
     return _as_named(features_for(read_cells(path, tell), columns, missing, tell), columns)
 
 
@@ -88,7 +88,7 @@ def row_shape(path: Path) -> tuple[int, ...] | None:
     """Shape of each row of an NPZ file whose rows are images; None where rows are flat."""
     if not _is_npz(path):
         return None
-    shape = _read_npz(path)["X"].shape[1:]
+    shape = read_npz(path)["X"].shape[1:]
     return shape if len(shape) in (2, 3) else None
 
 
@@ -97,7 +97,7 @@ def _is_npz(path: Path) -> bool:
 
 
 def _labelled_arrays(path: Path, target: str | None) -> tuple[pd.DataFrame, np.ndarray]:
-    arrays = _read_npz(path)
+    arrays = read_npz(path)
     X, name = _npz_features(path, arrays), target or NPZ_TARGET
     if name not in arrays:
         raise DataFileError(f"{path} has no array {name!r}; it has {', '.join(arrays)}")
@@ -107,7 +107,8 @@ def _labelled_arrays(path: Path, target: str | None) -> tuple[pd.DataFrame, np.n
     return X, y
 
 
-def _read_npz(path: Path) -> dict[str, np.ndarray]:
+def read_npz(path: Path) -> dict[str, np.ndarray]:
+    """All arrays of an NPZ file by name."""
     try:
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
