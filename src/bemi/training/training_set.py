@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from bemi.ensemble.ensemble import TrainingRows
 from bemi.inputs.inputs import Inputs
+from bemi.inputs.transform import reader_of
 from bemi.products import Integers
 from bemi.rows.medoids import select_rows
 from bemi.training.row_weights import Weights, class_weights, in_units
@@ -116,14 +117,8 @@ class TrainingSet:
 
     def _with_variants(self, X: NDArray, scenarios: Any) -> TrainingSet:
         """The same set, with the variants that scenarios make of its rows."""
-        rows = self.inputs.integers(X)[self.selected]
-        made = np.asarray(clone(scenarios).variants(rows))
-        if made.ndim != 3 or made.shape[::2] != rows.shape or not np.array_equal(made, np.rint(made)):
-            raise ValueError("scenarios must give integers of shape (rows, variants, features)")
-        scaling = self.inputs.scaling
-        if made.size and not scaling.low <= made.min() <= made.max() <= scaling.high:
-            raise ValueError("scenarios must stay within the range of the data")
-        flat = self.inputs.transformed(made.reshape(-1, rows.shape[1]).astype(np.int64))
+        made = variants_of(self.inputs, self.inputs.checked(X)[self.selected], scenarios)
+        flat = made.reshape(-1, made.shape[2])
         # Every network holds the variants of its classes, so they are stored in the smallest type.
         extremes = (flat.min(initial=0), flat.max(initial=0))
         kind = np.result_type(*(np.min_scalar_type(v) for v in extremes))
@@ -143,3 +138,23 @@ class TrainingSet:
             np.concatenate([self.targets, self.variant_targets[taken]]),
             weights,
         )
+
+
+def variants_of(inputs: Inputs, rows: NDArray, scenarios: Any) -> Integers:
+    """What the networks see of the variants of checked rows, shape (rows, variants, inputs).
+
+    Variants are made of the integers before the transform: of scaled features, or of the readings of windows.
+    """
+    window = inputs.window_shape
+    given = inputs.integers(rows) if window is None else rows.reshape(len(rows), *window)
+    made = np.asarray(clone(scenarios).variants(given))
+    if made.shape[:1] + made.shape[2:] != given.shape or not np.array_equal(made, np.rint(made)):
+        what = "(rows, variants, features)" if window is None else "(windows, variants, time, channels)"
+        raise ValueError(f"scenarios must give integers of shape {what}")
+    if window is not None:
+        # Readings of a sensor saturate.
+        made = np.clip(made, *reader_of(inputs.transform).reading_range)
+    elif made.size and not inputs.scaling.low <= made.min() <= made.max() <= inputs.scaling.high:
+        raise ValueError("scenarios must stay within the range of the data")
+    flat = inputs.transformed(made.reshape(-1, rows.shape[1]).astype(np.int64))
+    return flat.reshape(len(rows), made.shape[1], inputs.size)

@@ -10,6 +10,9 @@ as much as five points of the mean accuracy of the classes.
 The best of many candidates looks better in cross-validation than it is.  The expected accuracy is corrected for that by
 a bootstrap (Tsamardinos, Greasidou, Borboudakis 2018): on each resample of the rows the best candidate is chosen on the
 rows drawn and judged on the others.  Mean and quantiles over the resamples are the estimate and its range.
+
+Where groups of rows are given, such as the windows of one recording, a group is never divided: neither by the folds nor
+by the resamples.
 """
 
 from __future__ import annotations
@@ -19,12 +22,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 
 from bemi.inputs.inputs import Inputs
 from bemi.products import Integers
+from bemi.training.choosing.folds import class_in_one_group, group_codes, group_folds, row_folds
 from bemi.training.choosing.machine import Lesson, labels
+from bemi.training.training_set import variants_of
 
 FOLDS = 5
 REPEATS = 3
@@ -74,6 +79,10 @@ class Choice:
         Of the cross-validation.
     weighted
         Whether rows count by their weights in all accuracies.
+    recordings
+        Number of groups that were kept together; None if rows were divided one by one.
+    why_unknown
+        Why there is no estimate; empty if there is one.
     """
 
     candidate: Candidate
@@ -84,6 +93,8 @@ class Choice:
     folds: int
     repeats: int
     weighted: bool = False
+    recordings: int | None = None
+    why_unknown: str = ""
 
     @property
     def name(self) -> str:
@@ -93,16 +104,25 @@ class Choice:
     def in_words(self) -> str:
         """The choice in one line."""
         if self.expected is None or self.low is None or self.high is None:
-            return f"{self.name}; too few rows to compare settings or to estimate the accuracy"
+            return f"{self.name}; {self.why_unknown}"
         what = "expected accuracy, rows weighted as in training," if self.weighted else "expected accuracy"
+        new = "rows" if self.recordings is None else "recordings"
+        apart = "" if self.recordings is None else f" of {self.recordings} recordings"
         return (
-            f"{self.name}; {what} on new rows {100 * self.expected:.1f} % "
-            f"({100 * self.low:.0f} to {100 * self.high:.0f} %), by {self.folds}-fold cross-validation"
+            f"{self.name}; {what} on new {new} {100 * self.expected:.1f} % "
+            f"({100 * self.low:.0f} to {100 * self.high:.0f} %), by {self.folds}-fold cross-validation{apart}"
         )
 
 
 def choose(
-    candidates: Sequence[Candidate], X: Any, y: Any, *, defaults: Mapping[str, Any], weights: NDArray | None, seed: int
+    candidates: Sequence[Candidate],
+    X: Any,
+    y: Any,
+    *,
+    defaults: Mapping[str, Any],
+    weights: NDArray | None,
+    seed: int,
+    groups: ArrayLike | None = None,
 ) -> Choice:
     """The candidate that cross-validation prefers.
 
@@ -118,28 +138,33 @@ def choose(
         Row weights, None for equal ones.
     seed
         Of the folds.
+    groups
+        What each row comes from, such as a recording; None if every row stands for itself.
     """
     classes, targets = np.unique(y, return_inverse=True)
     rng = np.random.default_rng(seed)
+    of_group, names = (np.arange(len(targets)), None) if groups is None else group_codes(groups, len(targets))
+    if names is not None and (lone := class_in_one_group(targets, of_group)) is not None:
+        return _unknown(candidates[0], _one_recording(classes[lone], names[of_group[targets == lone][0]]))
     rows = _some_of_each(targets, MOST_ROWS, rng)
-    X, targets = _safe_indexing(X, rows), targets[rows]
+    X, targets, of_group = _safe_indexing(X, rows), targets[rows], of_group[rows]
     omega = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)[rows]
-    folds = int(min(FOLDS, np.bincount(targets).max()))
-    repeats = REPEATS if len(rows) <= ENOUGH_ROWS else 1
+    folds = int(min(FOLDS, np.bincount(targets).max() if names is None else len(names)))
     if folds < 2 or np.bincount(targets).min() < 2:
-        return Choice(candidates[0], None, None, None, {}, folds, 0)
+        return _unknown(candidates[0], "too few rows to compare settings or to estimate the accuracy")
+    repeats = REPEATS if len(rows) <= ENOUGH_ROWS else 1
     right = np.zeros((len(rows), len(candidates)))
-    groups = _groups(candidates, X, defaults)
+    alike = _groups(candidates, X, defaults)
     for _ in range(repeats):
-        parts = _parts(targets, folds, rng)
-        for held in (parts == part for part in range(folds)):
-            for group in groups:
+        parts = row_folds(targets, folds, rng) if names is None else group_folds(targets, of_group, folds, rng)
+        for held in (parts == part for part in np.unique(parts)):
+            for group in alike:
                 given = group.labels(targets, omega, held, len(classes))
                 for position, label in zip(group.positions, given, strict=True):
                     right[held, position] += label == targets[held]
     right /= repeats
     merits = _merits(right, omega[None], targets)[0]
-    resampled = _resampled(right, omega, targets, rng)
+    resampled = _resampled(right, omega, targets, of_group, rng)
     accuracies = np.average(right, axis=0, weights=omega)
     low, high = np.quantile(resampled, RANGE).tolist()
     return Choice(
@@ -148,9 +173,22 @@ def choose(
         low=low,
         high=high,
         accuracies=dict(zip((c.name for c in candidates), accuracies.tolist(), strict=True)),
-        folds=folds,
+        folds=len(np.unique(parts)),
         repeats=repeats,
         weighted=bool((omega != 1).any()),
+        recordings=None if names is None else len(names),
+    )
+
+
+def _unknown(candidate: Candidate, why: str) -> Choice:
+    """The first candidate where nothing can be compared."""
+    return Choice(candidate, None, None, None, {}, 0, 0, why_unknown=why)
+
+
+def _one_recording(label: Any, recording: Any) -> str:
+    return (
+        f"no honest estimate of the accuracy is possible: class {label} is in one recording only, {recording}; "
+        "record every class at least twice"
     )
 
 
@@ -161,15 +199,6 @@ def _some_of_each(targets: Integers, most: int, rng: np.random.Generator) -> Int
     order = rng.permutation(len(targets))
     order = order[np.argsort(targets[order], kind="stable")]
     return np.sort(order[np.linspace(0, len(targets) - 1, most).astype(np.int64)])
-
-
-def _parts(targets: Integers, folds: int, rng: np.random.Generator) -> Integers:
-    """A fold for every row; each class is spread over all folds as evenly as possible."""
-    order = rng.permutation(len(targets))
-    order = order[np.argsort(targets[order], kind="stable")]
-    parts = np.empty(len(targets), dtype=np.int64)
-    parts[order] = np.arange(len(targets)) % folds
-    return parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,6 +232,8 @@ class _Group:
         trained = self.rows[~held]
         inputs = self.inputs.refitted(trained, self.settings["input_scaling"])
         lesson = Lesson(inputs(trained), targets[~held], omega[~held])
+        if self.settings["scenarios"] is not None:
+            lesson = lesson.extended(variants_of(inputs, trained, self.settings["scenarios"]))
         hinges = int(self.settings["hinges"])
         return labels(lesson, inputs(self.rows[held]), self.prices, classes=classes, hinges=hinges)
 
@@ -211,7 +242,7 @@ def _groups(candidates: Sequence[Candidate], X: Any, defaults: Mapping[str, Any]
     found: dict[str, tuple[list[tuple[float, int]], dict[str, Any]]] = {}
     for position, candidate in enumerate(candidates):
         settings = {**defaults, **candidate.settings}
-        shared = {name: settings[name] for name in ("transform", "input_scaling", "hinges")}
+        shared = {name: settings[name] for name in ("transform", "input_scaling", "hinges", "scenarios")}
         members, _ = found.setdefault(repr(shared), ([], shared))
         members.append((float(settings["C"]), position))
     return [_Group.of(members, shared, X) for members, shared in found.values()]
@@ -233,10 +264,13 @@ def _accuracies(right: NDArray, weights: NDArray) -> NDArray:
     return weights @ right / np.where(totals > 0, totals, 1.0)
 
 
-def _resampled(right: NDArray, omega: NDArray, targets: Integers, rng: np.random.Generator) -> NDArray:
-    """Accuracy on the rows left out of each resample, of the candidate that is best on the rows drawn."""
-    rows = len(right)
-    drawn = rng.multinomial(rows, np.full(rows, 1 / rows), size=RESAMPLES) * omega
+def _resampled(
+    right: NDArray, omega: NDArray, targets: Integers, groups: Integers, rng: np.random.Generator
+) -> NDArray:
+    """Accuracy on the groups left out of each resample, of the candidate that is best on the groups drawn."""
+    groups = np.unique(groups, return_inverse=True)[1]
+    count = int(groups.max()) + 1
+    drawn = rng.multinomial(count, np.full(count, 1 / count), size=RESAMPLES)[:, groups] * omega
     left = np.where(drawn > 0, 0.0, omega)
     useful = (left.sum(axis=1) > 0) & (drawn.sum(axis=1) > 0)
     best = _merits(right, drawn[useful], targets).argmax(axis=1)
