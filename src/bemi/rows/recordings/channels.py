@@ -29,7 +29,9 @@ def check_no_column_of_another_kind(X: NDArray, names: Sequence[Any]) -> None:
                 "name the channels"
             )
         if (np.diff(values, axis=1) > 0).all():
-            raise ValueError(f"column {name!r} only grows; if it is a clock, name it as time, otherwise name the channels")
+            raise ValueError(
+                f"column {name!r} only grows; if it is a clock, name it as time, otherwise name the channels"
+            )
 
 
 def tell_doubts(X: NDArray, names: Sequence[Any], tell: Tell) -> None:

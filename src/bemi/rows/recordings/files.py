@@ -103,9 +103,7 @@ def _columns(cells: Cells, columns: Columns, drop: Sequence[str], tell: Tell) ->
     return found
 
 
-def _table(
-    cells: Cells, columns: Columns, missing: Sequence[str], tell: Tell, *, channels_named: bool
-) -> pd.DataFrame:
+def _table(cells: Cells, columns: Columns, missing: Sequence[str], tell: Tell, *, channels_named: bool) -> pd.DataFrame:
     """Channels as numbers, times as numbers if they are, ids and labels as integers or text."""
     try:
         table = _numbers(cells, tuple(columns.channels or ()), missing, tell)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from bemi.inputs.signal.windows import as_windows
@@ -29,12 +28,6 @@ _SAMPLE = re.compile(r"(.*?)[_. \-\[]?(\d+)\]?")
 def column_names(channels: Sequence[Any], time: int) -> list[str]:
     """Names of the samples of a window, sample by sample with the channels of a sample together."""
     return [f"{channel}_{t}" for t in range(time) for channel in channels]
-
-
-def frame_of(found: Windows) -> pd.DataFrame:
-    """Windows as rows with names that tell channel and sample."""
-    count, time, _ = found.X.shape
-    return pd.DataFrame(found.X.reshape(count, -1), columns=column_names(found.channels, time))
 
 
 def samples_in(names: Sequence[Any]) -> tuple[tuple[str, ...], list[list[Any]]] | None:
@@ -101,8 +94,8 @@ def read_rows(
 
 def _placed(
     names: Sequence[str], wanted: Sequence[Any] | None, count: int | None, path: Path
-) -> tuple[tuple[str, ...], list[list[str]]]:
-    """Channels, and the columns of each sample."""
+) -> tuple[tuple[Any, ...], list[list[str]]]:
+    """Channels, by name or number, and the columns of each sample."""
     told = samples_in(names)
     if told is not None and count in (None, len(told[0])):
         channels, places = told
@@ -120,8 +113,7 @@ def _placed(
     own = count or 1
     if len(names) % own:
         raise DataFileError(f"{path}: {len(names)} columns are no whole number of samples of {own} channels")
-    channels = tuple(f"channel {k}" for k in range(own)) if own > 1 else ("channel",)
-    return channels, [list(names[start : start + own]) for start in range(0, len(names), own)]
+    return tuple(range(own)), [list(names[start : start + own]) for start in range(0, len(names), own)]
 
 
 def read_arrays(path: Path, columns: Columns, tell: Tell, *, count: int | None = None) -> Windows:
@@ -137,9 +129,11 @@ def read_arrays(path: Path, columns: Columns, tell: Tell, *, count: int | None =
             f"{path}: 'X' must be numbers of shape (windows, time, channels), its shape is {X.shape} and its type {X.dtype}"
         )
     if count not in (None, X.shape[2]):
-        raise DataFileError(f"{path}: 'X' has {X.shape[2]} channels, not {count}; its shape is (windows, time, channels)")
+        raise DataFileError(
+            f"{path}: 'X' has {X.shape[2]} channels, not {count}; its shape is (windows, time, channels)"
+        )
     as_windows(X)
-    channels = tuple(columns.channels or (f"channel {k}" for k in range(X.shape[2])))
+    channels = tuple(columns.channels or range(X.shape[2]))
     if len(channels) != X.shape[2]:
         raise DataFileError(f"{path}: 'X' has {X.shape[2]} channels, but {len(channels)} are named")
     tell_doubts(X, channels, tell)

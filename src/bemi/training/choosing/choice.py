@@ -57,10 +57,13 @@ class Candidate:
         What distinguishes them, in a few words.
     settings
         Parameters of :class:`bemi.BeMiClassifier` by name.
+    reluctant
+        Whether it is taken only if it beats the first candidate by more than the standard error of the difference.
     """
 
     name: str
     settings: Mapping[str, Any]
+    reluctant: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,8 @@ class Choice:
         Number of groups that were kept together; None if rows were divided one by one.
     why_unknown
         Why there is no estimate; empty if there is one.
+    reason
+        Why it was or was not worth it to leave the first candidate, if others are reluctant; otherwise empty.
     """
 
     candidate: Candidate
@@ -95,6 +100,7 @@ class Choice:
     weighted: bool = False
     recordings: int | None = None
     why_unknown: str = ""
+    reason: str = ""
 
     @property
     def name(self) -> str:
@@ -108,8 +114,9 @@ class Choice:
         what = "expected accuracy, rows weighted as in training," if self.weighted else "expected accuracy"
         new = "rows" if self.recordings is None else "recordings"
         apart = "" if self.recordings is None else f" of {self.recordings} recordings"
+        why = f" ({self.reason})" if self.reason else ""
         return (
-            f"{self.name}; {what} on new {new} {100 * self.expected:.1f} % "
+            f"{self.name}{why}; {what} on new {new} {100 * self.expected:.1f} % "
             f"({100 * self.low:.0f} to {100 * self.high:.0f} %), by {self.folds}-fold cross-validation{apart}"
         )
 
@@ -163,8 +170,10 @@ def choose(
                 for position, label in zip(group.positions, given, strict=True):
                     right[held, position] += label == targets[held]
     right /= repeats
-    merits = _merits(right, omega[None], targets)[0]
-    resampled = _resampled(right, omega, targets, of_group, rng)
+    margins = _margins(right, omega, of_group)
+    handicaps = np.where([candidate.reluctant for candidate in candidates], margins, 0.0)
+    merits = _merits(right, omega[None], targets, handicaps)[0]
+    resampled = _resampled(right, omega, targets, of_group, handicaps, rng)
     accuracies = np.average(right, axis=0, weights=omega)
     low, high = np.quantile(resampled, RANGE).tolist()
     return Choice(
@@ -177,6 +186,7 @@ def choose(
         repeats=repeats,
         weighted=bool((omega != 1).any()),
         recordings=None if names is None else len(names),
+        reason=_reason(candidates, int(merits.argmax()), accuracies, margins),
     )
 
 
@@ -248,14 +258,35 @@ def _groups(candidates: Sequence[Candidate], X: Any, defaults: Mapping[str, Any]
     return [_Group.of(members, shared, X) for members, shared in found.values()]
 
 
-def _merits(right: NDArray, weights: NDArray, targets: Integers) -> NDArray:
+def _merits(right: NDArray, weights: NDArray, targets: Integers, handicaps: NDArray) -> NDArray:
     """What candidates are compared by, for each line of row weights, shape (lines, candidates)."""
-    merits = _accuracies(right, weights)
+    merits = _accuracies(right, weights) - (1 + CLASSES_COUNT) * handicaps
     classes = np.unique(targets)
     for label in classes:
         own = targets == label
         merits += CLASSES_COUNT / len(classes) * _accuracies(right[own], weights[:, own])
     return merits
+
+
+def _margins(right: NDArray, omega: NDArray, groups: Integers) -> NDArray:
+    """Standard error of each candidate's accuracy minus that of the first, with groups as the unit of chance."""
+    apart = (right - right[:, :1]) * omega[:, None]
+    apart -= omega[:, None] * apart.sum(axis=0) / omega.sum()
+    sums = np.zeros((int(groups.max()) + 1, right.shape[1]))
+    np.add.at(sums, groups, apart)
+    return np.sqrt((sums**2).sum(axis=0)) / omega.sum()
+
+
+def _reason(candidates: Sequence[Candidate], chosen: int, accuracies: NDArray, margins: NDArray) -> str:
+    """Why a reluctant candidate was chosen, or why none was."""
+    reluctant = [place for place, candidate in enumerate(candidates) if candidate.reluctant]
+    if not reluctant:
+        return ""
+    best = chosen if chosen in reluctant else max(reluctant, key=lambda place: accuracies[place] - margins[place])
+    gain = f"{100 * (accuracies[best] - accuracies[0]):+.1f} points with a standard error of {100 * margins[best]:.1f}"
+    if chosen in reluctant:
+        return f"{gain} in cross-validation"
+    return f"{candidates[best].name}: {gain} in cross-validation, which is not enough"
 
 
 def _accuracies(right: NDArray, weights: NDArray) -> NDArray:
@@ -265,7 +296,12 @@ def _accuracies(right: NDArray, weights: NDArray) -> NDArray:
 
 
 def _resampled(
-    right: NDArray, omega: NDArray, targets: Integers, groups: Integers, rng: np.random.Generator
+    right: NDArray,
+    omega: NDArray,
+    targets: Integers,
+    groups: Integers,
+    handicaps: NDArray,
+    rng: np.random.Generator,
 ) -> NDArray:
     """Accuracy on the groups left out of each resample, of the candidate that is best on the groups drawn."""
     groups = np.unique(groups, return_inverse=True)[1]
@@ -273,5 +309,5 @@ def _resampled(
     drawn = rng.multinomial(count, np.full(count, 1 / count), size=RESAMPLES)[:, groups] * omega
     left = np.where(drawn > 0, 0.0, omega)
     useful = (left.sum(axis=1) > 0) & (drawn.sum(axis=1) > 0)
-    best = _merits(right, drawn[useful], targets).argmax(axis=1)
+    best = _merits(right, drawn[useful], targets, handicaps).argmax(axis=1)
     return _accuracies(right, left[useful])[np.arange(len(best)), best]
