@@ -124,8 +124,8 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     scenarios
         Plausible variants of the rows, such as :class:`bemi.rows.scenarios.ImageScenarios` for images,
         :class:`bemi.rows.scenarios.NoiseScenarios` for tables or
-        :class:`bemi.rows.signal_scenarios.SignalScenarios` for windows of a signal, or None.  Training adds the variants
-        that a network violates.
+        :class:`bemi.rows.signal_scenarios.SignalScenarios` for windows of a signal, or None.  Training adds the
+        variants that a network violates.
     input_scaling
         How features become integers: ``"auto"`` leaves integer-valued data alone and scales other data per feature,
         ``"per-feature"`` and ``"common"`` always scale, None requires integers.  Zero always stays zero.

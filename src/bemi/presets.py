@@ -159,8 +159,8 @@ def recommended(X: Any, *, image_shape: Sequence[int] | None = None, **parameter
     """An unfitted classifier with the settings that measured best on data like these.
 
     For a table or a signal it has several candidates, and chooses among them when it is fitted, by cross-validation on
-    the rows given to ``fit`` alone; ``choice_`` then says what was chosen, and what accuracy to expect.  Give ``fit`` the
-    ``groups`` of windows, the recordings that they come from.
+    the rows given to ``fit`` alone; ``choice_`` then says what was chosen, and what accuracy to expect.  Give ``fit``
+    the ``groups`` of windows, the recordings that they come from.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ def rows_for(options: argparse.Namespace, ensemble: Ensemble, notes: Notes, *, l
     model = ModelWindows.of(ensemble.inputs)
     if model is not None:
         found = read_for_model(options.data, model, reading_of(options), notes, labelled=labelled)
-        y = known_labels(found.y, ensemble.classes) if labelled else None
+        y = known_labels(found.y, ensemble.classes) if labelled and found.y is not None else None
         return ModelRows(model.rows(found, ensemble.inputs.names), y, found)
     refuse(options, ABOUT_RECORDINGS, "is for windows of a signal, which this model does not take")
     columns = model_columns(ensemble)

@@ -149,6 +149,8 @@ class Given:
         Height and width of images, perhaps with channels; None if the file does not tell.
     channels
         Channels of a signal; None for other rows.
+    names
+        Their names, if they have any.
     why
         What the rows are, if the file or the options tell.
     """
@@ -158,6 +160,7 @@ class Given:
     groups: Any = None
     shape: tuple[int, ...] | None = None
     channels: int | None = None
+    names: Sequence[str] = ()
     why: str = ""
 
 
@@ -188,6 +191,7 @@ def run(options: argparse.Namespace) -> int:
             return _train_shard(options, classifier, given, notes)
         classifier.fit(given.X, given.y, groups=given.groups)
     save(classifier, options.output)
+    _tell_units(classifier, given, notes)
     if not progress_wanted(options):
         notes.print()
     _report(options, classifier, preset, given, announcement, notes.lines)
@@ -213,7 +217,7 @@ def _rows(options: argparse.Namespace, notes: Notes) -> Given:
     own = row_shape(options.data)
     if own is not None and len(own) == 2 and own[0] > 2 * own[1] and options.image_shape is None:
         notes(
-            f"rows of {own[0]} x {own[1]} are treated as images; for a signal of {own[1]} channels add --window {own[0]}"
+            f"rows of {own[0]} x {own[1]} are treated as images; add --window {own[0]} if they are windows of a signal"
         )
     return Given(X, y, shape=options.image_shape or own)
 
@@ -234,7 +238,24 @@ def _signal(options: argparse.Namespace, notes: Notes) -> Given:
         )
     else:
         why += f" from {len(pd.unique(found.groups))} recordings"
-    return Given(training_rows(found), found.y, found.groups, channels=channels, why=why)
+    X = training_rows(found)
+    names = found.channels if isinstance(X, pd.DataFrame) else ()
+    return Given(X, found.y, found.groups, channels=channels, names=names, why=why)
+
+
+def _tell_units(classifier: BeMiClassifier, given: Given, notes: Notes) -> None:
+    """Tell how values of a signal that are not integers become integers."""
+    from bemi.inputs.readings import in_units
+    from bemi.inputs.transform import reader_of
+
+    inputs = classifier.ensemble_.inputs
+    if inputs.window_shape is None:
+        return
+    names = given.names or [f"channel {place}" for place in range(inputs.window_shape[1])]
+    units = zip(names, reader_of(inputs.transform).reading_units(), strict=False)
+    told = [f"{name} in units of {in_units(1, unit['decimals'])}" for name, unit in units if unit["decimals"] > 0]
+    if told:
+        notes(f"values are not integers: the model, and a device, reads {', '.join(told)}, rounded")
 
 
 def _listed(channels: Sequence[Any]) -> str:

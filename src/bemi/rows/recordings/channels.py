@@ -25,7 +25,7 @@ def check_no_column_of_another_kind(X: NDArray, names: Sequence[Any]) -> None:
         values = X[:, :, channel]
         if (values == values[:, :1]).all() and (values != values[0, 0]).any():
             raise ValueError(
-                f"column {name!r} never changes within a window; if it tells recordings apart, name it as id, otherwise "
+                f"column {name!r} never changes within a window; name it as id if it tells recordings apart, otherwise "
                 "name the channels"
             )
         if (np.diff(values, axis=1) > 0).all():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,7 @@ def cut(recordings: Sequence[Recording], window: int, hop: int, tell: Tell) -> C
 
 
 def usual_step(recordings: Sequence[Recording]) -> float | None:
-    """Median step of time; None without times.  Raises ValueError for times in disorder or recordings of other rates."""
+    """Median step of time; None without times.  Raises ValueError for times in disorder or of different rates."""
     steps = [np.diff(recording.times) for recording in recordings if recording.times is not None]
     if not steps:
         return None
@@ -107,8 +108,8 @@ def usual_step(recordings: Sequence[Recording]) -> float | None:
     gaps = int((pooled > GAP * usual).sum())
     if gaps > UNEVEN * len(pooled):
         raise ValueError(
-            f"sampling is uneven: {100 * gaps / len(pooled):.0f} % of the steps of time are longer than {GAP} times the "
-            f"median of {usual:.6g}; resample the recordings to one rate"
+            f"sampling is uneven: {100 * gaps / len(pooled):.0f} % of the steps of time are longer than {GAP} times "
+            f"the median of {usual:.6g}; resample the recordings to one rate"
         )
     return usual
 
@@ -117,7 +118,7 @@ def _check_order(recording: Recording, steps: NDArray[np.float64]) -> None:
     """Raise ValueError if times go back, except to the start: there, another recording of the same group begins."""
     times, begin = recording.times, 0
     assert times is not None
-    for place in np.flatnonzero(steps <= 0) + 1:
+    for place in (np.flatnonzero(steps <= 0) + 1).tolist():
         if steps[place - 1] == 0 or times[place] > times[begin]:
             what = "the same time again" if steps[place - 1] == 0 else "before the time above it"
             raise ValueError(
@@ -146,7 +147,7 @@ def _stretches(recording: Recording, interval: float | None, tally: _Tally) -> l
     tally.missing += int((missing & labelled).sum())
     tally.unlabelled += int((~labelled).sum())
     bounds = np.flatnonzero(ends).tolist()
-    found = [(first, end) for first, end in zip(bounds, bounds[1:], strict=False) if usable[first]]
+    found = [(first, end) for first, end in pairwise(bounds) if usable[first]]
     tally.stretches += len(found)
     long = [(first, end) for first, end in found if end - first >= tally.window]
     tally.short += len(found) - len(long)
@@ -181,8 +182,8 @@ class _Tally:
             found.append(f"{_count(self.unlabelled, 'sample')} without a label, in no window")
         if self.gaps:
             found.append(
-                f"{_count(self.gaps, 'gap')} in time, longer than {GAP} times the usual step of {self.interval:.6g}; no "
-                "window spans one"
+                f"{_count(self.gaps, 'gap')} in time, longer than {GAP} times the usual step of {self.interval:.6g}; "
+                "no window spans one"
             )
         if self.uneven:
             found.append(

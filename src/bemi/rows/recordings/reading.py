@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ class Reading:
 
     window: int | None = None
     hop: int | None = None
-    columns: Columns = Columns()
+    columns: Columns = field(default_factory=Columns)
     count: int | None = None
     missing: Sequence[str] = MISSING_TOKENS
     drop: Sequence[str] = ()

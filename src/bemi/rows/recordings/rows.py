@@ -108,7 +108,8 @@ def _placed(
         return tuple(wanted), [[place[k] for k in kept] for place in places]
     if wanted is not None:
         raise DataFileError(
-            f"{path}: columns are not named as samples of channels (x_0, x_1, ... y_0, ...); give the number of channels"
+            f"{path}: columns are not named as samples of channels (x_0, x_1, ... y_0, ...); give the number of "
+            "channels"
         )
     own = count or 1
     if len(names) % own:
@@ -126,7 +127,8 @@ def read_arrays(path: Path, columns: Columns, tell: Tell, *, count: int | None =
         X = X.reshape(len(X), -1, count or 1)
     if X.ndim != 3 or X.dtype.kind not in "biuf":
         raise DataFileError(
-            f"{path}: 'X' must be numbers of shape (windows, time, channels), its shape is {X.shape} and its type {X.dtype}"
+            f"{path}: 'X' must be numbers of shape (windows, time, channels), its shape is {X.shape} and its type "
+            f"{X.dtype}"
         )
     if count not in (None, X.shape[2]):
         raise DataFileError(
