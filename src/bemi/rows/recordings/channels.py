@@ -16,6 +16,9 @@ CLIPPED = 0.01
 MANY_VALUES = 32
 """A channel with fewer different values is a switch or a counter, whose extremes are frequent anyway."""
 
+MANY_SAMPLES = 1000
+"""With fewer samples a single one would be a large share."""
+
 
 def check_no_column_of_another_kind(X: NDArray, names: Sequence[Any]) -> None:
     """Raise ValueError for channels that nobody named and that look like a recording's name or a clock."""
@@ -44,7 +47,11 @@ def tell_doubts(X: NDArray, names: Sequence[Any], tell: Tell) -> None:
         for end, word in ((-1, "largest"), (0, "smallest")):
             share = counts[end] / counts.sum()
             # Zero is where a signal rests, such as a current that is off.
-            if len(values) >= MANY_VALUES and share > CLIPPED and values[end] != 0:
+            if (
+                min(len(values) / MANY_VALUES, counts.sum() / MANY_SAMPLES) >= 1
+                and share > CLIPPED
+                and values[end] != 0
+            ):
                 tell(
                     f"channel {name!r} may be clipped: {100 * share:.1f} % of its samples have the {word} value "
                     f"{values[end]:g}"
