@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -52,7 +54,7 @@ def test_groups_must_be_one_per_row():
 
 
 PLAIN = BeMiClassifier(hidden_layers=(), stages=("ml2",), transform=SignalCounts()).get_params(deep=False)
-AS_RECORDED = Candidate("as recorded", {"scenarios": None})
+AS_RECORDED = Candidate("as recorded", {"scenarios": None}, usual_up_to=inf)
 
 
 def leaking(people=8, per_person=6, seed=0):
@@ -106,7 +108,7 @@ def quiet_and_loud(seed, people=8):
     return X[:, :, None].round().astype(int), y, groups
 
 
-GAINS = Candidate("gains", {"scenarios": SignalScenarios((0.4, 0.6, 1.5, 2.4))}, reluctant=True)
+GAINS = Candidate("gains", {"scenarios": SignalScenarios((0.4, 0.6, 1.5, 2.4))})
 
 
 def test_scenarios_are_taken_where_they_help_and_the_reason_is_told():
@@ -115,12 +117,27 @@ def test_scenarios_are_taken_where_they_help_and_the_reason_is_told():
     assert choice.accuracies["gains"] > choice.accuracies["as recorded"] + 0.1
     assert choice.name == "gains"
     assert f"gains ({choice.reason}); expected" in choice.in_words()
-    assert choice.reason.startswith("+20.8 points with a standard error of")
+    assert choice.reason.startswith("against as recorded: +20.8 points, standard error ")
 
 
-def test_reluctant_candidates_need_more_than_chance():
+def test_other_candidates_need_more_than_chance():
     X, y, _groups = leaking()
-    same = Candidate("same", {"scenarios": SignalScenarios((1.0,))}, reluctant=True)
-    choice = choose([AS_RECORDED, same], X, y, defaults=PLAIN, weights=None, seed=0)
+    same = Candidate("same", {"scenarios": SignalScenarios((1.0,))})
+    choice = choose([same, AS_RECORDED], X, y, defaults=PLAIN, weights=None, seed=0)
     assert choice.name == "as recorded"
     assert "which is not enough" in choice.in_words()
+    free = choose([same, Candidate("as recorded", {"scenarios": None})], X, y, defaults=PLAIN, weights=None, seed=0)
+    assert free.accuracies["same"] >= free.accuracies["as recorded"]
+    assert (free.name, free.reason) == ("same", "")
+
+
+@pytest.mark.parametrize(("recordings", "expected"), [(1, "gains"), (2, "gains"), (3, "as recorded")])
+def test_what_is_usual_depends_on_the_number_of_recordings(recordings, expected):
+    """Both are right about everything, so there is nothing to choose by."""
+    few = Candidate("gains", GAINS.settings, usual_up_to=2)
+    y = np.tile([0, 1], 12)
+    X = (1000 * np.sin(np.arange(48) * np.where(y, 0.2, 0.9)[:, None]))[:, :, None].round().astype(int)
+    groups = np.arange(24) // 2 % recordings
+    choice = choose([AS_RECORDED, few], X, y, defaults=PLAIN, weights=None, seed=0, groups=groups)
+    assert choice.name == expected
+    assert (choice.expected is None) == (recordings == 1)

@@ -42,6 +42,9 @@ MOST_ROWS = 1000
 CLASSES_COUNT = 0.2
 """Weight of the mean accuracy of the classes beside the accuracy, so that a rare class is not given up for nothing."""
 
+_EQUAL = 1e-9
+"""Difference of accuracies below which they are equal."""
+
 RESAMPLES = 500
 RANGE = (0.025, 0.975)
 """Quantiles of the resamples that bound the expected accuracy."""
@@ -57,13 +60,15 @@ class Candidate:
         What distinguishes them, in a few words.
     settings
         Parameters of :class:`bemi.BeMiClassifier` by name.
-    reluctant
-        Whether it is taken only if it beats the first candidate by more than the standard error of the difference.
+    usual_up_to
+        It is the usual candidate if classes have at most this many rows, or recordings, on average: others are taken
+        only if they beat it by more than the standard error of the difference.  Without a usual candidate the best one
+        is taken.
     """
 
     name: str
     settings: Mapping[str, Any]
-    reluctant: bool = False
+    usual_up_to: float = 0
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ class Choice:
     why_unknown
         Why there is no estimate; empty if there is one.
     reason
-        Why it was or was not worth it to leave the first candidate, if others are reluctant; otherwise empty.
+        Why it was or was not worth it to leave the usual candidate; empty if there is none.
     """
 
     candidate: Candidate
@@ -151,14 +156,15 @@ def choose(
     classes, targets = np.unique(y, return_inverse=True)
     rng = np.random.default_rng(seed)
     of_group, names = (np.arange(len(targets)), None) if groups is None else group_codes(groups, len(targets))
+    usual = _usual(candidates, len(np.unique(targets * len(targets) + of_group)) / len(classes))
     if names is not None and (lone := class_in_one_group(targets, of_group)) is not None:
-        return _unknown(candidates[0], _one_recording(classes[lone], names[of_group[targets == lone][0]]))
+        return _unknown(candidates[usual or 0], _one_recording(classes[lone], names[of_group[targets == lone][0]]))
     rows = _some_of_each(targets, MOST_ROWS, rng)
     X, targets, of_group = _safe_indexing(X, rows), targets[rows], of_group[rows]
     omega = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)[rows]
     folds = int(min(FOLDS, np.bincount(targets).max() if names is None else len(names)))
     if folds < 2 or np.bincount(targets).min() < 2:
-        return _unknown(candidates[0], "too few rows to compare settings or to estimate the accuracy")
+        return _unknown(candidates[usual or 0], "too few rows to compare settings or to estimate the accuracy")
     repeats = REPEATS if len(rows) <= ENOUGH_ROWS else 1
     right = np.zeros((len(rows), len(candidates)))
     alike = _groups(candidates, X, defaults)
@@ -170,8 +176,9 @@ def choose(
                 for position, label in zip(group.positions, given, strict=True):
                     right[held, position] += label == targets[held]
     right /= repeats
-    margins = _margins(right, omega, of_group)
-    handicaps = np.where([candidate.reluctant for candidate in candidates], margins, 0.0)
+    margins = _margins(right, omega, of_group, usual or 0)
+    # Of equals the usual candidate is taken, although it is not the first.
+    handicaps = np.zeros(len(candidates)) if usual is None else margins + _EQUAL * (np.arange(len(margins)) != usual)
     merits = _merits(right, omega[None], targets, handicaps)[0]
     resampled = _resampled(right, omega, targets, of_group, handicaps, rng)
     accuracies = np.average(right, axis=0, weights=omega)
@@ -186,7 +193,7 @@ def choose(
         repeats=repeats,
         weighted=bool((omega != 1).any()),
         recordings=None if names is None else len(names),
-        reason=_reason(candidates, int(merits.argmax()), accuracies, margins),
+        reason=_reason(candidates, usual, int(merits.argmax()), accuracies, margins),
     )
 
 
@@ -268,25 +275,33 @@ def _merits(right: NDArray, weights: NDArray, targets: Integers, handicaps: NDAr
     return merits
 
 
-def _margins(right: NDArray, omega: NDArray, groups: Integers) -> NDArray:
-    """Standard error of each candidate's accuracy minus that of the first, with groups as the unit of chance."""
-    apart = (right - right[:, :1]) * omega[:, None]
+def _usual(candidates: Sequence[Candidate], rows: float) -> int | None:
+    """The candidate that is usual for this many rows or recordings of a class; None if there is none."""
+    fitting = [(candidate.usual_up_to, place) for place, candidate in enumerate(candidates)]
+    return min(((limit, place) for limit, place in fitting if rows <= limit), default=(0, None))[1]
+
+
+def _margins(right: NDArray, omega: NDArray, groups: Integers, usual: int) -> NDArray:
+    """Standard error of each candidate's accuracy minus that of the usual one, with groups as the unit of chance."""
+    apart = (right - right[:, usual, None]) * omega[:, None]
     apart -= omega[:, None] * apart.sum(axis=0) / omega.sum()
     sums = np.zeros((int(groups.max()) + 1, right.shape[1]))
     np.add.at(sums, groups, apart)
     return np.sqrt((sums**2).sum(axis=0)) / omega.sum()
 
 
-def _reason(candidates: Sequence[Candidate], chosen: int, accuracies: NDArray, margins: NDArray) -> str:
-    """Why a reluctant candidate was chosen, or why none was."""
-    reluctant = [place for place, candidate in enumerate(candidates) if candidate.reluctant]
-    if not reluctant:
+def _reason(
+    candidates: Sequence[Candidate], usual: int | None, chosen: int, accuracies: NDArray, margins: NDArray
+) -> str:
+    """Why the usual candidate was chosen or another one."""
+    if usual is None or len(candidates) == 1:
         return ""
-    best = chosen if chosen in reluctant else max(reluctant, key=lambda place: accuracies[place] - margins[place])
-    gain = f"{100 * (accuracies[best] - accuracies[0]):+.1f} points with a standard error of {100 * margins[best]:.1f}"
-    if chosen in reluctant:
-        return f"{gain} in cross-validation"
-    return f"{candidates[best].name}: {gain} in cross-validation, which is not enough"
+    others = [place for place in range(len(candidates)) if place != usual]
+    best = chosen if chosen != usual else max(others, key=lambda place: accuracies[place] - margins[place])
+    gain = f"{100 * (accuracies[best] - accuracies[usual]):+.1f} points, standard error {100 * margins[best]:.1f}"
+    if chosen == usual:
+        return f"usual here; {candidates[best].name}: {gain}, which is not enough"
+    return f"against {candidates[usual].name}: {gain}"
 
 
 def _accuracies(right: NDArray, weights: NDArray) -> NDArray:
