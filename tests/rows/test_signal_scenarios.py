@@ -112,7 +112,7 @@ def test_recommended_compares_scenarios_unless_they_are_given():
     X, _y = waves(1.0)
     names = [candidate.name for candidate in bemi.recommended(X).candidates]
     assert names[0] == "windows as recorded"
-    assert len(names) == 5
+    assert len(names) == 6
     given = bemi.recommended(X, scenarios=SignalScenarios())
     assert [candidate.name for candidate in given.candidates] == ["scenarios as given"]
     assert given.scenarios.gains == (0.625, 1.5)

@@ -142,8 +142,9 @@ def _stretches(recording: Recording, interval: float | None, tally: _Tally) -> l
     ends[1:-1] |= usable[1:] != usable[:-1]
     if recording.times is not None and interval is not None:
         steps = np.diff(recording.times)
+        # Where a label ends, nobody misses the time between.
+        tally.gaps += int(((steps > GAP * interval) & ~ends[1:-1]).sum())
         ends[1:-1] |= (steps <= 0) | (steps > GAP * interval)
-        tally.gaps += int((steps > GAP * interval).sum())
     tally.missing += int((missing & labelled).sum())
     tally.unlabelled += int((~labelled).sum())
     bounds = np.flatnonzero(ends).tolist()
