@@ -42,6 +42,12 @@ MOST_ROWS = 1000
 CLASSES_COUNT = 0.2
 """Weight of the mean accuracy of the classes beside the accuracy, so that a rare class is not given up for nothing."""
 
+STANDARD_ERRORS = 1.5
+"""By how many of them another candidate must be better than the usual one; with one, chance decided too often."""
+
+FEWEST = 3
+"""Rows or recordings of a class, on average, that it takes to leave the usual candidate."""
+
 _EQUAL = 1e-9
 """Difference of accuracies below which they are equal."""
 
@@ -62,8 +68,7 @@ class Candidate:
         Parameters of :class:`bemi.BeMiClassifier` by name.
     usual_up_to
         It is the usual candidate if classes have at most this many rows, or recordings, on average: others are taken
-        only if they beat it by more than the standard error of the difference.  Without a usual candidate the best one
-        is taken.
+        only if there is enough to compare and they beat it clearly.  Without a usual candidate the best one is taken.
     """
 
     name: str
@@ -156,7 +161,8 @@ def choose(
     classes, targets = np.unique(y, return_inverse=True)
     rng = np.random.default_rng(seed)
     of_group, names = (np.arange(len(targets)), None) if groups is None else group_codes(groups, len(targets))
-    usual = _usual(candidates, len(np.unique(targets * len(targets) + of_group)) / len(classes))
+    per_class = len(np.unique(targets * len(targets) + of_group)) / len(classes)
+    usual = _usual(candidates, per_class)
     if names is not None and (lone := class_in_one_group(targets, of_group)) is not None:
         return _unknown(candidates[usual or 0], _one_recording(classes[lone], names[of_group[targets == lone][0]]))
     rows = _some_of_each(targets, MOST_ROWS, rng)
@@ -178,7 +184,8 @@ def choose(
     right /= repeats
     margins = _margins(right, omega, of_group, usual or 0)
     # Of equals the usual candidate is taken, although it is not the first.
-    handicaps = np.zeros(len(candidates)) if usual is None else margins + _EQUAL * (np.arange(len(margins)) != usual)
+    needed = STANDARD_ERRORS * margins + _EQUAL if per_class >= FEWEST else np.full(len(margins), np.inf)
+    handicaps = np.zeros(len(margins)) if usual is None else np.where(np.arange(len(margins)) == usual, 0.0, needed)
     merits = _merits(right, omega[None], targets, handicaps)[0]
     resampled = _resampled(right, omega, targets, of_group, handicaps, rng)
     accuracies = np.average(right, axis=0, weights=omega)
@@ -193,7 +200,7 @@ def choose(
         repeats=repeats,
         weighted=bool((omega != 1).any()),
         recordings=None if names is None else len(names),
-        reason=_reason(candidates, usual, int(merits.argmax()), accuracies, margins),
+        reason=_reason(candidates, usual, int(merits.argmax()), accuracies, margins, enough=per_class >= FEWEST),
     )
 
 
@@ -291,13 +298,25 @@ def _margins(right: NDArray, omega: NDArray, groups: Integers, usual: int) -> ND
 
 
 def _reason(
-    candidates: Sequence[Candidate], usual: int | None, chosen: int, accuracies: NDArray, margins: NDArray
+    candidates: Sequence[Candidate],
+    usual: int | None,
+    chosen: int,
+    accuracies: NDArray,
+    margins: NDArray,
+    *,
+    enough: bool,
 ) -> str:
     """Why the usual candidate was chosen or another one."""
     if usual is None or len(candidates) == 1:
         return ""
+    if not enough:
+        return "usual with so few recordings"
     others = [place for place in range(len(candidates)) if place != usual]
-    best = chosen if chosen != usual else max(others, key=lambda place: accuracies[place] - margins[place])
+    best = (
+        chosen
+        if chosen != usual
+        else max(others, key=lambda place: accuracies[place] - STANDARD_ERRORS * margins[place])
+    )
     gain = f"{100 * (accuracies[best] - accuracies[usual]):+.1f} points, standard error {100 * margins[best]:.1f}"
     if chosen == usual:
         return f"usual here; {candidates[best].name}: {gain}, which is not enough"
