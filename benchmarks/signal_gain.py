@@ -15,8 +15,8 @@ import bemi
 
 KINDS = {
     "windows alone": None,
+    "small gains and shifts": bemi.SignalScenarios((0.8, 1.25), (-0.125, 0.125)),
     "gains": bemi.SignalScenarios(),
-    "shifts": bemi.SignalScenarios((), (-0.125, 0.125)),
     "gains and shifts": bemi.SignalScenarios((0.625, 1.5), (-0.125, 0.125)),
 }
 
