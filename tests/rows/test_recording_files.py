@@ -177,8 +177,10 @@ def test_a_row_per_window_with_a_number_of_channels(tmp_path, expected):
         read(tmp_path / "a.csv", columns=Columns(target="what"), count=3)
     with pytest.raises(ValueError, match="columns are not named as samples of channels"):
         read(tmp_path / "a.csv", columns=Columns(target="what", channels=("x",)))
-    with pytest.raises(ValueError, match="has no column of times"):
+    with pytest.raises(ValueError, match="hop and time are for rows that are samples"):
         read(tmp_path / "a.csv", columns=Columns(target="what", time="a"))
+    with pytest.raises(ValueError, match="hop and time are for rows that are samples"):
+        read(tmp_path / "a.csv", columns=Columns(target="what"), hop=3)
 
 
 def test_arrays(tmp_path, expected):
@@ -232,6 +234,15 @@ def test_a_model_finds_its_windows_in_every_kind_of_file(tmp_path, expected, mod
     same(for_model(tmp_path / "a.npz", model, target="y"), expected)
     folder = folder_of(tmp_path / "folder", **{"walk_1": long_table().drop(columns=["who", "what"])})
     assert np.array_equal(for_model(folder, model, time="t").X[:4], expected.X[:4])
+
+
+def test_labels_do_not_end_windows_where_nobody_asks_for_them(tmp_path, model):
+    table = long_table().rename(columns={"what": "label"})
+    table.to_csv(tmp_path / "a.csv", index=False)
+    found = for_model(tmp_path / "a.csv", model, id="who", time="t")
+    assert found.y is None
+    expected = bemi.windows(table.drop(columns="label"), 16, id="who", time="t")
+    assert np.array_equal(found.X, expected.X)
 
 
 def test_a_model_refuses_other_windows(tmp_path, model):

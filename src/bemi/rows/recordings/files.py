@@ -49,9 +49,12 @@ def read_recordings(
     drop
         Columns that are no channels.
     labelled
-        Whether names of files or folders are labels if no column has them.
+        Whether labels are looked for: in a column, or in the names of files or folders if none has them.
     """
     tables, found = _tables(path, columns, missing, drop, tell)
+    if not labelled:
+        # A column of labels is no channel, but does not end windows either.
+        found = replace(found, target=None)
     given = _labels_of_names(path, list(tables), tell) if labelled and found.target is None and path.is_dir() else {}
     recordings: list[Recording] = []
     for file, table in tables.items():

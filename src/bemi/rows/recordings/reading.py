@@ -87,9 +87,15 @@ def training_rows(found: Windows) -> pd.DataFrame | NDArray:
     return pd.DataFrame(found.X.reshape(count, -1), columns=column_names(found.channels, time))
 
 
+def _refuse_hop(path: Path, reading: Reading) -> None:
+    if reading.hop is not None or reading.columns.time is not None:
+        raise DataFileError(f"{path} has windows, which are not cut again; hop and time are for rows that are samples")
+
+
 def read_training(path: Path, reading: Reading, tell: Tell) -> Windows:
     """Labelled windows: of an NPZ file, of long tables if the window is known, otherwise one per row of a CSV file."""
     if is_npz(path):
+        _refuse_hop(path, reading)
         found = read_arrays(path, reading.columns, tell, count=reading.count)
         if reading.window not in (None, found.X.shape[1]):
             raise DataFileError(
@@ -97,6 +103,7 @@ def read_training(path: Path, reading: Reading, tell: Tell) -> Windows:
                 "time, channels)"
             )
     elif reading.window is None and not path.is_dir():
+        _refuse_hop(path, reading)
         found = read_rows(path, reading.columns, tell, count=reading.count, missing=reading.missing, drop=reading.drop)
     else:
         if reading.window is None:
@@ -130,9 +137,11 @@ def read_for_model(path: Path, model: ModelWindows, reading: Reading, tell: Tell
     if columns.channels is None:
         columns = replace(columns, channels=model.channels)
     if is_npz(path):
+        _refuse_hop(path, reading)
         # Arrays are in the order of the model's channels.
         found = read_arrays(path, replace(columns, channels=None), tell, count=model.count)
     elif not path.is_dir() and _has_row_per_window(path, model, columns):
+        _refuse_hop(path, reading)
         count = model.count if columns.channels is None else None
         found = read_rows(path, columns, tell, count=count, missing=reading.missing, drop=reading.drop)
     else:

@@ -72,8 +72,6 @@ def read_rows(
     drop
         Columns to leave out.
     """
-    if columns.time is not None:
-        raise DataFileError(f"{path} is read as one row per window, which has no column of times; or give the window")
     cells = read_cells(path, tell)
     names = [name for name in cells.table.columns if name not in drop]
     roles = Columns(columns.id, None, columns.target).found_in(names, str(path))
