@@ -94,6 +94,14 @@ def test_the_certificate_is_about_these_windows(folder, capsys):
     assert "were not used for training" in error
 
 
+def test_a_page_with_windows_of_a_recording(folder, tmp_path, capsys):
+    places = ["--id", "who", "--time", "t", "--target", "what"]
+    command = ["export", "page", folder / "m.bemi", "--data", folder / "new.csv", *places, "-o", tmp_path / "p.html"]
+    code, out, _ = run(capsys, *command, "--json")
+    assert code == 0
+    assert json.loads(out)["test_rows"] == len(bemi.windows(wrist(2, seed=1), 32, id="who", time="t", target="what").X)
+
+
 def test_info_tells_channels_not_samples(folder, capsys):
     code, out, _ = run(capsys, "info", folder / "m.bemi", "--json")
     assert code == 0
