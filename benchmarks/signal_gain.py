@@ -51,16 +51,16 @@ def main() -> None:
     print("| set | trained on | as recorded | gain 0.7 | gain 1.3 | late by T/8 |\n|---|---|---|---|---|---|")
     for path in options.files:
         with np.load(path) as arrays:
-            X, y, groups = arrays["X"], arrays["y"], arrays["groups"] if "groups" in arrays else None
-        found = {kind: [] for kind in KINDS}
-        for seed in range(options.seed, options.seed + options.draws):
-            train, test = draw(X, y, groups, options.per_class, seed)
-            for kind, scenarios in KINDS.items():
-                clf = bemi.recommended(X, scenarios=scenarios, candidates=None, n_jobs=1)
-                clf.fit(X[train], y[train])
+            X, y, groups = arrays["X"], arrays["y"], arrays.get("groups")
+        draws = [
+            draw(X, y, groups, options.per_class, seed) for seed in range(options.seed, options.seed + options.draws)
+        ]
+        for kind, scenarios in KINDS.items():
+            accuracies = []
+            for train, test in draws:
+                clf = bemi.recommended(X, scenarios=scenarios, candidates=None, n_jobs=1).fit(X[train], y[train])
                 tests = (X[test], 0.7 * X[test], 1.3 * X[test], late(X[test]))
-                found[kind].append([100 * clf.score(rows, y[test]) for rows in tests])
-        for kind, accuracies in found.items():
+                accuracies.append([100 * clf.score(rows, y[test]) for rows in tests])
             numbers = " | ".join(f"{value:.1f}" for value in np.mean(accuracies, axis=0))
             print(f"| {path.stem} | {kind} | {numbers} |", flush=True)
 

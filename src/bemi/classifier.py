@@ -301,13 +301,13 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             How much each row counts in the objective of ``"ml2"``: with a weight of 2 as much as the row twice.  Rows
             of weight 0 are left out.  None if all rows count the same; other stages accept only that.
         groups
-            What each row comes from, such as the recording of a window; the choice among ``candidates`` and its
-            estimate then never divide a group.  None if every row stands for itself.
+            What each row comes from, such as the recording of a window; the choice among ``candidates``, its estimate
+            and the fit of probabilities then never divide a group.  None if every row stands for itself.
         """
         # An interrupted fit must not leave an older fit's networks behind.
         self.__dict__.pop("_ensemble", None)
         own = self._with_choice(X, y, sample_weight, groups)
-        plan = own._planned(X, y, sample_weight)
+        plan = own._planned(X, y, sample_weight, groups)
         own._ensemble = own._assembled(plan, own._train(plan))
         return self._adopt(own)
 
@@ -373,7 +373,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("a shard needs run_dir, the folder that all shards write to")
         check_shard(shard, shards)
         own = clone(self)._with_choice(X, y, sample_weight, groups)
-        plan = own._planned(X, y, sample_weight).shard(shard, shards)
+        plan = own._planned(X, y, sample_weight, groups).shard(shard, shards)
         return len(own._train(plan)) - own.reused_networks_
 
     def add_classes(self, X: ArrayLike, y: ArrayLike) -> BeMiClassifier:
@@ -523,7 +523,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
 
         If the tasks run elsewhere and write to the journal of ``run_dir``, ``fit`` has nothing left to train.
         """
-        plan = clone(self)._with_choice(X, y, sample_weight, groups)._planned(X, y, sample_weight)
+        plan = clone(self)._with_choice(X, y, sample_weight, groups)._planned(X, y, sample_weight, groups)
         return {key: plan[index] for index, key in enumerate(plan.keys)}
 
     @classmethod
@@ -579,7 +579,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     solver_ = _fitted("training.solver")
     unclassified_label_ = _fitted("unclassified_label")
 
-    def _planned(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Plan:
+    def _planned(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None) -> Plan:
         """Check everything, make the training set, and list the networks to train."""
         check_parameters(vars(self))
         self._warn_without_effect()
@@ -591,6 +591,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         counted = np.flatnonzero(weights)
         if len(counted) < len(weights):
             rows, y, weights = _safe_indexing(rows, counted), y[counted], weights[counted]
+            groups = None if groups is None else np.asarray(groups)[counted]
         self._check_classes(np.unique(y))
         training_set = TrainingSet.of(
             rows,
@@ -602,6 +603,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             scenarios=self.scenarios,
             weights=usable_weights(weights, self.stages),
             class_weight=self.class_weight,
+            groups=groups,
         )
         self.selected_rows_ = counted[training_set.selected]
         subsets = subsets_to_train(

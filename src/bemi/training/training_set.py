@@ -15,6 +15,7 @@ from bemi.inputs.inputs import Inputs
 from bemi.inputs.transform import reader_of
 from bemi.products import Integers
 from bemi.rows.medoids import select_rows
+from bemi.training.choosing.folds import group_codes
 from bemi.training.row_weights import Weights, class_weights, in_units
 
 
@@ -37,6 +38,8 @@ class TrainingSet:
     variants, variant_targets, variant_weights
         Plausible variants of the rows, their class indices, and their weights, which are those of the rows; None
         without scenarios.
+    groups
+        What each row comes from, as an index; None if every row stands for itself.
     """
 
     classes: NDArray
@@ -48,6 +51,7 @@ class TrainingSet:
     variants: NDArray[np.integer] | None = None
     variant_targets: Integers | None = None
     variant_weights: Integers | None = None
+    groups: Integers | None = None
 
     @classmethod
     def of(
@@ -62,6 +66,7 @@ class TrainingSet:
         scenarios: Any = None,
         weights: Weights | None = None,
         class_weight: Any = None,
+        groups: ArrayLike | None = None,
     ) -> TrainingSet:
         """The training set for features and labels.
 
@@ -75,12 +80,16 @@ class TrainingSet:
             Names of the features.
         weights
             Positive weights of the rows; None if all are 1.
+        groups
+            What each row comes from, such as a recording; None if every row stands for itself.
         """
         classes, targets = np.unique(y, return_inverse=True)
         # Scaling and transform depend only on the training rows, so they are part of the model.
         inputs = Inputs.fit(X, input_scaling, transform, names)
         made = cls._selected(classes, inputs, inputs.of(X), targets, max_per_class)
         made = made._weighted(np.ones(len(targets)) if weights is None else weights, class_weight)
+        if groups is not None:
+            made = replace(made, groups=group_codes(groups, len(targets))[0][made.selected])
         return made if scenarios is None else made._with_variants(X, scenarios)
 
     @classmethod
