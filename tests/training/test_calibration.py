@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from bemi.ensemble.probabilities import UNIT
+from bemi.ensemble.probabilities import UNIT, Sigmoid
 from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import ROW_WEIGHT_UNIT, SoftMargin
 from bemi.stages.resolution import choose_resolution
@@ -180,9 +180,10 @@ def test_rows_of_a_group_are_scored_together():
     codes = twice.codes[:, 0]
     assert (leaking * codes > 0).mean() > (apart * codes > 0).mean() + 0.1
     assert np.array_equal(apart[::2], apart[1::2])
-    sigmoids = [fitted_sigmoid(trained, network, 0, groups=own) for own in (groups, None)]
-    honest, sure = (abs(sigmoid.chance(int(leaking.max())) - 0.5 * UNIT) for sigmoid in sigmoids)
-    assert honest < sure
+    slopes = [platt(scores, codes, np.ones(len(codes)))[0] for scores in (apart, leaking)]
+    assert slopes[0] < 0.7 * slopes[1], "chances of rows that were not seen are nearer to one half"
+    expected = Sigmoid.of(*platt(apart, codes, np.ones(len(codes))))
+    assert fitted_sigmoid(trained, network, 0, groups=groups) == expected
     # A class of one group cannot be left out, so its rows are divided.
     lone = np.where(codes > 0, 0, groups)
     assert np.array_equal(held_out_scores(trained, network, FOLDS, 0, lone), leaking)
