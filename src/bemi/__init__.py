@@ -6,6 +6,7 @@ from typing import Any
 _HOMES = {
     "BeMiClassifier": "bemi.classifier",
     "ConstantInput": "bemi.inputs.constant.transform",
+    "ImageDeformations": "bemi.rows.deformations",
     "ImageScenarios": "bemi.rows.scenarios",
     "IntegerHog": "bemi.inputs.hog.transform",
     "Network": "bemi.network",
@@ -22,6 +23,7 @@ _HOMES = {
 __all__ = [
     "BeMiClassifier",
     "ConstantInput",
+    "ImageDeformations",
     "ImageScenarios",
     "IntegerHog",
     "Network",
