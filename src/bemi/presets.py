@@ -67,8 +67,8 @@ def images(
 
 
 FEW_IMAGES = 3
-"""Up to so many images of a class, deformed copies are usual: with two, they gained 3.4 points on digits and nothing was
-lost on clothes (docs/accuracy.md)."""
+"""Up to so many images of a class, deformed copies are usual: with two, digits gained 3.4 points and clothes lost none
+(docs/scenarios-and-selection.md)."""
 
 MOST_PIXELS = 64 * 64 * 3
 """The same for larger images."""
