@@ -6,6 +6,7 @@ from string import Template
 from typing import Any
 
 import bemi
+from bemi.export.c import window
 from bemi.export.c.layout import Layout
 from bemi.export.c.one_neuron import OneNeuron
 from bemi.export.c.readings import declarations, scaled_readings, units
@@ -43,6 +44,8 @@ def header(layout: AnyLayout) -> str:
         readings=declarations(raw, source(layout) + runtime("bemi_model.h")) + "\n" if raw else "",
         proba="" if ensemble.probabilities is None else runtime("proba.h"),
         scale="" if layout.scaling is None else _scale_declaration(layout),
+        window="" if layout.window is None else window.sizes(layout.window, types.type),
+        ring="" if layout.window is None else window.declarations(layout.chances is not None),
     )
 
 

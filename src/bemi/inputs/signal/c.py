@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bemi.inputs.c_types import read_macro
-from bemi.inputs.pieces import CPiece, CTable, file_of
-from bemi.inputs.signal.responses import CENTRE, KERNELS, LARGEST_RESPONSE, THRESHOLDS
+from bemi.inputs.pieces import CPiece, CTable, CWindow, file_of
+from bemi.inputs.signal.responses import CENTRE, KERNELS, LARGEST_RESPONSE, THRESHOLDS, Layout
 
 if TYPE_CHECKING:
     from bemi.inputs.signal.transform import SignalCounts
@@ -22,8 +22,30 @@ SAMPLE, DIFFERENCE, THRESHOLD, POSITION, SUM, THIRD, OUTPUT = 16, 6, 1.9, 6, 56,
 a kernel, for the sum of its taps from scratch, and for its third; and those for an output."""
 
 
+PLAIN = """static void bemi_transform(const bemi_input_t *x, bemi_value_t *z)
+{
+    bemi_window(x, 0, z);
+}
+"""
+
+
 def c_piece(counts: SignalCounts) -> CPiece:
-    """The transform in C, for inputs that are readings."""
+    """The transform in C, for readings in order."""
+    window = c_window(counts, lots=False)
+    shape = {"BEMI_TIME": window.time, "BEMI_CHANNELS": window.channels}
+    return CPiece(
+        source=f"{window.source}\n{PLAIN}",
+        macros={**window.macros, **shape},
+        tables=window.tables,
+        code_bytes=window.code_bytes,
+        stack_bytes=window.stack_bytes,
+        instructions=window.instructions,
+        about_inputs=window.about_inputs,
+    )
+
+
+def c_window(counts: SignalCounts, lots: bool) -> CWindow:
+    """The transform in C, for readings in a ring buffer."""
     layout, samples = counts.layout_, counts.samples_
     wide = samples.bits > 12
     limit_kind, top = ("uint32_t", 2**31) if wide else ("uint16_t", 2**15)
@@ -34,8 +56,8 @@ def c_piece(counts: SignalCounts) -> CPiece:
     limits = top - 1 - counts.thresholds_
     limits[: layout.first_rocket] -= LARGEST_RESPONSE * samples.limit
     macros: dict[str, object] = {
-        "BEMI_TIME": layout.time,
-        "BEMI_CHANNELS": layout.channels,
+        "BEMI_TIME": "BEMI_WINDOW",
+        "BEMI_LOTS": int(lots),
         # Four times a wide sample needs more than the 16 bits of an int on small devices.
         "BEMI_LIMIT": f"{samples.limit}{'UL' if wide else 'U'}",
         "BEMI_WIDE": int(wide),
@@ -72,15 +94,30 @@ def c_piece(counts: SignalCounts) -> CPiece:
     per_position = (DIFFERENCE + THRESHOLD * THRESHOLDS) * positions + POSITION * layout.time * layout.rocket + thirds
     # Wide words hold one position instead of two.
     steps = (2 if wide else 1) * per_position + SAMPLE * layout.time * layout.channels + OUTPUT * layout.outputs
-    return CPiece(
+    return CWindow(
         source=file_of(__package__, "signal_counts.c"),
         macros=macros,
         tables=tuple(tables),
         code_bytes=LEVELS_BYTES + (ROCKET_BYTES if layout.rocket else 0),
         stack_bytes=2 * (2 * margin + layout.time + 1) + (4 if wide else 2) * (layout.time + 1) + FRAMES,
         instructions=round(steps),
+        function="bemi_window",
         about_inputs=_about_inputs(counts),
+        time=layout.time,
+        channels=layout.channels,
+        order=_order(layout) if lots else None,
     )
+
+
+def _order(layout: Layout) -> tuple[int, ...]:
+    """Outputs in the order in which C finds them: those of a channel together, its kernels by dilation."""
+    found: list[int] = []
+    per_channel = layout.first_rocket // layout.channels
+    for channel in range(layout.channels):
+        found += range(channel * per_channel, (channel + 1) * per_channel)
+        for way in range(channel, layout.ways, layout.channels):
+            found += [layout.first_rocket + output for output in layout.rocket_of(way)]
+    return tuple(found)
 
 
 def _about_inputs(counts: SignalCounts) -> tuple[str, ...]:

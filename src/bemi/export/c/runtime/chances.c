@@ -11,7 +11,7 @@ static uint_fast16_t bemi_chance(uint_fast16_t network, int32_t score)
 
 /* All networks vote; a class gets 1 / (the sum of the reciprocals of its chances in all its pairs - (classes - 2)), and
    then its part of the sum over all classes. */
-int bemi_predict_proba(const bemi_input_t x[BEMI_INPUTS], uint16_t p[BEMI_CLASSES])
+$head
 {
 $prepare
     uint32_t shares[BEMI_CLASSES], total = 0;

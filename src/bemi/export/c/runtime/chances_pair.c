@@ -1,5 +1,5 @@
 /* The chance of the first class is a table of 256ths over the clipped score. */
-int bemi_predict_proba(const bemi_input_t x[BEMI_INPUTS], uint16_t p[BEMI_CLASSES])
+$head
 {
 $prepare
     int32_t score = $score;

@@ -1,0 +1,48 @@
+"""First-layer weights for sums that grow by a few inputs at a time; ``runtime/lots.c`` reads them.
+
+A transform that hands over its outputs as it finds them (:class:`bemi.inputs.pieces.CWindow`) needs no array for them:
+only the sums of the neurons are stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bemi.export.c.costs import NIBBLE
+from bemi.inputs.pieces import LOT, LOT_OFFSET
+from bemi.products import Integers
+
+
+@dataclass(frozen=True)
+class Lots:
+    """Weights of all neurons.
+
+    Attributes
+    ----------
+    words
+        For each lot of inputs, a word for each neuron: weights plus P, four bits each, lowest bits first.
+    starts
+        For each neuron, what its sum starts with, since inputs come plus :data:`LOT_OFFSET`.
+    largest
+        No sum exceeds this, nor a part of it.
+    """
+
+    words: tuple[int, ...]
+    starts: tuple[int, ...]
+    largest: int
+
+
+def in_lots(columns: Integers, weight_bound: int) -> Lots:
+    """Weights of shape (inputs, neurons), the inputs in the order in which they are handed over."""
+    padded = np.pad(columns, ((0, -len(columns) % LOT), (0, 0))).reshape(-1, LOT, columns.shape[1])
+    words = ((padded + weight_bound) << (NIBBLE * np.arange(LOT))[:, None]).sum(axis=1)
+    starts = -LOT_OFFSET * columns.sum(axis=0)
+    largest = 3 * weight_bound * 2 * LOT_OFFSET * len(columns)
+    return Lots(tuple(words.reshape(-1).tolist()), tuple(starts.tolist()), largest)
+
+
+def save_memory(inputs: int, neurons: int, weight_bound: int) -> bool:
+    """Whether weights have four bits, and the sums of the neurons take no more room than the inputs."""
+    return 2 * weight_bound < 2**NIBBLE and 4 * neurons <= inputs
