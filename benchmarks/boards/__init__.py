@@ -102,11 +102,16 @@ BOARDS = {
 
 @dataclass(frozen=True)
 class Run:
-    """Predictions on a board, instructions of each (cycles on the atmega328p), and bytes of stack that each used."""
+    """Predictions on a board, and what each took.
+
+    Instructions (cycles on the atmega328p), bytes of stack, and the instructions for pushing all samples of its window,
+    0 if rows are not pushed.
+    """
 
     predictions: NDArray[np.int64]
     instructions: NDArray[np.int64]
     stack: NDArray[np.int64]
+    pushes: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -150,10 +155,10 @@ def run(board: Board, folder: Path, rows: ArrayLike, optimize: str = "-Os", **op
     program = build(board, folder, rows, optimize, **options)
     printed = _run([*board.emulator, program.name], folder)
     # Semihosting prints to standard error, simavr colours its lines and ends them with dots.
-    answers = re.findall(r"(-?\d+) (\d+) (-?\d+)\.*\s*(?:\x1b\[0m)?$", printed, flags=re.MULTILINE)
+    answers = re.findall(r"(-?\d+) (\d+) (-?\d+) (\d+)\.*\s*(?:\x1b\[0m)?$", printed, flags=re.MULTILINE)
     if len(answers) != len(rows):
         raise RuntimeError(f"{len(answers)} of {len(rows)} rows were answered:\n{printed[-500:]}")
-    found = Run(*np.array(answers, dtype=np.int64).reshape(-1, 3).T)
+    found = Run(*np.array(answers, dtype=np.int64).reshape(-1, 4).T)
     if found.stack.min(initial=0) < 0:
         raise DoesNotFit("needs more RAM than there is: the stack left its room")
     return found

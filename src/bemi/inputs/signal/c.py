@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 FRAMES = 160
 """Bytes of stack for calls and local variables, without the arrays."""
 
+OFFSET = 0x2B00
+"""What is added to differences of 12-bit samples so that they are not negative, :data:`LARGEST_RESPONSE` times the
+largest sample or a little more: a number that a Cortex-M3 can add to both halves of a word in one instruction."""
+
 LEVELS_BYTES, ROCKET_BYTES = 650, 650
 """Bytes of code, and of what kernels add."""
 
@@ -54,12 +58,14 @@ def c_window(counts: SignalCounts, lots: bool) -> CWindow:
     lowest = [offset - (samples.limit << shift) for offset, shift in zip(samples.offsets, samples.shifts, strict=True)]
     # A sum of these and a response has its top bit if the response exceeds the threshold.
     limits = top - 1 - counts.thresholds_
-    limits[: layout.first_rocket] -= LARGEST_RESPONSE * samples.limit
+    offset = LARGEST_RESPONSE * samples.limit if wide else OFFSET
+    limits[: layout.first_rocket] -= offset
     macros: dict[str, object] = {
         "BEMI_TIME": "BEMI_WINDOW",
         "BEMI_LOTS": int(lots),
         # Four times a wide sample needs more than the 16 bits of an int on small devices.
         "BEMI_LIMIT": f"{samples.limit}{'UL' if wide else 'U'}",
+        "BEMI_OFFSET": f"{offset}{'UL' if wide else 'U'}",
         "BEMI_WIDE": int(wide),
         "BEMI_COUNT_SHIFT": counts.count_shift,
         "BEMI_MARGIN": margin,

@@ -45,10 +45,12 @@ static inline uint32_t bemi_word(const uint16_t *place)
 #define BEMI_WORDS ((BEMI_TIME + BEMI_LANES - 1) / BEMI_LANES)
 
 /* Small devices have few registers.  Loops in functions of their own have all of them. */
+#ifndef BEMI_APART
 #ifdef __GNUC__
 #define BEMI_APART __attribute__((noinline))
 #else
 #define BEMI_APART
+#endif
 #endif
 
 /* Samples of a channel, from the oldest to the end of the array and then from its start. */
@@ -70,21 +72,21 @@ static BEMI_APART void bemi_samples(const bemi_input_t *x, uint_fast16_t oldest,
     } while (--left);
 }
 
-/* A level, difference or curvature plus 4 BEMI_LIMIT at each position. */
+/* A level, difference or curvature plus BEMI_OFFSET at each position. */
 static BEMI_APART void bemi_differences(const uint16_t *s, uint_fast8_t order, uint_fast16_t distance,
                                         uint_fast16_t words, BEMI_LANE *to)
 {
     const uint16_t *far = s + distance;
     if (order == 0)
         do {
-            const BEMI_WORD response = BEMI_LOAD(s) + BEMI_BOTH(3 * BEMI_LIMIT);
+            const BEMI_WORD response = BEMI_LOAD(s) + BEMI_BOTH(BEMI_OFFSET - BEMI_LIMIT);
             BEMI_STORE(to, response);
             s += BEMI_LANES;
             to += BEMI_LANES;
         } while (--words);
     else if (order == 1)
         do {
-            const BEMI_WORD response = BEMI_LOAD(far) - BEMI_LOAD(s) + BEMI_BOTH(4 * BEMI_LIMIT);
+            const BEMI_WORD response = BEMI_LOAD(far) - BEMI_LOAD(s) + BEMI_BOTH(BEMI_OFFSET);
             BEMI_STORE(to, response);
             s += BEMI_LANES;
             far += BEMI_LANES;
@@ -93,7 +95,7 @@ static BEMI_APART void bemi_differences(const uint16_t *s, uint_fast8_t order, u
     else
         do {
             const BEMI_WORD ends = BEMI_LOAD(s) + BEMI_LOAD(far + distance);
-            const BEMI_WORD response = ends - 2 * BEMI_LOAD(far) + BEMI_BOTH(4 * BEMI_LIMIT);
+            const BEMI_WORD response = ends - 2 * BEMI_LOAD(far) + BEMI_BOTH(BEMI_OFFSET);
             BEMI_STORE(to, response);
             s += BEMI_LANES;
             far += BEMI_LANES;
@@ -164,34 +166,25 @@ static void bemi_give(bemi_to_t *to, BEMI_WORD counts, uint_fast16_t output)
 #define BEMI_THIRD(sum) ((uint32_t)(sum) * 43691UL >> 17)
 #endif
 
-/* A third of the sum of the nine taps at each position, rounded down; s is where the first tap begins.  A sum is that
-   of one dilation before, without its first tap and with one more. */
+/* A third of the sum of the nine taps at each position, rounded down; s is where the first tap begins.  Positions go from
+   one to the next at a distance of one dilation, where the sum loses its first tap and gets one more. */
 static BEMI_APART void bemi_thirds(const uint16_t *s, uint_fast16_t dilation, BEMI_LANE *to)
 {
-    const uint16_t *before = s, *next = s + 9 * dilation;
-    BEMI_LANE *place = to;
-    uint_fast16_t left = dilation;
-    do {
-        const uint16_t *tap = s++;
-        BEMI_LANE sum = *tap;
-        uint_fast8_t more = 8;
-        do {
-            tap += dilation;
-            sum = (BEMI_LANE)(sum + *tap);
-        } while (--more);
-        *place++ = sum;
-    } while (--left);
-    place = to;
-    left = BEMI_TIME - dilation;
-    do {
-        place[dilation] = (BEMI_LANE)(*place - *before++ + *next++);
-        place++;
-    } while (--left);
-    left = BEMI_TIME;
-    do {
-        *to = (BEMI_LANE)BEMI_THIRD(*to);
-        to++;
-    } while (--left);
+    uint_fast16_t first, place, tap;
+    for (first = 0; first < dilation; first++) {
+        const uint16_t *before = s + first, *next = before + 9 * dilation;
+        BEMI_WORD sum = 0;
+        for (tap = 0; tap < 9 * dilation; tap += dilation)
+            sum += before[tap];
+        to[first] = (BEMI_LANE)BEMI_THIRD(sum);
+        for (place = first + dilation; place < BEMI_TIME; place += dilation) {
+            sum -= *before;
+            sum += *next;
+            to[place] = (BEMI_LANE)BEMI_THIRD(sum);
+            before += dilation;
+            next += dilation;
+        }
+    }
 }
 
 #define BEMI_STEP(i)                                         \
