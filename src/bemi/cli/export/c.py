@@ -15,6 +15,7 @@ COSTS = {
     "flash": "flash, bytes",
     "tables": "of these, tables",
     "stack": "stack, bytes",
+    "static": "static RAM, bytes",
     "additions": "additions of inputs",
     "instructions": "instructions",
     "without_tie": "instructions without a tie",

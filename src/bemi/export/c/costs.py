@@ -15,6 +15,10 @@ CODE = {
     "sum_list.c": 230,
     "sum_packed.c": 100,
     "sum_nibbles.c": 110,
+    "sum_lots.c": 0,
+    "lots.c": 170,
+    "ring.c": 120,
+    "ring_proba.c": 40,
     "vote_table.c": 90,
     "vote_layers.c": 330,
     "pairs.c": 380,
@@ -44,6 +48,9 @@ UNPACKING, BIT = 13, 0.9
 NIBBLE, HALF_BYTE = 4, 6
 """Bits of a packed weight that is half a byte, and instructions for adding one input with such a weight."""
 
+LOT_WEIGHT, LOT_ITSELF = 2.1, 90
+"""Instructions for adding one input of a lot, and for a lot."""
+
 NETWORK = 120
 NEURON = 30
 """Instructions for one network, and for each neuron after its first, without their sums."""
@@ -64,6 +71,8 @@ class Work:
     ----------
     bits
         Bits of a packed weight, None for lists.
+    lots
+        Lots of inputs, each of which is added to all sums; 0 if inputs are stored.
     networks, classes
         Number of networks and classes.
     additions, groups, neurons
@@ -77,6 +86,7 @@ class Work:
     """
 
     bits: int | None
+    lots: int
     networks: int
     classes: int
     additions: int
@@ -98,7 +108,9 @@ class Costs:
     flash, tables
         Bytes of flash, and how many of them are tables.
     stack
-        Bytes of stack; the only other RAM is the input.
+        Bytes of stack; the only other RAM is the input, or
+    static
+        bytes of static RAM: the last samples of a signal, 0 if inputs are no windows.
     additions
         Maximum number of additions of inputs in one prediction.
     instructions, without_tie
@@ -111,13 +123,17 @@ class Costs:
     additions: int
     instructions: int
     without_tie: int
+    static: int = 0
 
     def in_words(self) -> list[str]:
         """The costs as lines of text."""
+        ram = f"the input and {self.stack} bytes of stack; nothing static, nothing allocated"
+        if self.static:
+            ram = f"{self.static} bytes for the last samples, and {self.stack} of stack; nothing allocated"
         return [
             "At most, on a Cortex-M3 and compiled with gcc -Os:",
             f"  flash  {self.flash} bytes, of which tables take {self.tables}",
-            f"  RAM    the input and {self.stack} bytes of stack; nothing static, nothing allocated",
+            f"  RAM    {ram}",
             f"  time   {self.additions} additions of inputs, {self.instructions} instructions "
             f"({self.without_tie} without a tie)",
         ]
@@ -130,6 +146,7 @@ def costs(
     work: Work,
     transform: CPiece | None,
     *others: CCode | None,
+    static: int = 0,
 ) -> Costs:
     """Costs of an export.
 
@@ -147,9 +164,11 @@ def costs(
         The piece of the transform, None without one.
     others
         Further code, which is not part of a prediction, such as that for scaling readings; None without one.
+    static
+        Bytes of static RAM.
     """
     plain = (
-        steps(work.additions, work.groups, work.bits)
+        (LOT_WEIGHT * work.additions + LOT_ITSELF * work.lots if work.lots else _steps_of(work))
         + work.networks * (NETWORK + COUNT * work.classes)
         + CLASS * work.classes
         + NEURON * work.neurons
@@ -167,7 +186,12 @@ def costs(
         additions=work.additions + work.tie_additions,
         instructions=round(plain + tie) if work.by_evidence else round(plain),
         without_tie=round(plain),
+        static=static,
     )
+
+
+def _steps_of(work: Work) -> float:
+    return steps(work.additions, work.groups, work.bits)
 
 
 def steps(additions: int, groups: int, bits: int | None) -> float:

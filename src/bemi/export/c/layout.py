@@ -284,13 +284,15 @@ class Layout:
         for n, own, start in zip(self.networks, self.neurons, starts, strict=True):
             voting += range(start, start + len(n.neurons))
             kept = n.neurons[:1].tolist() if self.keeps_sums else []
-            again += [start + own.index(i) for i in n.split.tolist() if self.by_evidence and i not in kept]
+            if self.lots is None:
+                again += [start + own.index(i) for i in n.split.tolist() if self.by_evidence and i not in kept]
         if self.weights.has_common:
             voting.append(len(self.weights.neurons) - 1)
         above = self.ensemble.networks[0].weights[1:] if self.has_layers else ()
         further = [n.network.layers[1] if n.table is None else len(n.neurons) for n in self.networks]
         work = Work(
             bits=self.weights.bits,
+            lots=0 if self.lots is None else len(self.lots.words) // len(self.lots.starts),
             networks=len(self.networks),
             additions=sum(self.weights.additions[i] for i in voting),
             groups=sum(self.weights.groups[i] for i in voting),
@@ -305,15 +307,21 @@ class Layout:
         files = self.runtime_files()
         if self.single and len(self.networks[0].neurons) < 2:
             files.remove("vote_table.c")  # A loop of one turn is nothing.
+        static = 0
+        if self.window is not None:
+            files += window.files(self.lots is not None, self.chances is not None)
+            static = window.static_bytes(self.window, self.input_types.type)
         others = (self.scaling, self.chances)
-        return costs(files, self.tables.bytes, self._stack_arrays(), work, self.transform, *others)
+        return costs(files, self.tables.bytes, self._stack_arrays(), work, self.transform, *others, static=static)
 
     def _stack_arrays(self) -> int:
         """Bytes of arrays on the stack, without those of the transform."""
         arrays = len(self.networks) * BYTES[self.types["bemi_class_t"]]
         arrays += self.classes * (BYTES[self.types["bemi_class_t"]] if self.all_pairs else 2)
         arrays += 4 * len(self.networks) * self.keeps_sums
-        if self.transform is not None:
+        if self.lots is not None:
+            arrays += 4 * len(self.lots.starts)
+        elif self.transform is not None:
             arrays += len(self.used) * BYTES[self.input_types.value_type]
         if self.chances is not None and self.classes > 2:
             arrays += 4 * self.classes + ELECTION

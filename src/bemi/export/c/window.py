@@ -13,6 +13,11 @@ PLACE = 4
 """Bytes beside the samples: where the oldest is, and whether there are enough."""
 
 
+def files(in_lots: bool, has_chances: bool) -> list[str]:
+    """Files of the runtime that windows need."""
+    return [*(["lots.c"] if in_lots else []), "ring.c", *(["ring_proba.c"] if has_chances else [])]
+
+
 def code(has_chances: bool) -> list[str]:
     """Public functions."""
     return [runtime("ring.c"), *([runtime("ring_proba.c")] if has_chances else [])]

@@ -17,13 +17,13 @@
 #else
 #define BEMI_LANES 1
 #define BEMI_LANE uint16_t
-#define BEMI_WORD uint16_t
+#define BEMI_WORD uint_fast16_t
 #define BEMI_TOP 0x8000U
 #endif
 #if BEMI_LANES == 1
 #define BEMI_BOTH(value) (value)
 #define BEMI_LOAD(place) ((BEMI_WORD)(place)[0])
-#define BEMI_STORE(place, word) ((place)[0] = (word))
+#define BEMI_STORE(place, word) ((place)[0] = (BEMI_LANE)(word))
 #else
 #define BEMI_BOTH(value) ((uint32_t)(value) * 0x00010001UL)
 #ifdef __ARM_FEATURE_UNALIGNED
@@ -225,7 +225,7 @@ static BEMI_APART BEMI_WORD bemi_kernel(const uint16_t *a, const uint16_t *b, co
         thirds += BEMI_LANES;
     }
 #if BEMI_TIME % BEMI_LANES
-    count += ((*a + *b + *c - *thirds + k) & 0x8000U) >> 15;
+    count += ((k - *thirds + *a + *b + *c) & 0x8000U) >> 15;
 #endif
     return count;
 }

@@ -26,11 +26,11 @@ $prepare
 #if BEMI_KEEP_SUMS
             state.sums[n] = score;
 #endif
-            shares[a] += 1048576UL / chance;
-            shares[b] += 1048576UL / (256 - chance);
+            shares[a] += (uint32_t)(1048576UL / chance);
+            shares[b] += (uint32_t)(1048576UL / (256 - chance));
         }
     for (a = 0; a < BEMI_CLASSES; a++) {
-        shares[a] = 268435456UL / (shares[a] - (BEMI_CLASSES - 2) * 4096UL);
+        shares[a] = (uint32_t)(268435456UL / (shares[a] - (BEMI_CLASSES - 2) * 4096UL));
         if (shares[a] == 0)
             shares[a] = 1;
         total += shares[a];

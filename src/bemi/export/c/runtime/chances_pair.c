@@ -2,7 +2,7 @@
 $head
 {
 $prepare
-    int32_t score = $score;
+    int32_t score = (int32_t)$score;
     uint32_t step = 0;
     if (score > BEMI_CHANCES_FROM)
         step = ((uint32_t)score - (uint32_t)BEMI_CHANCES_FROM) >> BEMI_CHANCES_SHIFT;
