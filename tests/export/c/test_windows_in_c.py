@@ -163,7 +163,7 @@ def test_only_windows_have_a_buffer():
     for name in ("bemi_push", "bemi_predict_window", "bemi_reset", "BEMI_WINDOW 49", "BEMI_CHANNELS 3"):
         assert name in made.header
     assert made.costs.static == 2 * 49 * 3 + 4
-    assert f"{made.costs.static} bytes for the last samples" in made.header
+    assert f"{made.costs.static} bytes static" in made.header
     plain = export(model("digits"))
     assert plain.costs.static == 0
     assert "push" not in plain.header + plain.source

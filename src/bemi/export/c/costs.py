@@ -19,6 +19,7 @@ CODE = {
     "lots.c": 170,
     "ring.c": 120,
     "ring_proba.c": 40,
+    "smooth.c": 180,
     "vote_table.c": 90,
     "vote_layers.c": 330,
     "pairs.c": 380,
@@ -110,7 +111,7 @@ class Costs:
     stack
         Bytes of stack; the only other RAM is the input, or
     static
-        bytes of static RAM: the last samples of a signal, 0 if inputs are no windows.
+        bytes of static RAM: the last samples of a signal, and the last labels if they are smoothed.
     additions
         Maximum number of additions of inputs in one prediction.
     instructions, without_tie
@@ -129,7 +130,7 @@ class Costs:
         """The costs as lines of text."""
         ram = f"the input and {self.stack} bytes of stack; nothing static, nothing allocated"
         if self.static:
-            ram = f"{self.static} bytes for the last samples, and {self.stack} of stack; nothing allocated"
+            ram = f"{self.static} bytes static, the input if it is not pushed, and {self.stack} of stack; nothing allocated"
         return [
             "At most, on a Cortex-M3 and compiled with gcc -Os:",
             f"  flash  {self.flash} bytes, of which tables take {self.tables}",

@@ -25,7 +25,7 @@ extern "C" {
 
 /* Class index of an input, from 0, or -1 if it is unclassified. */
 int bemi_predict(const bemi_input_t x[BEMI_INPUTS]);
-$proba$scale$ring
+$proba$scale$ring$smooth
 #ifdef __cplusplus
 }
 #endif
