@@ -17,7 +17,7 @@ Each export asks for one method and knows nothing else about a transform:
     A :class:`PagePiece`.
 ``page_rows(X)``, ``page_fields(rows)``
     Only if it makes readings itself: rows as lists of plain cells, None for a missing one, and the fields of the page's
-    form (:func:`number_field`, :func:`choice_field`) for such rows, or for None.
+    form (:func:`number_field`, :func:`choice_field`) for such rows, or for None; for windows one per channel.
 
 All of them compute the same integers as ``transform``.  Inputs outside ``input_range`` are clipped to it, except in the
 page, which rejects them as Python does.

@@ -175,11 +175,6 @@ def test_no_library_is_called_and_no_memory_is_static(name, level, tmp_path):
     assert sections.splitlines()[1].split()[1:3] == ["0", "0"], "no data, no bss"
 
 
-def window_bytes(made):
-    """Bytes of the samples of a window, where they are, and whether there are enough."""
-    return max(0, made.costs.static - 1)
-
-
 @pytest.mark.parametrize("device", [board("cortex_m3"), board("riscv32")])
 @pytest.mark.parametrize("name", MODELS)
 def test_emulated_devices_agree(device, name, tmp_path):
@@ -190,13 +185,15 @@ def test_emulated_devices_agree(device, name, tmp_path):
     found = run(device, tmp_path, rows)
     assert np.array_equal(found.predictions, expected(classifier, rows))
     built = size(device, tmp_path)
-    assert (built.ram, built.undefined) == (window_bytes(made), ())
+    assert built.undefined == ()
+    # The samples of a window, where they are, and whether there are enough; some compilers align them.
+    assert made.costs.static - 1 <= built.ram <= made.costs.static if made.costs.static else built.ram == 0
     if device.name == "cortex_m3":
         # What is stated before anybody compiles is enough, and not far off.
         assert built.flash <= made.costs.flash
         assert made.costs.flash <= 1.3 * built.flash or name in SIMPLER_THAN_THEY_LOOK
         assert found.instructions.max() <= made.costs.instructions
-        assert stack_used(device, tmp_path) <= made.costs.stack
+        assert max(found.stack.max(), stack_used(device, tmp_path)) <= made.costs.stack
         slow = run(device, tmp_path, rows[:20], defines=("BEMI_NO_EARLY_OUT",))
         assert np.array_equal(slow.predictions, found.predictions[:20])
         assert slow.instructions.max() <= made.costs.instructions

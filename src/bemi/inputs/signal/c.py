@@ -11,7 +11,7 @@ from bemi.inputs.signal.responses import CENTRE, KERNELS, LARGEST_RESPONSE, THRE
 if TYPE_CHECKING:
     from bemi.inputs.signal.transform import SignalCounts
 
-FRAMES = 160
+FRAMES = 60
 """Bytes of stack for calls and local variables, without the arrays."""
 
 OFFSET = 0x2B00

@@ -7,7 +7,7 @@
   function samplesOf(values, { time, channels, decimals, powers, range, offsets, shifts, limit }) {
     if (values.length !== time * channels) throw new RangeError(`a window has ${time * channels} numbers`);
     return offsets.map((offset, channel) =>
-      Array.from({ length: time }, (_, t) => {
+      Int32Array.from({ length: time }, (_, t) => {
         const value = values[t * channels + channel];
         if (typeof value !== "number" || !Number.isFinite(value)) throw new RangeError("a signal has numbers only");
         const found = clipped(reading(value, decimals[channel], powers[channel]), ...range);
@@ -18,20 +18,71 @@
 
   /** Level, difference or curvature at each position. */
   function differences(samples, order, distance) {
-    const at = (t) =>
-      order === 0
-        ? samples[t]
-        : order === 1
-          ? samples[t + distance] - samples[t]
-          : samples[t] - 2 * samples[t + distance] + samples[t + 2 * distance];
-    return Array.from({ length: samples.length - order * distance }, (_, t) => at(t));
+    const found = samples.slice(0, samples.length - order * distance);
+    for (let t = 0; t < found.length; t++) {
+      if (order === 1) found[t] = samples[t + distance] - samples[t];
+      if (order === 2) found[t] = samples[t] - 2 * samples[t + distance] + samples[t + 2 * distance];
+    }
+    return found;
   }
 
-  /** What the taps of a kernel see at each position; outside the window samples are 0. */
-  const tapsOf = (samples, dilation) =>
-    Array.from({ length: TAPS }, (_, tap) => samples.map((_, t) => samples[t + (tap - 4) * dilation] ?? 0));
+  /** What the nine taps of a kernel see at each position, and a third of their sum; outside the window samples are 0. */
+  function tapsOf(samples, dilation) {
+    const padded = new Int32Array(samples.length + (TAPS - 1) * dilation);
+    padded.set(samples, ((TAPS - 1) / 2) * dilation);
+    const taps = Array.from({ length: TAPS }, (_, tap) => padded.subarray(tap * dilation, tap * dilation + samples.length));
+    const thirds = samples.map((_, t) => Math.floor(taps.reduce((sum, tap) => sum + tap[t], 0) / 3));
+    return { taps, thirds };
+  }
 
-  const counted = (responses, threshold) => responses.reduce((sum, value) => sum + (value > threshold ? 1 : 0), 0);
+  /** The response of a kernel at each position. */
+  function kernelResponses({ taps, thirds }, [a, b, c]) {
+    const [first, second, third] = [taps[a], taps[b], taps[c]];
+    return thirds.map((share, t) => first[t] + second[t] + third[t] - share);
+  }
+
+  function counted(responses, threshold) {
+    let count = 0;
+    for (const value of responses) if (value > threshold) count++;
+    return count;
+  }
+
+  const THRESHOLDS = 8;
+  const DIFFERENCES = ["level", "change", "curvature"];
+  const firstKernel = ({ differences }) => THRESHOLDS * differences.length;
+
+  /** Channel, order and distance of an input from levels and differences, or channel, distance and taps of a kernel. */
+  function meaning(data, input) {
+    const kernel = input - firstKernel(data);
+    if (kernel < 0) {
+      const [channel, order, distance] = data.differences[Math.floor(input / THRESHOLDS)];
+      return { channel, order, distance, taps: null };
+    }
+    const [channel, distance, ...taps] = data.rocket[kernel];
+    return { channel, order: null, distance, taps };
+  }
+
+  /** The response of an input at each position. */
+  function responsesOf(data, input, row) {
+    const { channel, order, distance, taps } = meaning(data, input);
+    const samples = samplesOf(row, data)[channel];
+    if (taps === null) return differences(samples, order, distance);
+    return kernelResponses(tapsOf(samples, distance), taps);
+  }
+
+  const exceeded = (data, input, row) =>
+    Array.from(responsesOf(data, input, row), (value) => value > data.thresholds[input]);
+
+  /** A threshold in the unit of the values. */
+  function thresholdOf(data, input) {
+    const { channel, order } = meaning(data, input);
+    const offset = order === 0 ? data.offsets[channel] : 0;
+    const [decimals, power] = [data.decimals[channel], data.powers[channel]];
+    const units = data.thresholds[input] * 2 ** data.shifts[channel] + offset;
+    return decimals >= 0 ? units / power : units * power;
+  }
+
+  const distanceWords = (distance) => (distance === 1 ? "from sample to sample" : `over ${distance} samples`);
 
   TRANSFORMS["signal-counts"] = {
     takesCells: true,
@@ -45,14 +96,8 @@
       const known = new Map();
       for (const [channel, dilation, ...kernel] of data.rocket) {
         const key = `${channel} ${dilation}`;
-        if (!known.has(key)) {
-          const taps = tapsOf(samples[channel], dilation);
-          const thirds = taps[0].map((_, t) => Math.floor(taps.reduce((sum, tap) => sum + tap[t], 0) / 3));
-          known.set(key, { taps, thirds });
-        }
-        const { taps, thirds } = known.get(key);
-        const responses = thirds.map((third, t) => kernel.reduce((sum, tap) => sum + taps[tap][t], -third));
-        counts.push(counted(responses, data.thresholds[counts.length]));
+        if (!known.has(key)) known.set(key, tapsOf(samples[channel], dilation));
+        counts.push(counted(kernelResponses(known.get(key), kernel), data.thresholds[counts.length]));
       }
       return counts.map((count, i) => {
         const distance = Math.floor(count / 2 ** data.countShift) - data.means[i];
@@ -60,5 +105,30 @@
       });
     },
     inputNames: ({ names }) => names,
+    windowOf: ({ time, channels }) => ({ time, channels }),
+    inputGroups(data) {
+      const groups = new Map();
+      data.names.forEach((_, input) => {
+        const { channel, order, distance } = meaning(data, input);
+        const what = order === null ? `kernels of distance ${distance}` : `${DIFFERENCES[order]}${order ? ` ${distanceWords(distance)}` : ""}`;
+        const name = data.channels > 1 ? `channel ${channel}, ${what}` : what;
+        if (!groups.has(name)) groups.set(name, []);
+        groups.get(name).push(input);
+      });
+      return [...groups].map(([name, members]) => ({ name, members }));
+    },
+    inputWords(data, input, row) {
+      const found = exceeded(data, input, row);
+      const above = found.filter(Boolean).length;
+      const usual = data.means[input] * 2 ** data.countShift;
+      return `above ${short(thresholdOf(data, input))} at ${above} of ${found.length} places, usually ${usual}`;
+    },
+    fired(data, input, row) {
+      const { channel, order, distance } = meaning(data, input);
+      // A difference lies between the samples that it is made of.
+      const middle = order === null ? 0 : (order * distance) / 2;
+      const places = exceeded(data, input, row).flatMap((above, t) => (above ? [t + middle] : []));
+      return { channel, places };
+    },
   };
 }
