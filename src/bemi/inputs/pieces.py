@@ -149,9 +149,9 @@ class CWindow(CPiece):
     oldest sample of the window is the one of this index.  The header of the program has ``BEMI_WINDOW`` and
     ``BEMI_CHANNELS``.
 
-    In lots, the last argument is ``bemi_sum_t *sums`` instead.  The function hands over its outputs as it finds them, so
-    that nobody has to store them: it calls ``bemi_take(sums, lot, eight)`` of the program with the number of a lot and
-    :data:`LOT` outputs plus :data:`LOT_OFFSET`, as ``const uint8_t *``.  What is missing in the last lot is 0.
+    In lots, the last argument is ``bemi_sum_t *sums`` instead.  The function hands over its outputs as it finds them,
+    so that nobody has to store them: it calls ``bemi_take(sums, lot, eight)`` of the program with the number of a lot
+    and :data:`LOT` outputs plus :data:`LOT_OFFSET`, as ``const uint8_t *``.  What is missing in the last lot is 0.
 
     Attributes
     ----------

@@ -61,7 +61,7 @@ int main(void)
 
 
 def recording(classifier, total, seed=0):
-    """Readings of shape (time, channels): waves, noise over the whole range, constants and jumps, one after the other."""
+    """Readings of shape (time, channels): waves, noise over the whole range, constants and jumps, in parts."""
     rng = np.random.default_rng(seed)
     transform = classifier.transform_
     layout, (low, high) = transform.layout_, transform.reading_range

@@ -124,6 +124,9 @@ addEventListener("resize", () => input.show());
  *     paper's rule leaves the row unclassified, the paper's label status if truth is given, and the chances of the
  *     classes in 65536ths or null.  Throws a RangeError for a row that Python rejects.
  *   bemi.inputs(row)  the integers that the networks see.
+ *   bemi.reasons(row) for windows of a signal, what spoke for the decision: {winner, other, groups}, the class indices of
+ *     the two that the deciding network tells apart, and [{name, total, input}], the contributions to its sum, from the
+ *     winner's side and largest first, each with the input that contributes most; null if no single neuron decides.
  *   bemi.samples      the test rows in the page, as features.
  */
 window.bemi = Object.freeze({
@@ -133,6 +136,7 @@ window.bemi = Object.freeze({
     return { label, index: decision, votes, counts, dominant, unclassified: paper === ABSTAIN, status, chances };
   },
   inputs: (row) => ensemble.inputs(row),
+  reasons: (row) => (isSignal ? reasonsFor(ensemble, ensemble.outcome(row)) : null),
   get samples() {
     return (samples?.rows ?? []).map((row) => Array.from(row));
   },

@@ -21,8 +21,8 @@ class Reasons {
     const { labels } = this.ensemble.data;
     const [winner, other] = [labels[found.winner], labels[found.other]];
     this.hint.textContent =
-      `${winner} against ${other}: sums of weight times count, with the threshold of each that matters most. ` +
-      "Click one to see where it is exceeded.";
+      `${winner} against ${other}: what each response adds to the sum that decides, and its threshold that adds most. ` +
+      "Click one to see where the response is above it.";
     const most = Math.max(1, ...found.groups.map(({ total }) => Math.abs(total)));
     const { data } = this.ensemble;
     this.list.replaceChildren(
