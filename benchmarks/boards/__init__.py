@@ -26,6 +26,12 @@ ARM = ("-mcpu=cortex-m3", "-mthumb", "-nostartfiles", "-nostdlib", "-lgcc")
 RISCV = ("-march=rv32imac_zicsr", "-mabi=ilp32", "-nostartfiles", "-nostdlib", "-ffreestanding", "-lgcc")
 QEMU = ("-nographic", "-semihosting-config", "enable=on,target=native", "-icount", "shift=0")
 WITHOUT_UNUSED = ("-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections")
+PUSH = "BOARD_PUSH"
+"""To define for windows that are pushed sample by sample."""
+EMPTY_WINDOW = """#include "bemi_model.h"
+void bemi_push(const bemi_input_t *x) { (void)x; }
+int bemi_predict_window(void) { return 0; }
+"""
 EMPTY_MODEL = '#include "bemi_model.h"\nint bemi_predict(const bemi_input_t *x) { return (int)x[0]; }\n'
 
 
@@ -139,13 +145,13 @@ def linked_size(
     The difference between a program with the model and the same program with a model that does nothing; options as for
     :func:`build`.
     """
-    row = [[0]]
+    row, defines = [[0]], options.get("defines", ())
     whole = _size_of(board, build(board, folder, row, optimize, libraries=libraries, **options))
     with tempfile.TemporaryDirectory() as other:
         empty = Path(other)
         shutil.copy(folder / "bemi_model.h", empty)
-        (empty / "bemi_model.c").write_text(EMPTY_MODEL)
-        rest = _size_of(board, build(board, empty, row, optimize, libraries=libraries))
+        (empty / "bemi_model.c").write_text(EMPTY_WINDOW if PUSH in defines else EMPTY_MODEL)
+        rest = _size_of(board, build(board, empty, row, optimize, libraries=libraries, defines=defines))
     return Size(whole.flash - rest.flash, whole.ram - rest.ram)
 
 
