@@ -130,7 +130,7 @@ class Costs:
         """The costs as lines of text."""
         ram = f"the input and {self.stack} bytes of stack; nothing static, nothing allocated"
         if self.static:
-            ram = f"{self.static} bytes static, an input that is not pushed, and {self.stack} of stack; nothing allocated"
+            ram = f"{self.static} bytes static, inputs that are not pushed, {self.stack} of stack; nothing allocated"
         return [
             "At most, on a Cortex-M3 and compiled with gcc -Os:",
             f"  flash  {self.flash} bytes, of which tables take {self.tables}",

@@ -338,7 +338,8 @@ def _transform_piece(
     if transform is None:
         return None, used
     if "c_window" in vars(type(transform)):
-        lots = save_memory(*columns.shape, ensemble.weight_bound)
+        inputs, neurons = columns.shape
+        lots = save_memory(inputs, neurons, ensemble.weight_bound)
         made: CWindow = transform.c_window(lots)  # type: ignore[attr-defined]
         return made, used if made.order is None else np.array(made.order)
     piece, kind = own_piece(transform, "c_piece", "C"), TYPES[input_types.type]

@@ -35,7 +35,7 @@ class Reasons {
           { type: "button", class: "reason-row", "aria-pressed": String(this.chosen === input), click: () => this.choose(input, row) },
           make("span", { class: "name" }, name),
           beam,
-          make("span", { class: "count" }, `${signed(total)} for ${total < 0 ? other : winner}`),
+          make("span", { class: "count" }, `${count(Math.abs(total))} for ${total < 0 ? other : winner}`),
           make("span", { class: "hint" }, words),
         );
         return make("li", {}, button);

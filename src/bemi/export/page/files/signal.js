@@ -42,7 +42,7 @@ class Recording {
       make(
         "p",
         { class: "hint" },
-        "A row per class: the darker, the more votes for the window that begins there; dots are decisions. Click to go there.",
+        "A row per class: the stronger the colour, the more votes for the window that begins there; dots are decisions. Click to go there.",
       ),
       this.importer(),
     );
