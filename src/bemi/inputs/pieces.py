@@ -158,12 +158,15 @@ class CWindow(CPiece):
     time, channels
         Samples of a window, and values of a sample.
     order
-        Outputs in the order in which they are handed over; None if they are stored in their own.
+        Outputs in the order in which they are handed over, without constant ones; None if they are stored in their own.
+    constant
+        Value of the outputs that are not handed over, if there are any.
     """
 
     time: int = 0
     channels: int = 0
     order: tuple[int, ...] | None = None
+    constant: int = 0
 
 
 def number_field(

@@ -85,7 +85,7 @@ class Layout:
         largest = 3 * ensemble.weight_bound * len(self.used) * self._largest_input()
         self.lots: Lots | None = None
         if self.window is not None and self.window.order is not None:
-            self.lots = in_lots(columns[self.used], ensemble.weight_bound)
+            self.lots = in_lots(columns, self.window.order, self.window.constant, ensemble.weight_bound)
             self.keeps_sums, largest = False, self.lots.largest
             added = (len(self.used),) * columns.shape[1]
             self.weights = Encoded(NIBBLE, (), False, added, added)

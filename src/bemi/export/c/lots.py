@@ -6,6 +6,7 @@ only the sums of the neurons are stored.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +25,8 @@ class Lots:
     words
         For each lot of inputs, a word for each neuron: weights plus P, four bits each, lowest bits first.
     starts
-        For each neuron, what its sum starts with, since inputs come plus :data:`LOT_OFFSET`.
+        For each neuron, what its sum starts with: the products of constant inputs, and what takes back that the others
+        come plus :data:`LOT_OFFSET`.
     largest
         No sum exceeds this, nor a part of it.
     """
@@ -34,12 +36,25 @@ class Lots:
     largest: int
 
 
-def in_lots(columns: Integers, weight_bound: int) -> Lots:
-    """Weights of shape (inputs, neurons), the inputs in the order in which they are handed over."""
-    padded = np.pad(columns, ((0, -len(columns) % LOT), (0, 0))).reshape(-1, LOT, columns.shape[1])
+def in_lots(columns: Integers, order: Sequence[int], constant: int, weight_bound: int) -> Lots:
+    """Weights in lots.
+
+    Parameters
+    ----------
+    columns
+        Weights of shape (inputs, neurons).
+    order
+        Inputs in the order in which they are handed over.
+    constant
+        Value of all others, whose products the sums start with.
+    weight_bound
+        The paper's P.
+    """
+    own = columns[list(order)]
+    padded = np.pad(own, ((0, -len(own) % LOT), (0, 0))).reshape(-1, LOT, own.shape[1])
     words = ((padded + weight_bound) << (NIBBLE * np.arange(LOT))[:, None]).sum(axis=1)
-    starts = -LOT_OFFSET * columns.sum(axis=0)
-    largest = 3 * weight_bound * 2 * LOT_OFFSET * len(columns)
+    starts = constant * (columns.sum(axis=0) - own.sum(axis=0)) - LOT_OFFSET * own.sum(axis=0)
+    largest = weight_bound * (3 * 2 * LOT_OFFSET * len(own) + abs(constant) * (len(columns) - len(own)))
     return Lots(tuple(words.reshape(-1).tolist()), tuple(starts.tolist()), largest)
 
 

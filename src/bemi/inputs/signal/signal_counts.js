@@ -82,6 +82,18 @@
     return decimals >= 0 ? units / power : units * power;
   }
 
+  /** What the input is made of. */
+  function groupName(data, input) {
+    if (isConstant(data, input)) return "constant";
+    const { channel, order, distance } = meaning(data, input);
+    const far = order ? ` ${distanceWords(distance)}` : "";
+    const what = order === null ? `kernels of distance ${distance}` : `${DIFFERENCES[order]}${far}`;
+    return data.channels > 1 ? `channel ${channel}, ${what}` : what;
+  }
+
+  /** Inputs after those that count are constant. */
+  const isConstant = (data, input) => input >= data.thresholds.length;
+
   const distanceWords = (distance) => (distance === 1 ? "from sample to sample" : `over ${distance} samples`);
 
   TRANSFORMS["signal-counts"] = {
@@ -109,21 +121,21 @@
     inputGroups(data) {
       const groups = new Map();
       data.names.forEach((_, input) => {
-        const { channel, order, distance } = meaning(data, input);
-        const what = order === null ? `kernels of distance ${distance}` : `${DIFFERENCES[order]}${order ? ` ${distanceWords(distance)}` : ""}`;
-        const name = data.channels > 1 ? `channel ${channel}, ${what}` : what;
+        const name = groupName(data, input);
         if (!groups.has(name)) groups.set(name, []);
         groups.get(name).push(input);
       });
       return [...groups].map(([name, members]) => ({ name, members }));
     },
     inputWords(data, input, row) {
+      if (isConstant(data, input)) return "the same in every window";
       const found = exceeded(data, input, row);
       const above = found.filter(Boolean).length;
       const usual = data.means[input] * 2 ** data.countShift;
       return `above ${short(thresholdOf(data, input))} at ${above} of ${found.length} places, usually ${usual}`;
     },
     fired(data, input, row) {
+      if (isConstant(data, input)) return null;
       const { channel, order, distance } = meaning(data, input);
       // A difference lies between the samples that it is made of.
       const middle = order === null ? 0 : (order * distance) / 2;

@@ -10,7 +10,7 @@
 #define BEMI_APART
 #endif
 
-/* Sums without any input: bemi_take adds 127 to every input. */
+/* Sums without any input: what constant inputs add, and what takes back that bemi_take gets inputs plus 127. */
 static void bemi_start(bemi_sum_t *sums)
 {
     uint_fast16_t neuron;
