@@ -176,6 +176,27 @@ def test_a_chosen_threshold_is_marked_in_the_window(opened):
     assert browser.execute_script(picture) == before
 
 
+def test_weights_are_drawn_by_response_and_threshold(opened):
+    """The square of a threshold has the colour of its weight."""
+    browser = opened(signal_page(), WIDE)
+    transform, network = classifier().transform_, classifier().ensemble_.networks[0]
+    weights = np.asarray(network.weights[0])[:, 0]
+    rows = [np.argsort(transform.thresholds_[start : start + 8], kind="stable") + start for start in range(0, 24, 8)]
+    colours = browser.execute_script(
+        "const canvas = document.querySelector('.detail .neuron canvas'), context = canvas.getContext('2d');"
+        "return [0, 1, 2].map((row) => [...Array(8).keys()].map((place) => {"
+        "  const wide = (canvas.width - 420) / arguments[0];"
+        "  return [...context.getImageData(420 + (place + 0.4) * wide, row * 34 + 10, 1, 1).data].slice(0, 3); }));",
+        max(8, max(len(transform.layout_.rocket_of(way)) for way in range(transform.layout_.ways))),
+    )
+    seen = {}
+    for row, inputs in zip(colours, rows, strict=True):
+        for colour, weight in zip(row, weights[inputs].tolist(), strict=True):
+            seen.setdefault(weight, set()).add(tuple(colour))
+    assert all(len(found) == 1 for found in seen.values()), "one colour for each weight"
+    assert len({next(iter(found)) for found in seen.values()}) == len(seen) > 2
+
+
 def test_without_samples_the_page_waits_for_readings(opened):
     browser = opened(signal_page(False), WIDE)
     assert label(browser) in CLASSES

@@ -86,7 +86,7 @@
   function groupName(data, input) {
     if (isConstant(data, input)) return "constant";
     const { channel, order, distance } = meaning(data, input);
-    const far = order ? ` ${distanceWords(distance)}` : "";
+    const far = order ? ` over ${plural(distance, "sample")}` : "";
     const what = order === null ? `kernels of distance ${distance}` : `${DIFFERENCES[order]}${far}`;
     return data.channels > 1 ? `channel ${channel}, ${what}` : what;
   }
@@ -94,7 +94,48 @@
   /** Inputs after those that count are constant. */
   const isConstant = (data, input) => input >= data.thresholds.length;
 
-  const distanceWords = (distance) => (distance === 1 ? "from sample to sample" : `over ${distance} samples`);
+  /** Inputs of the same response: levels and differences, kernels by channel and distance, constants. */
+  function inputGroups(data) {
+    const kernels = Array.from({ length: data.rocket.length }, (_, kernel) => firstKernel(data) + kernel);
+    const places = kernels.map((input) => ({ input, ...meaning(data, input) }));
+    places.sort((a, b) => a.channel - b.channel || a.distance - b.distance);
+    const inputs = data.names.map((_, input) => input);
+    places.forEach(({ input }, place) => (inputs[kernels[place]] = input));
+    const groups = new Map();
+    for (const input of inputs) {
+      const name = groupName(data, input);
+      if (!groups.has(name)) groups.set(name, []);
+      groups.get(name).push(input);
+    }
+    return [...groups].map(([name, members]) => ({ name, members }));
+  }
+
+  const LABELLED = 200; // pictures of at least this width have names beside the rows
+
+  /** A row per response, a square per threshold, the lowest first. */
+  function drawThresholds(canvas, weight, data, size) {
+    const rows = inputGroups(data).filter(({ members }) => !isConstant(data, members[0]));
+    const most = Math.max(...rows.map(({ members }) => members.length));
+    const labelled = size >= LABELLED;
+    // Twice as many dots as the picture is wide, so that its names are sharp.
+    const [edge, high] = labelled ? [420, 34] : [0, 3];
+    canvas.width = labelled ? 2 * size : 6 * most;
+    canvas.height = high * rows.length;
+    const wide = (canvas.width - edge) / most;
+    const context = canvas.getContext("2d");
+    const colours = palette();
+    context.font = "22px system-ui, sans-serif";
+    rows.forEach(({ name, members }, row) => {
+      const sorted = [...members].sort((a, b) => data.thresholds[a] - data.thresholds[b] || a - b);
+      sorted.forEach((input, place) => {
+        context.fillStyle = css(diverging(colours, weight(input)));
+        context.fillRect(edge + place * wide, row * high, wide - (labelled ? 3 : 0), high - (labelled ? 3 : 0));
+      });
+      context.fillStyle = css(colours.ink);
+      if (labelled) context.fillText(name, 0, row * high + 24, edge - 10);
+    });
+    canvas.style.setProperty("image-rendering", labelled ? "auto" : "pixelated");
+  }
 
   TRANSFORMS["signal-counts"] = {
     takesCells: true,
@@ -118,14 +159,11 @@
     },
     inputNames: ({ names }) => names,
     windowOf: ({ time, channels }) => ({ time, channels }),
-    inputGroups(data) {
-      const groups = new Map();
-      data.names.forEach((_, input) => {
-        const name = groupName(data, input);
-        if (!groups.has(name)) groups.set(name, []);
-        groups.get(name).push(input);
-      });
-      return [...groups].map(([name, members]) => ({ name, members }));
+    inputGroups,
+    weights: {
+      words:
+        "Each image shows the weights of one neuron: a row per response of the signal, a square per threshold, the lowest first",
+      draw: (canvas, weight, data, size) => drawThresholds(canvas, weight, data.transform, size),
     },
     inputWords(data, input, row) {
       if (isConstant(data, input)) return "the same in every window";
