@@ -183,10 +183,12 @@ def test_weights_are_drawn_by_response_and_threshold(opened):
     weights = np.asarray(network.weights[0])[:, 0]
     rows = [np.argsort(transform.thresholds_[start : start + 8], kind="stable") + start for start in range(0, 24, 8)]
     colours = browser.execute_script(
-        "const canvas = document.querySelector('.detail .neuron canvas'), context = canvas.getContext('2d');"
+        "const canvas = document.querySelector('.detail .neuron canvas');"
+        "const { data, width } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);"
         "return [0, 1, 2].map((row) => [...Array(8).keys()].map((place) => {"
-        "  const wide = (canvas.width - 420) / arguments[0];"
-        "  return [...context.getImageData(420 + (place + 0.4) * wide, row * 34 + 10, 1, 1).data].slice(0, 3); }));",
+        "  const x = Math.floor(420 + (place + 0.4) * (width - 420) / arguments[0]);"
+        "  const start = 4 * ((row * 34 + 10) * width + x);"
+        "  return [...data.slice(start, start + 3)]; }));",
         max(8, max(len(transform.layout_.rocket_of(way)) for way in range(transform.layout_.ways))),
     )
     seen = {}
