@@ -109,13 +109,13 @@ class Costs:
     flash, tables
         Bytes of flash, and how many of them are tables.
     stack
-        Bytes of stack; the only other RAM is the input, or
-    static
-        bytes of static RAM: the last samples of a signal, and the last labels if they are smoothed.
+        Bytes of stack.  The only other RAM is the input, and what is static.
     additions
         Maximum number of additions of inputs in one prediction.
     instructions, without_tie
         Maximum number of instructions in one prediction, with a tie that needs evidence and without one.
+    static
+        Bytes of static RAM: the last samples of a signal, and the last labels if they are smoothed.
     """
 
     flash: int
@@ -168,8 +168,11 @@ def costs(
     static
         Bytes of static RAM.
     """
+    first_layer = steps(work.additions, work.groups, work.bits)
+    if work.lots:
+        first_layer = LOT_WEIGHT * work.additions + LOT_ITSELF * work.lots
     plain = (
-        (LOT_WEIGHT * work.additions + LOT_ITSELF * work.lots if work.lots else _steps_of(work))
+        first_layer
         + work.networks * (NETWORK + COUNT * work.classes)
         + CLASS * work.classes
         + NEURON * work.neurons
@@ -189,10 +192,6 @@ def costs(
         without_tie=round(plain),
         static=static,
     )
-
-
-def _steps_of(work: Work) -> float:
-    return steps(work.additions, work.groups, work.bits)
 
 
 def steps(additions: int, groups: int, bits: int | None) -> float:

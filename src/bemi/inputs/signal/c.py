@@ -25,7 +25,6 @@ SAMPLE, DIFFERENCE, THRESHOLD, POSITION, SUM, THIRD, OUTPUT = 16, 5.4, 1.9, 6, 5
 """Instructions at a position: for a sample, for a difference and for comparing it with a threshold, for the response of
 a kernel, for the sum of its taps from scratch, and for its third; and those for an output."""
 
-
 PLAIN = """static void bemi_transform(const bemi_input_t *x, bemi_value_t *z)
 {
     bemi_window(x, 0, z);
