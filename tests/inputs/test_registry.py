@@ -99,6 +99,7 @@ def test_the_pieces_for_exports(name):
         *re.findall(r"^static .*?(\w+)\(", piece.source, re.M),
         *re.findall(r"^#define (\w+)", piece.source, re.M),
         *re.findall(r"^} (\w+);", piece.source, re.M),
+        *re.findall(r"^static const \w+ (\w+) =", piece.source, re.M),
     }
     assert set(re.findall(r"\bbemi_\w+|\bBEMI_\w+", piece.source)) <= own | set(SHARED_NAMES)
     shown = own_piece(transform, "page_piece", "a page")()

@@ -27,8 +27,10 @@ int bemi_smooth(int label)
 
 void bemi_smooth_reset(void)
 {
+    /* Volatile, since a compiler may turn the loop into a call of memset. */
+    volatile bemi_label_t *labels = bemi_labels;
     uint_fast8_t place;
     for (place = 0; place < BEMI_SMOOTH_LENGTH; place++)
-        bemi_labels[place] = 0;
+        labels[place] = 0;
     bemi_stable = 0;
 }
