@@ -11,7 +11,8 @@ import pytest
 from browsers import wait_until
 from exported_models import expected, model, waves, wild_windows
 
-from bemi import BeMiClassifier, SignalCounts
+from bemi import BeMiClassifier, SignalCounts, save
+from bemi.cli import main
 from bemi.export.page import TestData as WindowsToShow
 from bemi.export.page import page
 from bemi.export.page.writing import page_file
@@ -207,6 +208,18 @@ def test_without_samples_the_page_waits_for_readings(opened):
     assert label(browser) == classifier().predict(recording()[None, 30 : 30 + TIME])[0]
 
 
+def test_networks_with_hidden_layers_give_no_reasons(opened):
+    X, y = waves(12, 20, 1, classes=2)
+    settings = {"hidden_layers": (2,), "stages": ("sm",), "time_limit": None, "node_limit": 2}
+    fitted = BeMiClassifier(**settings, transform=SignalCounts(rocket=0)).fit(X, y)
+    browser = opened(page(fitted, test=WindowsToShow(X, y)), WIDE)
+    assert browser.execute_script("return document.querySelector('#reasons').hidden")
+    assert browser.execute_script("return bemi.reasons(bemi.samples[0])") is None
+    browser.get("about:blank")
+    opened(signal_page(), WIDE)
+    assert not browser.execute_script("return document.querySelector('#reasons').hidden")
+
+
 @pytest.mark.parametrize("size", [WIDE, NARROW])
 def test_nothing_is_wider_than_the_window(size, opened):
     browser = opened(signal_page(), size)
@@ -220,6 +233,28 @@ def test_nothing_is_wider_than_the_window(size, opened):
         assert box[1] <= size[0]
 
 
+def data_of(text):
+    return json.loads(re.search(r'<script id="model" type="application/json">(.*?)</script>', text)[1])
+
+
+def test_windows_of_64_samples_are_no_images(tmp_path, capsys):
+    X, y = waves(16, 64, 1)
+    settings = {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "time_limit": None, "node_limit": 2}
+    fitted = BeMiClassifier(**settings, transform=SignalCounts(rocket=0)).fit(X, y)
+    assert data_of(page(fitted))["image"] is None
+    with pytest.raises(ValueError, match="windows of a signal, not images"):
+        page(fitted, image=(8, 8))
+    save(fitted, tmp_path / "signal.bemi")
+    np.savez(tmp_path / "windows.npz", X=X, y=y)
+    command = ["export", "page", str(tmp_path / "signal.bemi"), "-o", str(tmp_path / "page.html")]
+    assert main([*command, "--data", str(tmp_path / "windows.npz")]) == 0
+    made = data_of((tmp_path / "page.html").read_text())
+    assert made["image"] is None
+    assert made["test"]["rows"] == 16
+    assert main([*command, "--image", "8x8"]) == 2
+    assert "windows of a signal, not images" in capsys.readouterr().err
+
+
 LABELS = """
 const data = JSON.parse(require("fs").readFileSync("data.json", "utf8"));
 const ensemble = new Ensemble(data);
@@ -231,7 +266,7 @@ console.log(JSON.stringify(rows.map((row) => ensemble.outcome(row).decision)));
 def in_node(fitted, rows, folder):
     """Class indices that the scripts of the page give outside a browser."""
     text = page(fitted)
-    (folder / "data.json").write_text(re.search(r'<script id="model" type="application/json">(.*?)</script>', text)[1])
+    (folder / "data.json").write_text(json.dumps(data_of(text)))
     (folder / "rows.json").write_text(json.dumps(rows.tolist()))
     piece = fitted.transform_.page_piece().script
     scripts = [*map(page_file, ("elements.js", "scaling.js")), piece, *map(page_file, ("chances.js", "network.js"))]

@@ -16,7 +16,7 @@ class Reasons {
   /** Shows the outcome of a window; null for none. */
   show(outcome, row) {
     const found = outcome === null ? null : reasonsFor(this.ensemble, outcome);
-    this.element.hidden = found === null;
+    this.element.parentElement.hidden = found === null;
     if (found === null) return this.marked(null);
     const { labels } = this.ensemble.data;
     const [winner, other] = [labels[found.winner], labels[found.other]];
