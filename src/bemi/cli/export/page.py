@@ -114,7 +114,6 @@ def _test(
     """Test rows, and their shape if they are images."""
     from bemi import datasets
     from bemi.export.page import TestData
-    from bemi.inputs.transform import Takes
     from bemi.rows.files import read_test, row_shape
 
     if options.data is None:
@@ -128,9 +127,7 @@ def _test(
     notes = Notes()
     X, y = read_test(path, options.target, model_columns(ensemble), ensemble.classes, options.missing, notes)
     notes.print()
-    # Rows of two dimensions may be windows of a signal as well.
-    shape = None if Takes.by(ensemble.inputs.transform) is Takes.WINDOWS else row_shape(path)
-    return TestData(X, y, f"rows of {path.name}"), shape
+    return TestData(X, y, f"rows of {path.name}"), row_shape(path)
 
 
 def _of_set(ensemble: Ensemble, known: Dataset, training: TrainingData | None) -> TestData:

@@ -164,7 +164,8 @@ def image_data(inputs: Inputs, image: Sequence[int] | bool) -> dict[str, Any] | 
 
 def _image_shape(inputs: Inputs, image: Sequence[int] | bool) -> tuple[int, int, int] | None:
     if Takes.by(inputs.transform) is Takes.WINDOWS:
-        if not isinstance(image, bool):
+        # Files of windows say their shape as files of images do.
+        if not isinstance(image, bool) and tuple(image) != getattr(inputs.transform, "window_shape", None):
             raise ValueError("rows of this model are windows of a signal, not images; leave out the shape of images")
         return None
     if not isinstance(image, bool):
