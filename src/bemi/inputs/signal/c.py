@@ -43,6 +43,8 @@ def c_piece(counts: SignalCounts) -> CPiece:
         "BEMI_MARGIN": margin,
         "BEMI_DIFFERENCES": len(own),
         "BEMI_ROCKET": layout.rocket,
+        "BEMI_COUNTS": layout.counts,
+        "BEMI_CONSTANTS": layout.constants,
         **read_macro("LIMIT", limit_kind),
     }
     tables = [
@@ -71,7 +73,7 @@ def c_piece(counts: SignalCounts) -> CPiece:
     thirds = layout.channels * sum(SUM * dilation + THIRD * layout.time for dilation in layout.kernel_dilations)
     per_position = (DIFFERENCE + THRESHOLD * THRESHOLDS) * positions + POSITION * layout.time * layout.rocket + thirds
     # Wide words hold one position instead of two.
-    steps = (2 if wide else 1) * per_position + SAMPLE * layout.time * layout.channels + OUTPUT * layout.outputs
+    steps = (2 if wide else 1) * per_position + SAMPLE * layout.time * layout.channels + OUTPUT * layout.counts
     return CPiece(
         source=file_of(__package__, "signal_counts.c"),
         macros=macros,

@@ -263,4 +263,6 @@ static void bemi_transform(const bemi_input_t *x, bemi_value_t *z)
             bemi_rocket(samples, BEMI_READ16(bemi_dilations[i]), i * BEMI_CHANNELS + channel, responses, z);
 #endif
     }
+    for (i = BEMI_COUNTS; i < BEMI_COUNTS + BEMI_CONSTANTS; i++)
+        z[i] = 127;
 }

@@ -54,10 +54,11 @@
         const responses = thirds.map((third, t) => kernel.reduce((sum, tap) => sum + taps[tap][t], -third));
         counts.push(counted(responses, data.thresholds[counts.length]));
       }
-      return counts.map((count, i) => {
+      const scaled = counts.map((count, i) => {
         const distance = Math.floor(count / 2 ** data.countShift) - data.means[i];
         return clipped(distance * 2 ** data.doublings[i], -LARGEST, LARGEST);
       });
+      return scaled.concat(Array(data.constants).fill(LARGEST));
     },
     inputNames: ({ names }) => names,
   };
