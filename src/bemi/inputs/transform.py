@@ -122,7 +122,7 @@ class Reader(Protocol):
         """What ``transform`` gives for rows with these readings."""
 
     def refitted(self, readings: Integers, y: ArrayLike | None = None) -> Any:
-        """The transform fitted on rows with these readings and labels, with the kinds and units of the columns as they are."""
+        """The transform fitted on rows with these readings and labels, with kinds and units of columns as they are."""
 
 
 def reader_of(transform: Any) -> Reader:

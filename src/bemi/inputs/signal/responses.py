@@ -24,7 +24,7 @@ THRESHOLDS = 8
 """Thresholds of a level or a difference."""
 
 COUNTS_PER_LOT, LOT = 128, 8
-"""There are :data:`LOT` constant outputs for every :data:`COUNTS_PER_LOT` counts, the last of which need not be full."""
+"""There are ``LOT`` constant outputs for every ``COUNTS_PER_LOT`` counts, also for the last ones, if they are fewer."""
 
 TAPS = 9
 CENTRE = TAPS // 2
