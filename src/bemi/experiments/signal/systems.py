@@ -33,11 +33,14 @@ class System:
         return self.needs if self.needs is not None and find_spec(self.needs) is None else None
 
 
+AS_RECORDED: dict[str, Any] = {"candidates": None}
+"""Trained on the windows alone, whatever :func:`bemi.recommended` would choose beside them."""
+
+
 def _ours(**parameters: Any) -> Make:
     def make(X: NDArray, seed: int, settings: Settings) -> BaseEstimator:
         names = ("engine", "solver", "time_limit", "node_limit", "gap")
-        # The settings themselves are measured, so nothing is chosen among them.
-        return recommended(X, candidates=None, **parameters, **{name: getattr(settings, name) for name in names})
+        return recommended(X, **parameters, **{name: getattr(settings, name) for name in names})
 
     return make
 
@@ -47,9 +50,11 @@ def _peer(make: Callable[[int], BaseEstimator]) -> Make:
 
 
 def _every() -> Iterable[System]:
-    yield System("recommended", "ours", _ours())
-    yield System("differences", "ours, levels and differences alone", _ours(transform=SignalCounts(rocket=0)))
-    yield System("fifteen-bits", "ours, 15 bits", _ours(transform=SignalCounts(bits=15)))
+    yield System("as-recorded", "ours", _ours(**AS_RECORDED))
+    yield System("recommended", "ours, recommended", _ours())
+    differences, fifteen = SignalCounts(rocket=0), SignalCounts(bits=15)
+    yield System("differences", "ours, levels and differences alone", _ours(transform=differences, **AS_RECORDED))
+    yield System("fifteen-bits", "ours, 15 bits", _ours(transform=fifteen, **AS_RECORDED))
     yield System("minirocket", "MiniRocket 10,000, ridge", _peer(peers.minirocket), "aeon")
     yield System("statistics-forest", "statistics, random forest", _peer(peers.statistics_forest))
     yield System("warping", "1-NN with time warping", _peer(peers.nearest_warped), "aeon")
