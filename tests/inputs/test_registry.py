@@ -45,7 +45,7 @@ def test_words():
         "gradient histograms",
         "features and a constant input",
         "bits at up to 8 thresholds per column, categories and missing cells as bits, and a constant input",
-        "counts of levels and differences, and of 168 kernels",
+        "counts of levels, differences and kernels",
         "features as they are",
     ]
     titles = ["HOG", "constant input", "bits of a table", "counts of a signal"]

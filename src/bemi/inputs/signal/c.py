@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bemi.inputs.c_types import read_macro
 from bemi.inputs.pieces import CPiece, CTable, CWindow, file_of
-from bemi.inputs.signal.responses import CENTRE, KERNELS, LARGEST_RESPONSE, THRESHOLDS, Layout
+from bemi.inputs.signal.responses import CENTRE, KERNELS, LARGEST, LARGEST_RESPONSE, THRESHOLDS, Layout
 
 if TYPE_CHECKING:
     from bemi.inputs.signal.transform import SignalCounts
@@ -70,6 +70,8 @@ def c_window(counts: SignalCounts, lots: bool) -> CWindow:
         "BEMI_MARGIN": margin,
         "BEMI_DIFFERENCES": len(own),
         "BEMI_ROCKET": layout.rocket,
+        "BEMI_COUNTS": layout.counts,
+        "BEMI_CONSTANTS": layout.constants,
         **read_macro("LIMIT", limit_kind),
     }
     tables = [
@@ -98,7 +100,7 @@ def c_window(counts: SignalCounts, lots: bool) -> CWindow:
     thirds = layout.channels * sum(SUM * dilation + THIRD * layout.time for dilation in layout.kernel_dilations)
     per_position = (DIFFERENCE + THRESHOLD * THRESHOLDS) * positions + POSITION * layout.time * layout.rocket + thirds
     # Wide words hold one position instead of two.
-    steps = (2 if wide else 1) * per_position + SAMPLE * layout.time * layout.channels + OUTPUT * layout.outputs
+    steps = (2 if wide else 1) * per_position + SAMPLE * layout.time * layout.channels + OUTPUT * layout.counts
     return CWindow(
         source=file_of(__package__, "signal_counts.c"),
         macros=macros,
@@ -111,6 +113,7 @@ def c_window(counts: SignalCounts, lots: bool) -> CWindow:
         time=layout.time,
         channels=layout.channels,
         order=_order(layout) if lots else None,
+        constant=LARGEST,
     )
 
 

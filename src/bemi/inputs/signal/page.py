@@ -32,6 +32,7 @@ def page_piece(counts: SignalCounts) -> PagePiece:
         "countShift": counts.count_shift,
         "means": counts.means_.tolist(),
         "doublings": counts.doublings_.tolist(),
+        "constants": layout.constants,
         "names": layout.names(),
     }
     return PagePiece(file_of(__package__, "signal_counts.js"), data)

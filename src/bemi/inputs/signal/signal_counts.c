@@ -291,7 +291,14 @@ static void bemi_window(const bemi_input_t *x, uint_fast16_t oldest, BEMI_TO *ou
             bemi_rocket(samples, BEMI_READ16(bemi_dilations[i]), i * BEMI_CHANNELS + channel, responses, &to);
 #endif
     }
-#if BEMI_LOTS && BEMI_ROCKET % 8
+#if !BEMI_LOTS
+    {
+        /* Volatile, since a compiler may turn the loop into a call of memset. */
+        volatile bemi_value_t *constants = outputs + BEMI_COUNTS;
+        for (i = 0; i < BEMI_CONSTANTS; i++)
+            constants[i] = 127;
+    }
+#elif BEMI_ROCKET % 8
     while (to.count & 7)
         to.eight[to.count++ & 7] = 0;
     bemi_take(to.sums, (to.count >> 3) - 1, to.eight);

@@ -152,10 +152,11 @@
         if (!known.has(key)) known.set(key, tapsOf(samples[channel], dilation));
         counts.push(counted(kernelResponses(known.get(key), kernel), data.thresholds[counts.length]));
       }
-      return counts.map((count, i) => {
+      const scaled = counts.map((count, i) => {
         const distance = Math.floor(count / 2 ** data.countShift) - data.means[i];
         return clipped(distance * 2 ** data.doublings[i], -LARGEST, LARGEST);
       });
+      return scaled.concat(Array(data.constants).fill(LARGEST));
     },
     inputNames: ({ names }) => names,
     windowOf: ({ time, channels }) => ({ time, channels }),
