@@ -1,4 +1,4 @@
-"""What README and docs/results.md show is what the stored runs say."""
+"""What README, docs/results.md and docs/results-signals.md show is what the stored runs say."""
 
 from __future__ import annotations
 
@@ -21,6 +21,15 @@ def test_the_page_shows_every_table_of_a_run(folder):
     assert f"## {section.title}\n\n{section.conditions}\n" in PAGE
     for table in section.tables.values():
         assert table.markdown() in PAGE
+
+
+def test_the_page_on_signals_shows_every_table_of_its_run():
+    folder, page = ROOT / "results" / "signals", (ROOT / "docs" / "results-signals.md").read_text()
+    section = kinds.of_run(folder).section(folder)
+    assert f"## {section.title}\n\n{section.conditions}\n" in page
+    assert list(section.tables) == ["accuracy", "accuracy-by-set", "training", "lower-gain", "apart"]
+    for table in section.tables.values():
+        assert table.markdown() in page
 
 
 def test_the_page_compares_on_the_same_images():

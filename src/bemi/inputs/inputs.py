@@ -40,8 +40,15 @@ class Inputs:
     transform: Transform | None = None
 
     @classmethod
-    def fit(cls, X: Any, scaling: str | None, transform: Any, names: Sequence[str] | None = None) -> Inputs:
-        """Choose factors and fit the transform on training rows ``X``, shape (rows, features).
+    def fit(
+        cls,
+        X: Any,
+        scaling: str | None,
+        transform: Any,
+        names: Sequence[str] | None = None,
+        y: ArrayLike | None = None,
+    ) -> Inputs:
+        """Choose factors and fit the transform on training rows ``X``, shape (rows, features), with labels ``y``.
 
         A transform of windows may also take the shape (rows, time, channels).
         """
@@ -56,9 +63,9 @@ class Inputs:
         if Takes.by(transform) is not Takes.SCALED_INTEGERS:
             if scaling not in ("auto", None):
                 raise ValueError(f"{_takes(transform)}; leave out input_scaling={scaling!r}")
-            return cls(features, names, InputScaling(None), clone(transform).fit(X))
+            return cls(features, names, InputScaling(None), clone(transform).fit(X, y))
         fitted = InputScaling.fit(X, "centred" if scaling == "auto" and has_constant else scaling)
-        return cls(features, names, fitted, clone(transform).fit(fitted(X)))
+        return cls(features, names, fitted, clone(transform).fit(fitted(X), y))
 
     def checked(self, X: Any) -> NDArray:
         """Rows as an array of numbers, readings if the transform makes them itself.
@@ -75,11 +82,11 @@ class Inputs:
         check_finite(rows, self.names)
         return rows
 
-    def refitted(self, rows: NDArray, scaling: str | None) -> Inputs:
-        """Inputs of the same kind, fitted on some of the rows that :meth:`checked` gave."""
+    def refitted(self, rows: NDArray, scaling: str | None, y: ArrayLike | None = None) -> Inputs:
+        """Inputs of the same kind, fitted on some of the rows that :meth:`checked` gave, with their labels."""
         if not self.takes_integers:
-            return replace(self, transform=reader_of(self.transform).refitted(rows))
-        return Inputs.fit(rows, scaling, self.transform, self.names)
+            return replace(self, transform=reader_of(self.transform).refitted(rows, y))
+        return Inputs.fit(rows, scaling, self.transform, self.names, y)
 
     def of(self, X: Any) -> Integers:
         """The integers that the networks see, for features as they are given."""

@@ -123,8 +123,8 @@ class Reader(Protocol):
     def from_readings(self, readings: Integers) -> Integers:
         """What ``transform`` gives for rows with these readings."""
 
-    def refitted(self, readings: Integers) -> Any:
-        """The transform fitted on rows with these readings, with the kinds and units of the columns as they are."""
+    def refitted(self, readings: Integers, y: ArrayLike | None = None) -> Any:
+        """The transform fitted on rows with these readings and labels, with kinds and units of columns as they are."""
 
 
 def reader_of(transform: Any) -> Reader:

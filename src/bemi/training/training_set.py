@@ -85,7 +85,7 @@ class TrainingSet:
         """
         classes, targets = np.unique(y, return_inverse=True)
         # Scaling and transform depend only on the training rows, so they are part of the model.
-        inputs = Inputs.fit(X, input_scaling, transform, names)
+        inputs = Inputs.fit(X, input_scaling, transform, names, y)
         made = cls._selected(classes, inputs, inputs.of(X), targets, max_per_class)
         made = made._weighted(np.ones(len(targets)) if weights is None else weights, class_weight)
         if groups is not None:

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 from dataclasses import replace
 from itertools import combinations
-from math import floor, gcd
+from math import ceil, floor, gcd
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,7 @@ from bemi.export.page import TestData as WindowsToShow
 from bemi.export.page import page
 from bemi.inputs.inputs import Inputs
 from bemi.inputs.pieces import file_of
-from bemi.inputs.signal.responses import KERNELS, Layout, dilations
+from bemi.inputs.signal.responses import KERNELS, Layout, dilations, usual_rocket
 from bemi.inputs.signal.samples import LARGE, SMALL, Samples
 from bemi.inputs.transform import Takes
 from bemi.training.choosing.choice import Candidate
@@ -80,7 +80,7 @@ def direct_counts(window, transform):
         for d in direct_dilations((time - 1) // 4):
             for _ in range(8):
                 count([s[t] - 2 * s[t + d] + s[t + 2 * d] for t in range(time - 2 * d)])
-    rocket = transform.rocket
+    rocket = transform.layout_.rocket
     ways = [(d, c) for d in direct_dilations(max(1, (time - 1) // 8)) for c in range(channels)]
     step = max(1, round(0.618 * len(ways)))
     while gcd(step, len(ways)) != 1:
@@ -94,7 +94,7 @@ def direct_counts(window, transform):
     scaled = [
         (n // 2**shift - mean) * 2**e for n, mean, e in zip(found, transform.means_, transform.doublings_, strict=True)
     ]
-    return [max(-127, min(127, value)) for value in scaled]
+    return [max(-127, min(127, value)) for value in scaled] + [127] * (8 * ceil(len(found) / 128))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -116,19 +116,68 @@ def test_what_is_learned():
     assert [int(h) >> s < 2048 for h, s in zip(half, transform.samples_.shifts, strict=True)] == [True, True]
     u = np.clip((X - transform.samples_.offsets) >> np.array(transform.samples_.shifts), -2730, 2730)
     levels, rises = np.sort(u[:, :, 1], axis=None), np.sort(u[:, 1:, 0] - u[:, :-1, 0], axis=None)
-    first = transform.n_outputs - 84 >> 1
+    first = transform.layout_.counts - 84 >> 1
     for pooled, outputs in ((levels, range(first, first + 8)), (rises, range(8, 16))):
         for q in outputs:
             assert transform.thresholds_[q] == pooled[((q * 40503) & 65535) * (len(pooled) - 1) >> 16]
     counts = (u[:, :, 1, None] > transform.thresholds_[first : first + 8]).sum(axis=1)
     assert np.array_equal(transform.means_[first : first + 8], np.floor(counts.mean(axis=0) + 0.5))
-    wanted = np.clip(np.round(np.log2(32 / np.maximum(1, counts.std(axis=0)))), 0, 5)
-    assert np.array_equal(transform.doublings_[first : first + 8], wanted)
 
 
-def test_the_model_of_the_measurements_has_456_outputs():
-    layout = Layout(128, 3, 168)
-    assert (layout.outputs, layout.first_rocket, Layout(128, 3, 0).outputs) == (456, 288, 288)
+@pytest.mark.parametrize("labelled", [True, False])
+def test_counts_that_differ_little_within_a_class_are_scaled_up(labelled):
+    X, y = waves(30, 50, 2)
+    y = y if labelled else np.zeros(30)
+    transform = SignalCounts(rocket=84).fit(X, y if labelled else None)
+    plain = SignalCounts.from_parameters(
+        transform.parameters() | {"means": [0] * transform.layout_.counts, "doublings": [0] * transform.layout_.counts}
+    )
+    counts = np.array(plain.transform(X)[:, : transform.layout_.counts], dtype=float)
+    own = [counts[y == label] for label in np.unique(y)]
+    within = sum(((rows - rows.mean(axis=0)) ** 2).sum(axis=0) for rows in own) / (30 - len(own))
+    tau = np.sqrt(np.maximum(0.25, 0.9 * within + 0.1 * counts.var(axis=0)))
+    whole = np.sqrt(np.mean((np.maximum(0.5, counts.std(axis=0)) / tau) ** 2))
+    assert np.array_equal(transform.doublings_, np.clip(np.round(np.log2(32 / (tau * whole))), 0, 5))
+
+
+def test_one_window_of_each_class_tells_nothing_about_classes():
+    X, _ = waves(4, 50, 1)
+    counts = SignalCounts(rocket=84).fit(X, list("abcd"))
+    bare = {"means": [0] * counts.layout_.counts, "doublings": [0] * counts.layout_.counts}
+    found = SignalCounts.from_parameters(counts.parameters() | bare).transform(X)[:, : counts.layout_.counts]
+    # The variance is the common one, so the factor is 32 divided by the deviation.
+    wanted = np.log2(32 / np.maximum(0.5, found.std(axis=0)))
+    assert np.array_equal(counts.doublings_, np.clip(np.round(wanted), 0, 5))
+
+
+def test_a_classifier_scales_by_its_labels():
+    X, y = waves(24, 30, 2)
+    classifier = BeMiClassifier(**QUICK, transform=SignalCounts(rocket=0)).fit(X, y)
+    labelled, plain = SignalCounts(rocket=0).fit(X, y), SignalCounts(rocket=0).fit(X)
+    assert classifier.transform_.parameters() == labelled.parameters() != plain.parameters()
+
+
+def test_constant_outputs():
+    transform = fitted("odd")
+    low, high = transform.output_bounds(*transform.reading_range)
+    constant = list(transform.constant_inputs)
+    assert constant == list(range(transform.layout_.counts, transform.n_outputs))
+    assert (low[constant] == 127).all()
+    assert (high[constant] == 127).all()
+    assert (transform.transform(wild_windows(transform, 5))[:, constant] == 127).all()
+    assert (low[: transform.layout_.counts] < high[: transform.layout_.counts]).all()
+
+
+def test_short_windows_have_more_kernels():
+    assert [usual_rocket(time) // 84 for time in (3, 24, 29, 64, 100, 103, 128, 1000)] == [10, 10, 9, 4, 3, 2, 2, 2]
+    X, _ = waves(8, 40, 1)
+    assert SignalCounts().fit(X).parameters() == SignalCounts(rocket=504).fit(X).parameters()
+
+
+def test_the_model_of_the_measurements_has_488_outputs():
+    layout, differences = Layout(128, 3, usual_rocket(128)), Layout(128, 3, 0)
+    assert (layout.outputs, layout.counts, layout.constants, layout.first_rocket) == (488, 456, 32, 288)
+    assert (differences.outputs, differences.counts, differences.constants) == (312, 288, 24)
     assert dilations(63) == (1, 2, 5, 12, 27, 63)
     assert dilations(31) == (1, 3, 7, 15, 31)
     assert layout.kernel_dilations == (1, 2, 5, 8, 15)
@@ -136,7 +185,7 @@ def test_the_model_of_the_measurements_has_456_outputs():
     assert dilations(0) == ()
     assert len(KERNELS) == 84
     names = fitted("acceleration").get_feature_names_out()
-    assert len(set(names)) == 456
+    assert len(set(names)) == 488
 
 
 def test_the_checksums_of_the_documentation():
@@ -158,7 +207,8 @@ def test_every_output_of_the_kernels_has_one_way(time, channels, copies):
         assert all(
             output * layout.step % layout.ways == way for way in range(layout.ways) for output in layout.rocket_of(way)
         )
-    assert len(layout.names()) == layout.outputs == len(layout.reaches)
+    assert len(layout.names()) == layout.outputs == len(layout.reaches) + layout.constants
+    assert layout.constants >= layout.counts / 16 > layout.constants - 8
     assert min(difference.positions(time) for difference in layout.differences) >= 1
 
 
@@ -178,8 +228,9 @@ def test_laws(X, rocket, bits, data):
     assert (low <= outputs).all()
     assert (outputs <= high).all()
     # The mean of the training windows is near 0, as far as rounding and saturation allow.
-    inside = (np.abs(outputs) < 127).all(axis=0)
-    assert (np.abs(outputs.mean(axis=0))[inside] <= 0.5 * 2.0 ** transform.doublings_[inside]).all()
+    counts = outputs[:, : transform.layout_.counts]
+    inside = (np.abs(counts) < 127).all(axis=0)
+    assert (np.abs(counts.mean(axis=0))[inside] <= 0.5 * 2.0 ** transform.doublings_[inside]).all()
     # A constant added to a channel changes nothing, nor does a power of two, while there is room.
     shift = data.draw(st.integers(-1000, 1000))
     moved = X // 2 + shift
@@ -438,6 +489,7 @@ def test_other_windows_than_those_of_training():
         ({"doublings": [6] * 176}, "doublings must be"),
         ({"more": 1}, "has the parameters"),
         ({"version": 2}, "cannot read version 2"),
+        ({"rocket": None}, "rocket must be"),
     ],
 )
 def test_damaged_parameters(changed, message):
@@ -475,4 +527,4 @@ def test_a_classifier_chooses_among_counts_and_shows_windows_in_a_page():
     assert classifier.choice_.candidate in candidates
     assert classifier.score(X / 7, y) == 1.0
     text = page(classifier, test=WindowsToShow(X / 7, y))
-    assert "sample 29 of channel 1" in text
+    assert '"name":"channel 1"' in text

@@ -40,7 +40,8 @@ def measured(system: str, rows: Rows, split_name: str, index: int, settings: Set
         "sample": index,
         "seconds": round(seconds, 3),
         **{name: round(value, 6) for name, value in found.items()},
-        **_training(model),
+        **what_was_proved(model),
+        **_choice(model),
     }
 
 
@@ -66,8 +67,8 @@ def calibration_error(happened: ArrayLike, chances: ArrayLike) -> float:
     return float(np.abs(surplus).sum() / len(chances))
 
 
-def _training(model: BaseEstimator) -> dict[str, Any]:
-    """What our models say about themselves: gaps, links, and what was chosen."""
+def what_was_proved(model: BaseEstimator) -> dict[str, Any]:
+    """What our models say about themselves: gaps and links."""
     ensemble = getattr(model, "ensemble_", None)
     if not isinstance(ensemble, Ensemble):
         return {}
@@ -78,7 +79,6 @@ def _training(model: BaseEstimator) -> dict[str, Any]:
         "largest_gap": round(float(np.max(gaps)), 6),
         "certified": all(result.proof == "certified" for result in results),
         "links": sum(network.links for network in ensemble.networks),
-        **_choice(model),
     }
 
 

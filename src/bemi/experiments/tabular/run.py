@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bemi.datasets.tables import TABLES, Rows, is_here, load_table
-from bemi.experiments.folder import machine, open_run, read_json
+from bemi.experiments.folder import machine, open_run, read_json, write_json
 from bemi.experiments.spec import Settings, check_images
 from bemi.experiments.tabular.measure import measured
 from bemi.experiments.tabular.spec import TableExperiment
@@ -70,6 +70,30 @@ def reproduce(
     tables = {name: load_table(name) for name in _wanted(experiment, settings)}
     every = list(_jobs(experiment, tables, samples))
     run = open_run(folder, experiment.name, settings)
+    models = measure_all(every, tables, settings, folder, run_job, n_jobs=n_jobs, show=show)
+    visit = {
+        "started": started,
+        "seconds": round(time.perf_counter() - began, 1),
+        "models": models,
+        "jobs": n_jobs,
+        "packages": versions(PACKAGES),
+    }
+    run["visits"].append(visit | machine(settings.solver))
+    write_json(folder / "run.json", run)
+    return run
+
+
+def measure_all(
+    every: Sequence[Job],
+    tables: Mapping[str, Any],
+    settings: Settings,
+    folder: Path,
+    call: Callable[[Job, Any, Settings], list[dict[str, Any]]],
+    *,
+    n_jobs: int | None,
+    show: bool,
+) -> int:
+    """Measure what is not measured yet, write it, and return how many models that took."""
     (folder / "results").mkdir(exist_ok=True)
     known = {name: _known(folder, name) for name in dict.fromkeys(job.system for job in every)}
     todo = [rest for job in every if (rest := _rest(job, known[job.system])).samples]
@@ -79,23 +103,14 @@ def reproduce(
         return job, tables[job.table], settings
 
     with progress(len(todo), show=show, what="systems") as advance:
-        for number, found in results(run_job, arguments, range(len(todo)), n_jobs):
+        for number, found in results(call, arguments, range(len(todo)), n_jobs):
             job = todo[number]
             if isinstance(found, Lost):
                 raise RuntimeError(f"the process that ran {job.system} on {job.table} died, possibly out of memory")
             known[job.system] += found
             _write(folder, job.system, known[job.system])
-            advance(None, f"{SYSTEMS[job.system].title} on {job.table}")
-    visit = {
-        "started": started,
-        "seconds": round(time.perf_counter() - began, 1),
-        "models": sum(len(job.samples) for job in todo),
-        "jobs": n_jobs,
-        "packages": _versions(),
-    }
-    run["visits"].append(visit | machine(settings.solver))
-    write_atomically({folder / "run.json": (json.dumps(run) + "\n").encode()})
-    return run
+            advance(None, f"{job.system} on {job.table}")
+    return sum(len(job.samples) for job in todo)
 
 
 def run_job(job: Job, rows: Rows, settings: Settings) -> list[dict[str, Any]]:
@@ -157,10 +172,10 @@ def _write(folder: Path, system: str, measurements: list[dict[str, Any]]) -> Non
     write_atomically({_path(folder, system): f'{{"system": "{system}", "measurements": [\n{lines}\n]}}\n'.encode()})
 
 
-def _versions() -> dict[str, str]:
-    """Versions of the packages that are installed."""
+def versions(packages: Iterable[str]) -> dict[str, str]:
+    """Versions of those packages that are installed."""
     found = {}
-    for package in PACKAGES:
+    for package in packages:
         try:
             found[package] = version(package)
         except PackageNotFoundError:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from bemi.experiments.section import Section, duration
+from bemi.experiments.tables import Table
 from bemi.experiments.tabular.reports import REPORTS
 from bemi.experiments.tabular.results import TableRun, read
+from bemi.experiments.tabular.spec import Grid
 
 BRIEF: dict[str, set[str]] = {
     "accuracy": set(),
@@ -18,20 +21,26 @@ BRIEF: dict[str, set[str]] = {
 
 
 def section(folder: Path) -> Section:
-    run = read(folder)
+    return section_of(read(folder), REPORTS, BRIEF)
+
+
+def section_of(
+    run: TableRun, reports: Mapping[str, Callable[[TableRun, Grid], Table]], brief: Mapping[str, set[str]]
+) -> Section:
+    """The section of a run, of the tables that its grids ask for."""
     shown = {
-        name: REPORTS[name](run, grid)
+        name: reports[name](run, grid)
         for grid in run.experiment.grids
         for name in grid.report
         if grid.systems[0] in run.measurements
     }
     tables = {name: table for name, table in shown.items() if table.rows}
-    brief = {
+    short = {
         f"{run.experiment.title}, {name}": tables[name].without(left_out)
-        for name, left_out in BRIEF.items()
+        for name, left_out in brief.items()
         if name in tables
     }
-    return Section(run.experiment.title, _conditions(run), tables, brief=brief)
+    return Section(run.experiment.title, _conditions(run), tables, brief=short)
 
 
 def _conditions(run: TableRun) -> str:

@@ -33,7 +33,10 @@ def outputs(x: Tensor, counts: SignalCounts) -> Tensor:
     first, *others = [tensor for _, tensor in found]
     counted = first.concatenated(*others, axis=1) if others else first
     counted = counted.gather(np.argsort(places), axis=1) // (1 << counts.count_shift)
-    return ((counted - counts.means_) * (1 << counts.doublings_)).at_least(-LARGEST).at_most(LARGEST)
+    scaled = ((counted - counts.means_) * (1 << counts.doublings_)).at_least(-LARGEST).at_most(LARGEST)
+    # As many columns as there are constants, for any number of windows.
+    constant = (scaled.slice(0, 1, axis=1) * 0 + LARGEST).gather(np.zeros(layout.constants, dtype=np.int64), axis=1)
+    return scaled.concatenated(constant, axis=1)
 
 
 def _samples(x: Tensor, counts: SignalCounts) -> Tensor:

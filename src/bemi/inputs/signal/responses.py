@@ -23,6 +23,9 @@ LARGEST = 127
 THRESHOLDS = 8
 """Thresholds of a level or a difference."""
 
+COUNTS_PER_LOT, LOT = 128, 8
+"""There are ``LOT`` constant outputs for every ``COUNTS_PER_LOT`` counts, also for the last ones, if they are fewer."""
+
 TAPS = 9
 CENTRE = TAPS // 2
 """Positions that a kernel looks at, and the one in the middle."""
@@ -33,6 +36,9 @@ KERNELS = tuple(combinations(range(TAPS), 3))
 LARGEST_RESPONSES = (1, 2, 4)
 LARGEST_RESPONSE = max(LARGEST_RESPONSES)
 """Largest level, difference and curvature in units of the largest sample; of a kernel as of a curvature."""
+
+MOST_PER_KERNEL = 10
+"""Of a kernel's outputs, in the shortest windows."""
 
 STEPS = 5
 """Dilations from 1 to the largest are the powers ``0..STEPS`` of its root of this order."""
@@ -96,17 +102,27 @@ class Layout:
 
     @property
     def first_rocket(self) -> int:
-        """Position of the first output of a kernel; they come last."""
+        """Position of the first output of a kernel; they are the last counts."""
         return THRESHOLDS * len(self.differences)
+
+    @property
+    def counts(self) -> int:
+        """Number of outputs that are counts; constants follow them."""
+        return self.first_rocket + self.rocket
+
+    @property
+    def constants(self) -> int:
+        """Number of constant outputs."""
+        return -(-self.counts // COUNTS_PER_LOT) * LOT
 
     @property
     def outputs(self) -> int:
         """Number of outputs."""
-        return self.first_rocket + self.rocket
+        return self.counts + self.constants
 
     @cached_property
     def reaches(self) -> Integers:
-        """Largest response of each output, in units of the largest sample.
+        """Largest response of each count, in units of the largest sample.
 
         With the six other taps O, a kernel's ``S - N / 3 = (2 S - O) / 3`` is at most ``(6 + 6) / 3``.
         """
@@ -152,7 +168,16 @@ class Layout:
         for output in range(self.rocket):
             channel, dilation, taps = self.kernel(output)
             found.append(f"channel{channel}_kernel{''.join(map(str, taps))}_{dilation}_{output % self.per_kernel}")
-        return found
+        return found + [f"constant_{place}" for place in range(self.constants)]
+
+
+def usual_rocket(time: int) -> int:
+    """Outputs of kernels for windows of this many samples.
+
+    Two of each kernel for 128 samples, and in shorter windows as many as cost the same, at most
+    :data:`MOST_PER_KERNEL` of each.
+    """
+    return len(KERNELS) * max(2, min((512 + time) // (2 * time), MOST_PER_KERNEL))
 
 
 def dilations(largest: int) -> tuple[int, ...]:
@@ -199,8 +224,8 @@ def _taps(samples: NDArray[np.signedinteger], dilation: int) -> list[NDArray[np.
 
 
 def counts(samples: NDArray[np.signedinteger], layout: Layout, thresholds: Integers) -> Integers:
-    """How often each response exceeds the threshold of each of its outputs, shape (outputs, windows)."""
-    found = np.empty((layout.outputs, samples.shape[2]), dtype=np.int64)
+    """How often each response exceeds the threshold of each of its outputs, shape (counts, windows)."""
+    found = np.empty((layout.counts, samples.shape[2]), dtype=np.int64)
     for outputs, response in responses(samples, layout):
         for output in outputs:
             above = response > thresholds[output]

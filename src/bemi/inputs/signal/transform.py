@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from bemi.checks import check_choice, check_integer, is_integer
-from bemi.inputs.pieces import CPiece, PagePiece
-from bemi.inputs.signal.responses import KERNELS, LARGEST, Layout, counts, responses
+from bemi.inputs.pieces import CPiece, CWindow, PagePiece
+from bemi.inputs.signal.responses import KERNELS, LARGEST, Layout, counts, responses, usual_rocket
 from bemi.inputs.signal.samples import BITS, Samples
 from bemi.inputs.signal.windows import LONGEST, SHORTEST, as_rows, as_windows, shape_of, shaped
 from bemi.inputs.transform import Takes, own_parameters
@@ -27,7 +27,10 @@ WINDOWS_AT_A_TIME = 256
 
 SPREAD = 32
 MOST_DOUBLINGS = 5
-"""An output's standard deviation in training is brought near to this by a power of two up to ``2^MOST_DOUBLINGS``."""
+"""The standard deviation of counts in training is brought near to this by powers of two up to ``2^MOST_DOUBLINGS``."""
+
+TOTAL_SHARE = 0.1
+"""Share of a count's whole variance in the variance that it is scaled by; the rest is that within the classes."""
 
 MOST_CHANNELS = 1024
 MOST_ROCKET = 20 * len(KERNELS)
@@ -41,7 +44,9 @@ class SignalCounts(TransformerMixin, BaseEstimator):
 
     A single sample says little: where in the window something happens is up to chance.  Counts tell what happens
     anywhere: how long the signal is high, how often it rises quickly, how often it has the shape of a kernel.
-    Thresholds are taken from the training windows.
+    Thresholds are taken from the training windows.  Counts that differ little within a class are scaled up.  Constant
+    outputs follow the counts: they stand in for a bias, and they make the norms of all windows similar, by which soft
+    margins divide.
 
     Parameters
     ----------
@@ -50,7 +55,7 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         one.  Windows of shape (time, channels) tell it themselves.
     rocket
         Number of outputs from kernels, a multiple of 84; 0 for levels and differences alone, which are cheaper and
-        almost as accurate.
+        almost as accurate.  None for 168, and up to 840 in short windows.
     bits
         Bits of a sample: 12, or 15 for signals with rare peaks far above the rest.
 
@@ -61,7 +66,7 @@ class SignalCounts(TransformerMixin, BaseEstimator):
     samples_
         How values become samples, a :class:`bemi.inputs.signal.samples.Samples`.
     thresholds_, means_, doublings_
-        Of each output: the threshold, the mean count in training, and the power of two that its distance from the mean
+        Of each count: the threshold, the mean count in training, and the power of two that its distance from the mean
         is multiplied with.
     n_features_in_
         Samples times channels.
@@ -71,16 +76,18 @@ class SignalCounts(TransformerMixin, BaseEstimator):
     VERSION = 1
     TITLE = "counts of a signal"
     takes = Takes.WINDOWS
+    has_constant = True
 
-    def __init__(self, channels: int | None = None, rocket: int = 2 * len(KERNELS), bits: int = BITS[0]) -> None:
+    def __init__(self, channels: int | None = None, rocket: int | None = None, bits: int = BITS[0]) -> None:
         self.channels = channels
         self.rocket = rocket
         self.bits = bits
 
     def describe(self) -> str:
         """What the networks see, in a few words."""
-        kernels = f", and of {self.rocket} kernels" if self.rocket else ""
-        return f"counts of levels and differences{kernels}"
+        if self.rocket == 0:
+            return "counts of levels and differences"
+        return f"counts of levels, differences and {'' if self.rocket is None else f'{self.rocket} '}kernels"
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> SignalCounts:
         """Choose units, thresholds and scales.
@@ -90,22 +97,22 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         X
             Windows, shape (windows, time, channels) or (windows, time x channels).
         y
-            Ignored.
+            Labels, by which counts are scaled; None if they are not known.
         """
         self._check_parameters()
         rows = as_windows(X)
         time, channels = shape_of(rows, self.channels)
         windows = shaped(rows, time, channels)
         samples = Samples.fit(windows, int(self.bits))
-        return self._fit(samples, samples.readings(windows))
+        return self._fit(samples, samples.readings(windows), y)
 
     def _check_parameters(self) -> None:
         check_integer("channels", self.channels, 1, MOST_CHANNELS, optional=True)
-        if not is_integer(self.rocket, 0, MOST_ROCKET) or self.rocket % len(KERNELS):
+        if self.rocket is not None and (not is_integer(self.rocket, 0, MOST_ROCKET) or self.rocket % len(KERNELS)):
             raise ValueError(f"rocket must be a multiple of {len(KERNELS)} in 0..{MOST_ROCKET}, got {self.rocket!r}")
         check_choice("bits", int(self.bits) if is_integer(self.bits) else self.bits, BITS)
 
-    def _fit(self, samples: Samples, read: Integers) -> SignalCounts:
+    def _fit(self, samples: Samples, read: Integers, y: ArrayLike | None) -> SignalCounts:
         """Choose thresholds and scales for readings of shape (windows, time, channels)."""
         self.samples_ = samples
         self._set_layout(read.shape[1], read.shape[2])
@@ -113,17 +120,17 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         self.thresholds_ = self._chosen_thresholds(self._planes(read[chosen]))
         found = self._counts(read)
         self.means_ = (2 * found.sum(axis=0) + len(found)) // (2 * len(found))
-        deviations = np.maximum(1.0, found.std(axis=0))
-        self.doublings_ = np.clip(np.rint(np.log2(SPREAD / deviations)), 0, MOST_DOUBLINGS).astype(np.int64)
+        self.doublings_ = _doublings(found, y)
         return self
 
     def _set_layout(self, time: int, channels: int) -> None:
-        self.layout_ = Layout(int(time), int(channels), int(self.rocket))
+        rocket = usual_rocket(int(time)) if self.rocket is None else int(self.rocket)
+        self.layout_ = Layout(int(time), int(channels), rocket)
         self.n_features_in_ = self.layout_.time * self.layout_.channels
 
     def _chosen_thresholds(self, planes: NDArray[np.signedinteger]) -> Integers:
         """Quantiles of the responses: output q has the one at the fraction of q times the golden section."""
-        chosen = np.empty(self.layout_.outputs, dtype=np.int64)
+        chosen = np.empty(self.layout_.counts, dtype=np.int64)
         for outputs, response in responses(planes, self.layout_):
             pooled = np.sort(response, axis=None)
             for q in outputs:
@@ -136,8 +143,8 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         return np.ascontiguousarray(self.samples_(read).transpose(2, 1, 0), dtype=kind)
 
     def _counts(self, read: Integers) -> Integers:
-        """Counts in their units, shape (windows, outputs), for readings of shape (windows, time, channels)."""
-        found = np.empty((len(read), self.layout_.outputs), dtype=np.int64)
+        """Counts in their units, shape (windows, counts), for readings of shape (windows, time, channels)."""
+        found = np.empty((len(read), self.layout_.counts), dtype=np.int64)
         for start in range(0, len(read), WINDOWS_AT_A_TIME):
             lot = slice(start, start + WINDOWS_AT_A_TIME)
             found[lot] = counts(self._planes(read[lot]), self.layout_, self.thresholds_).T
@@ -158,13 +165,15 @@ class SignalCounts(TransformerMixin, BaseEstimator):
     def from_readings(self, readings: Integers) -> Integers:
         """Outputs for readings, shape (windows, outputs)."""
         read = np.asarray(readings).reshape(-1, self.layout_.time, self.layout_.channels)
+        found = np.full((len(read), self.layout_.outputs), LARGEST, dtype=np.int64)
         distances = self._counts(read) - self.means_
-        return np.clip(distances << self.doublings_, -LARGEST, LARGEST)
+        np.clip(distances << self.doublings_, -LARGEST, LARGEST, out=found[:, : self.layout_.counts])
+        return found
 
-    def refitted(self, readings: Integers) -> SignalCounts:
-        """The transform fitted on windows with these readings, in the same units."""
+    def refitted(self, readings: Integers, y: ArrayLike | None = None) -> SignalCounts:
+        """The transform fitted on windows with these readings and labels, in the same units."""
         read = np.asarray(readings).reshape(-1, self.layout_.time, self.layout_.channels)
-        return clone(self)._fit(self.samples_.refitted(read), read)
+        return clone(self)._fit(self.samples_.refitted(read), read, y)
 
     def transform(self, X: ArrayLike) -> Integers:
         """Outputs of each window, shape (windows, outputs)."""
@@ -201,8 +210,15 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         most = self.layout_.time >> self.count_shift
         ends = [(end - self.means_) << self.doublings_ for end in (0, most)]
-        lowest, highest = (np.clip(end, -LARGEST, LARGEST) for end in ends)
+        constants = np.full(self.layout_.constants, LARGEST)
+        lowest, highest = (np.concatenate([np.clip(end, -LARGEST, LARGEST), constants]) for end in ends)
         return lowest, highest
+
+    @property
+    def constant_inputs(self) -> tuple[int, ...]:
+        """Positions of constant outputs."""
+        check_is_fitted(self)
+        return tuple(range(self.layout_.counts, self.layout_.outputs))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the outputs; ``input_features`` is ignored."""
@@ -230,11 +246,13 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         own = own_parameters(cls, parameters, names | {field.name for field in fields(Samples)})
         samples = Samples.from_record({field.name: own[field.name] for field in fields(Samples)})
         check_integer("time", own["time"], SHORTEST, LONGEST)
+        if own["rocket"] is None:
+            raise ValueError("rocket must be a number")
         transform = cls(len(samples.decimals), own["rocket"], samples.bits)
         transform._check_parameters()
         transform._set_layout(own["time"], len(samples.decimals))
         transform.samples_ = samples
-        outputs = transform.layout_.outputs
+        outputs = transform.layout_.counts
         largest = samples.limit * transform.layout_.reaches
         ends = {
             "thresholds": (-largest, largest),
@@ -255,6 +273,12 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         from bemi.inputs.signal.c import c_piece
 
         return c_piece(self)
+
+    def c_window(self, lots: bool) -> CWindow:
+        """The transform in C, for a window in a ring buffer."""
+        from bemi.inputs.signal.c import c_window
+
+        return c_window(self, lots)
 
     def onnx(self, x: Tensor) -> Tensor:
         """The transform as a part of an ONNX graph."""
@@ -286,3 +310,29 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
         return tags
+
+
+def _doublings(counts: Integers, y: ArrayLike | None) -> Integers:
+    """By which power of two each count, shape (windows, counts), is multiplied.
+
+    With the standard deviation sigma of a count and its deviation within the classes ``tau^2 = (1 - TOTAL_SHARE)
+    within + TOTAL_SHARE sigma^2``, the factor is near ``SPREAD / (r tau)``, where r is the root of the mean of
+    ``(sigma / tau)^2`` over all counts: so SPREAD remains the deviation of the outputs as a whole.
+    """
+    deviations = np.maximum(0.5, counts.std(axis=0))
+    within = _variances_within(counts, y)
+    tau = np.sqrt(np.maximum(0.25, (1 - TOTAL_SHARE) * within + TOTAL_SHARE * counts.var(axis=0)))
+    kept = np.sqrt(np.mean((deviations / tau) ** 2))
+    return np.clip(np.rint(np.log2(SPREAD / (tau * kept))), 0, MOST_DOUBLINGS).astype(np.int64)
+
+
+def _variances_within(counts: Integers, y: ArrayLike | None) -> NDArray[np.float64]:
+    """Variance of each count around the means of the classes; around the common one if there are no labels to tell."""
+    classes, place = (np.zeros(1), np.zeros(len(counts), np.intp)) if y is None else np.unique(y, return_inverse=True)
+    freedom = len(counts) - len(classes)
+    if freedom <= 0:
+        return counts.var(axis=0)
+    sums = np.zeros((len(classes), counts.shape[1]))
+    np.add.at(sums, place, counts)
+    apart = counts - (sums / np.bincount(place)[:, None])[place]
+    return (apart**2).sum(axis=0) / freedom

@@ -153,8 +153,11 @@ class TableBits(TransformerMixin, BaseEstimator):
             self._with_columns(fitted, level, constant, likeness)
         return self
 
-    def refitted(self, readings: Integers) -> TableBits:
-        """The transform fitted on rows with these readings, with the kinds, units and levels of the columns as here."""
+    def refitted(self, readings: Integers, y: ArrayLike | None = None) -> TableBits:
+        """The transform fitted on rows with these readings, with the kinds, units and levels of the columns as here.
+
+        Labels ``y`` are ignored.
+        """
         return clone(self)._fit_columns(self.columns_, readings)
 
     def _kinds(self, names: list[str]) -> list[bool | None]:

@@ -258,7 +258,7 @@ class _Group:
     def labels(self, targets: Integers, omega: NDArray, held: NDArray[np.bool_], classes: int) -> Iterator[Integers]:
         """Class indices that the machines of each price, trained on the other rows, give to the held-out rows."""
         trained = self.rows[~held]
-        inputs = self.inputs.refitted(trained, self.settings["input_scaling"])
+        inputs = self.inputs.refitted(trained, self.settings["input_scaling"], targets[~held])
         lesson = Lesson(inputs(trained), targets[~held], omega[~held])
         if self.settings["scenarios"] is not None:
             scenarios = _with_few_copies(self.settings["scenarios"], len(trained))
