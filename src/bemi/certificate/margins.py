@@ -78,7 +78,7 @@ class _Neuron:
         return self.group[a] != self.group[b] and self.signs[a] * self.signs[b] == 0
 
     def orientations(self, a: int, b: int) -> list[int]:
-        """Possible signs of a if the neuron separates a and b; a neuron without signs may be flipped (R31)."""
+        """Possible signs of a if the neuron separates a and b; a neuron without signs may be flipped (R17, R31)."""
         if not self.can_separate(a, b):
             return []
         if self.signs[a] or self.signs[b]:
