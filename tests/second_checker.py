@@ -726,7 +726,7 @@ class Dichotomies:
     def list_(self, state, tier, level, tree):
         group = state["merged"][self.tier(tier)]
         need(state["list"] is None, "a second list")
-        integer(level, -1, BIG - 1)
+        integer(level, 0, BIG - 1)
         need(type(tree) is list, "a tree")
         norms = [norm(row) for row in self.rows]
         first = norms.index(min(norms))

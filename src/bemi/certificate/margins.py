@@ -413,7 +413,7 @@ class MarginProof:
         """Step N (R33)."""
         tier = whole(tier, 0, max(self.tiers) + 1, "tier")
         require(state.listed is None, "there is a list already")
-        level = whole(level, -1, LARGEST_MARGIN, "level of a list")
+        level = whole(level, 0, LARGEST_MARGIN, "level of a list")
         group = state.components[tier]
         # A dichotomy and its flip are equivalent, so the sign of one row can be chosen freely.
         require(isinstance(tree, list), "a tree is malformed")
