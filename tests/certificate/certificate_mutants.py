@@ -80,10 +80,10 @@ def near(value: Any, rng: random.Random) -> Any:
 
 
 class Mutator:
-    """Mutants of the genuine models; the same seed gives the same mutants."""
+    """Mutants of the genuine models; the same number gives the same mutant."""
 
-    def __init__(self, models: dict[str, Parts], seed: int) -> None:
-        self.rng = random.Random(seed)
+    def __init__(self, models: dict[str, Parts]) -> None:
+        self.rng = random.Random(0)
         self.models = {title: json.dumps([header, claims]) for title, (header, _, claims) in models.items()}
         self.weights = {title: weights for title, (_, weights, _) in models.items()}
         self.titles = list(models)
@@ -95,10 +95,12 @@ class Mutator:
                     proof = stage["certificate"]
                     self.pieces += [found for path in places(proof or {}) for found in [follow(proof, path)]]
 
-    def mutant(self) -> tuple[str, Parts]:
-        """A title, and the mutant of that model; the model file repeats what the certificate says of each stage."""
+    def mutant(self, number: int, title: str | None = None) -> tuple[str, Parts]:
+        """A title, and a mutant of that model; the model file repeats what the certificate says of each stage."""
+        self.rng.seed(number)
         rng = self.rng
-        title = rng.choice(self.titles)
+        chosen = rng.choice(self.titles)
+        title = chosen if title is None else title
         header, claims = json.loads(self.models[title])
         weights = self.weights[title]
         for _ in range(rng.choice((1, 1, 1, 2, 3))):

@@ -25,6 +25,8 @@ from bemi import BeMiClassifier, NoiseScenarios, save, verify
 from bemi.engines.decomposition.max_margin import few_splits
 from bemi.engines.decomposition.max_margin.dichotomies import Search
 from bemi.engines.decomposition.max_margin.instance import Budget
+from bemi.engines.decomposition.sat_margin import prices
+from bemi.engines.start import initial_network
 from bemi.inputs.constant.transform import ConstantInput
 from bemi.problem.codes import class_codes
 from bemi.problem.problem import Problem
@@ -163,7 +165,14 @@ def models(folder: Path) -> Iterator[tuple[str, tuple[dict, bytes, dict]]]:
     yield "deep", searched(folder, 60, one((2, 2), **NODES), *clusters(1, 2, 5, 3, 60))
     yield "weights", searched(folder, 60, one((2,), weight_bound=3, **NODES), *clusters(2, 2, 4, 3, 100))
     yield "no hidden layer", searched(folder, 20, one((), **NODES), *clusters(2, 2, 4, 3, 50))
-    yield "prices", trained(folder, one((5,), stages=("sm",), **NODES), *at_random(0, 24, 3))
+    X, y = at_random(0, 24, 3)
+    problem = Problem(X, class_codes(2)[y], (5,), 1)
+    found = prices.priced_bound(problem, initial_network(problem), FOREVER)
+    assert found is not None
+    yield (
+        "prices",
+        rewritten(trained(folder, one((5,), stages=("sm",), **NODES), X, y), 0, found.proof, found.bound),
+    )
     yield "last layers", trained(folder, one((2,), stages=("sm",), subset_size=5, **NODES), *clusters(5, 5, 2, 3, 9))
     splits = trained(folder, one((3,), stages=("mm", "mw"), **NODES), *stripes(24))
     yield "splits", with_splits(splits, *stripes(24))
