@@ -1,7 +1,7 @@
 """Weakened checkers: the modules of the checker with one condition removed, and what they then say of certificates.
 
-A condition is whatever can refuse a certificate: a call of ``require``, ``whole``, ``whole_row``, ``only`` or ``fits`` or
-an ``if`` that raises, as a whole, each part of its ``and``, and each comparison in it, moved by one.  A weakened checker is
+A condition is whatever can refuse a certificate: a call of ``require``, ``whole``, ``whole_row`` or ``only``, or an
+``if`` that raises, as a whole, each part of its ``and``, and each comparison in it, moved by one.  A weakened checker is
 *caught* if it says of some certificate in the corpus what the real one does not.
 """
 
@@ -75,7 +75,8 @@ def _changes(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST, str]]:
     """What may be replaced within a refusal, by what, and how it reads."""
     condition = _condition(node)
     if condition is None:
-        assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        assert isinstance(node, ast.Call)
+        assert isinstance(node.func, ast.Name)
         yield node, node.args[CHECKS[node.func.id]], f"{ast.unparse(node)} unchecked"
         if node.func.id in ("whole", "whole_row"):
             for at, step in ((1, ast.Sub()), (2, ast.Add())):
@@ -117,23 +118,21 @@ def _copied(tree: ast.AST, target: ast.AST, new: ast.AST) -> Any:
     return copy.deepcopy(tree, {id(target): target, id(new): new})
 
 
+REAL = {name: compile((FOLDER / f"{name}.py").read_text(), name, "exec") for name in MODULES}
+
+
 class Checker:
     """All modules of the checker, built anew; those given are used instead of the real ones."""
-
-    real: dict[str, CodeType] = {}
 
     def __init__(self, changed: dict[str, CodeType] | None = None) -> None:
         self.modules: dict[str, ModuleType] = {}
         kept = {name: sys.modules.get(f"bemi.certificate.{name}") for name in MODULES}
         try:
             for name in MODULES:
-                if name not in self.real:
-                    path = FOLDER / f"{name}.py"
-                    self.real[name] = compile(path.read_text(), name, "exec")
                 full = f"bemi.certificate.{name}"
                 module = ModuleType(full)
                 sys.modules[full] = self.modules[name] = module
-                exec((changed or {}).get(name, self.real[name]), module.__dict__)
+                exec((changed or {}).get(name, REAL[name]), module.__dict__)
         finally:
             for name, module_ in kept.items():
                 if module_ is not None:
@@ -143,7 +142,7 @@ class Checker:
         """Accepted with what was found, or refused with the reason, and the place of the refusal."""
         header, weights, claims = parts
         verification, limits = self.modules["verification"], self.modules["limits"]
-        result = verification.Verification()
+        result = verification.Verification(digest=claims.get("model"))
         try:
             verification._check(header, weights, claims, result, limits.Work(20))
         except limits.CertificateError as error:

@@ -138,9 +138,6 @@ def verify(
     )
     claims = _read(packed, path)
     try:
-        known = type(claims["format"]) is int and claims["format"] == FORMAT
-        require(known, f"{path} has certificate format {claims['format']!r:.20}, not {FORMAT}")
-        require(claims["model"] == result.digest, f"{path} belongs to another model")
         _check(header, final, claims, result, Work(budget))
     except CertificateError:
         raise
@@ -251,6 +248,9 @@ def training_digest(
 
 def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result: Verification, work: Work) -> None:
     """Check all networks: rules R1 to R15."""
+    known = type(claims["format"]) is int and claims["format"] == FORMAT
+    require(known, f"it has certificate format {claims['format']!r:.20}, not {FORMAT}")
+    require(claims["model"] == result.digest, "it belongs to another model")
     only(claims, {"format", "model", "rows", "labels", "networks"}, {"weights", "seconds"})
     settings, features = header["settings"], header["inputs"]
     bound = whole(settings["weight_bound"], 1, 1 << 31, "weight bound")
