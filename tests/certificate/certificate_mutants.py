@@ -195,3 +195,13 @@ def files(parts: Parts) -> tuple[bytes, dict[str, Any]]:
     if isinstance(claims, dict) and "model" in claims:
         claims["model"] = digest.hexdigest()
     return body + digest.digest(), claims
+
+
+def forgery(models: dict[str, Parts], title: str, path: list, value: Any) -> Parts:
+    """A genuine model with another value at one place of ``[header, claims]``; None of a pair removes it."""
+    header, weights, claims = models[title]
+    both = copy.deepcopy([header, claims])
+    parent = follow(both, tuple(path[:-1]))
+    parent[path[-1]] = copy.deepcopy(value)
+    repair(*both, everything=path[0] == 1)
+    return both[0], weights, both[1]

@@ -445,6 +445,8 @@ def test_a_support_that_was_not_tried_out_proves_nothing():
         ([2, 3, 3, 1], [(1,), (-1,), (-1,), (1,)], (3, 4, 5)),
         ([2, 3, 3, 2], [(1, -1), (1, -1), (-1, 1), (-1, 1)], (4, 5, 5)),
         ([2, 3, 2], [(1, 1), (1, 1), (-1, 1), (1, -1)], (4, 5, 5)),
+        # No pair of inputs gives the first output's classes, but with three codes pairs prove nothing more.
+        ([2, 3, 2], [(1, 1), (-1, 1), (-1, 1), (1, -1)], (4, 6, 6)),
         ([2, 3, 1], [(1,)] * 4, (0, 0, 0)),
         ([2, 3, 1], [(-1,)] * 4, (1, 1, 1)),
     ):
