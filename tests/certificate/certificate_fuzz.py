@@ -3,8 +3,8 @@
     python tests/certificate/certificate_fuzz.py COUNT [FIRST]
 
 Mutants are numbered, from FIRST on (0 unless given).  Each must be refused in one line or accepted; what is accepted is
-given to the second checker, which must accept it and find the same objectives and bounds.  Prints a summary as JSON; the
-first mutant that misbehaves ends the run with a traceback that names its number.
+given to the second checker, which must accept it and find the same objectives and bounds.  Prints a summary as JSON;
+the first mutant that misbehaves ends the run with a traceback that names its number.
 """
 
 from __future__ import annotations

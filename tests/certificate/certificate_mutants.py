@@ -1,8 +1,8 @@
 """Structure-aware mutants of certificates of small models: all digests fit, so that only the content can be refused.
 
-Run as a program it tries many, in a process whose memory is limited:
+This tries many, in a process whose memory is limited:
 
-    python -m benchmarks.fuzz_certificates --count 1000000
+    python tests/certificate/certificate_fuzz.py 1000000
 
 No mutant may end in anything but a result or a refusal in one line, and every one that is accepted is given to the
 second checker, which must accept it and compute the same.

@@ -1,4 +1,4 @@
-"""Mutants of certificates with repaired digests: none misbehaves, and none is accepted that the second checker denies."""
+"""Mutants of certificates with repaired digests: none misbehaves, none is accepted that the second checker denies."""
 
 from __future__ import annotations
 

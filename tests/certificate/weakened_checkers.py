@@ -1,8 +1,8 @@
 """Weakened checkers: the modules of the checker with one condition removed, and what they then say of certificates.
 
 A condition is whatever can refuse a certificate: a call of ``require``, ``whole``, ``whole_row`` or ``only``, or an
-``if`` that raises, as a whole, each part of its ``and``, and each comparison in it, moved by one.  A weakened checker is
-*caught* if it says of some certificate in the corpus what the real one does not.
+``if`` that raises, as a whole, each part of its ``and``, and each comparison in it, moved by one.  A weakened checker
+is *caught* if it says of some certificate in the corpus what the real one does not.
 """
 
 from __future__ import annotations
