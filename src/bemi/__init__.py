@@ -11,11 +11,13 @@ _HOMES = {
     "Network": "bemi.network",
     "NoiseScenarios": "bemi.rows.scenarios",
     "SignalCounts": "bemi.inputs.signal.transform",
+    "SignalScenarios": "bemi.rows.signal_scenarios",
     "TableBits": "bemi.inputs.table.transform",
     "load": "bemi.classifier",
     "recommended": "bemi.presets",
     "save": "bemi.classifier",
     "verify": "bemi.certificate",
+    "windows": "bemi.rows.recordings.windows",
 }
 __all__ = [
     "BeMiClassifier",
@@ -25,11 +27,13 @@ __all__ = [
     "Network",
     "NoiseScenarios",
     "SignalCounts",
+    "SignalScenarios",
     "TableBits",
     "load",
     "recommended",
     "save",
     "verify",
+    "windows",
 ]
 
 

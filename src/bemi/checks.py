@@ -45,6 +45,15 @@ def check_number(
         raise ValueError(f"{name} must be {_or_none(optional)}{wanted}, got {value!r}")
 
 
+def numbers_in(name: str, values: Any, at_least: float = -math.inf) -> list[float]:
+    """The numbers of a tuple, list or array; ValueError unless all are finite numbers of at least this."""
+    given: list[Any] = list(values) if isinstance(values, (tuple, list, np.ndarray)) else [None]
+    if not all(is_number(value, at_least) for value in given):
+        limit = "" if at_least == -math.inf else f" of at least {at_least:g}"
+        raise ValueError(f"{name} must be a tuple of numbers{limit}, got {values!r}")
+    return [float(v) for v in given]
+
+
 def check_seconds(name: str, value: Any) -> None:
     """Raise ValueError unless ``value`` is None or a positive number of seconds."""
     if value is not None and not (is_number(value, 0) and value > 0):

@@ -122,9 +122,10 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         Maximum number of training rows per class, or None for all.  A class with more rows is represented by its
         medoids, with distances measured between network inputs.
     scenarios
-        Plausible variants of the rows, such as :class:`bemi.rows.scenarios.ImageScenarios` for images or
-        :class:`bemi.rows.scenarios.NoiseScenarios` for tables, or None.  Training adds the variants that a network
-        violates.
+        Plausible variants of the rows, such as :class:`bemi.rows.scenarios.ImageScenarios` for images,
+        :class:`bemi.rows.scenarios.NoiseScenarios` for tables or
+        :class:`bemi.rows.signal_scenarios.SignalScenarios` for windows of a signal, or None.  Training adds the
+        variants that a network violates.
     input_scaling
         How features become integers: ``"auto"`` leaves integer-valued data alone and scales other data per feature,
         ``"per-feature"`` and ``"common"`` always scale, None requires integers.  Zero always stays zero.
@@ -285,7 +286,9 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
                 params |= {f"{part}__{name}": value for name, value in params[part].get_params().items()}
         return params
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> BeMiClassifier:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> BeMiClassifier:
         """Train one network per set of classes.
 
         Parameters
@@ -297,11 +300,14 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         sample_weight
             How much each row counts in the objective of ``"ml2"``: with a weight of 2 as much as the row twice.  Rows
             of weight 0 are left out.  None if all rows count the same; other stages accept only that.
+        groups
+            What each row comes from, such as the recording of a window; the choice among ``candidates``, its estimate
+            and the fit of probabilities then never divide a group.  None if every row stands for itself.
         """
         # An interrupted fit must not leave an older fit's networks behind.
         self.__dict__.pop("_ensemble", None)
-        own = self._with_choice(X, y, sample_weight)
-        plan = own._planned(X, y, sample_weight)
+        own = self._with_choice(X, y, sample_weight, groups)
+        plan = own._planned(X, y, sample_weight, groups)
         own._ensemble = own._assembled(plan, own._train(plan))
         return self._adopt(own)
 
@@ -311,7 +317,9 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         self.__dict__.update(learned)
         return self
 
-    def _with_choice(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> BeMiClassifier:
+    def _with_choice(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
+    ) -> BeMiClassifier:
         """This classifier, or a copy with the settings of the best of its ``candidates``."""
         self.choice_ = None
         if self.candidates is None:
@@ -330,6 +338,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             defaults=vars(self),
             weights=weights * class_weights(self.class_weight, classes, targets, weights)[targets],
             seed=seed_of(self.random_state),
+            groups=groups,
         )
         return self._copy(self.choice_.candidate)
 
@@ -338,7 +347,13 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         return clone(self).set_params(candidates=None, **candidate.settings)._adopt(self)
 
     def fit_shard(
-        self, X: ArrayLike, y: ArrayLike, shard: int, shards: int, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        shard: int,
+        shards: int,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> int:
         """Train one of several equal parts of the networks into ``run_dir``, and return how many had to be trained.
 
@@ -351,14 +366,14 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             As in :meth:`fit`, the same for all parts.
         shard, shards
             Which part, counted from 1, and the number of parts.
-        sample_weight
+        sample_weight, groups
             As in :meth:`fit`.
         """
         if self.run_dir is None:
             raise ValueError("a shard needs run_dir, the folder that all shards write to")
         check_shard(shard, shards)
-        own = clone(self)._with_choice(X, y, sample_weight)
-        plan = own._planned(X, y, sample_weight).shard(shard, shards)
+        own = clone(self)._with_choice(X, y, sample_weight, groups)
+        plan = own._planned(X, y, sample_weight, groups).shard(shard, shards)
         return len(own._train(plan)) - own.reused_networks_
 
     def add_classes(self, X: ArrayLike, y: ArrayLike) -> BeMiClassifier:
@@ -501,12 +516,14 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.ensemble_.folded(low, high)
 
-    def training_tasks(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> dict[tuple, Task]:
+    def training_tasks(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> dict[tuple, Task]:
         """What :meth:`fit` would train on these data, by class subset; nothing is trained or changed.
 
         If the tasks run elsewhere and write to the journal of ``run_dir``, ``fit`` has nothing left to train.
         """
-        plan = clone(self)._with_choice(X, y, sample_weight)._planned(X, y, sample_weight)
+        plan = clone(self)._with_choice(X, y, sample_weight, groups)._planned(X, y, sample_weight, groups)
         return {key: plan[index] for index, key in enumerate(plan.keys)}
 
     @classmethod
@@ -562,7 +579,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     solver_ = _fitted("training.solver")
     unclassified_label_ = _fitted("unclassified_label")
 
-    def _planned(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Plan:
+    def _planned(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None) -> Plan:
         """Check everything, make the training set, and list the networks to train."""
         check_parameters(vars(self))
         self._warn_without_effect()
@@ -574,6 +591,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         counted = np.flatnonzero(weights)
         if len(counted) < len(weights):
             rows, y, weights = _safe_indexing(rows, counted), y[counted], weights[counted]
+            groups = None if groups is None else np.asarray(groups)[counted]
         self._check_classes(np.unique(y))
         training_set = TrainingSet.of(
             rows,
@@ -585,6 +603,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             scenarios=self.scenarios,
             weights=usable_weights(weights, self.stages),
             class_weight=self.class_weight,
+            groups=groups,
         )
         self.selected_rows_ = counted[training_set.selected]
         subsets = subsets_to_train(

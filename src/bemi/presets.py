@@ -6,8 +6,8 @@ The measurements are in docs/accuracy.md.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import isqrt
+from dataclasses import dataclass, replace
+from math import inf, isqrt
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from bemi.inputs.registry import describe
 from bemi.inputs.scaling import are_integers
 from bemi.inputs.signal.transform import SignalCounts
 from bemi.inputs.table.transform import TableBits
+from bemi.rows.signal_scenarios import SignalScenarios
 from bemi.stages import SOFT_STAGES
 from bemi.training.choosing.choice import Candidate
 from bemi.training.parameters import check_probabilities
@@ -56,9 +57,31 @@ def images(shape: Sequence[int] | None = None, *, integers: bool = True, why: st
     return Preset("images", settings, why)
 
 
-def signals(channels: int | None = None, *, why: str = "asked for") -> Preset:
-    """Soft margins on counts of a signal; ``channels`` as :class:`bemi.SignalCounts` takes it."""
-    return Preset("signals", _SOFT | {"transform": SignalCounts(channels), "input_scaling": "auto"}, why)
+def signals(channels: int | None = None, *, compare: bool = True, why: str = "asked for") -> Preset:
+    """Soft margins on counts of a signal; ``channels`` as :class:`bemi.SignalCounts` takes it.
+
+    Scenarios are added where cross-validation shows that they help, unless ``compare`` is False.
+    """
+    settings = _SOFT | {"transform": SignalCounts(channels), "input_scaling": "auto"}
+    return Preset("signals", settings | ({"candidates": signal_candidates()} if compare else {}), why)
+
+
+FEW_RECORDINGS = 10
+"""Up to so many recordings of a class, or windows if recordings are not known, small scenarios are usual for signals;
+docs/signals.md has what they gain."""
+
+
+def signal_candidates() -> tuple[Candidate, ...]:
+    """Windows as they were recorded, or also at other gains, earlier and later, or with a little noise."""
+    nothing, gains, shifts = (), (0.625, 1.5), (-0.125, 0.125)
+    return (
+        Candidate("windows as recorded", {"scenarios": None}, inf),
+        Candidate("small gains and shifts", {"scenarios": SignalScenarios((0.8, 1.25), shifts)}, FEW_RECORDINGS),
+        Candidate("gains", {"scenarios": SignalScenarios(gains)}),
+        Candidate("shifts", {"scenarios": SignalScenarios(nothing, shifts)}),
+        Candidate("gains and shifts", {"scenarios": SignalScenarios(gains, shifts)}),
+        Candidate("noise", {"scenarios": SignalScenarios(nothing, nothing, (0.03,))}),
+    )
 
 
 PRICES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -111,7 +134,8 @@ def choose(X: Any, image_shape: Sequence[int] | None = None, *, compare: bool = 
     if rows.ndim == 3:
         if image_shape is not None:
             raise ValueError("image_shape is for rows of pixels, shape (rows, pixels); three dimensions are a signal")
-        return signals(why=f"windows of {rows.shape[1]} samples of {rows.shape[2]} channels are a signal")
+        why = f"windows of {rows.shape[1]} samples of {rows.shape[2]} channels are a signal"
+        return signals(compare=compare, why=why)
     if image_shape is not None:
         why = f"the images are {' x '.join(map(str, image_shape))}"
         return images(image_shape, integers=are_integers(rows), why=why)
@@ -126,7 +150,8 @@ def in_words(settings: Mapping[str, Any]) -> str:
     """The networks that a classifier with these settings trains, in words."""
     seen = describe(settings.get("transform"))
     if settings.get("candidates") is not None:
-        seen = f"the best of {len(settings['candidates'])} candidates by cross-validation"
+        best = f"the best of {len(settings['candidates'])} candidates by cross-validation"
+        seen = best if settings.get("transform") is None else f"{seen}, {best}"
     elif settings["input_scaling"] == "per-feature":
         seen += ", each scaled to -127..127"
     sizes = ", ".join(map(str, settings["hidden_layers"]))
@@ -138,8 +163,9 @@ def in_words(settings: Mapping[str, Any]) -> str:
 def recommended(X: Any, *, image_shape: Sequence[int] | None = None, **parameters: Any) -> BeMiClassifier:
     """An unfitted classifier with the settings that measured best on data like these.
 
-    For a table it has several candidates, and chooses among them when it is fitted, by cross-validation on the rows
-    given to ``fit`` alone; ``choice_`` then says what was chosen, and what accuracy to expect.
+    For a table or a signal it has several candidates, and chooses among them when it is fitted, by cross-validation on
+    the rows given to ``fit`` alone; ``choice_`` then says what was chosen, and what accuracy to expect.  Give ``fit``
+    the ``groups`` of windows, the recordings that they come from.
 
     Parameters
     ----------
@@ -165,10 +191,13 @@ def overridden(settings: Mapping[str, Any], parameters: Mapping[str, Any]) -> di
     left: dict[str, Candidate] = {}
     for candidate in candidates:
         own = {name: value for name, value in candidate.settings.items() if name not in parameters}
-        left.setdefault(repr(sorted(own.items())), Candidate(candidate.name, own))
+        left.setdefault(repr(sorted(own.items())), replace(candidate, settings=own))
     if len(left) > 1:
         return merged | {"candidates": tuple(left.values())}
     (only,) = left.values()
+    if {name for candidate in candidates for name in candidate.settings} == {"scenarios"}:
+        # There is nothing to choose, but an accuracy to estimate.
+        return merged | {"candidates": (Candidate("scenarios as given", {}),)}
     return merged | {"candidates": None, **only.settings}
 
 

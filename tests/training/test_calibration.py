@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from bemi.ensemble.probabilities import UNIT
+from bemi.ensemble.probabilities import UNIT, Sigmoid
 from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import ROW_WEIGHT_UNIT, SoftMargin
 from bemi.stages.resolution import choose_resolution
@@ -167,3 +167,23 @@ def test_differences_below_a_unit_of_the_score_tell_nothing(monkeypatch):
         assert chances == pytest.approx(np.mean(codes > 0), abs=0.01)
         monkeypatch.setattr(calibration, "held_out_scores", lambda *_, found=own + codes * 2.0: found)
         assert fitted_sigmoid(problem, network, 0).slope > 0
+
+
+def test_rows_of_a_group_are_scored_together():
+    """Every row is there twice: a machine that saw the twin is too sure of it."""
+    problem = noisy(40, inputs=30)
+    twice = Problem(np.repeat(problem.data, 2, axis=0), np.repeat(problem.codes, 2, axis=0), weight_bound=7)
+    trained, network = begun(twice, price=10.0)
+    groups = np.repeat(np.arange(40), 2)
+    apart = held_out_scores(trained, network, FOLDS, 0, groups)
+    leaking = held_out_scores(trained, network, FOLDS, 0)
+    codes = twice.codes[:, 0]
+    assert (leaking * codes > 0).mean() > (apart * codes > 0).mean() + 0.1
+    assert np.array_equal(apart[::2], apart[1::2])
+    slopes = [platt(scores, codes, np.ones(len(codes)))[0] for scores in (apart, leaking)]
+    assert slopes[0] < 0.7 * slopes[1], "chances of rows that were not seen are nearer to one half"
+    expected = Sigmoid.of(*platt(apart, codes, np.ones(len(codes))))
+    assert fitted_sigmoid(trained, network, 0, groups=groups) == expected
+    # A class of one group cannot be left out, so its rows are divided.
+    lone = np.where(codes > 0, 0, groups)
+    assert np.array_equal(held_out_scores(trained, network, FOLDS, 0, lone), leaking)

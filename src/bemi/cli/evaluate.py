@@ -6,16 +6,18 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from bemi.cli.options import add_json, add_missing
-from bemi.cli.output import Notes, model_columns, show
+from bemi.cli.options import add_json, add_missing, add_recordings
+from bemi.cli.output import Notes, show
+from bemi.cli.recordings import rows_for
 
 
 def add_command(commands: Any) -> None:
     command = commands.add_parser("evaluate", help="accuracy and label statuses on labelled data")
     command.set_defaults(run=run)
     command.add_argument("model", type=Path)
-    command.add_argument("data", type=Path, help="CSV or NPZ with features and labels")
+    command.add_argument("data", type=Path, help="CSV or NPZ with features and labels, or a folder of recordings")
     command.add_argument("--target", help="column or array with the labels")
+    add_recordings(command)
     add_missing(command)
     add_json(command)
 
@@ -24,12 +26,11 @@ def run(options: argparse.Namespace) -> int:
     from bemi import load
     from bemi.cli.tables import evaluation_table
     from bemi.ensemble.summary import evaluation
-    from bemi.rows.files import read_test
 
     ensemble = load(options.model).ensemble_
     notes = Notes()
-    X, y = read_test(options.data, options.target, model_columns(ensemble), ensemble.classes, options.missing, notes)
-    result = evaluation(ensemble, X, y) | {"notes": notes.lines}
+    rows = rows_for(options, ensemble, notes, labelled=True)
+    result = evaluation(ensemble, rows.X, rows.y) | {"notes": notes.lines}
     notes.print()
     show(options, result, evaluation_table(result))
     return 0

@@ -45,6 +45,25 @@ def add_column_rules(command: argparse.ArgumentParser) -> None:
     add_missing(command)
 
 
+def add_recordings(command: argparse.ArgumentParser) -> None:
+    """What windows of a signal are cut from; see docs/signals.md."""
+    add = command.add_argument
+    add("--hop", type=int, metavar="N", help="samples from one window to the next (default: half a window)")
+    add("--id", metavar="NAME", help="column or array that tells recordings apart, such as a person (default: id)")
+    add("--time", metavar="NAME", help="column of times, numbers or dates (default: time or timestamp)")
+    add(
+        "--channels",
+        type=channels,
+        metavar="A,B",
+        help="columns of the signal (default: all others), or how many channels a row per window has",
+    )
+
+
+def channels(text: str) -> int | tuple[str, ...]:
+    """How many channels there are, or their names with commas between them."""
+    return int(text) if text.isdecimal() else names(text)
+
+
 def shard(text: str) -> tuple[int, int]:
     """Which part of how many: ``1/4`` to ``4/4``."""
     from bemi.running.schedule import check_shard

@@ -10,18 +10,20 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bemi.cli.options import add_json, add_missing
-from bemi.cli.output import Notes, check_writable, model_columns
+from bemi.cli.options import add_json, add_missing, add_recordings
+from bemi.cli.output import Notes, check_writable
+from bemi.cli.recordings import rows_for
 
 if TYPE_CHECKING:
     from bemi import BeMiClassifier
+    from bemi.rows.recordings.windows import Windows
 
 
 def add_command(commands: Any) -> None:
     command = commands.add_parser("predict", help="label the rows of a file")
     command.set_defaults(run=run)
     command.add_argument("model", type=Path)
-    command.add_argument("data", type=Path, help="CSV or NPZ with the model's features")
+    command.add_argument("data", type=Path, help="CSV or NPZ with the model's features, or a folder of recordings")
     command.add_argument("-o", "--output", type=Path, help="CSV file to write (default: standard output)")
     command.add_argument("--proba", action="store_true", help="also give the chance of every class")
     command.add_argument(
@@ -31,18 +33,19 @@ def add_command(commands: Any) -> None:
         help="CSV file to write with the vote of every network: a line per row of the data with its number from 0, the "
         "label that each network votes for in a column named by its classes, such as 4/9, and the prediction",
     )
+    add_recordings(command)
     add_missing(command)
     add_json(command)
 
 
 def run(options: argparse.Namespace) -> int:
     from bemi import load
-    from bemi.rows.files import read_features
 
     classifier, notes = load(options.model), Notes()
     for path in filter(None, (options.output, options.votes)):
         check_writable(path)
-    X = read_features(options.data, model_columns(classifier.ensemble_), options.missing, notes)
+    rows = rows_for(options, classifier.ensemble_, notes, labelled=False)
+    X, places = rows.X, _places(rows.windows)
     labels = classifier.predict(X).tolist()
     chances = _chances(classifier, X) if options.proba else None
     if options.votes is not None:
@@ -50,15 +53,24 @@ def run(options: argparse.Namespace) -> int:
     notes.print()
     if options.json:
         known = {} if chances is None else {"classes": classifier.classes_.tolist(), "probabilities": chances}
-        print(json.dumps({"labels": labels, **known, "notes": notes.lines}))
+        print(json.dumps({"labels": labels, **places, **known, "notes": notes.lines}, default=str))
         return 0
     with open(options.output, "w", newline="") if options.output else nullcontext(sys.stdout) as file:
         writer = csv.writer(file, lineterminator="\n")
         heads = [] if chances is None else [f"chance of {label}" for label in classifier.classes_.tolist()]
-        writer.writerow(["prediction", *heads])
+        writer.writerow([*places, "prediction", *heads])
         for row, label in enumerate(labels):
-            writer.writerow([label, *([] if chances is None else (f"{chance:.5f}" for chance in chances[row]))])
+            place = [values[row] for values in places.values()]
+            writer.writerow([*place, label, *([] if chances is None else (f"{chance:.5f}" for chance in chances[row]))])
     return 0
+
+
+def _places(windows: Windows | None) -> dict[str, list[Any]]:
+    """Where each window of a recording comes from; nothing for other rows."""
+    if windows is None:
+        return {}
+    known = {"id": windows.groups, "start": windows.starts}
+    return {name: values.tolist() for name, values in known.items() if values is not None}
 
 
 def _write_votes(path: Path, classifier: BeMiClassifier, X: Any, labels: list[Any]) -> None:

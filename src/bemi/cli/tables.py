@@ -66,13 +66,15 @@ def estimate(choice: Choice | None) -> dict[str, Any] | None:
         "accuracy": choice.expected,
         "range": None if choice.low is None else [choice.low, choice.high],
         "candidates": dict(choice.accuracies),
+        "recordings": choice.recordings,
     }
 
 
 def estimate_table(found: dict[str, Any]) -> Table:
     """The accuracy to expect on new rows, and the best of the settings compared; only if there is an estimate."""
     low, high = (_percent(end) for end in found["range"])
-    title = f"expected accuracy on new rows: {_percent(found['accuracy'])}, between {low} and {high}"
+    new = "rows" if found["recordings"] is None else "recordings"
+    title = f"expected accuracy on new {new}: {_percent(found['accuracy'])}, between {low} and {high}"
     table = Table(title=title, min_width=len(title))
     table.add_column("settings")
     table.add_column("cross-validated", justify="right")

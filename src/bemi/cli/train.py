@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ from bemi.cli.options import (
     add_column_rules,
     add_json,
     add_many_machines,
+    add_recordings,
     class_weights,
     directions,
     image_shape,
@@ -20,6 +23,7 @@ from bemi.cli.options import (
     seconds,
 )
 from bemi.cli.output import Notes, check_writable, on_cluster, progress_wanted, show
+from bemi.cli.recordings import ABOUT_RECORDINGS, reading_of, refuse
 from bemi.engines import ENGINES
 from bemi.ensemble.ties import TIES
 from bemi.inputs import INPUT_SCALINGS, registry
@@ -34,10 +38,12 @@ def add_command(commands: Any) -> None:
     command = commands.add_parser("train", help="train an ensemble and write it to a model file")
     command.set_defaults(run=run, details=_stages)
     add = command.add_argument
-    add("data", type=Path, help="CSV with a header row, or NPZ with arrays X and y")
+    add("data", type=Path, help="CSV with a header row, NPZ with arrays X and y, or a folder of recordings")
     add("--target", help="column (CSV, default: label) or array (NPZ, default: y) with the labels")
     add("-o", "--output", type=Path, required=True, help="model file to write")
     add_column_rules(command)
+    add("--window", type=int, metavar="N", help="cut recordings into windows of N samples; rows are samples in time")
+    add_recordings(command)
     _add_model_options(command)
     _add_running_options(command)
     add_json(command)
@@ -65,7 +71,7 @@ def _add_model_options(command: argparse.ArgumentParser) -> None:
     add(
         "--transform",
         choices=registry.short_names(),
-        help="gradient histograms, an additional constant input, or neither",
+        help="gradient histograms, an additional constant input, bits, counts of a signal, or none",
     )
     add("--hidden-layers", type=integers, metavar="N,N", help="hidden layer sizes, '' for none")
     add("--weight-bound", type=int, metavar="P", help="weights are integers in -P..P")
@@ -91,7 +97,9 @@ def _add_model_options(command: argparse.ArgumentParser) -> None:
     add("--subsets", type=int, metavar="N", help="train only N networks, chosen from the data (default: all)")
     add("--max-per-class", type=int, metavar="N", help="train on at most N rows of each class: its medoids")
     add(
-        "--scenarios", action="store_true", help="also train on rotated and resized images, or on noisy rows of a table"
+        "--scenarios",
+        action="store_true",
+        help="also train on rotated and resized images, on signals of another gain, or on noisy rows of a table",
     )
     add("--ties", help=f"rule for rows without a clear winner: {' or '.join(TIES)} (default: margin)")
     add("--input-scaling", help=f"how features become integers: {', '.join(str(s).lower() for s in INPUT_SCALINGS)}")
@@ -127,19 +135,44 @@ PARAMETERS = (
 """Options passed on as the classifier's parameter of the same name; the word none becomes None."""
 
 
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What there is to train on.
+
+    Attributes
+    ----------
+    X, y
+        Rows and labels.
+    groups
+        Recording of each window of a signal; None if unknown, and for other rows.
+    shape
+        Height and width of images, perhaps with channels; None if the file does not tell.
+    channels
+        Channels of a signal; None for other rows.
+    names
+        Their names, if they have any.
+    why
+        What the rows are, if the file or the options tell.
+    """
+
+    X: Any
+    y: Any
+    groups: Any = None
+    shape: tuple[int, ...] | None = None
+    channels: int | None = None
+    names: Sequence[str] = ()
+    why: str = ""
+
+
 def run(options: argparse.Namespace) -> int:
     from bemi import presets, save
     from bemi.classifier import BeMiClassifier
-    from bemi.rows.columns import ColumnRules
-    from bemi.rows.files import read_labelled, row_shape
 
     check_writable(options.output)
-    rules = ColumnRules(options.categorical, options.numeric, options.drop, options.missing, options.keep)
     notes = Notes()
-    X, y = read_labelled(options.data, options.target, rules, notes)
-    shape = options.image_shape or row_shape(options.data)
-    preset = _preset(options, X, shape)
-    settings = presets.overridden(preset.settings, _asked_for(options, preset, shape, y))
+    given = _signal(options, notes) if _is_signal(options) else _rows(options, notes)
+    preset = _preset(options, given)
+    settings = presets.overridden(preset.settings, _asked_for(options, preset, given))
     classifier = BeMiClassifier(
         **settings,
         n_jobs=options.jobs,
@@ -155,16 +188,82 @@ def run(options: argparse.Namespace) -> int:
         print(announcement, file=sys.stderr)
     with on_cluster(options.cluster):
         if options.shard is not None:
-            return _train_shard(options, classifier, X, y, notes)
-        classifier.fit(X, y)
+            return _train_shard(options, classifier, given, notes)
+        classifier.fit(given.X, given.y, groups=given.groups)
     save(classifier, options.output)
+    _tell_units(classifier, given, notes)
     if not progress_wanted(options):
         notes.print()
-    _report(options, classifier, preset, X, y, announcement, notes.lines)
+    _report(options, classifier, preset, given, announcement, notes.lines)
     return 0
 
 
-def _preset(options: argparse.Namespace, X: Any, shape: tuple[int, ...] | None) -> Preset:
+def _is_signal(options: argparse.Namespace) -> bool:
+    """Whether the user says that the data are recordings or windows of a signal."""
+    from bemi.inputs.transform import Takes
+
+    named = options.transform is not None and Takes.by(registry.by_short_name(options.transform)) is Takes.WINDOWS
+    return options.window is not None or named or options.data.is_dir()
+
+
+def _rows(options: argparse.Namespace, notes: Notes) -> Given:
+    """Rows of a table or images."""
+    from bemi.rows.columns import ColumnRules
+    from bemi.rows.files import read_labelled, row_shape
+
+    refuse(options, ABOUT_RECORDINGS, "is for signals; give --window too, or --transform signal")
+    rules = ColumnRules(options.categorical, options.numeric, options.drop, options.missing, options.keep)
+    X, y = read_labelled(options.data, options.target, rules, notes)
+    own = row_shape(options.data)
+    if own is not None and len(own) == 2 and own[0] > 2 * own[1] and options.image_shape is None:
+        notes(
+            f"rows of {own[0]} x {own[1]} are treated as images; add --window {own[0]} if they are windows of a signal"
+        )
+    return Given(X, y, shape=options.image_shape or own)
+
+
+def _signal(options: argparse.Namespace, notes: Notes) -> Given:
+    """Windows of a signal."""
+    import pandas as pd
+
+    from bemi.rows.recordings.reading import read_training, training_rows
+
+    refuse(options, ("categorical", "numeric", "keep", "image_shape"), "is not for signals")
+    found = read_training(options.data, reading_of(options), notes)
+    windows, time, channels = found.X.shape
+    why = f"{windows} windows of {time} samples of {_listed(found.channels)}"
+    if found.groups is None:
+        notes(
+            "nothing tells which windows are of one recording (--id): the estimate may be too high if windows overlap"
+        )
+    else:
+        why += f" from {len(pd.unique(found.groups))} recordings"
+    X = training_rows(found)
+    names = found.channels if isinstance(X, pd.DataFrame) else ()
+    return Given(X, found.y, found.groups, channels=channels, names=names, why=why)
+
+
+def _tell_units(classifier: BeMiClassifier, given: Given, notes: Notes) -> None:
+    """Tell how values of a signal that are not integers become integers."""
+    from bemi.inputs.readings import in_units
+    from bemi.inputs.transform import reader_of
+
+    inputs = classifier.ensemble_.inputs
+    if inputs.window_shape is None:
+        return
+    names = given.names or [f"channel {place}" for place in range(inputs.window_shape[1])]
+    units = zip(names, reader_of(inputs.transform).reading_units(), strict=False)
+    told = [f"{name} in units of {in_units(1, unit['decimals'])}" for name, unit in units if unit["decimals"] > 0]
+    if told:
+        notes(f"values are not integers: the model, and a device, reads {', '.join(told)}, rounded")
+
+
+def _listed(channels: Sequence[Any]) -> str:
+    count = f"{len(channels)} channel{'s' * (len(channels) > 1)}"
+    return f"{count} ({', '.join(channels)})" if all(isinstance(name, str) for name in channels) else count
+
+
+def _preset(options: argparse.Namespace, given: Given) -> Preset:
     """The base settings: the paper's if the user asks for hidden layers, which soft margins do not have."""
     from bemi import presets
     from bemi.inputs.scaling import are_integers
@@ -177,34 +276,58 @@ def _preset(options: argparse.Namespace, X: Any, shape: tuple[int, ...] | None) 
         return presets.paper("--hidden-layers, which soft margins do not have")
     if options.stages is not None and not set(SOFT_STAGES) & set(options.stages):
         return presets.paper(f"--stages {','.join(options.stages)}")
-    if options.transform is not None and registry.takes_images(registry.by_short_name(options.transform)):
-        return presets.images(shape, integers=are_integers(X), why=f"--transform {options.transform}")
     compare = not options.no_estimate
+    if given.channels is not None:
+        return presets.signals(given.channels, compare=compare, why=given.why)
+    if options.transform is not None and registry.takes_images(registry.by_short_name(options.transform)):
+        return presets.images(given.shape, integers=are_integers(given.X), why=f"--transform {options.transform}")
     if options.transform is not None and Takes.by(registry.by_short_name(options.transform)) is Takes.RAW_COLUMNS:
         return presets.tables(f"--transform {options.transform}", compare=compare)
-    return presets.choose(X, shape, compare=compare)
+    return presets.choose(given.X, given.shape, compare=compare)
 
 
-def _asked_for(options: argparse.Namespace, preset: Preset, shape: tuple[int, ...] | None, y: Any) -> dict[str, Any]:
+def _asked_for(options: argparse.Namespace, preset: Preset, given: Given) -> dict[str, Any]:
     """Parameters of the classifier that the user chose."""
+    asked = {name: getattr(options, name) for name in PARAMETERS if getattr(options, name) is not None}
+    asked = {name: None if value == "none" else value for name, value in asked.items()}
+    if given.channels is not None:
+        asked |= _transform_of_signals(options, preset, given.channels)
+    elif options.transform is not None:
+        asked["transform"] = registry.make(options.transform, given.shape)
+    if options.class_weight is not None:
+        asked["class_weight"] = labels_weighed(options.class_weight, given.y)
+    if options.scenarios:
+        asked |= _scenarios(preset, given, asked)
+    return asked
+
+
+def _transform_of_signals(options: argparse.Namespace, preset: Preset, channels: int) -> dict[str, Any]:
+    """The transform that the user named, or counts where the preset has none."""
+    from bemi.inputs.signal.transform import SignalCounts
+    from bemi.inputs.transform import Takes
+
+    named = None if options.transform is None else registry.by_short_name(options.transform)
+    if options.transform is not None and Takes.by(named) is not Takes.WINDOWS:
+        return {"transform": registry.make(options.transform), "candidates": None}
+    return {} if preset.settings.get("transform") is not None else {"transform": SignalCounts(channels)}
+
+
+def _scenarios(preset: Preset, given: Given, asked: dict[str, Any]) -> dict[str, Any]:
+    """Scenarios that suit the rows, and a transform that goes with them."""
     from bemi.inputs.constant.transform import ConstantInput
     from bemi.inputs.transform import Takes
-    from bemi.rows.scenarios import ImageScenarios, NoiseScenarios
+    from bemi.rows.scenarios import ImageScenarios, NoiseScenarios, SignalScenarios
 
-    given = {name: getattr(options, name) for name in PARAMETERS if getattr(options, name) is not None}
-    asked = {name: None if value == "none" else value for name, value in given.items()}
-    if options.transform is not None:
-        asked["transform"] = registry.make(options.transform, shape)
-    if options.class_weight is not None:
-        asked["class_weight"] = labels_weighed(options.class_weight, y)
-    if options.scenarios:
-        transform = asked.get("transform", preset.settings.get("transform"))
-        are_images = shape is not None or registry.takes_images(transform)
-        asked["scenarios"] = ImageScenarios(shape=shape) if are_images else NoiseScenarios()
-        if "candidates" in preset.settings or Takes.by(transform) is Takes.RAW_COLUMNS:
-            # Noisy rows are made of scaled numbers, which bits have not.
-            asked.setdefault("transform", ConstantInput())
-    return asked
+    transform = asked.get("transform", preset.settings.get("transform"))
+    if Takes.by(transform) is Takes.WINDOWS:
+        return {"scenarios": SignalScenarios()}
+    if given.shape is not None or registry.takes_images(transform):
+        return {"scenarios": ImageScenarios(shape=given.shape)}
+    found: dict[str, Any] = {"scenarios": NoiseScenarios()}
+    if "transform" not in asked and ("candidates" in preset.settings or Takes.by(transform) is Takes.RAW_COLUMNS):
+        # Noisy rows are made of scaled numbers, which bits have not.
+        found["transform"] = ConstantInput()
+    return found
 
 
 def labels_weighed(given: str | dict[str, float], y: Any) -> str | dict[Any, float]:
@@ -226,11 +349,11 @@ def labels_weighed(given: str | dict[str, float], y: Any) -> str | dict[Any, flo
     return found
 
 
-def _train_shard(options: argparse.Namespace, classifier: BeMiClassifier, X: Any, y: Any, notes: Notes) -> int:
+def _train_shard(options: argparse.Namespace, classifier: BeMiClassifier, given: Given, notes: Notes) -> int:
     shard, shards = options.shard
     if options.run_dir is None:
         raise ValueError("--shard needs --run DIR, the folder that all parts share")
-    trained = classifier.fit_shard(X, y, shard, shards)
+    trained = classifier.fit_shard(given.X, given.y, shard, shards, groups=given.groups)
     if not progress_wanted(options):
         notes.print()
     result = {"shard": [shard, shards], "trained": trained, "run": str(options.run_dir), "notes": notes.lines}
@@ -245,8 +368,7 @@ def _report(
     options: argparse.Namespace,
     classifier: BeMiClassifier,
     preset: Preset,
-    X: Any,
-    y: Any,
+    given: Given,
     announcement: str,
     notes: list[str],
 ) -> None:
@@ -256,7 +378,7 @@ def _report(
     summary = training_summary(classifier.ensemble_)
     summary |= {"settings": {"chosen": preset.name, "why": preset.why}, "notes": notes}
     summary |= {"reused_networks": classifier.reused_networks_}
-    summary |= {"model": str(options.output), "training": evaluation(classifier.ensemble_, X, y)}
+    summary |= {"model": str(options.output), "training": evaluation(classifier.ensemble_, given.X, given.y)}
     summary |= {"estimate": estimate(classifier.choice_)}
     expected = summary["estimate"]
     unknown = expected is None or expected["accuracy"] is None

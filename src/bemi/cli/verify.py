@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bemi.certificate.limits import DEFAULT_BUDGET
-from bemi.cli.options import add_json, add_missing
-from bemi.cli.output import Notes, model_columns, show
+from bemi.cli.options import add_json, add_missing, add_recordings
+from bemi.cli.output import Notes, show
+from bemi.cli.recordings import rows_for
 
 if TYPE_CHECKING:
     from bemi.certificate import Verification
@@ -30,6 +31,7 @@ def add_command(commands: Any) -> None:
         metavar="N",
         help=f"millions of steps that the check may take, by default {DEFAULT_BUDGET}: a few minutes",
     )
+    add_recordings(command)
     add_missing(command)
     add_json(command)
 
@@ -99,11 +101,11 @@ def _compare_rows(options: argparse.Namespace) -> int:
     """
     from bemi import load
     from bemi.certificate import CertificateError, training_record
-    from bemi.rows.files import read_test
 
     ensemble = load(options.model).ensemble_
     notes = Notes()
-    X, y = read_test(options.data, options.target, model_columns(ensemble), ensemble.classes, options.missing, notes)
+    given_data = rows_for(options, ensemble, notes, labelled=True)
+    X, y = given_data.X, given_data.y
     inputs = ensemble.inputs.of(X).tolist()
     indices = {label: index for index, label in enumerate(ensemble.classes.tolist())}
     wanted: Counter[Any] = Counter(

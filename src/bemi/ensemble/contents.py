@@ -11,8 +11,9 @@ from bemi.ensemble.summary import stage_numbers, training_summary
 from bemi.inputs.inputs import Inputs
 from bemi.inputs.readings import in_units
 from bemi.inputs.registry import describe
-from bemi.inputs.transform import Takes
+from bemi.inputs.transform import Takes, reader_of
 from bemi.rows import scenarios
+from bemi.rows.recordings.reading import ModelWindows
 
 
 def contents(ensemble: Ensemble) -> dict[str, Any]:
@@ -48,7 +49,15 @@ def _scorecard(ensemble: Ensemble) -> str | None:
 
 
 def _columns(inputs: Inputs) -> list[dict[str, Any]]:
-    """Name and kind of each column; for tables also what is made of it."""
+    """Name and kind of each column; for tables also what is made of it.  Of windows, the channels."""
+    windows = ModelWindows.of(inputs)
+    if windows is not None:
+        names = windows.channels or [f"channel {place}" for place in range(windows.count)]
+        units = reader_of(inputs.transform).reading_units()
+        return [
+            {"name": name, "kind": f"{windows.time} samples", "unit": in_units(1, unit["decimals"])}
+            for name, unit in zip(names, units, strict=False)
+        ]
     if Takes.by(inputs.transform) is not Takes.RAW_COLUMNS:
         names = inputs.names or [f"feature {place}" for place in range(inputs.features)]
         return [{"name": name, "kind": "number"} for name in names]

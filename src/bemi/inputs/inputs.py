@@ -157,6 +157,11 @@ class Inputs:
         return getattr(self.transform, "image_shape", None)
 
     @property
+    def window_shape(self) -> tuple[int, int] | None:
+        """Samples and channels if rows are windows of a signal; otherwise None."""
+        return getattr(self.transform, "window_shape", None)
+
+    @property
     def one_unit(self) -> bool:
         """Whether all inputs of the networks are measured in one unit; also true without a transform."""
         return self.transform is None or getattr(self.transform, "one_unit", False)

@@ -58,6 +58,8 @@ class Transform(Protocol):
     ``selects_outputs``
         C computes only the outputs that some network looks at, see :mod:`bemi.inputs.pieces`.
 
+    A transform of windows has, once fitted, the attribute ``window_shape``, (time, channels).
+
     A transform whose outputs each depend on one feature may offer ``monotone_inputs(feature)``: +1 for each output that
     grows with the feature of that position, -1 for each that falls, 0 for all others.
     """

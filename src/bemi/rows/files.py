@@ -41,7 +41,7 @@ def read_labelled(
     tell
         Gets the lines that the user should see, such as that a column is left out.
     """
-    if _is_npz(path):
+    if is_npz(path):
         if rules != NO_RULES:
             raise DataFileError(f"{path} has no named columns; options about columns are for CSV files")
         X, y = _labelled_arrays(path, target)
@@ -65,7 +65,7 @@ def read_test(
     tell: Tell = _silently,
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """Features and labels in the form that a model expects, even if it was trained on a file of another kind."""
-    if _is_npz(path):
+    if is_npz(path):
         X, y = _labelled_arrays(path, target)
         return X, known_labels(y, classes)
     cells, name = read_cells(path, tell), target or CSV_TARGET
@@ -79,25 +79,26 @@ def read_features(
     path: Path, columns: ModelColumns, missing: tuple[str, ...] = MISSING_TOKENS, tell: Tell = _silently
 ) -> pd.DataFrame:
     """Features alone, in the form that a model expects."""
-    if _is_npz(path):
-        return _npz_features(path, _read_npz(path))
+    if is_npz(path):
+        return _npz_features(path, read_npz(path))
     return _as_named(features_for(read_cells(path, tell), columns, missing, tell), columns)
 
 
 def row_shape(path: Path) -> tuple[int, ...] | None:
     """Shape of each row of an NPZ file whose rows are images; None where rows are flat."""
-    if not _is_npz(path):
+    if not is_npz(path):
         return None
-    shape = _read_npz(path)["X"].shape[1:]
+    shape = read_npz(path)["X"].shape[1:]
     return shape if len(shape) in (2, 3) else None
 
 
-def _is_npz(path: Path) -> bool:
+def is_npz(path: Path) -> bool:
+    """Whether a file has arrays, by its name."""
     return path.suffix.lower() == ".npz"
 
 
 def _labelled_arrays(path: Path, target: str | None) -> tuple[pd.DataFrame, np.ndarray]:
-    arrays = _read_npz(path)
+    arrays = read_npz(path)
     X, name = _npz_features(path, arrays), target or NPZ_TARGET
     if name not in arrays:
         raise DataFileError(f"{path} has no array {name!r}; it has {', '.join(arrays)}")
@@ -107,7 +108,8 @@ def _labelled_arrays(path: Path, target: str | None) -> tuple[pd.DataFrame, np.n
     return X, y
 
 
-def _read_npz(path: Path) -> dict[str, np.ndarray]:
+def read_npz(path: Path) -> dict[str, np.ndarray]:
+    """All arrays of an NPZ file by name."""
     try:
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}

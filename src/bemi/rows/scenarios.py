@@ -5,7 +5,8 @@ Training adds only those variants that the network gets wrong or not clearly rig
 docs/scenarios-and-selection.md explains the rules and measures their effect.
 
 Variants are made from the integers that ``input_scaling`` gives, before any transform, and are integers in the same
-range.  Your own scenario object must offer what :class:`Scenarios` lists.
+range.  Those of windows of a signal are made from its readings, see :mod:`bemi.rows.signal_scenarios`.  Your own
+scenario object must offer what :class:`Scenarios` lists.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
-from bemi.checks import check_choice, check_integer, check_number, is_number
+from bemi.checks import check_choice, check_integer, check_number, numbers_in
 from bemi.inputs.images import check_shape, full_shape
 from bemi.products import Integers
+from bemi.rows.signal_scenarios import SignalScenarios
 
 STEPS = 16
 """Positions between two pixels are multiples of 1 / STEPS."""
@@ -33,7 +35,10 @@ class Scenarios(Protocol):
     """What a scenario object must offer, in addition to scikit-learn's ``get_params`` and ``set_params``."""
 
     def variants(self, X: ArrayLike) -> Integers:
-        """Variants of integer rows, shape (rows, variants, features); the same rows give the same variants."""
+        """Variants of integer rows, shape (rows, variants, features); the same rows give the same variants.
+
+        Windows of a signal are given as (windows, time, channels), and their variants have one dimension more, too.
+        """
 
 
 class ImageScenarios(BaseEstimator):
@@ -81,9 +86,9 @@ class ImageScenarios(BaseEstimator):
     def check(self) -> None:
         """Raise ValueError for the first invalid parameter."""
         for name in ("rotations", "shears", "shifts"):
-            _numbers(name, getattr(self, name))
-        _numbers("scalings", self.scalings, at_least=0.1)
-        _numbers("noise", self.noise, at_least=0)
+            numbers_in(name, getattr(self, name))
+        numbers_in("scalings", self.scalings, at_least=0.1)
+        numbers_in("noise", self.noise, at_least=0)
         if self.shape is not None:
             check_shape(self.shape)
         check_integer("random_state of scenarios", self.random_state, 0)
@@ -102,7 +107,7 @@ class ImageScenarios(BaseEstimator):
             found.append(moved.reshape(height * width, len(X), channels).transpose(1, 0, 2).reshape(X.shape))
         low, high = int(X.min(initial=0)), int(X.max(initial=0))
         rng = np.random.default_rng(int(self.random_state))
-        for deviation in _numbers("noise", self.noise):
+        for deviation in numbers_in("noise", self.noise):
             noisy = X + np.rint(rng.normal(0, deviation * (high - low), X.shape)).astype(np.int64)
             found.append(np.clip(noisy, low, high))
         return _stacked(found, X)
@@ -110,14 +115,14 @@ class ImageScenarios(BaseEstimator):
     def _maps(self) -> Iterator[tuple[NDArray[np.float64], tuple[float, float]]]:
         """Where each pixel of a variant comes from: matrix and shift of (row, column), relative to the centre."""
         still = (0.0, 0.0)
-        for angle in _numbers("rotations", self.rotations):
+        for angle in numbers_in("rotations", self.rotations):
             c, s = math.cos(math.radians(angle)), math.sin(math.radians(angle))
             yield np.array([[c, s], [-s, c]]), still
-        for slant in _numbers("shears", self.shears):
+        for slant in numbers_in("shears", self.shears):
             yield np.array([[1.0, 0.0], [slant, 1.0]]), still
-        for size in _numbers("scalings", self.scalings):
+        for size in numbers_in("scalings", self.scalings):
             yield np.eye(2) / size, still
-        for pixels in _numbers("shifts", self.shifts):
+        for pixels in numbers_in("shifts", self.shifts):
             for down, right in _MOVES:
                 yield np.eye(2), (down * pixels, right * pixels)
 
@@ -155,7 +160,7 @@ class NoiseScenarios(BaseEstimator):
         return np.clip(X[:, None] + np.rint(noise).astype(np.int64), X.min(axis=0), X.max(axis=0))
 
 
-SCENARIOS: dict[str, type[Any]] = {"images": ImageScenarios, "noise": NoiseScenarios}
+SCENARIOS: dict[str, type[Any]] = {"images": ImageScenarios, "noise": NoiseScenarios, "signals": SignalScenarios}
 """Scenario classes by their name in model files."""
 
 
@@ -200,14 +205,6 @@ def sampling(height: int, width: int, matrix: NDArray[np.float64], shift: tuple[
             weights.append(share[inside])
     entries = (np.concatenate(weights), (np.concatenate(rows), np.concatenate(columns)))
     return csr_array(entries, shape=(height * width, height * width))
-
-
-def _numbers(name: str, values: Any, at_least: float = -math.inf) -> list[float]:
-    given: list[Any] = list(values) if isinstance(values, (tuple, list, np.ndarray)) else [None]
-    if not all(is_number(value, at_least) for value in given):
-        limit = "" if at_least == -math.inf else f" of at least {at_least:g}"
-        raise ValueError(f"{name} must be a tuple of numbers{limit}, got {values!r}")
-    return [float(v) for v in given]
 
 
 def _stacked(found: list[Integers], X: Integers) -> Integers:

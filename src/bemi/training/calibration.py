@@ -7,7 +7,7 @@ fitted to these scores.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +23,7 @@ from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import ROW_WEIGHT_UNIT
 from bemi.products import Integers
 from bemi.stages.resolution import continuous_machine
+from bemi.training.choosing.folds import class_in_one_group, group_folds
 from bemi.training.plan import Plan
 
 FOLDS = 5
@@ -59,30 +60,36 @@ def calibrated(plan: Plan, ensemble: Ensemble, known: Ensemble | None = None) ->
         sigmoid = earlier.get(key)
         if sigmoid is None:
             soft = next((report.soft for report in ensemble.reports[index].values() if report.soft is not None), None)
-            sigmoid = fitted_sigmoid(replace(task.problem, soft=soft), network, task.limits.seed, smoothing)
+            groups = plan.groups_of(index)
+            sigmoid = fitted_sigmoid(replace(task.problem, soft=soft), network, task.limits.seed, smoothing, groups)
         sigmoids.append(sigmoid)
     prior = [max(1, round(float(share) * UNIT)) for share in totals / max(totals.sum(), 1e-300)]
     return replace(ensemble, probabilities=Probabilities.of(sigmoids, prior, ensemble.networks, ensemble.inputs))
 
 
-def fitted_sigmoid(problem: Problem, network: Network, seed: int, smoothing: float = 1.0) -> Sigmoid:
+def fitted_sigmoid(
+    problem: Problem, network: Network, seed: int, smoothing: float = 1.0, groups: Integers | None = None
+) -> Sigmoid:
     """The sigmoid of a network with one output, trained on this problem of soft margins; ``smoothing`` as in Platt's.
 
-    If a class has a single row, no machine can be trained without it, and the network's own scores must do.
+    If a class has a single row, no machine can be trained without it, and the network's own scores must do.  Rows of a
+    group are scored together, unless a class has no other rows.
     """
     codes, weights = problem.codes[:, 0], row_weights(problem)
     folds = min(FOLDS, int((codes > 0).sum()), int((codes < 0).sum()))
     if folds < 2 or problem.soft is None:
         scores = network.pre_activations(problem.data)[0][:, 0].astype(np.float64)
     else:
-        scores = held_out_scores(problem, network, folds, seed)
+        scores = held_out_scores(problem, network, folds, seed, groups)
         if np.ptp(scores) < 1:
             # The network's scores are integers: differences below a unit are the machines' tolerance and tell nothing.
             scores = np.zeros(len(scores))
     return Sigmoid.of(*platt(scores, codes, weights, smoothing))
 
 
-def held_out_scores(problem: Problem, network: Network, folds: int, seed: int) -> Floats:
+def held_out_scores(
+    problem: Problem, network: Network, folds: int, seed: int, groups: Integers | None = None
+) -> Floats:
     """Score of every row by a machine trained without its fold, in the units of the network's scores.
 
     Machines are trained on rows of length 1, and their weights are not stretched to integers.  The factor between the
@@ -93,12 +100,23 @@ def held_out_scores(problem: Problem, network: Network, folds: int, seed: int) -
     every = problem.data @ _machine(problem)
     factor = float(own @ every) / max(float(every @ every), 1e-300)
     scores = np.empty(len(own))
-    splits = StratifiedKFold(folds, shuffle=True, random_state=seed).split(problem.data, problem.codes[:, 0])
-    for seen, left in splits:
-        mask = np.zeros(len(own), dtype=bool)
-        mask[seen] = True
-        scores[left] = factor * (problem.data[left] @ _machine(problem.rows(mask)))
+    for left in _left_out(problem.codes[:, 0], folds, seed, groups):
+        scores[left] = factor * (problem.data[left] @ _machine(problem.rows(~left)))
     return scores
+
+
+def _left_out(codes: Integers, folds: int, seed: int, groups: Integers | None) -> Iterator[NDArray[np.bool_]]:
+    """The rows of each fold."""
+    targets = (codes > 0).astype(np.int64)
+    if groups is not None and class_in_one_group(targets, groups) is None:
+        own = np.unique(groups, return_inverse=True)[1]
+        parts = group_folds(targets, own, folds, np.random.default_rng(seed))
+        yield from (parts == part for part in np.unique(parts))
+        return
+    for _, left in StratifiedKFold(folds, shuffle=True, random_state=seed).split(codes, codes):
+        mask = np.zeros(len(codes), dtype=bool)
+        mask[left] = True
+        yield mask
 
 
 def _machine(problem: Problem) -> Floats:

@@ -90,6 +90,11 @@ class Plan:
         )
         return Task(problem=problem, variants=variants, **self.settings)
 
+    def groups_of(self, index: int) -> Integers | None:
+        """What the rows of a network come from, as indices; None if nothing is known."""
+        rows = self.training_set
+        return _some(rows.groups, np.isin(rows.targets, self.subsets[index]))
+
     def assembled(
         self,
         trainings: Mapping[tuple, Training],

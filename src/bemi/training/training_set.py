@@ -12,8 +12,10 @@ from sklearn.base import clone
 
 from bemi.ensemble.ensemble import TrainingRows
 from bemi.inputs.inputs import Inputs
+from bemi.inputs.transform import reader_of
 from bemi.products import Integers
 from bemi.rows.medoids import select_rows
+from bemi.training.choosing.folds import group_codes
 from bemi.training.row_weights import Weights, class_weights, in_units
 
 
@@ -36,6 +38,8 @@ class TrainingSet:
     variants, variant_targets, variant_weights
         Plausible variants of the rows, their class indices, and their weights, which are those of the rows; None
         without scenarios.
+    groups
+        What each row comes from, as an index; None if every row stands for itself.
     """
 
     classes: NDArray
@@ -47,6 +51,7 @@ class TrainingSet:
     variants: NDArray[np.integer] | None = None
     variant_targets: Integers | None = None
     variant_weights: Integers | None = None
+    groups: Integers | None = None
 
     @classmethod
     def of(
@@ -61,6 +66,7 @@ class TrainingSet:
         scenarios: Any = None,
         weights: Weights | None = None,
         class_weight: Any = None,
+        groups: ArrayLike | None = None,
     ) -> TrainingSet:
         """The training set for features and labels.
 
@@ -74,12 +80,16 @@ class TrainingSet:
             Names of the features.
         weights
             Positive weights of the rows; None if all are 1.
+        groups
+            What each row comes from, such as a recording; None if every row stands for itself.
         """
         classes, targets = np.unique(y, return_inverse=True)
         # Scaling and transform depend only on the training rows, so they are part of the model.
         inputs = Inputs.fit(X, input_scaling, transform, names, y)
         made = cls._selected(classes, inputs, inputs.of(X), targets, max_per_class)
         made = made._weighted(np.ones(len(targets)) if weights is None else weights, class_weight)
+        if groups is not None:
+            made = replace(made, groups=group_codes(groups, len(targets))[0][made.selected])
         return made if scenarios is None else made._with_variants(X, scenarios)
 
     @classmethod
@@ -116,14 +126,8 @@ class TrainingSet:
 
     def _with_variants(self, X: NDArray, scenarios: Any) -> TrainingSet:
         """The same set, with the variants that scenarios make of its rows."""
-        rows = self.inputs.integers(X)[self.selected]
-        made = np.asarray(clone(scenarios).variants(rows))
-        if made.ndim != 3 or made.shape[::2] != rows.shape or not np.array_equal(made, np.rint(made)):
-            raise ValueError("scenarios must give integers of shape (rows, variants, features)")
-        scaling = self.inputs.scaling
-        if made.size and not scaling.low <= made.min() <= made.max() <= scaling.high:
-            raise ValueError("scenarios must stay within the range of the data")
-        flat = self.inputs.transformed(made.reshape(-1, rows.shape[1]).astype(np.int64))
+        made = variants_of(self.inputs, self.inputs.checked(X)[self.selected], scenarios)
+        flat = made.reshape(-1, made.shape[2])
         # Every network holds the variants of its classes, so they are stored in the smallest type.
         extremes = (flat.min(initial=0), flat.max(initial=0))
         kind = np.result_type(*(np.min_scalar_type(v) for v in extremes))
@@ -143,3 +147,23 @@ class TrainingSet:
             np.concatenate([self.targets, self.variant_targets[taken]]),
             weights,
         )
+
+
+def variants_of(inputs: Inputs, rows: NDArray, scenarios: Any) -> Integers:
+    """What the networks see of the variants of checked rows, shape (rows, variants, inputs).
+
+    Variants are made of the integers before the transform: of scaled features, or of the readings of windows.
+    """
+    window = inputs.window_shape
+    given = inputs.integers(rows) if window is None else rows.reshape(len(rows), *window)
+    made = np.asarray(clone(scenarios).variants(given))
+    if made.shape[:1] + made.shape[2:] != given.shape or not np.array_equal(made, np.rint(made)):
+        what = "(rows, variants, features)" if window is None else "(windows, variants, time, channels)"
+        raise ValueError(f"scenarios must give integers of shape {what}")
+    if window is not None:
+        # Readings of a sensor saturate.
+        made = np.clip(made, *reader_of(inputs.transform).reading_range)
+    elif made.size and not inputs.scaling.low <= made.min() <= made.max() <= inputs.scaling.high:
+        raise ValueError("scenarios must stay within the range of the data")
+    flat = inputs.transformed(made.reshape(-1, rows.shape[1]).astype(np.int64))
+    return flat.reshape(len(rows), made.shape[1], inputs.size)

@@ -20,7 +20,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from bemi import IntegerHog, datasets
 from bemi.inputs.hog.constants import DIRECTIONS, GAIN, STEEPEST
-from bemi.inputs.hog.kernel import integer_root
+from bemi.inputs.hog.transform import ROOTS
 from bemi.inputs.registry import from_parameters
 
 # --- the twin: loops and plain integers, nothing of bemi --------------------------------------------------------------
@@ -476,6 +476,5 @@ def test_large_images_without_straightening():
     assert IntegerHog(straighten=False).fit_transform(image).shape == (1, 55 * 55 * 16)
 
 
-@pytest.mark.parametrize("value", [*range(40), 255, 256, 65024, 65025, 65535])
-def test_integer_root(value):
-    assert integer_root(value) == isqrt(value)
+def test_roots_are_those_of_the_standard_library():
+    assert ROOTS.tolist() == [isqrt(value) for value in range(1 << 16)]

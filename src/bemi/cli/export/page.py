@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bemi.cli import choices
-from bemi.cli.options import IMAGE, add_json, add_missing, image_shape_or_none
-from bemi.cli.output import Notes, check_writable, model_columns, show
+from bemi.cli.options import IMAGE, add_json, add_missing, add_recordings, image_shape_or_none
+from bemi.cli.output import Notes, check_writable, show
+from bemi.cli.recordings import rows_for
 from bemi.datasets.sets import SETS
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def add_command(targets: Any, **options: Any) -> None:
         "784 or 64 features are treated as images of 28x28 or 8x8)",
     )
     add("--title", help="heading of the page (default: name of the model file)")
+    add_recordings(command)
     add_missing(command)
     add_json(command)
 
@@ -114,7 +116,7 @@ def _test(
     """Test rows, and their shape if they are images."""
     from bemi import datasets
     from bemi.export.page import TestData
-    from bemi.rows.files import read_test, row_shape
+    from bemi.rows.files import row_shape
 
     if options.data is None:
         return None, None
@@ -125,9 +127,11 @@ def _test(
     if not path.exists():
         raise ValueError(f"{path} is neither a file nor one of the sets {', '.join(SETS)}")
     notes = Notes()
-    X, y = read_test(path, options.target, model_columns(ensemble), ensemble.classes, options.missing, notes)
+    rows = rows_for(argparse.Namespace(**vars(options) | {"data": path}), ensemble, notes, labelled=True)
     notes.print()
-    return TestData(X, y, f"rows of {path.name}"), row_shape(path)
+    if rows.windows is not None:
+        return TestData(rows.X, rows.y, f"windows of {path.name}"), None
+    return TestData(rows.X, rows.y, f"rows of {path.name}"), row_shape(path)
 
 
 def _of_set(ensemble: Ensemble, known: Dataset, training: TrainingData | None) -> TestData:

@@ -9,9 +9,9 @@ from bemi.inputs.pieces import CPiece, CTable, file_of
 if TYPE_CHECKING:
     from bemi.inputs.hog.transform import IntegerHog
 
-PIXEL = 330
+PIXEL = 280
 CHANNEL = 170
-"""Instructions for one pixel, and for each further channel of it."""
+"""Instructions for one pixel that has a gradient, and for each further channel of it."""
 
 
 def c_piece(hog: IntegerHog, low: int, high: int) -> CPiece:
@@ -44,8 +44,8 @@ def c_piece(hog: IntegerHog, low: int, high: int) -> CPiece:
             CTable("bemi_levels", "uint8_t", fixed.levels_by_shifted_value),
             CTable("bemi_directions", "uint8_t", fixed.directions.reshape(-1).tolist()),
         ),
-        code_bytes=1400,
-        # Three lines of bytes and three of 16 bits, and the 32-bit sums of two rows of regions.
-        stack_bytes=9 * channels * fixed.width + 8 * fixed.columns * hog.orientations,
+        code_bytes=1620 if channels == 1 else 1800,
+        # Three lines of bytes and three of 16 bits, their spans, and the 32-bit sums of two rows of regions.
+        stack_bytes=channels * (9 * fixed.width + 12) + 80 + 8 * fixed.columns * hog.orientations,
         instructions=pixels * (PIXEL + CHANNEL * (channels - 1)),
     )

@@ -13,46 +13,33 @@ from bemi.products import Integers
 
 
 @njit(cache=True)
-def integer_root(value: int) -> int:
-    """Largest r with r * r <= value, for values below 2^16; bit by bit."""
-    root = 0
-    bit = 128
-    while bit > 0:
-        larger = root + bit
-        if larger * larger <= value:
-            root = larger
-        bit >>= 1
-    return root
-
-
-@njit(cache=True)
 def _slant(image: NDArray[np.int32], mass_shift: int) -> tuple[int, int]:
-    """Shear in 1/64 pixel per row, at most 1/2 pixel either way, and the row of the centre in half pixels."""
+    """Shear in 1/64 pixel per row, at most 1/2 pixel either way, and the row of the centre in half pixels.
+
+    Moments about the centre follow from those about the corner.
+    """
     channels, height, width = image.shape
-    mass, moment_x, moment_y = 0, 0, 0
+    mass, across, down, both, square = 0, 0, 0, 0, 0
     for r in range(height):
+        line, moment = 0, 0
         for c in range(width):
-            weight = 0
-            for channel in range(channels):
+            weight = image[0, r, c]
+            for channel in range(1, channels):
                 weight += image[channel, r, c]
             weight >>= mass_shift
-            mass += weight
-            moment_x += weight * c
-            moment_y += weight * r
+            line += weight
+            moment += weight * c
+        mass += line
+        across += moment
+        down += line * r
+        both += moment * r
+        square += line * r * r
     if mass == 0:
         return 0, 0
-    centre_x = (4 * moment_x + mass) // (2 * mass)
-    centre_y = (4 * moment_y + mass) // (2 * mass)
-    mixed, vertical = 0, 0
-    for r in range(height):
-        y = 2 * r - centre_y
-        for c in range(width):
-            weight = 0
-            for channel in range(channels):
-                weight += image[channel, r, c]
-            weight >>= mass_shift
-            mixed += weight * y * (2 * c - centre_x)
-            vertical += weight * y * y
+    centre_x = (4 * across + mass) // (2 * mass)
+    centre_y = (4 * down + mass) // (2 * mass)
+    mixed = 4 * both - 2 * centre_x * down - 2 * centre_y * across + centre_x * centre_y * mass
+    vertical = 4 * square - 4 * centre_y * down + centre_y * centre_y * mass
     size = abs(mixed)
     slant = 32 if size >= vertical - size else 64 * size // vertical
     return (slant if mixed >= 0 else -slant), centre_y
@@ -64,84 +51,100 @@ def _shear(image: NDArray[np.int32], slant: int, centre_y: int, line: NDArray[np
     channels, height, width = image.shape
     for r in range(height):
         sixteenths = (slant * (2 * r - centre_y) + 4) >> 3
-        whole, part = sixteenths >> 4, sixteenths & 15
+        whole, part = sixteenths >> 4, np.int32(sixteenths & 15)
         if sixteenths == 0:
             continue
         for channel in range(channels):
-            for c in range(width):
-                left, right = c + whole, c + whole + 1
-                total = 8
-                if 0 <= left < width:
-                    total += (16 - part) * image[channel, r, left]
-                if 0 <= right < width:
-                    total += part * image[channel, r, right]
-                line[c] = total >> 4
-            image[channel, r, :] = line
+            row = image[channel, r]
+            # Places whose two sources are inside the image, from first to end - 1; left and right of them is one more.
+            first, end = max(0, -whole), min(width, width - 1 - whole)
+            line[:] = 0
+            for c in range(first, end):
+                line[c] = ((16 - part) * row[c + whole] + part * row[c + whole + 1] + 8) >> 4
+            if 0 <= first - 1 < width and whole < 0:
+                line[first - 1] = (part * row[0] + 8) >> 4
+            if 0 <= end < width and 0 <= end + whole < width:
+                line[end] = ((16 - part) * row[end + whole] + 8) >> 4
+            row[:] = line
 
 
 @njit(cache=True)
-def _blur(image: NDArray[np.int32], blurred: NDArray[np.int32]) -> None:
+def _blur(image: NDArray[np.int32], column: NDArray[np.int32], blurred: NDArray[np.int32]) -> None:
     """Binomial blur, times 16, into an array with a zero border of one pixel."""
     channels, height, width = image.shape
     for channel in range(channels):
         for r in range(height):
-            above, below = r > 0, r < height - 1
+            here = image[channel, r]
             for c in range(width):
-                total = 0
-                for step in range(-1, 2):
-                    if 0 <= c + step < width:
-                        column = 2 * image[channel, r, c + step]
-                        if above:
-                            column += image[channel, r - 1, c + step]
-                        if below:
-                            column += image[channel, r + 1, c + step]
-                        total += column * (2 - abs(step))
-                blurred[channel, r + 1, c + 1] = total
+                column[c + 1] = 2 * here[c]
+            if r > 0:
+                above = image[channel, r - 1]
+                for c in range(width):
+                    column[c + 1] += above[c]
+            if r < height - 1:
+                below = image[channel, r + 1]
+                for c in range(width):
+                    column[c + 1] += below[c]
+            to = blurred[channel, r + 1]
+            for c in range(width):
+                to[c + 1] = column[c] + 2 * column[c + 1] + column[c + 2]
 
 
 @njit(cache=True)
 def _pool(blurred: NDArray[np.int32], directions: NDArray[np.int32], sums: NDArray[np.int32]) -> None:
-    """Distribute every gradient over two orientations and up to four regions."""
+    """Distribute every gradient over two orientations and up to four regions.
+
+    ``sums`` has a row and a column of regions more on each side, so that every pixel has four.
+    """
     channels, height, width = blurred.shape[0], blurred.shape[1] - 2, blurred.shape[2] - 2
-    rows, columns, orientations = sums.shape
+    orientations = sums.shape[2]
     sectors = len(directions) - 1
     for r in range(height):
-        region_row, place = (r + 2) >> 2, (r + 2) & 3
+        upper, lower = sums[(r + 2) >> 2], sums[((r + 2) >> 2) + 1]
+        down = np.int32(2 * ((r + 2) & 3) + 1)
+        up = np.int32(8 - down)
         for c in range(width):
-            gx, gy, largest = 0, 0, 0
-            for channel in range(channels):
-                x = blurred[channel, r + 1, c + 2] - blurred[channel, r + 1, c]
-                y = blurred[channel, r + 2, c + 1] - blurred[channel, r, c + 1]
-                size = max(abs(x), abs(y)) * 2 + min(abs(x), abs(y))
-                if size > largest:
-                    gx, gy, largest = x, y, size
-            if largest == 0:
+            gx = blurred[0, r + 1, c + 2] - blurred[0, r + 1, c]
+            gy = blurred[0, r + 2, c + 1] - blurred[0, r, c + 1]
+            if channels > 1:
+                largest = 2 * max(abs(gx), abs(gy)) + min(abs(gx), abs(gy))
+                for channel in range(1, channels):
+                    x = blurred[channel, r + 1, c + 2] - blurred[channel, r + 1, c]
+                    y = blurred[channel, r + 2, c + 1] - blurred[channel, r, c + 1]
+                    size = max(abs(x), abs(y)) * 2 + min(abs(x), abs(y))
+                    if size > largest:
+                        gx, gy, largest = x, y, size
+            if gx == 0 and gy == 0:
                 continue
             # Turn into the quadrant from right to down.
-            orientation = 0
-            while not (gx > 0 and gy >= 0):
+            this = 0
+            if gx <= 0 and gy > 0:
                 gx, gy = gy, -gx
-                orientation += sectors
+                this = sectors
+            elif gx < 0:
+                gx, gy = -gx, -gy
+                this = 2 * sectors
+            elif gy < 0:
+                gx, gy = -gy, gx
+                this = 3 * sectors
             sector = 0
-            while directions[sector + 1, 0] * gy - directions[sector + 1, 1] * gx >= 0:
+            first = gx * directions[1, 1] - gy * directions[1, 0]
+            while first <= 0:
                 sector += 1
-            first = gx * directions[sector + 1, 1] - gy * directions[sector + 1, 0]
+                first = gx * directions[sector + 1, 1] - gy * directions[sector + 1, 0]
             second = directions[sector, 0] * gy - directions[sector, 1] * gx
-            this = orientation + sector
+            this += sector
             following = this + 1 if this + 1 < orientations else 0
-            region_column, across = (c + 2) >> 2, (c + 2) & 3
-            for i in range(2):
-                row = region_row - i
-                down_weight = 7 - 2 * place if i else 2 * place + 1
-                if row < 0 or row >= rows:
-                    continue
-                for j in range(2):
-                    column = region_column - j
-                    if column < 0 or column >= columns:
-                        continue
-                    weight = down_weight * (7 - 2 * across if j else 2 * across + 1)
-                    sums[row, column, this] += weight * first
-                    sums[row, column, following] += weight * second
+            column, right = (c + 2) >> 2, np.int32(2 * ((c + 2) & 3) + 1)
+            left = np.int32(8 - right)
+            upper[column, this] += left * up * first
+            upper[column, following] += left * up * second
+            lower[column, this] += left * down * first
+            lower[column, following] += left * down * second
+            upper[column + 1, this] += right * up * first
+            upper[column + 1, following] += right * up * second
+            lower[column + 1, this] += right * down * first
+            lower[column + 1, following] += right * down * second
 
 
 @njit(cache=True)
@@ -152,32 +155,37 @@ def histograms(
     mass_shift: int,
     directions: NDArray[np.int32],
     output_shift: int,
+    roots: NDArray[np.uint8],
     out: Integers,
 ) -> None:
-    """The whole transform, image by image; a negative ``mass_shift`` skips slant removal."""
+    """The whole transform, image by image; a negative ``mass_shift`` skips slant removal.
+
+    ``roots`` has the root of every value below 2^16, rounded down.
+    """
     count, given_height, given_width, channels = images.shape
     step = 1 if doubled else 0
     height, width = given_height << step, given_width << step
     rows, columns, orientations = (height + 3) // 4, (width + 3) // 4, 4 * (len(directions) - 1)
     image = np.empty((channels, height, width), dtype=np.int32)
     line = np.empty(width, dtype=np.int32)
+    column = np.zeros(width + 2, dtype=np.int32)
     blurred = np.zeros((channels, height + 2, width + 2), dtype=np.int32)
-    sums = np.empty((rows, columns, orientations), dtype=np.int32)
+    sums = np.empty((rows + 2, columns + 2, orientations), dtype=np.int32)
     for k in range(count):
-        for r in range(height):
-            for c in range(width):
-                for channel in range(channels):
+        for channel in range(channels):
+            for r in range(height):
+                for c in range(width):
                     image[channel, r, c] = levels[images[k, r >> step, c >> step, channel]]
         if mass_shift >= 0:
             slant, centre_y = _slant(image, mass_shift)
             if slant != 0:
                 _shear(image, slant, centre_y, line)
-        _blur(image, blurred)
+        _blur(image, column, blurred)
         sums[:] = 0
         _pool(blurred, directions, sums)
         position = 0
         for row in range(rows):
-            for column in range(columns):
+            for place in range(columns):
                 for orientation in range(orientations):
-                    out[k, position] = integer_root(sums[row, column, orientation] >> output_shift)
+                    out[k, position] = roots[sums[row + 1, place + 1, orientation] >> output_shift]
                     position += 1

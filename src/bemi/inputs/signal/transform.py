@@ -180,6 +180,11 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         return self.from_readings(self.readings(X))
 
     @property
+    def window_shape(self) -> tuple[int, int]:
+        """Samples and channels of a window."""
+        return self.layout_.time, self.layout_.channels
+
+    @property
     def reading_range(self) -> tuple[int, int]:
         """Smallest and largest reading."""
         check_is_fitted(self)

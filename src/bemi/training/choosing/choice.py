@@ -10,6 +10,9 @@ as much as five points of the mean accuracy of the classes.
 The best of many candidates looks better in cross-validation than it is.  The expected accuracy is corrected for that by
 a bootstrap (Tsamardinos, Greasidou, Borboudakis 2018): on each resample of the rows the best candidate is chosen on the
 rows drawn and judged on the others.  Mean and quantiles over the resamples are the estimate and its range.
+
+Where groups of rows are given, such as the windows of one recording, a group is never divided: neither by the folds nor
+by the resamples.
 """
 
 from __future__ import annotations
@@ -19,12 +22,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 
 from bemi.inputs.inputs import Inputs
 from bemi.products import Integers
+from bemi.training.choosing.folds import class_in_one_group, group_codes, group_folds, row_folds
 from bemi.training.choosing.machine import Lesson, labels
+from bemi.training.training_set import variants_of
 
 FOLDS = 5
 REPEATS = 3
@@ -36,6 +41,15 @@ MOST_ROWS = 1000
 
 CLASSES_COUNT = 0.2
 """Weight of the mean accuracy of the classes beside the accuracy, so that a rare class is not given up for nothing."""
+
+STANDARD_ERRORS = 1.5
+"""By how many of them another candidate must be better than the usual one; with one, chance decided too often."""
+
+FEWEST = 3
+"""Rows or recordings of a class, on average, that it takes to leave the usual candidate."""
+
+_EQUAL = 1e-9
+"""Difference of accuracies below which they are equal."""
 
 RESAMPLES = 500
 RANGE = (0.025, 0.975)
@@ -52,10 +66,14 @@ class Candidate:
         What distinguishes them, in a few words.
     settings
         Parameters of :class:`bemi.BeMiClassifier` by name.
+    usual_up_to
+        It is the usual candidate if classes have at most this many rows, or recordings, on average: others are taken
+        only if there is enough to compare and they beat it clearly.  Without a usual candidate the best one is taken.
     """
 
     name: str
     settings: Mapping[str, Any]
+    usual_up_to: float = 0
 
 
 @dataclass(frozen=True)
@@ -74,6 +92,12 @@ class Choice:
         Of the cross-validation.
     weighted
         Whether rows count by their weights in all accuracies.
+    recordings
+        Number of groups that were kept together; None if rows were divided one by one.
+    why_unknown
+        Why there is no estimate; empty if there is one.
+    reason
+        Why it was or was not worth it to leave the usual candidate; empty if there is none.
     """
 
     candidate: Candidate
@@ -84,6 +108,9 @@ class Choice:
     folds: int
     repeats: int
     weighted: bool = False
+    recordings: int | None = None
+    why_unknown: str = ""
+    reason: str = ""
 
     @property
     def name(self) -> str:
@@ -93,16 +120,26 @@ class Choice:
     def in_words(self) -> str:
         """The choice in one line."""
         if self.expected is None or self.low is None or self.high is None:
-            return f"{self.name}; too few rows to compare settings or to estimate the accuracy"
+            return f"{self.name}; {self.why_unknown}"
         what = "expected accuracy, rows weighted as in training," if self.weighted else "expected accuracy"
+        new = "rows" if self.recordings is None else "recordings"
+        apart = "" if self.recordings is None else f" of {self.recordings} recordings"
+        why = f" ({self.reason})" if self.reason else ""
         return (
-            f"{self.name}; {what} on new rows {100 * self.expected:.1f} % "
-            f"({100 * self.low:.0f} to {100 * self.high:.0f} %), by {self.folds}-fold cross-validation"
+            f"{self.name}{why}; {what} on new {new} {100 * self.expected:.1f} % "
+            f"({100 * self.low:.0f} to {100 * self.high:.0f} %), by {self.folds}-fold cross-validation{apart}"
         )
 
 
 def choose(
-    candidates: Sequence[Candidate], X: Any, y: Any, *, defaults: Mapping[str, Any], weights: NDArray | None, seed: int
+    candidates: Sequence[Candidate],
+    X: Any,
+    y: Any,
+    *,
+    defaults: Mapping[str, Any],
+    weights: NDArray | None,
+    seed: int,
+    groups: ArrayLike | None = None,
 ) -> Choice:
     """The candidate that cross-validation prefers.
 
@@ -118,28 +155,39 @@ def choose(
         Row weights, None for equal ones.
     seed
         Of the folds.
+    groups
+        What each row comes from, such as a recording; None if every row stands for itself.
     """
     classes, targets = np.unique(y, return_inverse=True)
     rng = np.random.default_rng(seed)
+    of_group, names = (np.arange(len(targets)), None) if groups is None else group_codes(groups, len(targets))
+    per_class = len(np.unique(targets * len(targets) + of_group)) / len(classes)
+    usual = _usual(candidates, per_class)
+    if names is not None and (lone := class_in_one_group(targets, of_group)) is not None:
+        return _unknown(candidates[usual or 0], _one_recording(classes[lone], names[of_group[targets == lone][0]]))
     rows = _some_of_each(targets, MOST_ROWS, rng)
-    X, targets = _safe_indexing(X, rows), targets[rows]
+    X, targets, of_group = _safe_indexing(X, rows), targets[rows], of_group[rows]
     omega = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)[rows]
-    folds = int(min(FOLDS, np.bincount(targets).max()))
-    repeats = REPEATS if len(rows) <= ENOUGH_ROWS else 1
+    folds = int(min(FOLDS, np.bincount(targets).max() if names is None else len(names)))
     if folds < 2 or np.bincount(targets).min() < 2:
-        return Choice(candidates[0], None, None, None, {}, folds, 0)
+        return _unknown(candidates[usual or 0], "too few rows to compare settings or to estimate the accuracy")
+    repeats = REPEATS if len(rows) <= ENOUGH_ROWS else 1
     right = np.zeros((len(rows), len(candidates)))
-    groups = _groups(candidates, X, defaults)
+    alike = _groups(candidates, X, defaults)
     for _ in range(repeats):
-        parts = _parts(targets, folds, rng)
-        for held in (parts == part for part in range(folds)):
-            for group in groups:
+        parts = row_folds(targets, folds, rng) if names is None else group_folds(targets, of_group, folds, rng)
+        for held in (parts == part for part in np.unique(parts)):
+            for group in alike:
                 given = group.labels(targets, omega, held, len(classes))
                 for position, label in zip(group.positions, given, strict=True):
                     right[held, position] += label == targets[held]
     right /= repeats
-    merits = _merits(right, omega[None], targets)[0]
-    resampled = _resampled(right, omega, targets, rng)
+    margins = _margins(right, omega, of_group, usual or 0)
+    # Of equals the usual candidate is taken, although it is not the first.
+    needed = STANDARD_ERRORS * margins + _EQUAL if per_class >= FEWEST else np.full(len(margins), np.inf)
+    handicaps = np.zeros(len(margins)) if usual is None else np.where(np.arange(len(margins)) == usual, 0.0, needed)
+    merits = _merits(right, omega[None], targets, handicaps)[0]
+    resampled = _resampled(right, omega, targets, of_group, handicaps, rng)
     accuracies = np.average(right, axis=0, weights=omega)
     low, high = np.quantile(resampled, RANGE).tolist()
     return Choice(
@@ -148,9 +196,23 @@ def choose(
         low=low,
         high=high,
         accuracies=dict(zip((c.name for c in candidates), accuracies.tolist(), strict=True)),
-        folds=folds,
+        folds=len(np.unique(parts)),
         repeats=repeats,
         weighted=bool((omega != 1).any()),
+        recordings=None if names is None else len(names),
+        reason=_reason(candidates, usual, int(merits.argmax()), accuracies, margins, enough=per_class >= FEWEST),
+    )
+
+
+def _unknown(candidate: Candidate, why: str) -> Choice:
+    """The first candidate where nothing can be compared."""
+    return Choice(candidate, None, None, None, {}, 0, 0, why_unknown=why)
+
+
+def _one_recording(label: Any, recording: Any) -> str:
+    return (
+        f"no honest estimate of the accuracy is possible: class {label} is in one recording only, {recording}; "
+        "record every class at least twice"
     )
 
 
@@ -161,15 +223,6 @@ def _some_of_each(targets: Integers, most: int, rng: np.random.Generator) -> Int
     order = rng.permutation(len(targets))
     order = order[np.argsort(targets[order], kind="stable")]
     return np.sort(order[np.linspace(0, len(targets) - 1, most).astype(np.int64)])
-
-
-def _parts(targets: Integers, folds: int, rng: np.random.Generator) -> Integers:
-    """A fold for every row; each class is spread over all folds as evenly as possible."""
-    order = rng.permutation(len(targets))
-    order = order[np.argsort(targets[order], kind="stable")]
-    parts = np.empty(len(targets), dtype=np.int64)
-    parts[order] = np.arange(len(targets)) % folds
-    return parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,6 +256,8 @@ class _Group:
         trained = self.rows[~held]
         inputs = self.inputs.refitted(trained, self.settings["input_scaling"], targets[~held])
         lesson = Lesson(inputs(trained), targets[~held], omega[~held])
+        if self.settings["scenarios"] is not None:
+            lesson = lesson.extended(variants_of(inputs, trained, self.settings["scenarios"]))
         hinges = int(self.settings["hinges"])
         return labels(lesson, inputs(self.rows[held]), self.prices, classes=classes, hinges=hinges)
 
@@ -211,20 +266,61 @@ def _groups(candidates: Sequence[Candidate], X: Any, defaults: Mapping[str, Any]
     found: dict[str, tuple[list[tuple[float, int]], dict[str, Any]]] = {}
     for position, candidate in enumerate(candidates):
         settings = {**defaults, **candidate.settings}
-        shared = {name: settings[name] for name in ("transform", "input_scaling", "hinges")}
+        shared = {name: settings[name] for name in ("transform", "input_scaling", "hinges", "scenarios")}
         members, _ = found.setdefault(repr(shared), ([], shared))
         members.append((float(settings["C"]), position))
     return [_Group.of(members, shared, X) for members, shared in found.values()]
 
 
-def _merits(right: NDArray, weights: NDArray, targets: Integers) -> NDArray:
+def _merits(right: NDArray, weights: NDArray, targets: Integers, handicaps: NDArray) -> NDArray:
     """What candidates are compared by, for each line of row weights, shape (lines, candidates)."""
-    merits = _accuracies(right, weights)
+    merits = _accuracies(right, weights) - (1 + CLASSES_COUNT) * handicaps
     classes = np.unique(targets)
     for label in classes:
         own = targets == label
         merits += CLASSES_COUNT / len(classes) * _accuracies(right[own], weights[:, own])
     return merits
+
+
+def _usual(candidates: Sequence[Candidate], rows: float) -> int | None:
+    """The candidate that is usual for this many rows or recordings of a class; None if there is none."""
+    fitting = [(candidate.usual_up_to, place) for place, candidate in enumerate(candidates)]
+    return min(((limit, place) for limit, place in fitting if rows <= limit), default=(0, None))[1]
+
+
+def _margins(right: NDArray, omega: NDArray, groups: Integers, usual: int) -> NDArray:
+    """Standard error of each candidate's accuracy minus that of the usual one, with groups as the unit of chance."""
+    apart = (right - right[:, usual, None]) * omega[:, None]
+    apart -= omega[:, None] * apart.sum(axis=0) / omega.sum()
+    sums = np.zeros((int(groups.max()) + 1, right.shape[1]))
+    np.add.at(sums, groups, apart)
+    return np.sqrt((sums**2).sum(axis=0)) / omega.sum()
+
+
+def _reason(
+    candidates: Sequence[Candidate],
+    usual: int | None,
+    chosen: int,
+    accuracies: NDArray,
+    margins: NDArray,
+    *,
+    enough: bool,
+) -> str:
+    """Why the usual candidate was chosen or another one."""
+    if usual is None or len(candidates) == 1:
+        return ""
+    if not enough:
+        return "usual with so few recordings"
+    others = [place for place in range(len(candidates)) if place != usual]
+    best = (
+        chosen
+        if chosen != usual
+        else max(others, key=lambda place: accuracies[place] - STANDARD_ERRORS * margins[place])
+    )
+    gain = f"{100 * (accuracies[best] - accuracies[usual]):+.1f} points, standard error {100 * margins[best]:.1f}"
+    if chosen == usual:
+        return f"usual here; {candidates[best].name}: {gain}, which is not enough"
+    return f"against {candidates[usual].name}: {gain}"
 
 
 def _accuracies(right: NDArray, weights: NDArray) -> NDArray:
@@ -233,11 +329,19 @@ def _accuracies(right: NDArray, weights: NDArray) -> NDArray:
     return weights @ right / np.where(totals > 0, totals, 1.0)
 
 
-def _resampled(right: NDArray, omega: NDArray, targets: Integers, rng: np.random.Generator) -> NDArray:
-    """Accuracy on the rows left out of each resample, of the candidate that is best on the rows drawn."""
-    rows = len(right)
-    drawn = rng.multinomial(rows, np.full(rows, 1 / rows), size=RESAMPLES) * omega
+def _resampled(
+    right: NDArray,
+    omega: NDArray,
+    targets: Integers,
+    groups: Integers,
+    handicaps: NDArray,
+    rng: np.random.Generator,
+) -> NDArray:
+    """Accuracy on the groups left out of each resample, of the candidate that is best on the groups drawn."""
+    groups = np.unique(groups, return_inverse=True)[1]
+    count = int(groups.max()) + 1
+    drawn = rng.multinomial(count, np.full(count, 1 / count), size=RESAMPLES)[:, groups] * omega
     left = np.where(drawn > 0, 0.0, omega)
     useful = (left.sum(axis=1) > 0) & (drawn.sum(axis=1) > 0)
-    best = _merits(right, drawn[useful], targets).argmax(axis=1)
+    best = _merits(right, drawn[useful], targets, handicaps).argmax(axis=1)
     return _accuracies(right, left[useful])[np.arange(len(best)), best]

@@ -37,6 +37,15 @@ class Lesson(NamedTuple):
     targets: Integers
     weights: Floats
 
+    def extended(self, variants: Integers) -> Lesson:
+        """The same rows and variants of them, shape (rows, variants, inputs); each counts as much as its row."""
+        count = variants.shape[1]
+        return Lesson(
+            np.concatenate([self.inputs, variants.reshape(-1, variants.shape[2])]),
+            np.concatenate([self.targets, np.repeat(self.targets, count)]),
+            np.concatenate([self.weights, np.repeat(self.weights, count)]),
+        )
+
 
 def labels(
     lesson: Lesson, tested: Integers, prices: Sequence[float], *, classes: int, hinges: int

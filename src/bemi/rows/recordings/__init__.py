@@ -1,0 +1,1 @@
+"""From recordings of a sensor to windows: what a signal's classifier is trained on."""
