@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from bemi.export import c
 from bemi.inputs.readings import MISSING
 from bemi.products import Integers
 from benchmarks import emlearn_models
-from benchmarks.boards import BOARDS, Board, DoesNotFit, Run, Size, linked_size, run
+from benchmarks.boards import BOARDS, PUSH, Board, DoesNotFit, Run, Size, linked_size, run
 from benchmarks.common import Cell, Record, Settings, percent, sample, unseen_images
 
 BOARD_ROWS = 500
@@ -49,6 +49,11 @@ class System:
     bytes_per_input: int
     includes: tuple[Path, ...] = ()
     has_early_out: bool = False
+    window: int = 0
+    """Samples of a window that is pushed sample by sample, 0 if rows are given whole."""
+    wild: Integers | None = None
+    """Further rows that are nothing like those of training."""
+    wild_predictions: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
@@ -140,7 +145,19 @@ class SignalTask:
         train, test = np.split(np.arange(len(y)), [self.classes * self.TRAINING])
         for name, transform in (("counts", SignalCounts()), ("counts of differences", SignalCounts(rocket=0))):
             fitted = recommended(X, **_chosen(settings), transform=transform).fit(X[train], y[train])
-            yield from _ours(fitted, name, X[test], fitted.readings(X[test]), 2, place)
+            wild = self._wild(seed)
+            expected = np.searchsorted(fitted.classes_, fitted.predict(wild))
+            for system in _ours(fitted, name, X[test], fitted.readings(X[test]), 2, place):
+                more = {"wild": fitted.readings(wild), "wild_predictions": expected}
+                yield replace(system, window=self.time, has_early_out=False, **more)
+
+    def _wild(self, seed: int) -> NDArray[np.int64]:
+        """Noise over all of 16 bits, jumps between its ends, constants, and waves that are far too large."""
+        rng = np.random.default_rng(seed + 1)
+        shape = (BOARD_ROWS // 4, self.time, self.channels)
+        constants = np.broadcast_to(rng.integers(-(2**15), 2**15, (shape[0], 1, self.channels)), shape)
+        parts = [rng.integers(-(2**15), 2**15, shape), rng.choice([-(2**15), 2**15 - 1], shape), constants]
+        return np.concatenate([*parts, np.clip(self._windows(seed)[0][: shape[0]] * 20, -(2**15), 2**15 - 1)])
 
     def _windows(self, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         rng = np.random.default_rng(seed)
@@ -173,7 +190,7 @@ def measurements(settings: Settings) -> Iterator[Record]:
                 if not board.installed:
                     missing = f"{board.compiler} or {board.emulator[0]} is not installed"
                     yield head | {"board": board.name, "system": "all", "missing": missing}
-                elif emlearn_models.missing() is not None:
+                elif emlearn_models.missing() is not None and not isinstance(task, SignalTask):
                     missing = f"{emlearn_models.missing()} is not installed"
                     yield head | {"board": board.name, "system": "emlearn", "missing": missing}
             there = [board for board in boards if board.installed]
@@ -239,24 +256,30 @@ def _on_board(system: System, board: Board) -> Record:
     count = len(system.rows)
     rows = np.linspace(0, count - 1, min(BOARD_ROWS, count)).round().astype(int)
     given, expected = system.rows[rows], system.predictions[rows]
-    options = {"includes": system.includes, "libraries": LIBRARIES[board.name]}
+    defines = (PUSH,) if system.window else ()
+    options = {"includes": system.includes, "libraries": LIBRARIES[board.name], "defines": defines}
     try:
         size = linked_size(board, system.folder, OPTIMIZE, **options)
-        runs = {"early_out": _run_in_parts(system, board, given, (), size)}
+        runs = {"early_out": _run_in_parts(system, board, given, defines, size)}
         if system.has_early_out:
             runs["all_networks"] = _run_in_parts(system, board, given, (NO_EARLY_OUT,), size)
+        if system.wild is not None:
+            runs["wild"] = _run_in_parts(system, board, system.wild, defines, size)
     except DoesNotFit as error:
         return {"missing": str(error), "tools": _tools(board)}
-    found = {
+    wanted = {"wild": system.wild_predictions}
+    found: Record = {
         way: {
             "mean": float(run.instructions.mean()),
             "max": int(run.instructions.max()),
-            "differences": int(np.sum(run.predictions != expected)),
+            "differences": int(np.sum(run.predictions != wanted.get(way, expected))),
         }
         for way, run in runs.items()
     }
+    if system.window:
+        found["push"] = float(runs["early_out"].pushes.mean()) / system.window
     taken = {"flash": size.flash, "ram": size.ram, "stack": max(int(run.stack.max()) for run in runs.values())}
-    return {"board_rows": len(rows), **taken, **found, "tools": _tools(board)}
+    return {"board_rows": sum(len(run.predictions) for run in runs.values()), **taken, **found, "tools": _tools(board)}
 
 
 def _run_in_parts(system: System, board: Board, rows: Integers, defines: tuple[str, ...], size: Size) -> Run:
@@ -272,9 +295,7 @@ def _run_in_parts(system: System, board: Board, rows: Integers, defines: tuple[s
         run(board, system.folder, rows[start : start + at_a_time], OPTIMIZE, defines=defines, **options)
         for start in range(0, len(rows), at_a_time)
     ]
-    return Run(
-        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("predictions", "instructions", "stack"))
-    )
+    return Run(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Run)))
 
 
 def _tools(board: Board) -> str:
@@ -291,6 +312,9 @@ def report(records: Sequence[Record]) -> str:
     for cell, board, seed in dict.fromkeys((r["cell"], r["board"], r["seed"]) for r in records):
         own = [r for r in records if (r["cell"], r["board"], r["seed"]) == (cell, board, seed)]
         tools = next((r["tools"] for r in own if "tools" in r), "Nothing measured")
+        if any("wild" in r for r in own):
+            parts.append(f"### {cell}, {board}, seed {seed}\n\n{tools}.\n\n{_window_table(own, board)}")
+            continue
         headings = (
             *("model", "numbers", "accuracy %", "flash B", "static RAM B", "stack B"),
             *(f"{'cycles' if board == 'atmega328p' else 'instructions'}: mean", "max"),
@@ -307,6 +331,26 @@ def report(records: Sequence[Record]) -> str:
         "exit."
     )
     return "\n\n".join([note, *parts])
+
+
+def _window_table(records: Sequence[Record], board: str) -> str:
+    """Windows that are pushed sample by sample: RAM includes the window."""
+    what = "cycles" if board == "atmega328p" else "instructions"
+    headings = (
+        *("model", "flash B", "static RAM B", "stack B", "RAM in all B"),
+        *(f"{what} per window: mean", "max", "on wild windows: max", "per pushed sample", "windows", "differences"),
+    )
+    rows: list[tuple[object, ...]] = []
+    for record in records:
+        if "missing" in record:
+            rows.append((record["system"], record["missing"], *["-"] * 9))
+            continue
+        usual, wild = record["early_out"], record["wild"]
+        sizes = (record["flash"], record["ram"], record["stack"], record["ram"] + record["stack"])
+        steps = (usual["mean"], usual["max"], wild["max"], record["push"], record["board_rows"])
+        numbers = [f"{number:,.0f}" for number in (*sizes, *steps)]
+        rows.append((record["system"], *numbers, usual["differences"] + wild["differences"]))
+    return markdown.table(headings, rows)
 
 
 def _row(record: Record) -> tuple[object, ...]:

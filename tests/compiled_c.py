@@ -1,6 +1,7 @@
 """Compiles exported C for this machine and runs it."""
 
 import ctypes
+import re
 import shutil
 import subprocess
 
@@ -82,13 +83,21 @@ def board(name):
 
 
 def stack_used(device, folder):
-    """Bytes of stack if every function were on it at once, except that only one is called from outside."""
+    """Bytes of stack of the deepest chain of calls, as the compiler knows it."""
     flags = [flag for flag in device.flags if flag.startswith("-m")]
-    subprocess.run([device.compiler, *flags, "-Os", "-fstack-usage", "-c", "bemi_model.c"], cwd=folder, check=True)
-    lines = [line.split() for line in (folder / "bemi_model.su").read_text().splitlines()]
-    used = {place.split(":")[-1]: int(amount) for place, amount, *_ in lines}
-    called = [used.pop(name, 0) for name in ("bemi_predict", "bemi_predict_proba", "bemi_scale")]
-    return sum(used.values()) + max(called)
+    command = [device.compiler, *flags, "-Os", "-fcallgraph-info=su", "-c", "bemi_model.c"]
+    subprocess.run(command, cwd=folder, check=True)
+    text = (folder / "bemi_model.ci").read_text()
+    frames = {
+        name: int(size) for name, size in re.findall(r'node: { title: "(.*?)" label: ".*?(\d+) bytes \(static\)', text)
+    }
+    assert "bemi_predict" in frames
+    calls = re.findall(r'edge: { sourcename: "(.*?)" targetname: "(.*?)"', text)
+
+    def depth(name):
+        return frames.get(name, 0) + max((depth(called) for caller, called in calls if caller == name), default=0)
+
+    return max(map(depth, frames))
 
 
 LIBRARY = """

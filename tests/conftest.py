@@ -1,9 +1,12 @@
 import os
 
+import both_checkers
 import pytest
 from hypothesis import HealthCheck, settings
 
 from bemi import solvers
+
+both_checkers.watch()
 
 settings.register_profile(
     "default",
@@ -30,3 +33,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "readonly_memmap" in item.name and "hidden_layers=(2," in item.name:
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How many certificates the second checker has seen."""
+    if both_checkers.seen:
+        counts = ", ".join(f"{count} {what}" for what, count in sorted(both_checkers.seen.items()))
+        terminalreporter.write_line(f"second checker: {counts}")

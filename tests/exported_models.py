@@ -90,9 +90,9 @@ def waves(rows, time, channels, classes=4, seed=0):
     return np.rint(signal).astype(int).transpose(0, 2, 1), y
 
 
-def _signals(time, channels, **parameters):
-    settings = {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "transform": SignalCounts(**parameters)}
-    return _fitted(*waves(24, time, channels), **settings)
+def _signals(time, channels, *, classes=4, settings=None, **parameters):
+    usual = {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "transform": SignalCounts(**parameters)}
+    return _fitted(*waves(24, time, channels, classes), **usual | (settings or {}))
 
 
 def wild_windows(counts, rows, seed=0):
@@ -148,6 +148,9 @@ MODELS = {
     "counts of differences": lambda: _signals(64, 2, rocket=0),
     "counts of a wide signal": lambda: _signals(40, 2, bits=15, rocket=84),
     "counts of a long signal": lambda: _signals(300, 1, rocket=84),
+    "counts for large weights": lambda: _signals(33, 2, rocket=84, settings={"weight_bound": 15}),
+    "chances of a signal": lambda: _signals(40, 2, rocket=84, settings={"probabilities": True}),
+    "chances of two signals": lambda: _signals(30, 1, rocket=0, classes=2, settings={"probabilities": True}),
 }
 
 

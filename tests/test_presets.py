@@ -62,10 +62,13 @@ def test_a_constant_input_shifts_a_neuron(tmp_path):
 
 
 def test_settings_in_words():
-    known = (presets.paper(), presets.images(), presets.tables(), presets.tables(compare=False))
+    alone = presets.images(compare=False)
+    known = (presets.paper(), presets.images(), alone, presets.tables(), presets.tables(compare=False))
     words = [presets.in_words(preset.settings) for preset in known]
     assert words == [
         "features as they are; hidden layers 4, 4, weights in -1..1, stages sm, mm, mw",
+        f"gradient histograms, the best of {len(presets.image_candidates())} candidates by cross-validation; "
+        "no hidden layer, weights in -7..7, stages ml2",
         "gradient histograms; no hidden layer, weights in -7..7, stages ml2",
         f"the best of {len(presets.tables().settings['candidates'])} candidates by cross-validation; no hidden layer, "
         "weights in -15..15, stages ml2",
@@ -90,3 +93,38 @@ def test_recommended_probabilities_give_way_to_parameters_that_exclude_them():
     assert not bemi.recommended(table, subset_size=3).probabilities
     assert not bemi.recommended(table, stages=("sm",)).probabilities
     assert bemi.recommended(table, subsets=2, probabilities=True).probabilities, "what is asked for is refused by fit"
+
+
+def test_upright_and_slanted_strokes_are_told_apart_only_if_images_are_not_straightened():
+    """The choice looks at the images: where the slant tells the class, straightening would remove it."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(40) % 2
+    slants = rng.uniform(0.1, 0.4, 40) * (2 * labels - 1)
+    rows, columns = np.indices((20, 20))
+    middles = 9.5 + rng.uniform(-1, 1, 40)[:, None, None] + slants[:, None, None] * (9.5 - rows)
+    images = np.clip(2 - np.abs(columns - middles), 0, 1) * 200 * ((rows > 3) & (rows < 16))
+    images = images.astype(np.int64).reshape(40, -1)
+    clf = bemi.recommended(images, image_shape=(20, 20), n_jobs=1).fit(images, labels)
+    assert clf.choice_.name.startswith("images as they are")
+    assert not clf.transform_.straighten
+    assert clf.score(images, labels) == 1
+
+
+def test_with_two_images_of_a_class_deformed_copies_are_usual(tmp_path):
+    X, y = load_digits(n_class=3, return_X_y=True)
+    few = np.concatenate([np.flatnonzero(y == label)[:2] for label in range(3)])
+    clf = bemi.recommended(X, n_jobs=1).fit(X[few], y[few])
+    assert clf.choice_.name == "straightened images, deformed"
+    assert "usual" in clf.choice_.in_words()
+    assert any(len(added) for added in clf.added_rows_.values())
+    bemi.save(clf, tmp_path / "m")
+    loaded = bemi.load(tmp_path / "m")
+    assert loaded.scenarios.get_params() == clf._copy(clf.choice_.candidate).scenarios.get_params()
+    assert bemi.verify(tmp_path / "m").certified["ml2"] == 3
+
+
+def test_many_or_large_images_are_not_compared():
+    assert presets.choose(DIGITS[:1000]).settings["candidates"]
+    assert "candidates" not in presets.choose(np.concatenate([DIGITS, DIGITS])).settings
+    assert "candidates" not in presets.choose(np.zeros((5, 300 * 300)), (300, 300)).settings
+    assert "candidates" not in presets.choose(DIGITS, compare=False).settings

@@ -26,6 +26,12 @@ ARM = ("-mcpu=cortex-m3", "-mthumb", "-nostartfiles", "-nostdlib", "-lgcc")
 RISCV = ("-march=rv32imac_zicsr", "-mabi=ilp32", "-nostartfiles", "-nostdlib", "-ffreestanding", "-lgcc")
 QEMU = ("-nographic", "-semihosting-config", "enable=on,target=native", "-icount", "shift=0")
 WITHOUT_UNUSED = ("-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections")
+PUSH = "BOARD_PUSH"
+"""To define for windows that are pushed sample by sample."""
+EMPTY_WINDOW = """#include "bemi_model.h"
+void bemi_push(const bemi_input_t *x) { (void)x; }
+int bemi_predict_window(void) { return 0; }
+"""
 EMPTY_MODEL = '#include "bemi_model.h"\nint bemi_predict(const bemi_input_t *x) { return (int)x[0]; }\n'
 
 
@@ -102,11 +108,16 @@ BOARDS = {
 
 @dataclass(frozen=True)
 class Run:
-    """Predictions on a board, instructions of each (cycles on the atmega328p), and bytes of stack that each used."""
+    """Predictions on a board, and what each took.
+
+    Instructions (cycles on the atmega328p), bytes of stack, and the instructions for pushing all samples of its window,
+    0 if rows are not pushed.
+    """
 
     predictions: NDArray[np.int64]
     instructions: NDArray[np.int64]
     stack: NDArray[np.int64]
+    pushes: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -134,13 +145,13 @@ def linked_size(
     The difference between a program with the model and the same program with a model that does nothing; options as for
     :func:`build`.
     """
-    row = [[0]]
+    row, defines = [[0]], options.get("defines", ())
     whole = _size_of(board, build(board, folder, row, optimize, libraries=libraries, **options))
     with tempfile.TemporaryDirectory() as other:
         empty = Path(other)
         shutil.copy(folder / "bemi_model.h", empty)
-        (empty / "bemi_model.c").write_text(EMPTY_MODEL)
-        rest = _size_of(board, build(board, empty, row, optimize, libraries=libraries))
+        (empty / "bemi_model.c").write_text(EMPTY_WINDOW if PUSH in defines else EMPTY_MODEL)
+        rest = _size_of(board, build(board, empty, row, optimize, libraries=libraries, defines=defines))
     return Size(whole.flash - rest.flash, whole.ram - rest.ram)
 
 
@@ -150,10 +161,10 @@ def run(board: Board, folder: Path, rows: ArrayLike, optimize: str = "-Os", **op
     program = build(board, folder, rows, optimize, **options)
     printed = _run([*board.emulator, program.name], folder)
     # Semihosting prints to standard error, simavr colours its lines and ends them with dots.
-    answers = re.findall(r"(-?\d+) (\d+) (-?\d+)\.*\s*(?:\x1b\[0m)?$", printed, flags=re.MULTILINE)
+    answers = re.findall(r"(-?\d+) (\d+) (-?\d+) (\d+)\.*\s*(?:\x1b\[0m)?$", printed, flags=re.MULTILINE)
     if len(answers) != len(rows):
         raise RuntimeError(f"{len(answers)} of {len(rows)} rows were answered:\n{printed[-500:]}")
-    found = Run(*np.array(answers, dtype=np.int64).reshape(-1, 3).T)
+    found = Run(*np.array(answers, dtype=np.int64).reshape(-1, 4).T)
     if found.stack.min(initial=0) < 0:
         raise DoesNotFit("needs more RAM than there is: the stack left its room")
     return found

@@ -1,6 +1,7 @@
 /* Predicts every row of rows.h and prints the class indices, what each prediction took where the board can count it
-   (instructions or cycles), and how many bytes of stack it used.  Whatever defines bemi_input_t, BEMI_INPUTS and
-   bemi_predict in bemi_model.h can be run. */
+   (instructions or cycles), how many bytes of stack it used, and what it took to push the samples of the row.  Whatever
+   defines bemi_input_t, BEMI_INPUTS and bemi_predict in bemi_model.h can be run.  With BOARD_PUSH, rows are windows that
+   are pushed sample by sample. */
 #include "bemi_model.h"
 #include "board.h"
 #include "rows.h"
@@ -23,25 +24,63 @@ static void put_number(long value)
         board_put(digits[--length]);
 }
 
+#ifdef BOARD_PUSH
+#define PREDICT() bemi_predict_window()
+
+/* What pushing the samples of a row took. */
+static unsigned long load(long row)
+{
+    unsigned long took = 0;
+    bemi_input_t sample[BEMI_CHANNELS];
+    long t, c;
+    for (t = 0; t < BEMI_WINDOW; t++) {
+        unsigned long before;
+        for (c = 0; c < BEMI_CHANNELS; c++)
+            sample[c] = (bemi_input_t)BOARD_READ(rows[row * BEMI_INPUTS + t * BEMI_CHANNELS + c]);
+        before = board_clock();
+        bemi_push(sample);
+        took += board_elapsed(before, board_clock());
+    }
+    return took;
+}
+#else
+#define PREDICT() bemi_predict(x)
+
+static bemi_input_t x[BEMI_INPUTS];
+
+static unsigned long load(long row)
+{
+    /* Volatile, since a compiler may turn a plain copy into a call of memcpy. */
+    volatile bemi_input_t *input = x;
+    long i;
+    for (i = 0; i < BEMI_INPUTS; i++)
+        input[i] = (bemi_input_t)BOARD_READ(rows[row * BEMI_INPUTS + i]);
+    return 0;
+}
+#endif
+
 int main(void)
 {
-    static bemi_input_t x[BEMI_INPUTS];
-    long row, i;
+    long row;
     board_start();
+#ifdef BOARD_PUSH
+    /* So that the oldest sample of a window is not the first of the buffer. */
+    for (row = 0; row < BEMI_WINDOW / 3; row++) {
+        static const bemi_input_t nothing[BEMI_CHANNELS];
+        bemi_push(nothing);
+    }
+#endif
     for (row = 0; row < ROWS; row++) {
         unsigned long before, after;
         volatile uint8_t *stack, *place;
-        /* Volatile, since a compiler may turn a plain copy into a call of memcpy. */
-        volatile bemi_input_t *input = x;
+        const unsigned long pushed = load(row);
         int label;
-        for (i = 0; i < BEMI_INPUTS; i++)
-            input[i] = (bemi_input_t)BOARD_READ(rows[row * BEMI_INPUTS + i]);
         /* Not in a function of its own, whose frame would be painted over. */
         stack = BOARD_STACK;
         for (place = BOARD_STACK_END; place < stack; place++)
             *place = UNTOUCHED;
         before = board_clock();
-        label = bemi_predict(x);
+        label = PREDICT();
         after = board_clock();
         for (place = BOARD_STACK_END; place < stack && *place == UNTOUCHED;)
             place++;
@@ -51,6 +90,8 @@ int main(void)
         board_put(' ');
         /* -1 if it may have used more than was painted. */
         put_number(place == BOARD_STACK_END ? -1 : (long)(stack - place));
+        board_put(' ');
+        put_number((long)pushed);
         board_put('\n');
     }
     board_stop();

@@ -379,7 +379,9 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
     def add_classes(self, X: ArrayLike, y: ArrayLike) -> BeMiClassifier:
         """Learn new classes: only networks that involve them are trained; all others stay unchanged.
 
-        The input scaling and transform of the first fit are reused.
+        The input scaling and transform of the first fit are reused.  The classifier gets its new model in one step once
+        all networks are trained: other threads may predict and save meanwhile, and each call sees the model before or
+        the one after.  Two threads must not add classes, or fit, at the same time.
 
         Parameters
         ----------

@@ -11,6 +11,7 @@ from math import inf, isqrt
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bemi.classifier import BeMiClassifier
 from bemi.inputs.hog.transform import IntegerHog
@@ -19,6 +20,7 @@ from bemi.inputs.registry import describe
 from bemi.inputs.scaling import are_integers
 from bemi.inputs.signal.transform import SignalCounts
 from bemi.inputs.table.transform import TableBits
+from bemi.rows.deformations import ImageDeformations
 from bemi.rows.signal_scenarios import SignalScenarios
 from bemi.stages import SOFT_STAGES
 from bemi.training.choosing.choice import Candidate
@@ -47,14 +49,49 @@ def paper(why: str = "asked for") -> Preset:
     return Preset("the paper", {name: defaults[name] for name in names}, why)
 
 
-def images(shape: Sequence[int] | None = None, *, integers: bool = True, why: str = "asked for") -> Preset:
-    """Soft margins on gradient histograms; ``shape`` as :class:`bemi.IntegerHog` takes it."""
+def images(
+    shape: Sequence[int] | None = None, *, integers: bool = True, compare: bool = True, why: str = "asked for"
+) -> Preset:
+    """Soft margins on gradient histograms; ``shape`` as :class:`bemi.IntegerHog` takes it.
+
+    Whether to straighten images, and whether to train on deformed copies of them, is decided by cross-validation.  With
+    ``compare=False`` images are straightened, and nothing is compared.
+    """
+    given = None if shape is None else tuple(shape)
     settings = _SOFT | {
-        "transform": IntegerHog(shape=None if shape is None else tuple(shape)),
+        "transform": IntegerHog(shape=given),
         # Pixels share one unit, so one factor must scale them all.
         "input_scaling": "auto" if integers else "common",
     }
-    return Preset("images", settings, why)
+    return Preset("images", settings | ({"candidates": image_candidates(given)} if compare else {}), why)
+
+
+FEW_IMAGES = 3
+"""Up to so many images of a class, deformed copies are usual: with two, digits gained 3.4 points and clothes lost none
+(docs/scenarios-and-selection.md)."""
+
+MOST_PIXELS = 64 * 64 * 3
+"""The same for larger images."""
+
+MOST_IMAGES = 2000
+"""With more images than this, nothing is compared: deformed copies gain little, and take long."""
+
+
+def image_candidates(shape: tuple[int, ...] | None = None) -> tuple[Candidate, ...]:
+    """Images straightened or as they are, alone or with slightly or strongly deformed copies.
+
+    A price of 1 suits the many rows that copies make, 10 the few that there are without.
+    """
+    upright, given = IntegerHog(shape=shape), IntegerHog(shape=shape, straighten=False)
+    slightly = ImageDeformations(rotation=4, scaling=0.1, shear=0.05, shift=0.02, bending=0.02, shape=shape)
+    strongly = ImageDeformations(shape=shape)
+    return (
+        Candidate("straightened images", {"transform": upright, "scenarios": None, "C": 10.0}),
+        Candidate("images as they are", {"transform": given, "scenarios": None, "C": 10.0}),
+        Candidate("straightened images, slightly deformed", {"transform": upright, "scenarios": slightly, "C": 1.0}),
+        Candidate("images as they are, slightly deformed", {"transform": given, "scenarios": slightly, "C": 1.0}),
+        Candidate("straightened images, deformed", {"transform": upright, "scenarios": strongly, "C": 1.0}, FEW_IMAGES),
+    )
 
 
 def signals(channels: int | None = None, *, compare: bool = True, why: str = "asked for") -> Preset:
@@ -138,12 +175,18 @@ def choose(X: Any, image_shape: Sequence[int] | None = None, *, compare: bool = 
         return signals(compare=compare, why=why)
     if image_shape is not None:
         why = f"the images are {' x '.join(map(str, image_shape))}"
-        return images(image_shape, integers=are_integers(rows), why=why)
+        return images(image_shape, integers=are_integers(rows), compare=compare and _few(rows), why=why)
     why_not = why_no_image(rows)
     if why_not is not None:
         return tables(f"the rows are not treated as images: {why_not}", compare=compare)
     side = isqrt(rows.shape[1])
-    return images(why=f"{side} x {side} non-negative integers per row, with neighbours alike, are treated as images")
+    why = f"{side} x {side} non-negative integers per row, with neighbours alike, are treated as images"
+    return images(compare=compare and _few(rows), why=why)
+
+
+def _few(rows: NDArray) -> bool:
+    """Whether there is time to compare, and images are small enough to be straightened."""
+    return len(rows) <= MOST_IMAGES and rows[0].size <= MOST_PIXELS
 
 
 def in_words(settings: Mapping[str, Any]) -> str:

@@ -115,6 +115,9 @@ ALONE = [[["O"]], [["O"]]]
         ([["M", 0, 0, 1, ["L", [[0, 1]]]], ["O"]], {}, "a merge does not follow"),
         ([["D", 0, 1], ["O"]], {"tiers": (0, 1)}, "a separation is not forced"),
         ([["S", 0, 1, [[["O"]]]]], {"tiers": (0, 1)}, "a branch is missing"),
+        # Neurons of one tier may be swapped only if the same is known about both.
+        ([["T", 0, 0, [[["D", 0, 1], ["O"]]]]], {}, "a separation is not forced"),
+        ([["T", 0, 0, [[["S", 0, 1, [[["O"]]]]]]]], {}, "a branch is missing"),
         ([["G", 0, 1], ["O"]], {"codes": [[1, 1], [1, 1], [-1, 1], [-1, -1]]}, "a pair of rows has equal codes"),
         ([["A", 0, 1], ["O"]], {}, "opposed rows have different codes"),
         ([["F", 0, 0], ["O"]], {}, "a list that does not exist"),

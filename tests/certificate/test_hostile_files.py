@@ -160,7 +160,6 @@ def test_fewer_rows_than_the_digest_is_about(tmp_path):
         lambda header: header.update(classes=["dog", "eel"]),
         lambda header: header["input_scaling"].update(high=50),
         lambda header: header["settings"].update(ties="abstain"),
-        lambda header: header["networks"][0]["reports"][1].update(message="proved by hand"),
         lambda header: header.update(feature_names=["a", "b", "c"]),
     ],
 )
@@ -184,6 +183,17 @@ def test_a_certificate_belongs_to_one_model(models, tmp_path, change):
         (lambda h, c: c.update(proved_by="me"), "does not belong: proved_by"),
         (lambda h, c: c["networks"][0][1]["certificate"].update(note="trust me"), "does not belong: note"),
         (lambda h, c: h.update(classes=list(range(5000))), "number of classes"),
+        (
+            lambda h, c: h["networks"][0]["reports"][1].update(message="proved by hand"),
+            "its message is not the model's",
+        ),
+        (lambda h, c: c["networks"][0][1].update(note="proved by hand"), "does not belong: note"),
+        (lambda h, c: c.update(seconds=[[1.0]]), "not a time for each stage"),
+        (lambda h, c: c.update(seconds=[[1.0, 1.0, "2"]]), "not a time for each stage"),
+        (lambda h, c: c.update(seconds=[[1.0] * 3] * 2), "not times for each network"),
+        (lambda h, c: c["networks"][0][1]["certificate"].update(bound=8), "the proof claims 8, but only 9 is proved"),
+        (lambda h, c: c["networks"][0][2]["certificate"].update(bound=7), "the proof claims 7, but only 6 is proved"),
+        (lambda h, c: h["networks"][0].update(splitting=[1, False]), "mark of a splitting neuron is not an integer"),
     ],
 )
 def test_what_does_not_belong_is_refused(models, tmp_path, change, reason):
@@ -191,6 +201,25 @@ def test_what_does_not_belong_is_refused(models, tmp_path, change, reason):
     change(header, claims)
     with pytest.raises(CertificateError, match=reason):
         verify(forged(tmp_path / "m.bemi", header, weights if header["networks"] else b"", claims))
+
+
+@pytest.mark.parametrize("text", ['{"format": 3, "format": 3}', '{"format": NaN}', '{"format": [-Infinity]}'])
+def test_text_that_readers_disagree_on(models, tmp_path, text):
+    path = forged(tmp_path / "m.bemi", *opened(models / "tiny.bemi")[:2], text.encode())
+    with pytest.raises(CertificateError, match=r"given twice|is not a number"):
+        verify(path)
+
+
+def test_a_shape_of_many_neurons(tmp_path):
+    """A tree with forty labels would have 2^40 patterns."""
+    rows, labels = [[9, 1], [1, 9]], [0, 1]
+    merged = ["M", 1, 0, 1, ["L", [[0, 1], [1, 1]]]]
+    tree = [[[0, 1]] + [[0, 0]] * 39, [[None] * 40, 0, []]]
+    proof = {"value": 29, "tiers": [0, 1, 1], "cap": [10, 0, ["L", [[0, 1]]]], "bound": 33}
+    proof["tree"] = [merged, ["Y", 0, [0, 1], [], [tree]], ["O"]]
+    weights = [-1, 1, 1, 1, 1, 1, -1, 0, 0]
+    path = made_up(tmp_path / "m.bemi", rows, labels, [3], 1, weights, {"mm": (29, proof)})
+    assert "does not have a label per neuron" in said_of(path)
 
 
 def test_bits_after_the_weights(models, tmp_path):

@@ -45,7 +45,7 @@ def test_words():
         "gradient histograms",
         "features and a constant input",
         "bits at up to 8 thresholds per column, categories and missing cells as bits, and a constant input",
-        "counts of levels and differences, and of 168 kernels",
+        "counts of levels, differences and kernels",
         "features as they are",
     ]
     titles = ["HOG", "constant input", "bits of a table", "counts of a signal"]
@@ -98,6 +98,8 @@ def test_the_pieces_for_exports(name):
         *(table.name for table in piece.tables),
         *re.findall(r"^static .*?(\w+)\(", piece.source, re.M),
         *re.findall(r"^#define (\w+)", piece.source, re.M),
+        *re.findall(r"^} (\w+);", piece.source, re.M),
+        *re.findall(r"^static const \w+ (\w+) =", piece.source, re.M),
     }
     assert set(re.findall(r"\bbemi_\w+|\bBEMI_\w+", piece.source)) <= own | set(SHARED_NAMES)
     shown = own_piece(transform, "page_piece", "a page")()

@@ -480,7 +480,12 @@ def saved(tmp_path, **parameters) -> bytes:
         ({"transform": ConstantInput()}, ("inputs",), 3, "does not map the features to the inputs"),
         ({"scenarios": NoiseScenarios()}, ("selection", "scenarios", "copies"), 0, "copies must be an integer"),
         ({"scenarios": NoiseScenarios()}, ("selection", "scenarios", "more"), 0, "have other parameters"),
-        ({"scenarios": NoiseScenarios()}, ("selection", "scenarios", "name"), "x", "one of images, noise"),
+        (
+            {"scenarios": NoiseScenarios()},
+            ("selection", "scenarios", "name"),
+            "x",
+            "one of images, deformations, noise",
+        ),
         ({"scenarios": NoiseScenarios()}, ("networks", 0, "added"), [5], "an added row must be an integer in 6"),
         ({"scenarios": NoiseScenarios()}, ("networks", 0, "added"), [9, 8], "added rows must be sorted and unique"),
         ({"ties": "abstain"}, ("classes",), [-1, 0, 1], "needs that label for unclassified rows"),

@@ -62,6 +62,29 @@ def test_a_budget_holds_for_more_networks_than_it_can_train(tmp_path):
     assert verify(tmp_path / "m").networks == 435
 
 
+def test_networks_that_a_budget_left_untrained_are_not_finished(tmp_path, monkeypatch):
+    """A folder holds what was trained; the next run finds that and trains the others."""
+    X, y = rows(5)
+    original, calls = Task.run, []
+
+    def run(task, seconds):
+        calls.append(task)
+        return original(task, 0.0 if len(calls) > 4 else seconds)
+
+    monkeypatch.setattr(Task, "run", run)
+    settings = SETTINGS | {"total_time_limit": 200.0, "n_jobs": 1, "run_dir": tmp_path}
+    first = BeMiClassifier(**settings).fit(X, y)
+    outcomes = [{report.outcome for report in reports.values()} for reports in first.reports_.values()]
+    assert outcomes.count({Outcome.NO_TIME}) == 6
+    assert len(list(tmp_path.glob("*.json.gz"))) == 4
+    monkeypatch.setattr(Task, "run", lambda task, seconds: calls.append(task) or original(task, seconds))
+    calls.clear()
+    second = BeMiClassifier(**settings).fit(X, y)
+    assert len(calls) == 6
+    assert all(report.outcome is not Outcome.NO_TIME for r in second.reports_.values() for report in r.values())
+    assert len(list(tmp_path.glob("*.json.gz"))) == 10
+
+
 def test_without_time_the_variants_are_counted_that_the_network_violates():
     tasks = BeMiClassifier((3,), scenarios=NoiseScenarios(scale=2.0)).training_tasks(*rows(3))
     task = next(iter(tasks.values()))

@@ -20,7 +20,7 @@ def sparse(row: Row) -> list[tuple[int, int]]:
 
 
 def pre_activations(weights: Sequence[Matrix], row: Row) -> list[list[int]]:
-    """Sums entering each neuron of each layer; an activation is +1 where its sum is at least 0, else -1."""
+    """Sums entering each neuron of each layer; an activation is +1 where its sum is at least 0, else -1 (R9)."""
     sums = []
     signal: Sequence[int] = row
     for matrix in weights:
@@ -92,7 +92,7 @@ class Rows:
         return self.weighted_sum(factors), total
 
     def _check(self, signs: Sequence[int], multipliers: Any) -> int:
-        """Reject multipliers that prove nothing; returns their sum."""
+        """Reject multipliers that prove nothing (R16); returns their sum."""
         if not isinstance(multipliers, list) or not multipliers:
             raise CertificateError("multipliers are missing")
         self.work.spend((len(multipliers) + 2) * (8 + len(self.live) // 8))
@@ -109,7 +109,7 @@ class Rows:
         return total
 
     def margin_bound(self, signs: Sequence[int], multipliers: Any) -> int:
-        """No neuron with these signs has an integer margin above floor(P ||sum lam s x||_1 / sum lam)."""
+        """No neuron with these signs has an integer margin above floor(P ||sum lam s x||_1 / sum lam) (R16)."""
         total = self._check(signs, multipliers)
         if total * self._largest < _HALF:
             norm = sum(map(abs, self._packed_sum((k, weight * signs[k]) for k, weight in multipliers)))

@@ -1,4 +1,4 @@
-"""Checks the bound on confident rows by prices, for networks with one hidden layer and one output.
+"""Checks the bound on confident rows by prices (R21), for networks with one hidden layer and one output.
 
 Turn neurons such that no output weight is negative.  A quota (a, r) fits output weights v if every set of neurons that
 makes a row confident, all neurons of the set being right and all others wrong, has ``sum a_j >= r``.  If every v has a
@@ -27,7 +27,7 @@ _MOST_NODES = 1 << 21
 
 
 def confident_bound(rows: Rows, proof: Any) -> int:
-    """The bound that the proof gives on the confident rows of every network."""
+    """The bound that the proof gives on the confident rows of every network (R21)."""
     require(len(rows.layers) == 3 and rows.layers[-1] == 1, "prices are for one hidden layer and one output")
     only(proof, {"unit", "prices", "most", "order", "quotas"})
     unit = whole(proof["unit"], 1, _LARGEST_UNIT, "unit of prices")
@@ -44,7 +44,7 @@ def confident_bound(rows: Rows, proof: Any) -> int:
 
 
 def _ratio(size: int, bound: int, quotas: Any) -> Fraction:
-    """The largest ``sum a_j / r`` of the quotas that output weights need."""
+    """The largest ``sum a_j / r`` of the quotas that output weights need (R21)."""
     require(isinstance(quotas, list) and len(quotas) <= _MOST_LISTS, "quotas are missing or too many")
     require(size <= 10 and math.comb(bound + size, size) <= _MOST_LISTS, "there are too many output weights")
     known = []
@@ -71,7 +71,7 @@ def _ratio(size: int, bound: int, quotas: Any) -> Fraction:
 
 
 def _check_neurons(rows: Rows, targets: Sequence[int], prices: Sequence[int], order: Sequence[int], most: int) -> None:
-    """Require that no neuron gives their targets to rows worth more than ``most``.
+    """Require that no neuron gives their targets to rows worth more than ``most`` (R21).
 
     Weights are fixed one after the other.  A row has one digit of a long integer: the largest sum that it can still get
     towards its target, less what it needs (0 for +, 1 for -), plus half the digit's range, so that the highest bit

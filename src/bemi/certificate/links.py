@@ -17,7 +17,7 @@ _DEEPEST = 400
 
 
 def links_bound(rows: Rows, margins: Sequence[Sequence[int]], proof: Any) -> int:
-    """The number of links that the proof shows to be necessary.
+    """The number of links that the proof shows to be necessary (R43 to R51).
 
     Parameters
     ----------
@@ -30,11 +30,15 @@ def links_bound(rows: Rows, margins: Sequence[Sequence[int]], proof: Any) -> int
     """
     only(proof, {"target", "tree"}, {"bound"})
     target = whole(proof["target"], 0, LARGEST_MARGIN, "number of links")
-    return _Replay(rows, margins, target).node(_State.beginning(rows, len(margins[0])), proof["tree"], 0)
+    found = _Replay(rows, margins, target).node(_State.beginning(rows, len(margins[0])), proof["tree"], 0)
+    if "bound" in proof:
+        claimed = whole(proof["bound"], 0, LARGEST_MARGIN, "bound of the proof")
+        require(claimed <= found, f"the proof claims {claimed}, but only {found} is proved")
+    return found
 
 
 class _State:
-    """Relations and bounds of all first-layer neurons.
+    """Relations and bounds of all first-layer neurons (R43).
 
     ``component[j][k]`` is the first row whose relation to row k is known for neuron j, and ``parity[j][k]`` is that
     relation: 1 for equal signs, -1 for opposite ones.
@@ -50,7 +54,7 @@ class _State:
 
     @classmethod
     def beginning(cls, rows: Rows, neurons: int) -> _State:
-        """Nothing is known; without a hidden layer, the signs are the codes."""
+        """Nothing is known; without a hidden layer, the signs are the codes (R43)."""
         if len(rows.layers) == 2:
             parity = [[code[j] * rows.codes[0][j] for code in rows.codes] for j in range(neurons)]
             return cls([[0] * len(rows) for _ in range(neurons)], parity, [0] * neurons)
@@ -76,7 +80,7 @@ class _State:
                 component[k], parity[k] = first, parity[k] * turn
 
     def signs(self, j: int, multipliers: Any) -> list[int]:
-        """Signs, up to a flip, of the rows whose relation to the first row of the multipliers is known."""
+        """Signs, up to a flip, of the rows whose relation to the first row of the multipliers is known (R47)."""
         require(isinstance(multipliers, list) and multipliers, "multipliers are missing")
         require(isinstance(multipliers[0], list) and multipliers[0], "a multiplier is not a pair")
         component = self.component[j]
@@ -99,7 +103,7 @@ class _Replay:
         self._allowed: dict[tuple[bool, ...], list[bool]] = {}
 
     def node(self, state: _State, steps: Any, depth: int) -> int:
-        """The fewest links, at most the target, of the networks at a node."""
+        """The fewest links, at most the target, of the networks at a node (R48, R50)."""
         require(isinstance(steps, list) and depth < _DEEPEST, "a tree is malformed or too deep")
         fits(20 * state.size * (depth + 1))
         self.rows.work.spend(2 * state.size)
@@ -125,7 +129,7 @@ class _Replay:
         return min(self.target, self._above(state) + sum(state.bounds))
 
     def _above(self, state: _State) -> int:
-        """Links above the first layer: margin / P for each neuron, and three where copies do not suffice.
+        """Links above the first layer: margin / P for each neuron, and three where copies do not suffice (R51).
 
         A neuron with a margin and at most two links copies an input, up to a flip: the one with the larger weight, or
         both agree on all rows.  If the only output needs every neuron of the second layer to separate different codes,
@@ -148,7 +152,7 @@ class _Replay:
         return whole(value, 0, len(self.margins), "neuron")
 
     def _neurons(self, state: _State, values: Any) -> list[int]:
-        """Neurons that can be exchanged: equal margins, and the same is known about them."""
+        """Neurons that may be swapped: equal margins, and the same is known about them (R18, R43)."""
         require(isinstance(values, list) and values, "a step names no neuron")
         neurons = [self._neuron(j) for j in values]
         first = neurons[0]
@@ -163,7 +167,7 @@ class _Replay:
         return a, b
 
     def _exclude(self, state: _State, step: list[Any], depth: int) -> None:
-        """What is impossible for the first neuron is impossible for all that can be exchanged with it."""
+        """Step X: what is impossible for the first neuron is impossible for all that may be swapped with it (R45)."""
         neurons, (a, b) = self._neurons(state, step[1]), self._pair(step)
         require(type(step[4]) is int and step[4] in (1, -1), "a relation is neither equal nor opposite")
         assumed = state.copy()
@@ -173,7 +177,7 @@ class _Replay:
             state.join(j, a, b, -step[4])
 
     def _branch(self, state: _State, step: list[Any], depth: int) -> int:
-        """All neurons give two rows equal signs, or one opposite ones: the first, since they can be exchanged."""
+        """Step T: all neurons give two rows equal signs, or the first, as they may be swapped, opposite ones (R49)."""
         neurons, (a, b) = self._neurons(state, step[1]), self._pair(step)
         equal, opposite = state.copy(), state
         for j in neurons:
@@ -184,7 +188,7 @@ class _Replay:
     # -- counting ------------------------------------------------------------------------------------------------------
 
     def _count(self, state: _State, step: list[Any]) -> bool:
-        """Set the open relations that the number of separating neurons decides; False if none is possible."""
+        """Step D: set the open relations that the number of separating neurons decides; False if none can be (R44)."""
         require(self._layers, "there is nothing to count without a hidden layer")
         a, b = (whole(k, 0, len(self.rows), "row") for k in step[1:3])
         require(a != b, "a row is counted against itself")
@@ -205,14 +209,14 @@ class _Replay:
         return True
 
     def _counts(self, differ: tuple[bool, ...]) -> list[bool]:
-        """For each h, whether h first-layer neurons may separate two rows whose codes differ in these outputs."""
+        """For each h, whether h first-layer neurons may separate two rows whose codes differ in these outputs (R44)."""
         if differ not in self._allowed:
             size = len(self.margins)
             self._allowed[differ] = [self._fits(0, size, h, differ) for h in range(size + 1)]
         return self._allowed[differ]
 
     def _fits(self, layer: int, width: int, count: int, differ: tuple[bool, ...]) -> bool:
-        """Whether the layers from this one on have their margins if ``count`` of ``width`` inputs separate two rows.
+        """Whether layers from this one on have their margins if ``count`` of ``width`` inputs separate rows (R19, R44).
 
         A neuron with margin m separates the rows by inputs that do, at least m / P of them and at least one.  If it
         does not separate them, at least m / P inputs do not.
@@ -233,6 +237,7 @@ class _Replay:
     # -- links ---------------------------------------------------------------------------------------------------------
 
     def _bound(self, state: _State, step: list[Any]) -> None:
+        """Step B (R46)."""
         neurons = self._neurons(state, step[1])
         margin = self.margins[neurons[0]]
         require(margin >= 1, "a neuron without a margin needs no links")
@@ -241,7 +246,7 @@ class _Replay:
             state.bounds[j] = max(state.bounds[j], least)
 
     def _weights(self, state: _State, neuron: int, margin: int, tree: Any) -> int:
-        """The fewest links over a tree that branches on the weights of one neuron."""
+        """The fewest links over a tree that branches on the weights of one neuron (R47)."""
         least: int | None = None
         stack: list[tuple[dict[int, tuple[int, int]], Any]] = [({}, tree)]
         largest = self.rows.weight_bound
@@ -268,7 +273,7 @@ class _Replay:
     def _leaf(
         self, signs: list[int], margin: int, limits: dict[int, tuple[int, int]], multipliers: Any, denominator: int
     ) -> int:
-        """``m sum(mu) - sum_i max_w (w g_i - [w is a link])`` over the weights within their limits, rounded up."""
+        """``m sum(mu) - sum_i max_w (w g_i - [w is a link])`` over weights within their limits, rounded up (R47)."""
         g, total = self.rows.combination(signs, multipliers)
         largest = self.rows.weight_bound
         value = margin * total
@@ -283,5 +288,5 @@ class _Replay:
 
 
 def _needed(margin: int, weight_bound: int) -> int:
-    """Links of a neuron whose inputs are -1 or 1."""
+    """Links of a neuron whose inputs are -1 or 1 (R50)."""
     return max(0, -(-margin // weight_bound))

@@ -22,21 +22,22 @@ _OUTPUT_LINKS = 3
 
 
 def listed_links_bound(rows: Rows, margins: Sequence[Sequence[int]], proof: Any) -> int:
-    """The bound that the proof gives on the links of every network that keeps the margins."""
+    """The bound that the proof gives on the links of every network that keeps the margins (R52)."""
     require(len(rows.layers) > 2, "listed neurons are for networks with a hidden layer")
     only(proof, {"order", "single", "pair"})
     every = Neurons(rows, proof["order"])
     first = sorted(margins[0])
     require(first[0] >= 1, "listed neurons are for margins of at least 1")
-    known = {}
+    known = []
+    require(isinstance(proof["single"], list), "listed neurons are missing")
     for entry in proof["single"]:
         margin, links = whole_row(entry, 0, 1 << 40, "number of links")
         require(margin >= 1 and 1 <= links <= rows.layers[0], "links of a neuron are out of range")
         any_signs = [1] + [0] * (len(rows) - 1)
         smaller = every.with_signs(any_signs, margin - 1, most_links=links - 1)
         require(not any(smaller), "a neuron with this margin has fewer links")
-        known[margin] = links
-    needed = [max((n for m, n in known.items() if m <= margin), default=0) for margin in first]
+        known.append((margin, links))
+    needed = [max((n for m, n in known if m <= margin), default=0) for margin in first]
     bound = rows.weight_bound
     above = sum(max(0, -(-m // bound)) for layer in margins[1:] for m in layer)
     if proof["pair"] is None:
@@ -45,11 +46,12 @@ def listed_links_bound(rows: Rows, margins: Sequence[Sequence[int]], proof: Any)
 
 
 def _pair_links(every: Neurons, rows: Rows, margins: Sequence[int], pair: Any) -> int:
-    """The links of the two neurons with the smallest margins, if they must be a pair."""
+    """The links of the two neurons with the smallest margins, if they must be a pair (R52)."""
     require(len(rows.layers) == 3 and rows.layers[-1] == 1, "pairs are for one hidden layer and one output")
     require(len(margins) >= 3, "pairs are for three neurons or more")
     codes = [code[0] for code in rows.codes]
     require({1, -1} <= set(codes), "pairs are for rows of two codes")
+    only(pair, {"wide", "rows", "links"})
     wide = whole(pair["wide"], 1, margins[2] + 1, "margin of constant neurons")
     links = whole(pair["links"], 2, 2 * rows.layers[0] + 1, "number of links of a pair")
     first = [1] + [0] * (len(codes) - 1)
@@ -64,7 +66,7 @@ def _pair_links(every: Neurons, rows: Rows, margins: Sequence[int], pair: Any) -
 
 
 def _check_side(every: Neurons, codes: Sequence[int], side: int, row: int, margins: Sequence[int], links: int) -> None:
-    """Require that every pair with these margins, right on one side and covering the other, has so many links."""
+    """Require that every pair with these margins, right on one side and covering the other, has so many links (R52)."""
     low, high = margins
     signs = [y if y == side or k == row else 0 for k, y in enumerate(codes)]
     fewest: dict[tuple[tuple[bool, ...], bool], int] = {}

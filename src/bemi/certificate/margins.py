@@ -1,4 +1,4 @@
-"""Replays the proof of a bound on Max-Margin.
+"""Replays the proof of a bound on Max-Margin (R24 to R41).
 
 docs/certificates.md describes the format of the proof.  Its only numerical content is multipliers, and any non-negative
 multipliers give a valid bound; so an altered proof is either rejected or still proves what it claims.
@@ -13,11 +13,11 @@ from typing import Any
 
 from bemi.certificate.arithmetic import Rows
 from bemi.certificate.limits import LARGEST_MARGIN, CertificateError, fits, only, require, whole
-from bemi.certificate.shapes import LabelBounds
+from bemi.certificate.shapes import MOST_NEURONS, LabelBounds
 
 
 def upper_bounds(layers: Sequence[int], weight_bound: int) -> list[list[int | None]]:
-    """table[h][d]: largest sum of margins above layer 1 if two rows are separated by h neurons and d outputs.
+    """table[h][d]: largest sum of margins above layer 1 if two rows are separated by h neurons and d outputs (R26).
 
     A neuron that separates them has a margin of at most P times its separating inputs, any other one at most P times
     the other inputs; every hidden layer must separate them somewhere.
@@ -43,7 +43,7 @@ def upper_bounds(layers: Sequence[int], weight_bound: int) -> list[list[int | No
 
 
 class _Neuron:
-    """Signs (0: free), groups of rows that must be equal, and the bound on one neuron's margin."""
+    """Signs (0: free), groups of rows that must be equal, and the bound on one neuron's margin (R24)."""
 
     __slots__ = ("bound", "group", "signs")
 
@@ -78,7 +78,7 @@ class _Neuron:
         return self.group[a] != self.group[b] and self.signs[a] * self.signs[b] == 0
 
     def orientations(self, a: int, b: int) -> list[int]:
-        """Possible signs of a if the neuron separates a and b; a neuron without signs may be flipped."""
+        """Possible signs of a if the neuron separates a and b; a neuron without signs may be flipped (R17, R31)."""
         if not self.can_separate(a, b):
             return []
         if self.signs[a] or self.signs[b]:
@@ -96,7 +96,7 @@ Member = tuple[int, bytes]
 
 
 class _List:
-    """All dichotomies of the neurons of some tiers that have margins above a level, largest bounds first.
+    """All dichotomies of the neurons of some tiers that have margins above a level, largest bounds first (R33).
 
     Bit 2i of ``plus[k]`` is set if member i gives row k a +, bit 2i + 1 if its flip does.
     """
@@ -112,7 +112,7 @@ class _List:
         self.plus = [int("".join(["01" if signs[k] else "10" for signs in backwards]), 2) for k in range(count)]
 
     def narrow(self, neuron: _Neuron, count: int) -> bool:
-        """Assign the signs shared by those of the first ``count`` members that fit the neuron; False if none fits."""
+        """Assign what those of the first ``count`` members that fit the neuron share; False if none fits (R34)."""
         self.work.spend(len(self.plus) * (8 + len(self.bounds) // 4))
         left = (1 << (2 * count)) - 1
         if not left:
@@ -133,7 +133,7 @@ class _List:
 
 
 class _State:
-    """All neurons at a node of the proof; dead once they contradict each other.
+    """What is known at a node of the proof (R24); dead once it is contradictory.
 
     ``floors`` are lower bounds on the margins of the neurons, and ``listed`` is a list of dichotomies, if any.
     ``labels`` are bounds on neurons by what they do to the codes, and ``together`` is what follows for all neurons of
@@ -169,7 +169,7 @@ def largest_leaf(
     tree: Any,
     members: list[Member] | None = None,
 ) -> int:
-    """Largest margin bound over the leaves of a tree over one neuron's signs; children must cover their parent.
+    """Largest margin bound over the leaves of a tree over one neuron's signs (R27).
 
     Leaves in which all signs are fixed may be collected as members of a list.
     """
@@ -215,7 +215,7 @@ class MarginProof:
     """Replays one proof; :meth:`bound` is what it actually proves."""
 
     def __init__(self, rows: Rows, proof: dict[str, Any]) -> None:
-        only(proof, {"value", "tree"}, {"bound", "tiers", "cap"})
+        only(proof, {"value", "tree"} | ({"tiers", "cap"} if len(rows.layers) > 2 else set()), {"bound"})
         self.rows, self.proof = rows, proof
         self.neurons = rows.layers[1]
         self.value = whole(proof.get("value"), 0, LARGEST_MARGIN, "value of the proof")
@@ -226,7 +226,7 @@ class MarginProof:
         self.upper = upper_bounds(rows.layers, rows.weight_bound)
 
     def bound(self) -> int:
-        """No network that classifies all rows right with every margin at least 1 has a larger sum of margins."""
+        """No network that classifies all rows right with every margin at least 1 has a larger sum of margins (R38)."""
         result = self.value
         size = 20 * len(self.rows) * (self.neurons + max(self.tiers) + 1)
         begin = self._begin
@@ -259,9 +259,13 @@ class MarginProof:
                 stack.extend(zip(children, end[3], strict=True))
             else:
                 raise CertificateError("a node is called closed, but its bound is above the value")
+        if "bound" in self.proof:
+            claimed = whole(self.proof["bound"], 0, LARGEST_MARGIN, "bound of the proof")
+            require(claimed >= result, f"the proof claims {claimed}, but only {result} is proved")
         return result
 
     def _begin(self) -> _State:
+        """What is known before the first step (R25)."""
         rows = self.rows
         own = list(range(len(rows)))
         if len(rows.layers) == 2:
@@ -289,7 +293,7 @@ class MarginProof:
         return _State(neurons, [list(own) for _ in range(max(self.tiers) + 1)], upper)
 
     def _total(self, state: _State) -> int:
-        """Margins in a higher tier are at least as large as in a lower one, so its bounds also hold below."""
+        """Margins in a higher tier are at least as large as in a lower one, so its bounds also hold below (R28)."""
         lowest = rest = 0
         self.work.spend(self.neurons)
         above: int | None = None  # the smallest bound of higher tiers
@@ -304,13 +308,13 @@ class MarginProof:
         return state.upper + rest + (lowest if state.together is None else min(lowest, state.together))
 
     def _need(self, state: _State, j: int) -> int:
-        """Smallest margin of neuron j in any network in this state with an objective above the value."""
+        """Smallest margin of neuron j in any network in this state with an objective above the value (R28)."""
         self.work.spend(8 * self.neurons)
         goal = self.value + 1 - state.upper
         others = sum(n.bound for i, n in enumerate(state.neurons) if self.tiers[i] >= self.tiers[j] and i != j)
         lower = [n.bound for i, n in enumerate(state.neurons) if self.tiers[i] < self.tiers[j]]
         # The left side of  m + sum min(bound, m) + others >= goal  grows with m: bisection.
-        low, high = min(goal - others - sum(lower), goal - others, 0), max(goal - others, 0)
+        low, high = 0, max(goal - others, 0)
         while low < high:
             m = (low + high) // 2
             if m + sum(min(b, m) for b in lower) + others >= goal:
@@ -328,7 +332,7 @@ class MarginProof:
         return a, b
 
     def _classes(self, state: _State) -> list[list[int]]:
-        """Classes of identical neurons of one tier, which are interchangeable."""
+        """Classes of identical neurons of one tier, which may be swapped (R18, R24)."""
         self.work.spend(self.neurons * len(self.rows))
         classes: dict[Any, list[int]] = {}
         for j, neuron in enumerate(state.neurons):
@@ -354,10 +358,12 @@ class MarginProof:
         apply(state, *step[1:])
 
     def _bound(self, state: _State, j: Any, multipliers: Any) -> None:
+        """Step B (R29)."""
         neuron = state.neurons[whole(j, 0, self.neurons, "neuron")]
         neuron.bound = min(neuron.bound, self.rows.margin_bound(neuron.signs, multipliers))
 
     def _exclude(self, state: _State, j: Any, row: Any, sign: Any, multipliers: Any) -> None:
+        """Step X (R30)."""
         j, row = whole(j, 0, self.neurons, "neuron"), whole(row, 0, len(self.rows), "row")
         require(type(sign) is int and sign in (1, -1), "a sign is neither 1 nor -1")
         neuron = state.neurons[j]
@@ -370,6 +376,7 @@ class MarginProof:
         neuron.assign(row, -sign)
 
     def _forced(self, state: _State, a: Any, b: Any) -> None:
+        """Step D (R31)."""
         a, b = self._different(a, b)
         require(not any(n.separates(a, b) for n in state.neurons), "a pair is separated already")
         options = [
@@ -385,6 +392,7 @@ class MarginProof:
         state.dead = not (state.neurons[j].assign(a, sign) and state.neurons[j].assign(b, -sign))
 
     def _merge(self, state: _State, tier: Any, a: Any, b: Any, tree: Any) -> None:
+        """Step M (R32)."""
         tier = whole(tier, 0, max(self.tiers) + 1, "tier")
         a, b = (whole(k, 0, len(self.rows), "row") for k in (a, b))
         group = state.components[tier]
@@ -402,9 +410,10 @@ class MarginProof:
                 state.dead = True
 
     def _list(self, state: _State, tier: Any, level: Any, tree: Any) -> None:
+        """Step N (R33)."""
         tier = whole(tier, 0, max(self.tiers) + 1, "tier")
         require(state.listed is None, "there is a list already")
-        level = whole(level, -1, LARGEST_MARGIN, "level of a list")
+        level = whole(level, 0, LARGEST_MARGIN, "level of a list")
         group = state.components[tier]
         # A dichotomy and its flip are equivalent, so the sign of one row can be chosen freely.
         require(isinstance(tree, list), "a tree is malformed")
@@ -415,6 +424,7 @@ class MarginProof:
         state.listed = _List(tier, level, [member for member in members if member[0] > level], self.rows)
 
     def _from_list(self, state: _State, j: Any, count: Any) -> None:
+        """Step F (R34)."""
         j = whole(j, 0, self.neurons, "neuron")
         listed = state.listed
         if listed is None:
@@ -427,9 +437,11 @@ class MarginProof:
             state.dead = True
 
     def _shapes(self, state: _State, row: Any, marked: Any, entries: Any, trees: Any) -> None:
-        """Bound the lowest tier together by all ways in which it can divide rows that no other neuron separates."""
+        """Step Y: bound the lowest tier by all ways to divide rows that no other neuron separates (R35)."""
         row = whole(row, 0, len(self.rows), "row")
         require(len(state.components) > 1, "shapes need neurons of a higher tier")
+        neurons = self.tiers.count(0)
+        require(neurons <= MOST_NEURONS, "too many neurons for shapes")
         require(isinstance(marked, list) and marked, "marked rows are missing")
         marked = [whole(k, 0, len(self.rows), "marked row") for k in marked]
         group = state.components[1]
@@ -441,11 +453,12 @@ class MarginProof:
         state.labels = known.extended(self.rows, members, entries)
         # No neuron of the lowest tier has a wider margin than any other.
         cap = min(n.bound for n, tier in zip(state.neurons, self.tiers, strict=True) if tier)
-        state.labels.refine(self.rows, members, trees, cap)
-        together = state.labels.together(self.tiers.count(0), cap, self.work)
+        state.labels.refine(self.rows, members, trees, neurons, cap)
+        together = state.labels.together(neurons, cap, self.work)
         state.together = together if state.together is None else min(together, state.together)
 
     def _opposed(self, state: _State, a: Any, b: Any) -> None:
+        """Step A (R36)."""
         a, b = (whole(k, 0, len(self.rows), "row") for k in (a, b))
         # Without biases and sums of 0, opposite signs in one layer are opposite signs in the next.
         require(self.rows.codes[a] == self.rows.codes[b], "opposed rows have different codes")
@@ -453,6 +466,7 @@ class MarginProof:
         state.dead = True
 
     def _bound_upper(self, state: _State, a: Any, b: Any) -> None:
+        """Step G (R37)."""
         a, b = self._different(a, b)
         require(len(self.rows.layers) > 2, "a step refers to upper layers that do not exist")
         low = sum(n.separates(a, b) for n in state.neurons)
@@ -465,7 +479,7 @@ class MarginProof:
         state.upper = min(state.upper, max(v for v in values if v is not None))
 
     def _separations(self, state: _State, a: Any, b: Any) -> list[Callable[[], _State]]:
-        """Children of "which class of neurons is the first to separate a and b"."""
+        """Children of "which class of neurons is the first to separate a and b" (S, R39)."""
         a, b = self._different(a, b)
         children: list[Callable[[], _State]] = []
         earlier: list[int] = []
@@ -489,7 +503,7 @@ class MarginProof:
         return children
 
     def _signs(self, state: _State, j: Any, row: Any) -> list[Callable[[], _State]]:
-        """Children for both signs of a row in a neuron; one is enough in a neuron that may be flipped."""
+        """Children for both signs of a row in a neuron; one is enough in a neuron that may be flipped (T, R40)."""
         j, row = whole(j, 0, self.neurons, "neuron"), whole(row, 0, len(self.rows), "row")
         require(state.neurons[j].signs[row] == 0, "a branching is on a row that has a sign already")
 
@@ -501,9 +515,9 @@ class MarginProof:
         return [partial(child, sign) for sign in ((1, -1) if any(state.neurons[j].signs) else (1,))]
 
     def _margins(self, state: _State, j: Any, level: Any) -> list[Callable[[], _State]]:
-        """Children of "neuron j, and with it all of higher tiers, has a margin above the level", and of the other."""
+        """Children of "neuron j, and with it all of higher tiers, has a margin above the level", and not (V, R41)."""
         j = whole(j, 0, self.neurons, "neuron")
-        level = whole(level, -LARGEST_MARGIN, LARGEST_MARGIN, "level")
+        level = whole(level, 0, LARGEST_MARGIN, "level")
         # Other steps rely on neurons of one tier being interchangeable; a floor or ceiling for one would break that.
         require(self.tiers.count(self.tiers[j]) == 1, "a level splits a neuron that may change places with another")
 

@@ -22,7 +22,7 @@ _MOST_WORK = 1 << 24
 
 
 def last_layer_bound(codes: Sequence[Row], neurons: int, weight_bound: int, proof: Any) -> int:
-    """The proof's bound, after a check that no last layer lets more outputs be confident.
+    """The proof's bound, after a check that no last layer lets more outputs be confident (R22).
 
     ``neurons`` is the number of neurons below the last layer.
     """
@@ -38,7 +38,7 @@ def last_layer_bound(codes: Sequence[Row], neurons: int, weight_bound: int, proo
 
 @lru_cache(maxsize=256)
 def _refuse_better(neurons: int, weight_bound: int, rows: tuple[tuple[Row, int], ...], bound: int) -> None:
-    """Raise an error if a last layer lets more outputs be confident than ``bound``, or if there are too many to try."""
+    """Refuse a ``bound`` that a last layer exceeds, and a search with too many layers to try (R22)."""
     small = neurons <= _MOST_NEURONS and math.comb(neurons + weight_bound, neurons) <= _MOST_KINDS
     require(small, "there are too many last layers to try")
     threshold = -(-weight_bound * (neurons + 1) // 4)
@@ -90,7 +90,7 @@ def _confident(column: Sequence[int], threshold: int) -> int:
 
 
 def _kinds(neurons: int, weight_bound: int, threshold: int) -> list[Row]:
-    """Absolute weights of a column, in decreasing order, that no others make superfluous.
+    """Absolute weights of a column, in decreasing order, that no others make superfluous (R22, kinds).
 
     Others do if they are confident on the same patterns and more: exchanging neurons and signs keeps that.
     """
@@ -101,7 +101,7 @@ def _kinds(neurons: int, weight_bound: int, threshold: int) -> list[Row]:
 
 
 def _columns(kind: Row, weights: Sequence[Row]) -> Iterator[list[int]]:
-    """Weights of one more output with these absolute values, up to what exchanging neurons can do.
+    """Weights of one more output with these absolute values, up to what exchanging neurons can do (R22, order).
 
     Neurons with equal weights so far are neighbours and may change places, so their new weights do not increase.  A
     neuron without weights so far may change its sign, so its new weight is not negative.

@@ -18,7 +18,7 @@ LARGEST_PAIR_BOUND = 500
 
 
 def separation_bound(rows: Rows, proof: Any) -> int:
-    """The number of links that a network needs to give every row its code.
+    """The number of links that a network needs to give every row its code (R53 to R56).
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class _Inputs:
         self.bound, self.work = rows.weight_bound, rows.work
 
     def needed(self, plus: list[bool], support: int, *, may_turn: bool) -> int:
-        """The fewest inputs with which a neuron gives + on exactly these rows or, flipped, on exactly the others."""
+        """The fewest inputs with which a neuron gives + on just these rows or, flipped, on just the others (R54)."""
         if support == 1 or self._single(plus, may_turn):
             return 1
         return 2 if support == 2 or self._pair(plus, may_turn) else 3
@@ -62,7 +62,7 @@ class _Inputs:
         return any([sign * x >= 0 for x in column] in wanted for column in self.columns for sign in (1, -1))
 
     def _pair(self, plus: list[bool], may_turn: bool) -> bool:
-        """Whether two inputs suffice: bit sets of the weights that are still possible, row by row."""
+        """Whether two inputs suffice: bit sets of the weights that are still possible, row by row (R55)."""
         if len(self.columns) < 2:
             return False
         require(self.bound <= LARGEST_PAIR_BOUND, f"pairs of weights beyond {LARGEST_PAIR_BOUND} are not tried out")

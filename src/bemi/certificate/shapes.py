@@ -24,7 +24,7 @@ Label = int
 
 @lru_cache(maxsize=16)
 def shapes(codes: int, neurons: int) -> frozenset[tuple[Label, ...]]:
-    """The labels of all neurons, in increasing order, for every way to give all patterns to codes.
+    """The labels of all neurons, in increasing order, for every way to give all patterns to codes (R35).
 
     Every code gets at least one pattern, and its marked row one of them.  Neurons may be flipped, so the first code's
     marked row has the pattern 0, which is + everywhere.  A pattern that no row has may be given to any code: that only
@@ -56,7 +56,7 @@ def shapes(codes: int, neurons: int) -> frozenset[tuple[Label, ...]]:
 
 
 def _digit(own: int, marked: int, plus: int) -> int:
-    """What a neuron does to a code that has these patterns, if ``plus`` are the patterns where the neuron is +."""
+    """What a neuron does to a code that has these patterns, if ``plus`` are those where the neuron is + (R35)."""
     if own & plus and own & ~plus:
         return 2 + marked
     return 0 if own & plus else 1
@@ -71,7 +71,7 @@ class LabelBounds:
         self.shapes: dict[tuple[Label, ...], int] = {}
 
     def extended(self, rows: Rows, members: Sequence[int], entries: Any) -> LabelBounds:
-        """The same with more bounds, for entries ``[digits, multipliers]`` about the rows ``members``."""
+        """The same with more bounds, for entries about the rows ``members`` (R35)."""
         codes = sorted({rows.codes[k] for k in members})
         require([rows.codes[k] for k in self.marked] == codes, "there is not one marked row for each code")
         require(all(k in members for k in self.marked), "a marked row is not among the merged ones")
@@ -86,12 +86,14 @@ class LabelBounds:
             new.bounds[label] = min(bound, new.bounds.get(label, bound))
         return new
 
-    def refine(self, rows: Rows, members: Sequence[int], trees: Any, cap: int) -> None:
-        """Bound single shapes by ``[[digits, ...], tree]``, one label per neuron; no margin is above ``cap``."""
+    def refine(self, rows: Rows, members: Sequence[int], trees: Any, neurons: int, cap: int) -> None:
+        """Bound single shapes of so many neurons by trees; no margin is above ``cap`` (R35)."""
         require(isinstance(trees, list), "the trees of shapes are malformed")
         codes = sorted({rows.codes[k] for k in members})
         for entry in trees:
             require(isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], list), "a tree is malformed")
+            # There are as many patterns as sets of neurons, so their number is checked before any is listed.
+            require(len(entry[0]) == neurons, "a tree does not have a label per neuron")
             read = [self._read(rows, members, codes, digits) for digits in entry[0]]
             labels = [label for label, _ in read]
             bounds = [min(cap, self.bounds.get(label, cap)) for label in labels]
@@ -103,7 +105,7 @@ class LabelBounds:
             self.shapes[shape] = min(value, self.shapes.get(shape, value))
 
     def _read(self, rows: Rows, members: Sequence[int], codes: list[Row], digits: Any) -> tuple[Label, list[int]]:
-        """A label from its digits, and the signs of a neuron that has it."""
+        """A label from its digits, and the signs of a neuron that has it (R35)."""
         require(isinstance(digits, list) and len(digits) == len(codes), "a label does not fit the codes")
         rows.work.spend(len(rows) + len(codes) * len(members))
         signs, label = [0] * len(rows), 0
@@ -116,8 +118,7 @@ class LabelBounds:
         return label, signs
 
     def together(self, neurons: int, cap: int, work: Work) -> int:
-        """The largest sum of the neurons' margins over all shapes, if none is above ``cap``."""
-        require(neurons <= MOST_NEURONS, "too many neurons for shapes")
+        """The largest sum of the neurons' margins over all shapes, if none is above ``cap`` (R35)."""
         require(len(self.marked) <= 1 << neurons, "more codes than patterns")
         bound, refined = self.bounds.get, self.shapes
         largest = 0
@@ -137,7 +138,7 @@ class _Cases:
         self.rows, self.members, self.codes, self.labels = rows, members, codes, labels
 
     def largest(self, signs: list[list[int]], bounds: list[int], owner: dict[int, int], tree: Any) -> int:
-        """The largest sum of margins over the leaves of a tree ``[multipliers, row, children]``."""
+        """The largest sum of margins over the leaves of a tree (R35, CASES)."""
         largest = 0
         stack = [(signs, bounds, owner, tree)]
         while stack:
@@ -169,7 +170,7 @@ class _Cases:
         return largest
 
     def _patterns(self, code: int, owner: dict[int, int], known: list[int]) -> list[int]:
-        """The patterns that a row of a code can have: none of another code's, and with the signs that are known."""
+        """The patterns that a row of a code can have: none of another code's, with the signs that are known (R35)."""
         return [
             pattern
             for pattern in range(1 << len(known))

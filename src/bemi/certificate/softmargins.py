@@ -82,7 +82,7 @@ class _Leaf(NamedTuple):
 
 
 class SoftMargins:
-    """The objective of one network's training rows.
+    """The objective of one network's training rows (R57).
 
     Parameters
     ----------
@@ -97,6 +97,7 @@ class SoftMargins:
     def __init__(self, rows: Rows, soft: Any, restrictions: Restrictions) -> None:
         require(len(rows.layers) == 2, "soft margins are for networks without a hidden layer")
         self.rows, self.restrictions = rows, restrictions
+        only(soft, {"price", "resolutions", "hinges", "max_links"})
         self.price = positive(soft["price"], "price")
         resolutions = soft["resolutions"]
         require(isinstance(resolutions, list) and len(resolutions) == rows.layers[1], "not one resolution per output")
@@ -120,7 +121,7 @@ class SoftMargins:
         return self.price * self.resolutions[output] / (self.hinges * ROW_WEIGHT_UNIT)
 
     def objective(self, weights: Sequence[Matrix]) -> Fraction:
-        """The objective of a network; it must keep the limits on signs and links."""
+        """The objective of a network; it must keep the limits on signs and links (R13, R57)."""
         (matrix,) = weights
         self._check_limits(matrix)
         self.rows.work.spend(2 * sum(map(len, self.rows.sparse)) * len(self.resolutions))
@@ -155,8 +156,8 @@ class SoftMargins:
                 require(links <= self.max_links, "a neuron has more links than allowed")
 
     def bound(self, proof: Any) -> Fraction:
-        """No network has a smaller objective than this."""
-        denominator, trees = self._trees(proof)
+        """No network has a smaller objective than this (R59)."""
+        denominator, trees = self._trees(only(proof, {"denominator", "outputs"}))
         total = Fraction(0)
         for output, tree in enumerate(trees):
             leaves = (self._least_objective(leaf, denominator) for leaf in self._leaves(output, tree, denominator))
@@ -164,7 +165,7 @@ class SoftMargins:
         return total
 
     def _least_objective(self, leaf: _Leaf, denominator: int) -> Fraction | None:
-        """A lower bound on the objective in a leaf; None if every network there has too many links."""
+        """A lower bound on the objective in a leaf; None if every network there has too many links (R58)."""
         always, optional, forced = 0, [], 0
         for i in leaf.g.keys() | leaf.box.keys():
             low, high = self._range(i, leaf.box)
@@ -182,7 +183,8 @@ class SoftMargins:
         return leaf.gain - Fraction(always, 2 * denominator)
 
     def links_bound(self, ceiling: Fraction, proof: Any) -> int:
-        """No network whose objective is at most ``ceiling`` has fewer links than this."""
+        """No network whose objective is at most ``ceiling`` has fewer links than this (R60)."""
+        only(proof, {"denominator", "outputs", "theta"})
         theta = positive(proof["theta"], "price of the objective")
         denominator, trees = self._trees(proof)
         total = -theta * ceiling
@@ -192,7 +194,7 @@ class SoftMargins:
         return max(0, math.ceil(total))
 
     def _least_links(self, leaf: _Leaf, denominator: int, theta: Fraction) -> Fraction:
-        """A lower bound on links plus theta times the objective in a leaf."""
+        """A lower bound on links plus theta times the objective in a leaf (R60)."""
         total = theta * leaf.gain
         for i in leaf.g.keys() | leaf.box.keys():
             low, high = self._range(i, leaf.box)
@@ -208,17 +210,16 @@ class SoftMargins:
         sign = 0 if self.restrictions.signs is None else self.restrictions.signs[i]
         return (0 if sign > 0 else -bound), (0 if sign < 0 else bound)
 
-    def _trees(self, proof: Any) -> tuple[int, list[Any]]:
+    def _trees(self, proof: dict[str, Any]) -> tuple[int, list[Any]]:
         """The common denominator of the multipliers, and the tree of each output."""
         self._nodes = 0
-        only(proof, {"denominator", "outputs"}, {"theta"})
         denominator = whole(proof["denominator"], 1, _LARGEST_DENOMINATOR, "denominator")
         trees = proof["outputs"]
         require(isinstance(trees, list) and len(trees) == len(self.resolutions), "not one tree per output")
         return denominator, trees
 
     def _leaves(self, output: int, tree: Any, denominator: int) -> Iterator[_Leaf]:
-        """The leaves of a tree; the children of each branch together have all weights of their parent."""
+        """The leaves of a tree; the children of each branch together have all weights of their parent (R59)."""
         stack: list[tuple[Any, Box, int]] = [(tree, {}, 0)]
         while stack:
             node, box, depth = stack.pop()
@@ -241,7 +242,7 @@ class SoftMargins:
             stack.append((children[0], {**box, i: (low, value)}, depth + 1))
 
     def _combination(self, output: int, multipliers: Any, denominator: int) -> tuple[dict[int, int], Fraction]:
-        """``D g`` and ``sum t_h nu_k mu_kh`` of multipliers, each with the number ``h * rows + k``."""
+        """``D g`` and ``sum t_h nu_k mu_kh`` of multipliers, each with the number ``h * rows + k`` (R58, R59)."""
         require(isinstance(multipliers, list), "multipliers are missing")
         rows = len(self.rows)
         self.rows.work.spend((len(multipliers) + 2) * (16 + len(self.rows.live) // 8) + 8 * len(self.rows.live))
@@ -271,7 +272,7 @@ def _most(g: int, low: int, high: int, denominator: int) -> int:
 
 
 def rational(text: Any, what: str, longest: int = LONGEST_RATIONAL) -> Fraction:
-    """A rational number as a file writes it: ``"numerator/denominator"`` in hexadecimal, in lowest terms."""
+    """A rational number as a file writes it: ``"numerator/denominator"`` in hexadecimal, in lowest terms (R57)."""
     right = isinstance(text, str) and len(text) <= longest and re.fullmatch("-?[0-9a-f]+/[0-9a-f]+", text)
     require(right, f"bad {what}: {text!r:.40}")
     numerator, denominator = (int(part, 16) for part in text.split("/"))

@@ -1,4 +1,4 @@
-"""Checks Max-Margin's bound by the neurons that split, for networks with one hidden layer and one output.
+"""Checks Max-Margin's bound by the neurons that split (R42), for networks with one hidden layer and one output.
 
 Neurons without sums of 0 may be turned together with their output weights, so let no output weight be negative.  A
 neuron is right on a row if it then gives the sign of its code.  Of n neurons let all but h be constant; they add a
@@ -24,7 +24,7 @@ _MOST_NODES = 1 << 22
 
 
 def splits_bound(rows: Rows, proof: Any) -> int:
-    """The bound that the proof gives on the sum of margins of every network."""
+    """The bound that the proof gives on the sum of margins of every network (R42)."""
     require(len(rows.layers) == 3 and rows.layers[-1] == 1, "splits are for one hidden layer and one output")
     size, bound = rows.layers[1], rows.weight_bound
     require(size >= 3, "splits are for three neurons or more")
@@ -51,7 +51,7 @@ def splits_bound(rows: Rows, proof: Any) -> int:
 
 
 def _check_pairs(every: Neurons, codes: Sequence[int], side: int, row: int, most: int) -> None:
-    """Require that no two neurons have more than ``most`` together, right on one side and covering the other.
+    """Require that no two neurons have more than ``most`` together, right on one side and covering the other (R42).
 
     One of the two is right on ``row``.  All such neurons are listed; the other must be right where the first is wrong.
     """
@@ -73,7 +73,7 @@ def _check_pairs(every: Neurons, codes: Sequence[int], side: int, row: int, most
 
 
 class Neurons:
-    """All neurons with given signs and margins, found by fixing one weight after the other.
+    """All neurons with given signs and margins, found by fixing one weight after the other (R42, R52).
 
     A row has a digit in two long integers: the largest sum that it can still get, and minus the smallest, each less
     the least that counts and plus half the digit's range.  So the highest bits tell which rows can still have which

@@ -58,6 +58,8 @@ _MOST_CLASSES = 1 << 12
 _MOST_WEIGHTS = 1 << 24
 _LARGEST_NUMBER = 1e300
 _STAGES = (("sm", "mm", "mw"), ("ml2", "mw"))
+_REPORTED = ("stage", "objective", "bound", "proof", "links", "rows", "message", "outcome")
+"""What the model says of a stage, too."""
 
 
 @dataclass
@@ -107,7 +109,7 @@ def verify(
     digest: str | None = None,
     budget: float = DEFAULT_BUDGET,
 ) -> Verification:
-    """Check a model file against the certificate next to it.
+    """Check a model file (R1) against the certificate next to it (R2).
 
     Recomputes everything that the certificate claims; raises :class:`CertificateError` if something does not hold.
 
@@ -136,8 +138,6 @@ def verify(
     )
     claims = _read(packed, path)
     try:
-        require(claims["format"] == FORMAT, f"{path} has certificate format {claims['format']!r}, not {FORMAT}")
-        require(claims["model"] == result.digest, f"{path} belongs to another model")
         _check(header, final, claims, result, Work(budget))
     except CertificateError:
         raise
@@ -148,14 +148,26 @@ def verify(
 
 
 def _read(packed: bytes, path: str) -> dict[str, Any]:
+    """The object in a certificate file (R2)."""
     try:
-        claims = json.loads(_unpacked(packed, path))
+        claims = json.loads(_unpacked(packed, path), object_pairs_hook=_object, parse_constant=_no_number)
     except (zlib.error, gzip.BadGzipFile, ValueError, RecursionError) as error:
         if isinstance(error, CertificateError):
             raise
         raise CertificateError(f"{path} is not a bemi certificate") from error
     require(isinstance(claims, dict), f"{path} is not a bemi certificate")
     return claims
+
+
+def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object in which no name is repeated: readers would disagree on which member counts."""
+    found = dict(members)
+    require(len(found) == len(members), "a member is given twice")
+    return found
+
+
+def _no_number(name: str) -> None:
+    raise CertificateError(f"{name} is not a number")
 
 
 def _unpacked(packed: bytes, path: str) -> bytearray:
@@ -221,7 +233,7 @@ def training_digest(
     weights: Sequence[int] | None = None,
     given: int | None = None,
 ) -> str:
-    """SHA-256 of 64-bit little-endian integers: numbers of rows, of given ones and of features, then all of them.
+    """SHA-256 of 64-bit little-endian integers: numbers of rows, of given ones and of features, then all of them (R3).
 
     After these three numbers come the rows, the class indices, and the row weights if there are any.  The numbers tell
     where each part ends, so no other training set has the same integers.  Rows after the given ones are variants of
@@ -235,6 +247,10 @@ def training_digest(
 
 
 def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result: Verification, work: Work) -> None:
+    """Check all networks: rules R1 to R15."""
+    known = type(claims["format"]) is int and claims["format"] == FORMAT
+    require(known, f"it has certificate format {claims['format']!r:.20}, not {FORMAT}")
+    require(claims["model"] == result.digest, "it belongs to another model")
     only(claims, {"format", "model", "rows", "labels", "networks"}, {"weights", "seconds"})
     settings, features = header["settings"], header["inputs"]
     bound = whole(settings["weight_bound"], 1, 1 << 31, "weight bound")
@@ -260,6 +276,8 @@ def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result
     )
     signs, uncounted = _limits(header, features, outputs)
     require(len(claims["networks"]) == len(header["networks"]), "there is not one entry per network")
+    if "seconds" in claims:
+        _check_seconds(claims["seconds"], claims["networks"])
     subsets = _subsets(header, classes, size)
     final = _final_weights(packed, layers, bound, len(subsets))
     for subset, entry, model_entry, last in zip(subsets, claims["networks"], header["networks"], final, strict=True):
@@ -275,14 +293,23 @@ def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result
             require([s["stage"] for s in entry] == list(settings["stages"]), "stages are not those of the settings")
             reached = network.check(entry, model_entry["reports"])
             require(reached == last, "the model's weights are not those of the last stage")
-            require(network.splitting(reached) == model_entry["splitting"], "the splitting neurons are different")
+            splitting = whole_row(model_entry["splitting"], 0, 2, "mark of a splitting neuron")
+            require(network.splitting(reached) == list(splitting), "the splitting neurons are different")
         except CertificateError as error:
             raise CertificateError(f"network on classes {subset}: {error}") from error
         result.networks += 1
 
 
+def _check_seconds(seconds: Any, networks: Sequence[Any]) -> None:
+    """Require a number for each stage of each network (R2)."""
+    require(isinstance(seconds, list) and len(seconds) == len(networks), "there are not times for each network")
+    for times, stages in zip(seconds, networks, strict=True):
+        numbers = isinstance(times, list) and all(type(s) in (int, float) and 0 <= s < math.inf for s in times)
+        require(numbers and len(times) == len(stages), "there is not a time for each stage")
+
+
 def _row_weights(given: Any, rows: int) -> list[int] | None:
-    """Weights of all training rows, in units; None if all rows count the same."""
+    """Weights of all training rows, in units; None if all rows count the same (R3)."""
     if given is None:
         return None
     require(isinstance(given, list) and len(given) == rows, "there is not one weight per training row")
@@ -290,7 +317,7 @@ def _row_weights(given: Any, rows: int) -> list[int] | None:
 
 
 def _limits(header: dict[str, Any], inputs: int, outputs: int) -> tuple[list[int] | None, frozenset[int]]:
-    """The signs that weights must have, and the inputs that a limit on links does not count."""
+    """The signs that weights must have, and the inputs that a limit on links does not count (R7)."""
     settings, signs, uncounted = header["settings"], header.get("signs"), header.get("uncounted")
     require((signs is None) == (settings["monotone"] is None), "signs belong to monotone features, and only to them")
     if signs is not None:
@@ -303,7 +330,7 @@ def _limits(header: dict[str, Any], inputs: int, outputs: int) -> tuple[list[int
 
 
 def _subsets(header: dict[str, Any], classes: int, size: int) -> list[tuple[int, ...]]:
-    """The sets of classes that have a network, in lexicographic order."""
+    """The sets of classes that have a network, in lexicographic order (R4)."""
     networks = len(header["networks"])
     if "subsets" not in header:
         require(networks == math.comb(classes, size), "there is not one network per set of classes")
@@ -316,7 +343,7 @@ def _subsets(header: dict[str, Any], classes: int, size: int) -> list[tuple[int,
 
 
 def _added(positions: Any, given: int, labels: Sequence[int], subset: Sequence[int]) -> list[int]:
-    """Rows beyond the given ones that a network was trained on: variants of rows of its classes."""
+    """Rows beyond the given ones that a network was trained on: variants of rows of its classes (R5)."""
     rows = [whole(k, given, len(labels), "added row") for k in positions]
     require(all(a < b for a, b in pairwise(rows)), "added rows are not in order")
     require(all(labels[k] in subset for k in rows), "an added row is of another class")
@@ -324,12 +351,12 @@ def _added(positions: Any, given: int, labels: Sequence[int], subset: Sequence[i
 
 
 def _code(index: int, outputs: int) -> Row:
-    """Binary digits, most significant first, 0 -> +1, 1 -> -1."""
+    """Binary digits, most significant first, 0 -> +1, 1 -> -1 (R4)."""
     return tuple(1 - 2 * ((index >> bit) & 1) for bit in reversed(range(outputs)))
 
 
 def _final_weights(packed: bytes, layers: Sequence[int], bound: int, networks: int) -> list[list[Matrix]]:
-    """Weights of all networks: each is stored as w + P in a few bits, the highest first."""
+    """Weights of all networks: each is stored as w + P in a few bits, the highest first (R6)."""
     bits = (2 * bound).bit_length()
     count = sum(a * b for a, b in pairwise(layers))
     size = (count * bits + 7) // 8
@@ -357,7 +384,7 @@ def _integer(value: Any, what: str) -> int:
 
 
 class _Network:
-    """One network's stages, each checked against the results of earlier ones."""
+    """One network's stages, each checked against the results of earlier ones (R8)."""
 
     def __init__(self, rows: Rows, settings: dict[str, Any], restrictions: Restrictions, result: Verification) -> None:
         self.all, self.seen, self.settings, self.result = rows, rows, settings, result
@@ -375,7 +402,8 @@ class _Network:
         weights: list[Matrix] | None = None
         for stage, report in zip(stages, reports, strict=True):
             try:
-                for name in ("objective", "bound", "rows", "links", "proof", "soft"):
+                only(stage, {*_REPORTED, "weights", "certificate"}, {"soft"})
+                for name in (*_REPORTED, "soft"):
                     require(stage.get(name) == report.get(name), f"its {name} is not the model's")
                 weights = self._stage(stage, weights)
             except CertificateError as error:
@@ -384,14 +412,17 @@ class _Network:
         return weights
 
     def _stage(self, claim: dict[str, Any], before: list[Matrix] | None) -> list[Matrix]:
+        """Check one stage (R8); returns its weights."""
         layers, bound = self.all.layers, self.all.weight_bound
         flat = claim["weights"]
         require(isinstance(flat, list) and len(flat) == sum(a * b for a, b in pairwise(layers)), "weights do not fit")
         weights = _matrices([whole(w, -bound, bound + 1, "weight") for w in flat], layers)
         name = claim["stage"]
         rows = len(self.seen)
-        require(claim["rows"] == rows, f"it claims {claim['rows']!r:.20} rows, but {rows} are right")
-        require(claim["links"] == sum(w != 0 for w in flat), "its number of links is wrong")
+        claimed = _integer(claim["rows"], "number of rows")
+        require(claimed == rows, f"it claims {claimed} rows, but {rows} are right")
+        links = _integer(claim["links"], "number of links")
+        require(links == sum(w != 0 for w in flat), "its number of links is wrong")
         fewest, most = self.result.rows.get(name, (rows, rows))
         self.result.rows[name] = min(fewest, rows), max(most, rows)
         if claim["objective"] is None:
@@ -420,12 +451,12 @@ class _Network:
         return weights
 
     def splitting(self, weights: list[Matrix]) -> list[int]:
-        """1 for each first-layer neuron that gives both signs on the network's training rows."""
+        """1 for each first-layer neuron that gives both signs on the network's training rows (R15)."""
         sums = [pre_activations(weights[:1], row)[0] for row in self.all.rows]
         return [int(len({s[j] >= 0 for s in sums}) == 2) for j in range(self.all.layers[1])]
 
     def _confident(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[int, int | None]:
-        """Confidently right outputs; the rows that have only such outputs are what later stages see."""
+        """Confidently right outputs; the rows that have only such outputs are what later stages see (R9, R20)."""
         layers, bound = self.all.layers, self.all.weight_bound
         self.all.work.spend(2 * len(self.all) * layers[-1])
         threshold = 1 if len(layers) == 2 else -(-bound * (layers[-2] + 1) // 4)
@@ -445,7 +476,7 @@ class _Network:
         return sum(map(sum, right)), most
 
     def _proved_confident(self, proof: Any) -> int:
-        """The bound that a proof of Sat-Margin gives: by prices of rows for one output, by last layers for several."""
+        """The bound that a proof gives: by prices of rows for one output, by last layers for several (R20)."""
         layers = self.all.layers
         if layers[-1] == 1:
             return confident_bound(self.all, proof)
@@ -465,6 +496,7 @@ class _Network:
         return margins
 
     def _margins(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[int, int | None]:
+        """Max-Margin's objective and bound (R10, R23)."""
         require(len(self.seen), "it ran without a row to run on")
         self.margins = self._reached(weights)
         require(all(m >= 1 for layer in self.margins for m in layer), "a margin is below 1")
@@ -483,6 +515,7 @@ class _Network:
         return objective, MarginProof(distinct, claim["certificate"]).bound()
 
     def _soft(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[Fraction, Fraction | None]:
+        """The objective of soft margins and its bound (R13)."""
         self.soft = SoftMargins(self.seen, claim["soft"], self.restrictions)
         require(self.soft.price == Fraction(self.settings["C"]), "its price is not the model's")
         for name in ("hinges", "max_links"):
@@ -494,6 +527,7 @@ class _Network:
         return objective, self.soft.bound(claim["certificate"])
 
     def _links(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[int, int | None]:
+        """Min-Weight's links and their bound, by what the networks must keep (R11, R12, R14)."""
         links = sum(w != 0 for matrix in weights for line in matrix for w in line)
         if self.soft is not None:
             require(self.soft.objective(weights) <= self.ceiling, "its soft-margin objective is above the ceiling")

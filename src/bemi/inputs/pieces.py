@@ -8,6 +8,8 @@ Each export asks for one method and knows nothing else about a transform:
 ``c_neuron(weights)``
     Optional: a :class:`CPiece` for a model that is one neuron with these weights, with the function
     ``static bemi_sum_t function(const bemi_input_t *x)``, its sum; None if the outputs are better computed first.
+``c_window(lots)``
+    Optional, for windows of a signal: a :class:`CWindow`, which reads a window from a ring buffer.
 ``onnx(x)``
     The tensor of its outputs, from the tensor of its inputs, or of readings if it makes them itself; int32, shapes
     (rows, inputs) and (rows, outputs).
@@ -15,7 +17,7 @@ Each export asks for one method and knows nothing else about a transform:
     A :class:`PagePiece`.
 ``page_rows(X)``, ``page_fields(rows)``
     Only if it makes readings itself: rows as lists of plain cells, None for a missing one, and the fields of the page's
-    form (:func:`number_field`, :func:`choice_field`) for such rows, or for None.
+    form (:func:`number_field`, :func:`choice_field`) for such rows, or for None; for windows one per channel.
 
 All of them compute the same integers as ``transform``.  Inputs outside ``input_range`` are clipped to it, except in the
 page, which rejects them as Python does.
@@ -32,9 +34,13 @@ from typing import Any
 SHARED_NAMES = (
     *("bemi_input_t", "bemi_value_t", "bemi_sum_t", "BEMI_INPUTS"),
     *("BEMI_READ8", "BEMI_READ16", "BEMI_READ32"),
+    "bemi_take",
 )
-"""What a transform's C code may use from the program: types of inputs, outputs and sums, the number of inputs, and the
-macros that read tables of 8, 16 and 32 bits."""
+"""What a transform's C code may use from the program: types of inputs, outputs and sums, the number of inputs, the
+macros that read tables of 8, 16 and 32 bits, and what takes outputs in lots, see :class:`CWindow`."""
+
+LOT, LOT_OFFSET = 8, 127
+"""Outputs that are handed over at a time, see :class:`CWindow`, and what is added to each so that none is negative."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +139,34 @@ class CPiece(CCode):
     function: str = "bemi_transform"
     readings: tuple[CReading, ...] = ()
     about_inputs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CWindow(CPiece):
+    """A transform of windows in C that need not lie in order.
+
+    The source defines ``static void function(const bemi_input_t *x, uint_fast16_t oldest, bemi_value_t *z)``, where the
+    oldest sample of the window is the one of this index.  The header of the program has ``BEMI_WINDOW`` and
+    ``BEMI_CHANNELS``.
+
+    In lots, the last argument is ``bemi_sum_t *sums`` instead.  The function hands over its outputs as it finds them,
+    so that nobody has to store them: it calls ``bemi_take(sums, lot, eight)`` of the program with the number of a lot
+    and :data:`LOT` outputs plus :data:`LOT_OFFSET`, as ``const uint8_t *``.  What is missing in the last lot is 0.
+
+    Attributes
+    ----------
+    time, channels
+        Samples of a window, and values of a sample.
+    order
+        Outputs in the order in which they are handed over, without constant ones; None if they are stored in their own.
+    constant
+        Value of the outputs that are not handed over, if there are any.
+    """
+
+    time: int = 0
+    channels: int = 0
+    order: tuple[int, ...] | None = None
+    constant: int = 0
 
 
 def number_field(

@@ -23,6 +23,8 @@ STEPS = 16
 CONTROL_POINTS = 4
 """Random shifts per side that a bent image is interpolated from."""
 
+MOST_IMAGES, MOST_COPIES = 8000, 100
+
 Floats = NDArray[np.float64]
 
 
@@ -35,7 +37,7 @@ class ImageDeformations(BaseEstimator):
     Parameters
     ----------
     copies
-        Copies of each image.
+        Copies of each image; None for about 8,000 in all, but at most 100 of an image.
     rotation
         Largest angle in degrees.
     scaling
@@ -43,9 +45,10 @@ class ImageDeformations(BaseEstimator):
     shear
         Largest shear: pixels sideways per pixel down.
     shift
-        Largest shift in each direction, in pixels.
+        Largest shift, as a share of height and width.
     bending
-        Standard deviation, in pixels, of the shifts that a smooth random field has at its 4 x 4 control points.
+        Standard deviation, as a share of height and width, of the shifts that a smooth random field has at its 4 x 4
+        control points.
     shape
         ``(height, width)`` or ``(height, width, channels)``; None for square grey images.
     random_state
@@ -54,12 +57,12 @@ class ImageDeformations(BaseEstimator):
 
     def __init__(
         self,
-        copies: int = 60,
+        copies: int | None = None,
         rotation: float = 14.0,
         scaling: float = 0.15,
         shear: float = 0.25,
-        shift: float = 1.0,
-        bending: float = 1.0,
+        shift: float = 0.04,
+        bending: float = 0.04,
         shape: Sequence[int] | None = None,
         random_state: int = 0,
     ) -> None:
@@ -74,7 +77,7 @@ class ImageDeformations(BaseEstimator):
 
     def check(self) -> None:
         """Raise ValueError for the first invalid parameter."""
-        check_integer("copies", self.copies, 1)
+        check_integer("copies", self.copies, 1, optional=True)
         for name in ("rotation", "scaling", "shear", "shift", "bending"):
             check_number(name, getattr(self, name))
         if self.scaling >= 1:
@@ -89,8 +92,8 @@ class ImageDeformations(BaseEstimator):
         X = np.asarray(X, dtype=np.int64)
         shape = full_shape(self.shape, X.shape[1])
         rng = np.random.default_rng(int(self.random_state))
-        copies = [resampled(X, shape, self._sources(len(X), shape, rng)) for _ in range(int(self.copies))]
-        return np.stack(copies, axis=1)
+        copies = usual_copies(len(X)) if self.copies is None else int(self.copies)
+        return np.stack([resampled(X, shape, self._sources(len(X), shape, rng)) for _ in range(copies)], axis=1)
 
     def _sources(self, images: int, shape: tuple[int, int, int], rng: np.random.Generator) -> Floats:
         """Where each pixel of a copy comes from, shape (images, 2, height, width): row and column."""
@@ -109,9 +112,15 @@ class ImageDeformations(BaseEstimator):
         middle = np.array([(height - 1) / 2, (width - 1) / 2])
         places = np.stack(np.meshgrid(np.arange(height), np.arange(width), indexing="ij")) - middle[:, None, None]
         moved = (matrices @ places.reshape(2, -1)).reshape(images, 2, height, width)
-        field = rng.normal(0.0, self.bending, (images, 2, CONTROL_POINTS, CONTROL_POINTS))
+        sides = np.array([height, width])
+        field = rng.normal(0.0, self.bending, (images, 2, CONTROL_POINTS, CONTROL_POINTS)) * sides[:, None, None]
         bent = _spline(height) @ field @ _spline(width).T
-        return moved + bent + (middle + within(self.shift, 2))[:, :, None, None]
+        return moved + bent + (middle + within(self.shift, 2) * sides)[:, :, None, None]
+
+
+def usual_copies(images: int) -> int:
+    """Copies of each image that are worth their time: more images need fewer copies of each."""
+    return int(np.clip(MOST_IMAGES // max(1, images), 1, MOST_COPIES))
 
 
 def _spline(size: int) -> Floats:

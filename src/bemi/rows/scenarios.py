@@ -23,6 +23,7 @@ from sklearn.base import BaseEstimator
 from bemi.checks import check_choice, check_integer, check_number, numbers_in
 from bemi.inputs.images import check_shape, full_shape
 from bemi.products import Integers
+from bemi.rows.deformations import ImageDeformations
 from bemi.rows.signal_scenarios import SignalScenarios
 
 STEPS = 16
@@ -160,7 +161,12 @@ class NoiseScenarios(BaseEstimator):
         return np.clip(X[:, None] + np.rint(noise).astype(np.int64), X.min(axis=0), X.max(axis=0))
 
 
-SCENARIOS: dict[str, type[Any]] = {"images": ImageScenarios, "noise": NoiseScenarios, "signals": SignalScenarios}
+SCENARIOS: dict[str, type[Any]] = {
+    "images": ImageScenarios,
+    "deformations": ImageDeformations,
+    "noise": NoiseScenarios,
+    "signals": SignalScenarios,
+}
 """Scenario classes by their name in model files."""
 
 

@@ -13,6 +13,7 @@ from bemi.programs.limits import Deadline
 from bemi.running.calls import results
 from bemi.running.journal import Journal
 from bemi.running.pool import ATTEMPTS, ClusterLost, Lost
+from bemi.stages.result import Outcome
 from bemi.training.pipeline import Training
 from bemi.training.task import Task
 
@@ -39,7 +40,7 @@ def run(
         Networks trained at the same time, as in scikit-learn.
     journal
         Where finished networks are stored.  Networks that it already holds come first and are not trained again; every
-        new one is written before it is yielded.
+        new one is written before it is yielded, unless the budget left no time to train it.
     """
     clock = Deadline()
     keys: dict[int, str] = {}
@@ -49,6 +50,8 @@ def run(
         if journal:
             keys[index] = tasks[index].key()
             known = journal.read(keys[index])
+            if known is not None and _is_untrained(known):
+                known = None
         if known is None:
             missing.append(index)
         else:
@@ -62,9 +65,14 @@ def run(
         return task, left / math.ceil(to_come / at_once)
 
     for index, training in results(_trained, arguments, missing, n_jobs):
-        if journal and not isinstance(training, Lost):
+        if journal and not isinstance(training, Lost) and not _is_untrained(training):
             journal.write(keys[index], training)
         yield index, training, False
+
+
+def _is_untrained(training: Training) -> bool:
+    """Whether a budget left no time for any stage: the next run shall train this network."""
+    return all(report.outcome is Outcome.NO_TIME for report in training.reports.values())
 
 
 def _trained(task: Task, seconds: float | None) -> Training:

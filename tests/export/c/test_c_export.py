@@ -9,7 +9,7 @@ from compiled_c import HOST_OF_CHANCES, SANITIZED, STRICT, answers, board, compi
 from exported_models import MODELS, expected, expected_chances, model, probes, voted, with_chances, with_transform
 from sklearn.datasets import load_iris
 
-from bemi import BeMiClassifier, ConstantInput, save
+from bemi import BeMiClassifier, ConstantInput, Smoothing, save
 from bemi.cli import main
 from bemi.export.c import export, write
 from bemi.export.c.types import TYPES, input_types
@@ -166,12 +166,21 @@ def test_a_hundred_classes_can_have_16_bit_inputs():
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("level", ["-Os", "-O3"])
 def test_no_library_is_called_and_no_memory_is_static(name, level, tmp_path):
+    made = write(model(name), tmp_path, smoothing=Smoothing(200, 150))
+
+    def built(*flags):
+        subprocess.run(["gcc", *STRICT, level, *flags, "-c", "bemi_model.c"], cwd=tmp_path, check=True)
+        undefined = subprocess.run(["nm", "-u", "bemi_model.o"], cwd=tmp_path, capture_output=True, text=True).stdout
+        assert undefined.split() in ([], ["U", "_GLOBAL_OFFSET_TABLE_"])
+        sections = subprocess.run(["size", "bemi_model.o"], cwd=tmp_path, capture_output=True, text=True).stdout
+        data, static = map(int, sections.splitlines()[1].split()[1:3])
+        assert data == 0
+        return static
+
+    # Only samples and labels that are remembered, for those who want it.
+    assert built() <= made.costs.static + 64, "compilers align arrays"
     write(model(name), tmp_path)
-    subprocess.run(["gcc", *STRICT, level, "-c", "bemi_model.c"], cwd=tmp_path, check=True)
-    undefined = subprocess.run(["nm", "-u", "bemi_model.o"], cwd=tmp_path, capture_output=True, text=True).stdout
-    assert undefined.split() in ([], ["U", "_GLOBAL_OFFSET_TABLE_"])
-    sections = subprocess.run(["size", "bemi_model.o"], cwd=tmp_path, capture_output=True, text=True).stdout
-    assert sections.splitlines()[1].split()[1:3] == ["0", "0"], "no data, no bss"
+    assert built("-DBEMI_NO_RING") == 0
 
 
 @pytest.mark.parametrize("device", [board("cortex_m3"), board("riscv32")])
@@ -184,13 +193,15 @@ def test_emulated_devices_agree(device, name, tmp_path):
     found = run(device, tmp_path, rows)
     assert np.array_equal(found.predictions, expected(classifier, rows))
     built = size(device, tmp_path)
-    assert (built.ram, built.undefined) == (0, ())
+    assert built.undefined == ()
+    # The samples of a window, where they are, and whether there are enough; some compilers align them.
+    assert made.costs.static - 1 <= built.ram <= made.costs.static if made.costs.static else built.ram == 0
     if device.name == "cortex_m3":
         # What is stated before anybody compiles is enough, and not far off.
         assert built.flash <= made.costs.flash
         assert made.costs.flash <= 1.3 * built.flash or name in SIMPLER_THAN_THEY_LOOK
         assert found.instructions.max() <= made.costs.instructions
-        assert stack_used(device, tmp_path) <= made.costs.stack
+        assert max(found.stack.max(), stack_used(device, tmp_path)) <= made.costs.stack
         slow = run(device, tmp_path, rows[:20], defines=("BEMI_NO_EARLY_OUT",))
         assert np.array_equal(slow.predictions, found.predictions[:20])
         assert slow.instructions.max() <= made.costs.instructions

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from browsers import PHONE, resize, wait_until
 from exported_models import MODELS, model, probes, with_networks
 from mixed_tables import new_rows, patients, table_model
 from sklearn.base import clone
@@ -27,7 +28,7 @@ TestData.__test__ = False  # no test, whatever its name says
 RANDOM_ROWS = 2000
 NOTHING = "\u2013"
 MOST_BYTES = 1_500_000
-PHONE, DESK = (390, 844), (1400, 1000)
+
 EVIL = ("</script><script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "<b>&amp;\u2028'`${alert(3)}")
 
 PREDICT_ALL = """
@@ -48,61 +49,6 @@ return [...document.querySelectorAll(".all-networks tbody tr")].map((row) => [..
 """
 OTHERS = {"another classifier": 0.625}
 THREE = [(0.3, 0.25), (0.45, 0.15), (0.65, 0.2), (0.68, 0.35), (0.5, 0.47), (0.68, 0.58), (0.7, 0.75), (0.5, 0.87)]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    selenium = pytest.importorskip("selenium", reason="selenium is not installed")
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.skip("chromium or chromium-driver is not installed")
-    from selenium import webdriver
-
-    assert selenium
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for argument in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-dev-shm-usage",
-        "--disable-gpu",
-        "--force-prefers-reduced-motion",
-    ):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    made = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    yield made
-    made.quit()
-
-
-@pytest.fixture
-def opened(browser, tmp_path):
-    """Opens a page from disk at a size; after the test its console must be empty."""
-
-    def open_(text, size=DESK):
-        path = tmp_path / "page.html"
-        path.write_text(text, encoding="utf-8")
-        resize(browser, *size)
-        browser.get(path.as_uri())
-        wait_until(browser, "return document.documentElement.dataset.ready === 'yes'")
-        return browser
-
-    browser.get_log("browser")
-    yield open_
-    assert browser.get_log("browser") == []
-    loaded = browser.execute_script("return performance.getEntriesByType('resource').map((entry) => entry.name)")
-    assert [name for name in loaded if not name.startswith("data:")] == []
-
-
-def resize(browser, width, height):
-    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-
-
-def wait_until(browser, script):
-    from selenium.webdriver.support.wait import WebDriverWait
-
-    WebDriverWait(browser, 20, poll_frequency=0.05).until(lambda b: b.execute_script(script))
 
 
 def said_by_page(browser, rows, truth):

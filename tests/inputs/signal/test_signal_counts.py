@@ -527,4 +527,4 @@ def test_a_classifier_chooses_among_counts_and_shows_windows_in_a_page():
     assert classifier.choice_.candidate in candidates
     assert classifier.score(X / 7, y) == 1.0
     text = page(classifier, test=WindowsToShow(X / 7, y))
-    assert "sample 29 of channel 1" in text
+    assert '"name":"channel 1"' in text

@@ -11,8 +11,10 @@ from bemi.export.c.text import runtime
 from bemi.inputs.c_types import read_macro, smallest_type
 from bemi.inputs.pieces import CCode, CTable
 
+HEAD = "int bemi_predict_proba(const bemi_input_t x[BEMI_INPUTS], uint16_t p[BEMI_CLASSES])"
 
-def pair_code(probabilities: Probabilities, *, prepare: str, score: str) -> CCode:
+
+def pair_code(probabilities: Probabilities, *, prepare: str, score: str, head: str = HEAD) -> CCode:
     """Chances of two classes.
 
     Parameters
@@ -21,6 +23,8 @@ def pair_code(probabilities: Probabilities, *, prepare: str, score: str) -> CCod
         Those of the ensemble.
     prepare, score
         C that makes what the score is computed from, and the score.
+    head
+        Declaration of the function.
     """
     (table,) = probabilities.tables
     macros = {
@@ -28,11 +32,11 @@ def pair_code(probabilities: Probabilities, *, prepare: str, score: str) -> CCod
         "BEMI_CHANCES_FROM": f"({table.start}L)",
         "BEMI_CHANCES_SHIFT": table.shift,
     }
-    source = Template(runtime("chances_pair.c")).substitute(prepare=prepare, score=score)
+    source = Template(runtime("chances_pair.c")).substitute(head=head, prepare=prepare, score=score)
     return CCode(source, macros, (CTable("bemi_chances", "uint8_t", table.chances),), CODE["chances_pair.c"])
 
 
-def coupled_code(probabilities: Probabilities, *, prepare: str) -> CCode:
+def coupled_code(probabilities: Probabilities, *, prepare: str, head: str = HEAD) -> CCode:
     """Chances of more than two classes, from those of all pairs; ``prepare`` makes the state of a prediction."""
     tables = probabilities.tables
     starts = [table.start for table in tables]
@@ -43,7 +47,7 @@ def coupled_code(probabilities: Probabilities, *, prepare: str) -> CCode:
     }
     macros = read_macro("START", kinds["START"]) | read_macro("CHANCES", kinds["CHANCES"])
     return CCode(
-        Template(runtime("chances.c")).substitute(prepare=prepare),
+        Template(runtime("chances.c")).substitute(head=head, prepare=prepare),
         macros,
         (
             CTable("bemi_chances_from", kinds["START"], starts),

@@ -15,6 +15,11 @@ CODE = {
     "sum_list.c": 230,
     "sum_packed.c": 100,
     "sum_nibbles.c": 110,
+    "sum_lots.c": 0,
+    "lots.c": 170,
+    "ring.c": 120,
+    "ring_proba.c": 40,
+    "smooth.c": 180,
     "vote_table.c": 90,
     "vote_layers.c": 330,
     "pairs.c": 380,
@@ -44,6 +49,9 @@ UNPACKING, BIT = 13, 0.9
 NIBBLE, HALF_BYTE = 4, 6
 """Bits of a packed weight that is half a byte, and instructions for adding one input with such a weight."""
 
+LOT_WEIGHT, LOT_ITSELF = 2.1, 90
+"""Instructions for adding one input of a lot, and for a lot."""
+
 NETWORK = 120
 NEURON = 30
 """Instructions for one network, and for each neuron after its first, without their sums."""
@@ -64,6 +72,8 @@ class Work:
     ----------
     bits
         Bits of a packed weight, None for lists.
+    lots
+        Lots of inputs, each of which is added to all sums; 0 if inputs are stored.
     networks, classes
         Number of networks and classes.
     additions, groups, neurons
@@ -77,6 +87,7 @@ class Work:
     """
 
     bits: int | None
+    lots: int
     networks: int
     classes: int
     additions: int
@@ -98,11 +109,13 @@ class Costs:
     flash, tables
         Bytes of flash, and how many of them are tables.
     stack
-        Bytes of stack; the only other RAM is the input.
+        Bytes of stack.  The only other RAM is the input, and what is static.
     additions
         Maximum number of additions of inputs in one prediction.
     instructions, without_tie
         Maximum number of instructions in one prediction, with a tie that needs evidence and without one.
+    static
+        Bytes of static RAM: the last samples of a signal, and the last labels if they are smoothed.
     """
 
     flash: int
@@ -111,13 +124,17 @@ class Costs:
     additions: int
     instructions: int
     without_tie: int
+    static: int = 0
 
     def in_words(self) -> list[str]:
         """The costs as lines of text."""
+        ram = f"the input and {self.stack} bytes of stack; nothing static, nothing allocated"
+        if self.static:
+            ram = f"{self.static} bytes static, inputs that are not pushed, {self.stack} of stack; nothing allocated"
         return [
             "At most, on a Cortex-M3 and compiled with gcc -Os:",
             f"  flash  {self.flash} bytes, of which tables take {self.tables}",
-            f"  RAM    the input and {self.stack} bytes of stack; nothing static, nothing allocated",
+            f"  RAM    {ram}",
             f"  time   {self.additions} additions of inputs, {self.instructions} instructions "
             f"({self.without_tie} without a tie)",
         ]
@@ -130,6 +147,7 @@ def costs(
     work: Work,
     transform: CPiece | None,
     *others: CCode | None,
+    static: int = 0,
 ) -> Costs:
     """Costs of an export.
 
@@ -147,9 +165,14 @@ def costs(
         The piece of the transform, None without one.
     others
         Further code, which is not part of a prediction, such as that for scaling readings; None without one.
+    static
+        Bytes of static RAM.
     """
+    first_layer = steps(work.additions, work.groups, work.bits)
+    if work.lots:
+        first_layer = LOT_WEIGHT * work.additions + LOT_ITSELF * work.lots
     plain = (
-        steps(work.additions, work.groups, work.bits)
+        first_layer
         + work.networks * (NETWORK + COUNT * work.classes)
         + CLASS * work.classes
         + NEURON * work.neurons
@@ -167,6 +190,7 @@ def costs(
         additions=work.additions + work.tie_additions,
         instructions=round(plain + tie) if work.by_evidence else round(plain),
         without_tie=round(plain),
+        static=static,
     )
 
 

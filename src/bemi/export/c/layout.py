@@ -10,14 +10,16 @@ import numpy as np
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.folding import EVIDENCE_SCALE, FoldedNetwork
 from bemi.ensemble.subsets import class_subsets, memberships
-from bemi.export.c.chances import coupled_code, pair_code
+from bemi.export.c import window
+from bemi.export.c.chances import HEAD, coupled_code, pair_code
 from bemi.export.c.costs import CODE, ELECTION, NIBBLE, Costs, Work, costs
+from bemi.export.c.lots import Lots, in_lots, save_memory
 from bemi.export.c.text import BYTES, Tables, runtime, sum_type
 from bemi.export.c.types import TYPES, InputTypes
-from bemi.export.c.weights import encoded
-from bemi.inputs.c_types import read_macro
+from bemi.export.c.weights import Encoded, encoded
+from bemi.inputs.c_types import read_macro, smallest_type
 from bemi.inputs.fixed_point_c import c_code
-from bemi.inputs.pieces import CCode, CPiece, own_piece
+from bemi.inputs.pieces import CCode, CPiece, CWindow, own_piece
 from bemi.problem.codes import ABSTAIN
 
 NO_EVIDENCE = 2**32 - 1
@@ -47,6 +49,10 @@ class Layout:
         The code that computes chances, None if the ensemble has no probabilities.
     weights
         First-layer weights of all networks, as bytes.
+    lots
+        The same in lots, which replace the bytes; None if the inputs of the networks are stored.
+    window
+        The piece of the transform if it reads windows from a ring buffer, else None.
     types, macros
         Types by name, values of macros by name.
     tables
@@ -73,10 +79,18 @@ class Layout:
         self._check_sizes()
         columns = self._columns()
         self.transform, self.used = _transform_piece(ensemble, input_types, columns)
+        self.window = self.transform if isinstance(self.transform, CWindow) else None
         self.scaling = _scaling_code(ensemble, input_types)
         # Upper bound on partial sums of a neuron; with a base weight, the common inputs and the rest add up.
         largest = 3 * ensemble.weight_bound * len(self.used) * self._largest_input()
-        self.weights = encoded(columns[self.used], ensemble.weight_bound, optimize, with_base=largest < 2**31)
+        self.lots: Lots | None = None
+        if self.window is not None and self.window.order is not None:
+            self.lots = in_lots(columns, self.window.order, self.window.constant, ensemble.weight_bound)
+            self.keeps_sums, largest = False, self.lots.largest
+            added = (len(self.used),) * columns.shape[1]
+            self.weights = Encoded(NIBBLE, (), False, added, added)
+        else:
+            self.weights = encoded(columns[self.used], ensemble.weight_bound, optimize, with_base=largest < 2**31)
         self.types = {"bemi_value_t": "bemi_input_t" if self.transform is None else input_types.value_type}
         self.types["bemi_sum_t"] = sum_type(largest)
         self.macros: dict[str, object] = {}
@@ -89,7 +103,7 @@ class Layout:
         self.costs = self._costs()
 
     def runtime_files(self) -> list[str]:
-        """Names of the runtime files that the ensemble needs, in order."""
+        """Names of the runtime files that the ensemble needs after the state, in order."""
         return [
             self._sum_file(),
             "vote_layers.c" if self.has_layers else "vote_table.c",
@@ -99,6 +113,8 @@ class Layout:
         ]
 
     def _sum_file(self) -> str:
+        if self.lots is not None:
+            return "sum_lots.c"
         if self.weights.bits is None:
             return "sum_list.c"
         return "sum_nibbles.c" if self.weights.bits == NIBBLE else "sum_packed.c"
@@ -109,19 +125,27 @@ class Layout:
         *parts, decision = self.runtime_files()
         return [
             *([] if self.scaling is None else [self.scaling.source]),
+            *([] if self.lots is None else [runtime("lots.c")]),
             *([] if self.transform is None else [self.transform.source]),
-            runtime("state.c"),
+            runtime("state.c" if self.lots is None else "state_lots.c"),
             *map(runtime, parts),
-            Template(runtime(decision)).substitute(prepare=self._prepare(), ties=ties),
+            Template(runtime(decision)).substitute(head=self._head(), prepare=self._prepare(), ties=ties),
             *([] if self.chances is None else [self.chances.source]),
+            *([] if self.window is None else window.code(self.chances is not None)),
         ]
+
+    def _head(self) -> str:
+        return "int bemi_predict(const bemi_input_t x[BEMI_INPUTS])" if self.window is None else window.HEAD
 
     def _prepare(self) -> str:
         """Statements that make the state of a prediction."""
+        given = "x" if self.window is None else "x, oldest"
         prepare = ["    state.z = x;", "    state.common = 0;"]
         if self.transform is not None:
-            values = f"    bemi_value_t z[{len(self.used)}];"
-            prepare = [values, f"    {self.transform.function}(x, z);", "    state.z = z;", "    state.common = 0;"]
+            values, function = f"    bemi_value_t z[{len(self.used)}];", self.transform.function
+            prepare = [values, f"    {function}({given}, z);", "    state.z = z;", "    state.common = 0;"]
+            if self.lots is not None:
+                prepare = ["    bemi_start(state.sums);", f"    {function}({given}, state.sums);"]
         if self.weights.has_common:
             prepare.append(f"    state.common = bemi_sum(&state, {len(self.weights.neurons) - 1});")
         return "\n".join(["    bemi_state_t state;", *prepare])
@@ -162,6 +186,16 @@ class Layout:
             raise ValueError("sums of evidence for ties may exceed 64 bits; scale the data down or use ties='abstain'")
 
     def _lay_out_weights(self) -> None:
+        if self.lots is not None:
+            starts = self.lots.starts
+            kind = smallest_type(min(starts), max(starts), ("int16_t", "int32_t"))
+            self._reader("START_SUM", kind)
+            self.tables.add("bemi_starts", kind, starts)
+            self.tables.add("bemi_weights", "uint32_t", self.lots.words)
+            self.macros |= {"BEMI_NEURONS": len(starts), "BEMI_WEIGHT_BOUND": self.ensemble.weight_bound}
+            # All sums are known before the first vote.
+            self.macros["BEMI_NO_EARLY_OUT"] = 1
+            return
         places = np.cumsum([0, *map(len, self.weights.neurons)]).tolist()[:-1]
         self._reader("PLACE", kind := "uint16_t" if places[-1] <= MOST else "uint32_t")
         self.tables.add("bemi_weights_at", kind, places)
@@ -229,9 +263,10 @@ class Layout:
         probabilities = self.ensemble.probabilities
         if probabilities is None:
             return None
+        head = HEAD if self.window is None else window.HEAD_OF_CHANCES
         if self.classes == 2:
-            return pair_code(probabilities, prepare=self._prepare(), score="bemi_sum(&state, 0)")
-        return coupled_code(probabilities, prepare=self._prepare())
+            return pair_code(probabilities, prepare=self._prepare(), score="bemi_sum(&state, 0)", head=head)
+        return coupled_code(probabilities, prepare=self._prepare(), head=head)
 
     def _lay_out_pieces(self) -> None:
         for part in (self.scaling, self.transform, self.chances):
@@ -249,13 +284,15 @@ class Layout:
         for n, own, start in zip(self.networks, self.neurons, starts, strict=True):
             voting += range(start, start + len(n.neurons))
             kept = n.neurons[:1].tolist() if self.keeps_sums else []
-            again += [start + own.index(i) for i in n.split.tolist() if self.by_evidence and i not in kept]
+            if self.lots is None:
+                again += [start + own.index(i) for i in n.split.tolist() if self.by_evidence and i not in kept]
         if self.weights.has_common:
             voting.append(len(self.weights.neurons) - 1)
         above = self.ensemble.networks[0].weights[1:] if self.has_layers else ()
         further = [n.network.layers[1] if n.table is None else len(n.neurons) for n in self.networks]
         work = Work(
             bits=self.weights.bits,
+            lots=0 if self.lots is None else len(self.lots.words) // len(self.lots.starts),
             networks=len(self.networks),
             additions=sum(self.weights.additions[i] for i in voting),
             groups=sum(self.weights.groups[i] for i in voting),
@@ -270,15 +307,21 @@ class Layout:
         files = self.runtime_files()
         if self.single and len(self.networks[0].neurons) < 2:
             files.remove("vote_table.c")  # A loop of one turn is nothing.
+        static = 0
+        if self.window is not None:
+            files += window.files(self.lots is not None, self.chances is not None)
+            static = window.static_bytes(self.window, self.input_types.type)
         others = (self.scaling, self.chances)
-        return costs(files, self.tables.bytes, self._stack_arrays(), work, self.transform, *others)
+        return costs(files, self.tables.bytes, self._stack_arrays(), work, self.transform, *others, static=static)
 
     def _stack_arrays(self) -> int:
         """Bytes of arrays on the stack, without those of the transform."""
         arrays = len(self.networks) * BYTES[self.types["bemi_class_t"]]
         arrays += self.classes * (BYTES[self.types["bemi_class_t"]] if self.all_pairs else 2)
         arrays += 4 * len(self.networks) * self.keeps_sums
-        if self.transform is not None:
+        if self.lots is not None:
+            arrays += 4 * len(self.lots.starts)
+        elif self.transform is not None:
             arrays += len(self.used) * BYTES[self.input_types.value_type]
         if self.chances is not None and self.classes > 2:
             arrays += 4 * self.classes + ELECTION
@@ -294,6 +337,11 @@ def _transform_piece(
     transform, used = ensemble.inputs.transform, np.arange(len(columns))
     if transform is None:
         return None, used
+    if "c_window" in vars(type(transform)):
+        inputs, neurons = columns.shape
+        lots = save_memory(inputs, neurons, ensemble.weight_bound)
+        made: CWindow = transform.c_window(lots)  # type: ignore[attr-defined]
+        return made, used if made.order is None else np.array(made.order)
     piece, kind = own_piece(transform, "c_piece", "C"), TYPES[input_types.type]
     if not getattr(transform, "selects_outputs", False):
         return piece(*kind), used

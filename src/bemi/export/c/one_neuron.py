@@ -19,7 +19,7 @@ from bemi.problem.codes import ABSTAIN
 class OneNeuron:
     """Everything that the source is written from; attributes as those of :class:`bemi.export.c.layout.Layout`."""
 
-    scaling = None
+    scaling = window = None
 
     def __init__(self, ensemble: Ensemble, input_types: InputTypes, network: FoldedNetwork, neuron: CPiece) -> None:
         self.ensemble, self.input_types, self.transform = ensemble, input_types, neuron

@@ -6,6 +6,8 @@ from string import Template
 from typing import Any
 
 import bemi
+from bemi.ensemble.smoothing import Smoothing
+from bemi.export.c import smooth, window
 from bemi.export.c.layout import Layout
 from bemi.export.c.one_neuron import OneNeuron
 from bemi.export.c.readings import declarations, scaled_readings, units
@@ -21,7 +23,7 @@ SCALE_AND_PREDICT = """            static bemi_input_t x[BEMI_INPUTS];
             label = bemi_predict(x);"""
 
 
-def header(layout: AnyLayout) -> str:
+def header(layout: AnyLayout, smoothing: Smoothing | None = None) -> str:
     """Text of ``bemi_model.h``."""
     ensemble, types, costs = layout.ensemble, layout.input_types, layout.costs
     sizes = " x ".join(map(str, ensemble.layers))
@@ -43,10 +45,13 @@ def header(layout: AnyLayout) -> str:
         readings=declarations(raw, source(layout) + runtime("bemi_model.h")) + "\n" if raw else "",
         proba="" if ensemble.probabilities is None else runtime("proba.h"),
         scale="" if layout.scaling is None else _scale_declaration(layout),
+        window="" if layout.window is None else window.sizes(layout.window, types.type),
+        smooth="" if smoothing is None else smooth.declaration(smoothing),
+        ring="" if layout.window is None else window.declarations(layout.chances is not None),
     )
 
 
-def source(layout: AnyLayout) -> str:
+def source(layout: AnyLayout, smoothing: Smoothing | None = None) -> str:
     """Text of ``bemi_model.c``."""
     return "\n".join(
         [
@@ -56,6 +61,7 @@ def source(layout: AnyLayout) -> str:
             "".join(f"typedef {kind} {name};\n" for name, kind in layout.types.items()),
             *layout.tables.text,
             *layout.code(),
+            *([] if smoothing is None else [smooth.code(len(layout.ensemble.classes))]),
         ]
     )
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from bemi.checks import check_choice
 from bemi.ensemble.ensemble import ensemble_of
-from bemi.export.c import program
-from bemi.export.c.costs import Costs
+from bemi.ensemble.smoothing import Smoothing
+from bemi.export.c import program, smooth
+from bemi.export.c.costs import CODE, Costs
 from bemi.export.c.layout import Layout
 from bemi.export.c.one_neuron import OneNeuron
 from bemi.export.c.types import input_types
@@ -37,7 +38,14 @@ class CExport:
     costs: Costs
 
 
-def write(model: Any, folder: str | os.PathLike, *, optimize: str = "speed", input_type: str | None = None) -> CExport:
+def write(
+    model: Any,
+    folder: str | os.PathLike,
+    *,
+    optimize: str = "speed",
+    input_type: str | None = None,
+    smoothing: Smoothing | None = None,
+) -> CExport:
     """Write ``bemi_model.h``, ``bemi_model.c`` and an example ``main.c`` to a folder, which is created if necessary.
 
     Parameters
@@ -50,8 +58,10 @@ def write(model: Any, folder: str | os.PathLike, *, optimize: str = "speed", inp
         ``"speed"`` stores weights for the fewest steps, ``"size"`` for the least flash.
     input_type
         Type of an input, such as ``"int16_t"``; None chooses the smallest that holds the training rows.
+    smoothing
+        Adds ``bemi_smooth``, which smooths labels over time in this way; None leaves it out.
     """
-    made = export(model, optimize=optimize, input_type=input_type)
+    made = export(model, optimize=optimize, input_type=input_type, smoothing=smoothing)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     texts = {"bemi_model.h": made.header, "bemi_model.c": made.source, "main.c": made.example}
@@ -59,10 +69,17 @@ def write(model: Any, folder: str | os.PathLike, *, optimize: str = "speed", inp
     return made
 
 
-def export(model: Any, *, optimize: str = "speed", input_type: str | None = None) -> CExport:
+def export(
+    model: Any, *, optimize: str = "speed", input_type: str | None = None, smoothing: Smoothing | None = None
+) -> CExport:
     """What :func:`write` writes."""
     ensemble = ensemble_of(model)
     check_choice("optimize", optimize, OPTIMIZE)
     types = input_types(ensemble, input_type)
     layout = OneNeuron.of(ensemble, types) or Layout(ensemble, types, optimize)
-    return CExport(program.header(layout), program.source(layout), program.example(layout), layout.costs)
+    if smoothing is not None:
+        more = smooth.static_bytes(smoothing, len(ensemble.classes))
+        flash, static = layout.costs.flash + CODE["smooth.c"], layout.costs.static + more
+        layout.costs = replace(layout.costs, flash=flash, static=static)
+    texts = (program.header(layout, smoothing), program.source(layout, smoothing), program.example(layout))
+    return CExport(*texts, layout.costs)

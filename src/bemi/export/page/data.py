@@ -18,6 +18,7 @@ from bemi.inputs.images import USUAL_SHAPES, check_shape
 from bemi.inputs.inputs import Inputs
 from bemi.inputs.pieces import number_field, own_piece
 from bemi.inputs.readings import POWERS_OF_TEN
+from bemi.inputs.transform import Takes
 from bemi.modelfile.weights import packed_weights
 from bemi.network import bits_per_weight
 from bemi.stages import get
@@ -162,6 +163,11 @@ def image_data(inputs: Inputs, image: Sequence[int] | bool) -> dict[str, Any] | 
 
 
 def _image_shape(inputs: Inputs, image: Sequence[int] | bool) -> tuple[int, int, int] | None:
+    if Takes.by(inputs.transform) is Takes.WINDOWS:
+        # Files of windows say their shape as files of images do.
+        if not isinstance(image, bool) and tuple(image) != getattr(inputs.transform, "window_shape", None):
+            raise ValueError("rows of this model are windows of a signal, not images; leave out the shape of images")
+        return None
     if not isinstance(image, bool):
         return check_shape(image)
     if not image:

@@ -28,6 +28,9 @@ SCRIPTS_AFTER_TRANSFORM = (
     *(
         "pad.js",
         "form.js",
+        "readings.js",
+        "signal.js",
+        "reasons.js",
         "votes.js",
         "scorecard.js",
         "samples.js",

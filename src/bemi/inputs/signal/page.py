@@ -39,16 +39,16 @@ def page_piece(counts: SignalCounts) -> PagePiece:
 
 
 def page_fields(counts: SignalCounts, rows: Sequence[Sequence[Any]] | None) -> list[dict[str, Any]]:
-    """A field per sample, with the range and the usual value of its channel in these rows, or else in training."""
+    """A field per channel, with its range and its usual value in these rows, or else in training."""
     layout, samples = counts.layout_, counts.samples_
     seen = None
     if rows is not None and len(rows):
         seen = np.array(rows, dtype=np.float64).reshape(-1, layout.channels)
-    channels = []
+    fields = []
     for channel, decimals in enumerate(samples.decimals):
         middle, reach = samples.offsets[channel], samples.limit << samples.shifts[channel]
         known = np.array([middle - reach, middle, middle + reach]) * 10.0**-decimals
         ends = known if seen is None else seen[:, channel]
-        channels.append((float(ends.min()), float(np.median(ends)), float(ends.max()), decimals))
-    names = [unit["name"] for unit in counts.reading_units()]
-    return [number_field(name, *channels[place % layout.channels]) for place, name in enumerate(names)]
+        usual = float(np.median(ends))
+        fields.append(number_field(f"channel {channel}", float(ends.min()), usual, float(ends.max()), decimals))
+    return fields

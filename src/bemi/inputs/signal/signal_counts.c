@@ -17,13 +17,13 @@
 #else
 #define BEMI_LANES 1
 #define BEMI_LANE uint16_t
-#define BEMI_WORD uint16_t
+#define BEMI_WORD uint_fast16_t
 #define BEMI_TOP 0x8000U
 #endif
 #if BEMI_LANES == 1
 #define BEMI_BOTH(value) (value)
 #define BEMI_LOAD(place) ((BEMI_WORD)(place)[0])
-#define BEMI_STORE(place, word) ((place)[0] = (word))
+#define BEMI_STORE(place, word) ((place)[0] = (BEMI_LANE)(word))
 #else
 #define BEMI_BOTH(value) ((uint32_t)(value) * 0x00010001UL)
 #ifdef __ARM_FEATURE_UNALIGNED
@@ -45,41 +45,48 @@ static inline uint32_t bemi_word(const uint16_t *place)
 #define BEMI_WORDS ((BEMI_TIME + BEMI_LANES - 1) / BEMI_LANES)
 
 /* Small devices have few registers.  Loops in functions of their own have all of them. */
+#ifndef BEMI_APART
 #ifdef __GNUC__
 #define BEMI_APART __attribute__((noinline))
 #else
 #define BEMI_APART
 #endif
+#endif
 
-/* Samples of a channel. */
-static void bemi_samples(const bemi_input_t *x, uint_fast16_t channel, uint16_t *samples)
+/* Samples of a channel, from the oldest to the end of the array and then from its start. */
+static BEMI_APART void bemi_samples(const bemi_input_t *x, uint_fast16_t oldest, uint_fast16_t channel,
+                                    uint16_t *samples)
 {
     const int32_t low = (int32_t)BEMI_READ32(bemi_lowest[channel]);
     const uint_fast8_t shift = BEMI_READ8(bemi_shifts[channel]);
-    uint_fast16_t t;
-    for (t = 0; t < BEMI_TIME; t++, x += BEMI_CHANNELS) {
+    uint_fast16_t at = oldest * BEMI_CHANNELS + channel, left = BEMI_TIME;
+    do {
+        const int32_t reading = x[at];
         uint32_t above = 0;
-        if (*x > low)
-            above = ((uint32_t)*x - (uint32_t)low) >> shift;
-        samples[t] = (uint16_t)(above > 2 * BEMI_LIMIT ? 2 * BEMI_LIMIT : above);
-    }
+        if (reading > low)
+            above = ((uint32_t)reading - (uint32_t)low) >> shift;
+        *samples++ = (uint16_t)(above > 2 * BEMI_LIMIT ? 2 * BEMI_LIMIT : above);
+        at += BEMI_CHANNELS;
+        if (at >= BEMI_TIME * BEMI_CHANNELS)
+            at = channel;
+    } while (--left);
 }
 
-/* A level, difference or curvature plus 4 BEMI_LIMIT at each position. */
+/* A level, difference or curvature plus BEMI_OFFSET at each position. */
 static BEMI_APART void bemi_differences(const uint16_t *s, uint_fast8_t order, uint_fast16_t distance,
                                         uint_fast16_t words, BEMI_LANE *to)
 {
     const uint16_t *far = s + distance;
     if (order == 0)
         do {
-            const BEMI_WORD response = BEMI_LOAD(s) + BEMI_BOTH(3 * BEMI_LIMIT);
+            const BEMI_WORD response = BEMI_LOAD(s) + BEMI_BOTH(BEMI_OFFSET - BEMI_LIMIT);
             BEMI_STORE(to, response);
             s += BEMI_LANES;
             to += BEMI_LANES;
         } while (--words);
     else if (order == 1)
         do {
-            const BEMI_WORD response = BEMI_LOAD(far) - BEMI_LOAD(s) + BEMI_BOTH(4 * BEMI_LIMIT);
+            const BEMI_WORD response = BEMI_LOAD(far) - BEMI_LOAD(s) + BEMI_BOTH(BEMI_OFFSET);
             BEMI_STORE(to, response);
             s += BEMI_LANES;
             far += BEMI_LANES;
@@ -88,7 +95,7 @@ static BEMI_APART void bemi_differences(const uint16_t *s, uint_fast8_t order, u
     else
         do {
             const BEMI_WORD ends = BEMI_LOAD(s) + BEMI_LOAD(far + distance);
-            const BEMI_WORD response = ends - 2 * BEMI_LOAD(far) + BEMI_BOTH(4 * BEMI_LIMIT);
+            const BEMI_WORD response = ends - 2 * BEMI_LOAD(far) + BEMI_BOTH(BEMI_OFFSET);
             BEMI_STORE(to, response);
             s += BEMI_LANES;
             far += BEMI_LANES;
@@ -117,8 +124,23 @@ static BEMI_APART void bemi_counts(const BEMI_LANE *response, uint_fast16_t word
     four[3] = d;
 }
 
-/* An output from counts in the parts of a word. */
-static bemi_value_t bemi_output(BEMI_WORD counts, uint_fast16_t output)
+/* What takes the outputs: an array, or sums that grow by eight of them at a time, each plus 127. */
+#if BEMI_LOTS
+typedef struct {
+    bemi_sum_t *sums;
+    uint_fast16_t count;
+    uint8_t eight[8];
+} bemi_to_t;
+#define BEMI_TO bemi_sum_t
+#else
+typedef struct {
+    bemi_value_t *z;
+} bemi_to_t;
+#define BEMI_TO bemi_value_t
+#endif
+
+/* Makes an output from counts in the parts of a word. */
+static void bemi_give(bemi_to_t *to, BEMI_WORD counts, uint_fast16_t output)
 {
     int_fast16_t value;
 #if BEMI_LANES == 2
@@ -126,7 +148,14 @@ static bemi_value_t bemi_output(BEMI_WORD counts, uint_fast16_t output)
 #endif
     value = (int_fast16_t)(counts >> BEMI_COUNT_SHIFT) - BEMI_READ8(bemi_means[output]);
     value *= BEMI_READ8(bemi_factors[output]);
-    return (bemi_value_t)(value > 127 ? 127 : value < -127 ? -127 : value);
+    value = value > 127 ? 127 : value < -127 ? -127 : value;
+#if BEMI_LOTS
+    to->eight[to->count++ & 7] = (uint8_t)(value + 127);
+    if ((to->count & 7) == 0)
+        bemi_take(to->sums, (to->count >> 3) - 1, to->eight);
+#else
+    to->z[output] = (bemi_value_t)value;
+#endif
 }
 
 #if BEMI_ROCKET
@@ -137,34 +166,25 @@ static bemi_value_t bemi_output(BEMI_WORD counts, uint_fast16_t output)
 #define BEMI_THIRD(sum) ((uint32_t)(sum) * 43691UL >> 17)
 #endif
 
-/* A third of the sum of the nine taps at each position, rounded down; s is where the first tap begins.  A sum is that
-   of one dilation before, without its first tap and with one more. */
+/* A third of the sum of the nine taps at each position, rounded down; s is where the first tap begins.  Positions go from
+   one to the next at a distance of one dilation, where the sum loses its first tap and gets one more. */
 static BEMI_APART void bemi_thirds(const uint16_t *s, uint_fast16_t dilation, BEMI_LANE *to)
 {
-    const uint16_t *before = s, *next = s + 9 * dilation;
-    BEMI_LANE *place = to;
-    uint_fast16_t left = dilation;
-    do {
-        const uint16_t *tap = s++;
-        BEMI_LANE sum = *tap;
-        uint_fast8_t more = 8;
-        do {
-            tap += dilation;
-            sum = (BEMI_LANE)(sum + *tap);
-        } while (--more);
-        *place++ = sum;
-    } while (--left);
-    place = to;
-    left = BEMI_TIME - dilation;
-    do {
-        place[dilation] = (BEMI_LANE)(*place - *before++ + *next++);
-        place++;
-    } while (--left);
-    left = BEMI_TIME;
-    do {
-        *to = (BEMI_LANE)BEMI_THIRD(*to);
-        to++;
-    } while (--left);
+    uint_fast16_t first, place, tap;
+    for (first = 0; first < dilation; first++) {
+        const uint16_t *before = s + first, *next = before + 9 * dilation;
+        BEMI_WORD sum = 0;
+        for (tap = 0; tap < 9 * dilation; tap += dilation)
+            sum += before[tap];
+        to[first] = (BEMI_LANE)BEMI_THIRD(sum);
+        for (place = first + dilation; place < BEMI_TIME; place += dilation) {
+            sum -= *before;
+            sum += *next;
+            to[place] = (BEMI_LANE)BEMI_THIRD(sum);
+            before += dilation;
+            next += dilation;
+        }
+    }
 }
 
 #define BEMI_STEP(i)                                         \
@@ -205,14 +225,14 @@ static BEMI_APART BEMI_WORD bemi_kernel(const uint16_t *a, const uint16_t *b, co
         thirds += BEMI_LANES;
     }
 #if BEMI_TIME % BEMI_LANES
-    count += ((*a + *b + *c - *thirds + k) & 0x8000U) >> 15;
+    count += ((k - *thirds + *a + *b + *c) & 0x8000U) >> 15;
 #endif
     return count;
 }
 
 /* The kernels of one dilation in one channel. */
 static void bemi_rocket(const uint16_t *samples, uint_fast16_t dilation, uint_fast16_t way, BEMI_LANE *thirds,
-                        bemi_value_t *z)
+                        bemi_to_t *to)
 {
     uint_fast16_t own = (uint_fast16_t)((uint32_t)way * BEMI_INVERSE % BEMI_WAYS);
     samples -= 4 * dilation;
@@ -222,22 +242,30 @@ static void bemi_rocket(const uint16_t *samples, uint_fast16_t dilation, uint_fa
         const uint_fast16_t taps = BEMI_READ16(bemi_kernels[own / BEMI_PER_KERNEL]), output = BEMI_FIRST + own;
         const uint16_t *const a = samples + (taps & 15) * dilation, *const b = samples + (taps >> 4 & 15) * dilation;
         const BEMI_WORD k = BEMI_BOTH(BEMI_READ_LIMIT(bemi_limits[output]));
-        z[output] = bemi_output(bemi_kernel(a, b, samples + (taps >> 8) * dilation, thirds, k), output);
+        bemi_give(to, bemi_kernel(a, b, samples + (taps >> 8) * dilation, thirds, k), output);
     }
 }
 #endif
 
-static void bemi_transform(const bemi_input_t *x, bemi_value_t *z)
+/* Outputs of a window whose oldest sample need not be the first. */
+static void bemi_window(const bemi_input_t *x, uint_fast16_t oldest, BEMI_TO *outputs)
 {
     /* Outside the window samples are 0; a word may reach one sample further. */
     uint16_t padded[BEMI_MARGIN + BEMI_TIME + BEMI_MARGIN + 1], *const samples = padded + BEMI_MARGIN;
     BEMI_LANE responses[BEMI_WORDS * BEMI_LANES];
     BEMI_WORD four[4];
     uint_fast16_t channel, i, output = 0;
+    bemi_to_t to;
+#if BEMI_LOTS
+    to.sums = outputs;
+    to.count = 0;
+#else
+    to.z = outputs;
+#endif
     for (i = 0; i < BEMI_MARGIN + BEMI_TIME + BEMI_MARGIN + 1; i++)
         padded[i] = BEMI_LIMIT;
     for (channel = 0; channel < BEMI_CHANNELS; channel++) {
-        bemi_samples(x + channel, channel, samples);
+        bemi_samples(x, oldest, channel, samples);
         for (i = 0; i < BEMI_DIFFERENCES; i++) {
             const uint_fast16_t distance = BEMI_READ16(bemi_distances[i]);
             const uint_fast8_t order = BEMI_READ8(bemi_orders[i]);
@@ -255,14 +283,24 @@ static void bemi_transform(const bemi_input_t *x, bemi_value_t *z)
                     four[place] = BEMI_BOTH(BEMI_READ_LIMIT(bemi_limits[output + place]));
                 bemi_counts(responses, words, four);
                 for (place = 0; place < 4; place++, output++)
-                    z[output] = bemi_output(four[place], output);
+                    bemi_give(&to, four[place], output);
             }
         }
 #if BEMI_ROCKET
         for (i = 0; i < BEMI_DILATIONS; i++)
-            bemi_rocket(samples, BEMI_READ16(bemi_dilations[i]), i * BEMI_CHANNELS + channel, responses, z);
+            bemi_rocket(samples, BEMI_READ16(bemi_dilations[i]), i * BEMI_CHANNELS + channel, responses, &to);
 #endif
     }
-    for (i = BEMI_COUNTS; i < BEMI_COUNTS + BEMI_CONSTANTS; i++)
-        z[i] = 127;
+#if !BEMI_LOTS
+    {
+        /* Volatile, since a compiler may turn the loop into a call of memset. */
+        volatile bemi_value_t *constants = outputs + BEMI_COUNTS;
+        for (i = 0; i < BEMI_CONSTANTS; i++)
+            constants[i] = 127;
+    }
+#elif BEMI_ROCKET % 8
+    while (to.count & 7)
+        to.eight[to.count++ & 7] = 0;
+    bemi_take(to.sums, (to.count >> 3) - 1, to.eight);
+#endif
 }

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from bemi.checks import check_choice, check_integer, is_integer
-from bemi.inputs.pieces import CPiece, PagePiece
+from bemi.inputs.pieces import CPiece, CWindow, PagePiece
 from bemi.inputs.signal.responses import KERNELS, LARGEST, Layout, counts, responses, usual_rocket
 from bemi.inputs.signal.samples import BITS, Samples
 from bemi.inputs.signal.windows import LONGEST, SHORTEST, as_rows, as_windows, shape_of, shaped
@@ -273,6 +273,12 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         from bemi.inputs.signal.c import c_piece
 
         return c_piece(self)
+
+    def c_window(self, lots: bool) -> CWindow:
+        """The transform in C, for a window in a ring buffer."""
+        from bemi.inputs.signal.c import c_window
+
+        return c_window(self, lots)
 
     def onnx(self, x: Tensor) -> Tensor:
         """The transform as a part of an ONNX graph."""

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from bemi.inputs.inputs import Inputs
@@ -38,6 +39,9 @@ ENOUGH_ROWS = 400
 
 MOST_ROWS = 1000
 """Choices are made on at most this many rows, drawn class by class."""
+
+MOST_VARIANTS = 1000
+"""Choices are made with about this many variants of the rows, where scenarios have a number of copies."""
 
 CLASSES_COUNT = 0.2
 """Weight of the mean accuracy of the classes beside the accuracy, so that a rare class is not given up for nothing."""
@@ -257,9 +261,20 @@ class _Group:
         inputs = self.inputs.refitted(trained, self.settings["input_scaling"], targets[~held])
         lesson = Lesson(inputs(trained), targets[~held], omega[~held])
         if self.settings["scenarios"] is not None:
-            lesson = lesson.extended(variants_of(inputs, trained, self.settings["scenarios"]))
+            scenarios = _with_few_copies(self.settings["scenarios"], len(trained))
+            lesson = lesson.extended(variants_of(inputs, trained, scenarios))
         hinges = int(self.settings["hinges"])
         return labels(lesson, inputs(self.rows[held]), self.prices, classes=classes, hinges=hinges)
+
+
+def _with_few_copies(scenarios: Any, rows: int) -> Any:
+    """Scenarios that make no more variants than the comparison has time for, if they have a number of ``copies``."""
+    parameters = scenarios.get_params()
+    if "copies" not in parameters:
+        return scenarios
+    most = max(1, MOST_VARIANTS // rows)
+    given = parameters["copies"]
+    return clone(scenarios).set_params(copies=most if given is None else min(most, given))
 
 
 def _groups(candidates: Sequence[Candidate], X: Any, defaults: Mapping[str, Any]) -> list[_Group]:

@@ -1,32 +1,7 @@
 """The proof search of Max-Margin: one dichotomy per first-layer neuron, everything above bounded by the upper table.
 
-The proof (nested lists of integers and one-letter tags, so that it can be written as JSON)::
-
-    {"value": V, "bound": B, "tiers": [t, ...], "cap": [M, k0, TREE], "tree": NODE}
-
-``TREE`` concerns one neuron: ``["L", multipliers]`` or ``["T", row, plus, minus]``, where multipliers are pairs
-``[row, weight]``.  ``NODE`` concerns all neurons: a list of deductions whose last entry is its end.
-
-- ``["B", j, multipliers]``: bound of neuron j under its present signs
-- ``["X", j, row, sign, multipliers]``: neuron j cannot give the row that sign; it gets the other one
-- ``["D", a, b]``: a and b have different codes, and only one neuron and orientation is left to separate them
-- ``["M", tier, a, b, TREE]``: no neuron of that tier or a higher one can separate a and b
-- ``["N", tier, level, TREE]``: all dichotomies of neurons of that tier or a higher one with margins above the level,
-  as the leaves ``["W", multipliers]`` of the tree
-- ``["F", j, count]``: neuron j is one of the first ``count`` of them
-- ``["Y", row, marked, entries, trees]``: all shapes of the rows merged with that row bound the splitting neurons
-  together, see :mod:`~bemi.engines.decomposition.max_margin.shapes`; an entry is a label, a digit per code, with its
-  multipliers, and a tree belongs to the labels of a shape
-- ``["A", a, b]``: closed, since a and b have the same code and every neuron separates them
-- ``["G", a, b]``: the upper layers are bounded by this pair
-- ``["C"]``, an end: closed
-- ``["O"]``, an end: open
-- ``["S", a, b, [NODE, ...]]``, an end: which neuron separates a and b
-- ``["T", j, row, [NODE, ...]]``, an end: the sign of the row in neuron j, + first
-- ``["V", j, level, [NODE, NODE]]``, an end: neuron j, and with it all of higher tiers, has a margin above the level, or
-  it does not
-
-``tiers`` and ``cap`` are absent without a hidden layer: there the signs are the codes.
+Each node keeps a log of its deductions, nested lists of integers and one-letter tags; the logs are the proof.
+docs/certificates.md defines their form (R23) and proves each rule.
 """
 
 from __future__ import annotations

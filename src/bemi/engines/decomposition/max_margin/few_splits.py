@@ -14,11 +14,7 @@ P the weight bound and n the number of neurons.  If no neuron is right on all ro
 the first with two neurons that split, if there is a pair; the second with three or more.  With two, some row has only
 one of them right, so the margin of the output is at most P.
 
-The proof, with rows numbered among the distinct rows::
-
-    {"constant": c, "other": d, "pairs": [[row, s], [row, s]], "order": inputs, in the order of the search}
-
-``pairs`` first has the pairs that are both right on the rows with code +1, then those for -1; s is 0 if there is none.
+R42 in docs/certificates.md defines the proof, with rows numbered among the distinct rows.
 """
 
 from __future__ import annotations

@@ -5,8 +5,7 @@ Of a code with several patterns a shape says nothing but the pattern of its mark
 a few cases, and in each of them the row has a sign in every neuron.  This is a tree over rows; its largest leaf
 replaces the shape's sum of bounds.
 
-In the proof a tree is ``[multipliers, row, children]``: for each neuron new multipliers or None, and a branching on the
-patterns that the row can have, in increasing order, or -1 and no children.
+docs/certificates.md (R35) defines how the proof writes such a tree.
 """
 
 from __future__ import annotations

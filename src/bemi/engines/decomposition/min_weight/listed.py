@@ -9,12 +9,7 @@ has their margins, and no neuron is right on all rows: then the other two are a 
 :mod:`bemi.engines.decomposition.max_margin.few_splits`, and the fewest links of a pair with their margins count.  The
 output then needs both and a constant: three links.
 
-The proof, with rows in the given order::
-
-    {"single": [[margin, links], ...], "pair": null or {"wide": margin, "rows": [row, row], "links": links},
-     "order": inputs, in the order of the search}
-
-Neurons with a required margin of ``wide`` or more are constant; ``rows`` are as in the proof of Max-Margin.
+R52 in docs/certificates.md defines the proof, with rows in the given order.
 """
 
 from __future__ import annotations

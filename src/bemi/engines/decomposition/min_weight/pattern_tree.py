@@ -5,24 +5,8 @@ knows some relations between rows (:mod:`~bemi.engines.decomposition.min_weight.
 with fewer links than the *target* that have these relations.  A neuron's links are bounded by the multipliers of its
 largest component, and the bounds of all neurons add up.
 
-The proof object, made of integers, lists and tags.  Rows are given by their index in the problem's data; neurons are
-those of the first layer::
-
-    PROOF    {"target": links of a known network, "tree": NODE, "bound": total, at most the target}
-    NODE     [STEP, ...]   replayed in order; a node that no step closes has the links above the first layer, margin / P
-                           for every neuron, plus the bounds of all first-layer neurons
-    STEP     ["D", a, b]                      counting: all open relations of the two rows follow, or none is possible
-             ["X", NEURONS, a, b, r, NODE]    relation r (1 equal, -1 opposite) is impossible: the node in which the
-                                              first neuron has it has at least as many links as the target
-             ["B", NEURONS, WEIGHTS]          bound on the links of each
-             ["L", j, lam]                    neuron j cannot have its margin: P ||sum lam s x||_1 // sum lam < m
-             ["T", NEURONS, a, b, NODE, NODE] the last step: all these neurons give the rows equal signs, or (second
-                                              node) the first of them gives them opposite signs
-    NEURONS  [j, ...]      interchangeable: they have the same margin, and the same is known about them
-    WEIGHTS  see :mod:`bemi.engines.decomposition.neuron.link_tree`
-
-Multipliers are ``[[row, integer], ...]`` on rows of one component, whose signs are their relations to its first row.
-Without a hidden layer all relations are known from the codes.
+Each node keeps its steps, which are the proof.  docs/certificates.md defines their form and proves each rule (R43 to
+R51).  In it rows are given by their index in the problem's data, and neurons are those of the first layer.
 """
 
 from __future__ import annotations

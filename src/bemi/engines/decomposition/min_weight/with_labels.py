@@ -5,22 +5,8 @@ single link.  So the network is, for each output, the cheapest separator of its 
 (:mod:`bemi.engines.decomposition.min_weight.separators`) and one link per further layer.  With three codes, one output
 can also be derived from the two others' classes: a row is in the middle class if it is in neither of the others.
 
-The bound.  Let L be the number of layers of weights, c the number of different codes and r = ceil(log2 c).
-
-1. A neuron without links is always +.  So each of the q outputs that is - somewhere has a link.  The signs of a hidden
-   layer determine the code, so at least r of its neurons are not constant, and each of them has a link:
-   links >= q + (L - 1) r.
-2. Follow a non-constant output downwards as long as the neurons have one link.  Either this ends at a neuron with two
-   or more links, which gives the output's classes up to a turn, or these are the classes of ``rho(x_i)`` or
-   ``rho(-x_i)`` for some input i.  Outputs with different classes (up to a turn) end at different neurons, so each
-   different one that no single input separates adds 1 to the bound.
-3. c = 2, L > 1, and neither one input nor two separate: links >= q + L + 1.  If one first-layer neuron is not constant,
-   it separates, so it has at least three links, and three links in the first layer are two more than were counted.  If
-   the first layer has two links, they belong to two non-constant neurons, neither of which separates; so the second
-   layer has links from both, or an output has two links: one more than was counted there, too.
-4. L = 1: an output needs as many links as the smallest neuron that gives its signs, none of them turned.
-
-The proof object is ``{"support": s}``: supports of fewer than s inputs must be enumerated, s = 1, 2 or 3.
+The bound counts neurons that cannot be constant, and tries out what one or two inputs can tell apart; R53 to R56 in
+docs/certificates.md derive it and define the proof.
 """
 
 from __future__ import annotations

@@ -10,10 +10,7 @@ with the maximum over the integers within the limits; it is attained at a limit 
 convex hull of each weight's links for the count, and its multipliers are rounded to integers over a common denominator.
 If it is infeasible, a multiple of the multipliers that show it proves as many links as are needed.
 
-The proof, with inputs and rows numbered as in the problem::
-
-    WEIGHTS  ["K", mu, denominator]            a leaf; mu = [[row, numerator], ...]
-             ["W", input, value, low, high]    two trees: weights of the input up to the value, and larger ones
+The tree is the proof, in the form of R47 in docs/certificates.md, with inputs and rows numbered as in the problem.
 """
 
 from __future__ import annotations

@@ -15,12 +15,8 @@ since confident rows are worth at most ``sum_k p_k sum_j a_j [j is right on k] /
 :mod:`bemi.engines.decomposition.neuron.agreement`.  The best prices solve a linear program with one row per neuron,
 of which only those matter that a search for M finds.
 
-The proof::
-
-    {"unit": u, "prices": [integer p_k in 0..u, ...] by row, "most": integer M,
-     "quotas": [[a_1, ..., a_n, r], ...], a_j not increasing, "order": inputs, in the order of the search}
-
-Every list of output weights v_1 >= v_2 >= ... >= 0 needs a quota; the bound uses the largest ``sum_j a_j / r``.
+Every list of output weights v_1 >= v_2 >= ... >= 0 needs a quota; the bound uses the largest ``sum_j a_j / r``.  R21 in
+docs/certificates.md defines the proof.
 """
 
 from __future__ import annotations

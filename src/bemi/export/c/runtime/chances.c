@@ -11,7 +11,7 @@ static uint_fast16_t bemi_chance(uint_fast16_t network, int32_t score)
 
 /* All networks vote; a class gets 1 / (the sum of the reciprocals of its chances in all its pairs - (classes - 2)), and
    then its part of the sum over all classes. */
-int bemi_predict_proba(const bemi_input_t x[BEMI_INPUTS], uint16_t p[BEMI_CLASSES])
+$head
 {
 $prepare
     uint32_t shares[BEMI_CLASSES], total = 0;
@@ -26,11 +26,11 @@ $prepare
 #if BEMI_KEEP_SUMS
             state.sums[n] = score;
 #endif
-            shares[a] += 1048576UL / chance;
-            shares[b] += 1048576UL / (256 - chance);
+            shares[a] += (uint32_t)(1048576UL / chance);
+            shares[b] += (uint32_t)(1048576UL / (256 - chance));
         }
     for (a = 0; a < BEMI_CLASSES; a++) {
-        shares[a] = 268435456UL / (shares[a] - (BEMI_CLASSES - 2) * 4096UL);
+        shares[a] = (uint32_t)(268435456UL / (shares[a] - (BEMI_CLASSES - 2) * 4096UL));
         if (shares[a] == 0)
             shares[a] = 1;
         total += shares[a];

@@ -1,8 +1,8 @@
 /* The chance of the first class is a table of 256ths over the clipped score. */
-int bemi_predict_proba(const bemi_input_t x[BEMI_INPUTS], uint16_t p[BEMI_CLASSES])
+$head
 {
 $prepare
-    int32_t score = $score;
+    int32_t score = (int32_t)$score;
     uint32_t step = 0;
     if (score > BEMI_CHANCES_FROM)
         step = ((uint32_t)score - (uint32_t)BEMI_CHANCES_FROM) >> BEMI_CHANCES_SHIFT;

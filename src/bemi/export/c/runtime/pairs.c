@@ -31,7 +31,7 @@ static int bemi_elected(const bemi_state_t *state)
 $ties
 }
 
-int bemi_predict(const bemi_input_t x[BEMI_INPUTS])
+$head
 {
 $prepare
     uint_fast16_t a, b, n;

@@ -1,5 +1,5 @@
 /* The only network decides. */
-int bemi_predict(const bemi_input_t x[BEMI_INPUTS])
+$head
 {
 $prepare
     return bemi_vote(&state, 0);

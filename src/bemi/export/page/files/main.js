@@ -2,6 +2,7 @@
 
 const data = JSON.parse(byId("model").textContent);
 const ensemble = new Ensemble(data);
+const isSignal = Boolean(transformOf(data)?.windowOf);
 
 function introduce() {
   const alone = data.networks.length === 1;
@@ -14,6 +15,8 @@ function introduce() {
   byId("try-title").textContent =
     data.image !== null
       ? "Draw and watch them vote"
+      : isSignal
+        ? "Slide through a recording and watch them vote"
       : onlyCard === null
         ? "Set the features and watch them vote"
         : "Set the features and watch the points add up";
@@ -38,6 +41,7 @@ function answer(row, truth = null, truthLabel = null) {
     votes.refuse(`${error.message[0].toUpperCase()}${error.message.slice(1)}.`);
   }
   cards.show(outcome);
+  reasons?.show(outcome, row);
   inside.view?.showOutcome(outcome);
 }
 
@@ -53,16 +57,27 @@ function later(row) {
   waiting = { row };
 }
 
-const input = data.image === null ? new Form(data, later) : new Pad(data, later);
+const input =
+  data.image !== null
+    ? new Pad(data, later)
+    : isSignal
+      ? new Recording(ensemble, later, () => samples?.leave())
+      : new Form(data, later);
+const reasons = isSignal ? new Reasons(ensemble, (marks) => input.mark(marks)) : null;
 
 function start() {
   introduce();
-  document.body.classList.toggle("of-tables", data.image === null);
-  byId("input").append(make("h3", {}, data.image === null ? "Features" : "Drawing pad"), input.element);
+  document.body.classList.toggle("of-tables", data.image === null && !isSignal);
+  document.body.classList.toggle("of-signals", isSignal);
+  const heading = data.image !== null ? "Drawing pad" : isSignal ? "The window" : "Features";
+  byId("input").append(make("h3", {}, heading), input.element);
+  if (reasons) byId("reasons").append(reasons.element);
+  else byId("reasons").remove();
   byId("outcome").append(votes.element);
   if (data.test !== null && data.test.numbers.length) {
     samples = new Samples(ensemble, (row, truth, label) => {
-      input.load(row);
+      if (isSignal) input.load(samples.rows, samples.current);
+      else input.load(row);
       answer(row, truth, label);
     });
     byId("samples").append(samples.element);
@@ -109,6 +124,9 @@ addEventListener("resize", () => input.show());
  *     paper's rule leaves the row unclassified, the paper's label status if truth is given, and the chances of the
  *     classes in 65536ths or null.  Throws a RangeError for a row that Python rejects.
  *   bemi.inputs(row)  the integers that the networks see.
+ *   bemi.reasons(row) for windows of a signal, what spoke for the decision: {winner, other, groups}, the class indices of
+ *     the two that the deciding network tells apart, and [{name, total, input}], the contributions to its sum, from the
+ *     winner's side and largest first, each with the input that contributes most; null if no single neuron decides.
  *   bemi.samples      the test rows in the page, as features.
  */
 window.bemi = Object.freeze({
@@ -118,6 +136,7 @@ window.bemi = Object.freeze({
     return { label, index: decision, votes, counts, dominant, unclassified: paper === ABSTAIN, status, chances };
   },
   inputs: (row) => ensemble.inputs(row),
+  reasons: (row) => (isSignal ? reasonsFor(ensemble, ensemble.outcome(row)) : null),
   get samples() {
     return (samples?.rows ?? []).map((row) => Array.from(row));
   },

@@ -49,6 +49,10 @@ function onGrid(value, i, { decimals, powers, centres, multipliers, shifts, limi
  *   furtherInputs           names of the inputs that follow those of the features, if any.
  *   inputNames(data)        names of all inputs, if they are not those of the features.
  *   inputState(data, input, value)  {text, on}: what an input says now, if it is worth showing.
+ *   windowOf(data)          {time, channels} if rows are windows of a signal; such a transform also has
+ *   inputGroups(data)       [{name, members}]: inputs that are made of the same response,
+ *   inputWords(data, input, row)  what an input counts in a row, and
+ *   fired(data, input, row) {channel, places}: where it does.
  *   weights                 how to draw the first-layer weights of a neuron, see pictures.js, if it has its own way.
  */
 const TRANSFORMS = {};

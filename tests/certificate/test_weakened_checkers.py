@@ -1,0 +1,81 @@
+"""Every condition of the checker matters: with one removed, the checker says something else of some certificate.
+
+The corpus is forgeries.json: genuine models, numbered mutants of them, and single values that were replaced.
+survivors.json lists the weakened checkers that no certificate in it tells from the real one, each with a reason; those
+that are called open are not known to be harmless.  Reading files and headers (verification) is not part of this.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from both_checkers import unwatched
+from certificate_mutants import Mutator, forgery, genuine
+from weakened_checkers import MODULES, Checker, Weakening, weakenings
+
+HERE = Path(__file__).parent
+SURVIVORS = json.loads((HERE / "survivors.json").read_text())
+ABOUT = {
+    **{"confidence": ["prices"], "patterns": ["last layers"], "shapes": ["shapes", "more shapes"]},
+    "margins": ["shapes", "more shapes", "open", "list", "deep", "no hidden layer", "by hand"],
+    **{"splits": ["splits"], "listed_links": ["splits"], "links": ["deep", "weights", "no hidden layer", "by hand"]},
+    **{"separators": ["labels"], "softmargins": ["soft", "limits"], "arithmetic": ["list", "by hand"]},
+}
+"""The models whose certificates a module takes part in checking."""
+
+TRIED = [module for module in MODULES if module in ABOUT]
+NTH = 12
+"""The ordinary run tries every twelfth condition."""
+
+
+@cache
+def corpus() -> dict[str, list[tuple[Any, tuple]]]:
+    """By title, certificates with what the real checker says of them."""
+    chosen, models, real = json.loads((HERE / "forgeries.json").read_text()), genuine(), Checker()
+    found: dict[str, list] = {title: [parts] for title, parts in models.items()}
+    for title, parts in found.items():
+        assert real.says(parts[0])[0] == "accepted", title
+    mutator = Mutator(models)
+    for title, numbers in chosen["mutants"].items():
+        found[title] += [mutator.mutant(number, title)[1] for number in numbers]
+    for title, path, value in chosen["replaced"]:
+        found[title].append(forgery(models, title, path, value))
+    return {title: [(parts, real.says(parts)) for parts in cases] for title, cases in found.items()}
+
+
+def is_caught(weakened: Weakening) -> bool:
+    checker = Checker({weakened.module: weakened.code})
+    cases = [case for title in ABOUT[weakened.module] for case in corpus()[title]]
+
+    def distance(case: tuple[Any, tuple]) -> bool:
+        place = case[1][2]
+        return place is None or place[0] != weakened.module or abs(place[1] - weakened.line) > 3
+
+    return any(checker.says(parts)[:2] != said[:2] for parts, said in sorted(cases, key=distance))
+
+
+def uncaught(module: str, nth: int) -> tuple[set[str], set[str]]:
+    """The conditions that were tried, and those whose absence nothing shows."""
+    tried = list(weakenings(module))[::nth]
+    with unwatched():
+        return {w.name for w in tried}, {w.name for w in tried if not is_caught(w)}
+
+
+@pytest.mark.parametrize("module", TRIED)
+def test_a_weakened_checker_is_caught(module):
+    tried, found = uncaught(module, NTH)
+    assert tried
+    assert found <= SURVIVORS.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", TRIED)
+def test_every_weakened_checker_is_caught_or_listed(module):
+    tried, found = uncaught(module, 1)
+    listed = {name for name in SURVIVORS if name.startswith(f"{module}.")}
+    assert listed <= tried, "the list names conditions that do not exist"
+    assert found == listed

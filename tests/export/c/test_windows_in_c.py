@@ -1,0 +1,169 @@
+"""Samples pushed one by one: after every one of them, C gives what Python gives for the last window."""
+
+import subprocess
+
+import numpy as np
+import pytest
+from compiled_c import SANITIZED, board, compiled, needs_gcc
+from exported_models import expected, expected_chances, model, waves
+from numpy.lib.stride_tricks import sliding_window_view
+
+from bemi.export.c import export, write
+from bemi.export.c.types import input_types
+from benchmarks.boards import run
+
+NAMES = (
+    "counts of a signal",
+    "counts of differences",
+    "counts of a wide signal",
+    "counts of a long signal",
+    "counts for large weights",
+    "chances of a signal",
+    "chances of two signals",
+)
+NOT_READY = -2
+CAREFUL = ("-Wconversion",)
+
+HOST = """
+#include <stdio.h>
+#include "bemi_model.h"
+int main(void)
+{
+    static bemi_input_t sample[BEMI_CHANNELS];
+    unsigned char forget;
+    while (fread(&forget, 1, 1, stdin) == 1 && fread(sample, sizeof sample, 1, stdin) == 1) {
+        if (forget)
+            bemi_reset();
+        bemi_push(sample);
+        printf("%d\\n", bemi_predict_window());
+    }
+    return 0;
+}
+"""
+HOST_OF_CHANCES = """
+#include <stdio.h>
+#include "bemi_model.h"
+int main(void)
+{
+    static bemi_input_t sample[BEMI_CHANNELS];
+    uint16_t p[BEMI_CLASSES] = {0};
+    int a;
+    while (fread(sample, sizeof sample, 1, stdin) == 1) {
+        bemi_push(sample);
+        printf("%d", bemi_predict_window_proba(p));
+        for (a = 0; a < BEMI_CLASSES; a++)
+            printf(" %u", (unsigned)p[a]);
+        puts("");
+    }
+    return 0;
+}
+"""
+
+
+def recording(classifier, total, seed=0):
+    """Readings of shape (time, channels): waves, noise over the whole range, constants and jumps, in parts."""
+    rng = np.random.default_rng(seed)
+    transform = classifier.transform_
+    layout, (low, high) = transform.layout_, transform.reading_range
+    parts = []
+    while sum(map(len, parts)) < total:
+        length = int(rng.integers(5, 2 * layout.time))
+        wave = waves(4, length, layout.channels, seed=int(rng.integers(1000)))[0][rng.integers(4)]
+        kinds = (
+            wave,
+            wave * rng.choice([3, 60]),
+            rng.integers(low, high + 1, wave.shape),
+            np.full_like(wave, rng.choice([low, 0, high])),
+            rng.choice([low, high], wave.shape),
+        )
+        parts.append(kinds[rng.choice(5, p=[0.6, 0.1, 0.1, 0.1, 0.1])])
+    return np.clip(np.concatenate(parts)[:total], low, high)
+
+
+def windows_of(readings, time):
+    """All windows of a recording, as rows."""
+    views = sliding_window_view(readings, time, axis=0)
+    return views.transpose(0, 2, 1).reshape(len(views), -1)
+
+
+def labels_after_each(classifier, readings, forget):
+    """Class index after every sample, -2 before there are enough of them since the last time that all was forgotten."""
+    time = classifier.transform_.layout_.time
+    found = np.full(len(readings), NOT_READY)
+    found[time - 1 :] = expected(classifier, windows_of(readings, time))
+    for start in np.flatnonzero(forget):
+        found[start : start + time - 1] = NOT_READY
+    return found
+
+
+def pushed(program, readings, kind, forget=None):
+    samples = np.ascontiguousarray(readings).astype(kind.removesuffix("_t"))
+    before = [b""] * len(samples) if forget is None else [bytes([int(f)]) for f in forget]
+    given = b"".join(mark + sample.tobytes() for mark, sample in zip(before, samples, strict=True))
+    return np.array(subprocess.run([program], input=given, capture_output=True, check=True).stdout.split(), dtype=int)
+
+
+@needs_gcc
+@pytest.mark.parametrize("name", NAMES)
+def test_pushing_sample_by_sample(name, tmp_path):
+    classifier = model(name)
+    write(classifier, tmp_path)
+    kind = input_types(classifier.ensemble_).type
+    for seed, flags in enumerate((("-O2",), SANITIZED, ("-O2", "-DBEMI_PAIRS=0"), ("-Os", "-DBEMI_PAIRS=0"))):
+        readings = recording(classifier, max(1200, 8 * classifier.transform_.layout_.time), seed)
+        forget = np.random.default_rng(seed).random(len(readings)) < 0.001
+        wanted = labels_after_each(classifier, readings, forget)
+        assert (wanted == NOT_READY).any()
+        assert len(np.unique(wanted)) > 2
+        program = compiled(tmp_path, *CAREFUL, *flags, host=HOST)
+        assert np.array_equal(pushed(program, readings, kind, forget), wanted), flags
+
+
+@needs_gcc
+@pytest.mark.parametrize("name", ["chances of a signal", "chances of two signals"])
+def test_chances_of_the_last_window(name, tmp_path):
+    classifier = model(name)
+    write(classifier, tmp_path)
+    time, classes = classifier.transform_.layout_.time, len(classifier.classes_)
+    readings = recording(classifier, 800)
+    found = pushed(compiled(tmp_path, "-O2", *CAREFUL, host=HOST_OF_CHANCES), readings, "int16_t")
+    found = found.reshape(len(readings), 1 + classes)
+    assert (found[: time - 1, 0] == NOT_READY).all()
+    assert not found[: time - 1, 1:].any()
+    rows = windows_of(readings, time)
+    assert np.array_equal(found[time - 1 :, 0], expected(classifier, rows))
+    assert np.array_equal(found[time - 1 :, 1:], expected_chances(classifier, rows))
+
+
+@pytest.mark.parametrize("device", [board("cortex_m3"), board("riscv32"), board("atmega328p")])
+@pytest.mark.parametrize("name", ["counts of a signal", "counts of differences", "counts for large weights"])
+def test_devices_push_too(device, name, tmp_path):
+    """A board is given windows one after the other, from a buffer that does not begin with the oldest sample."""
+    classifier = model(name)
+    write(classifier, tmp_path)
+    time = classifier.transform_.layout_.time
+    rows = windows_of(recording(classifier, 20 * time), time)[::time]
+    found = run(device, tmp_path, rows, defines=("BOARD_PUSH",))
+    assert np.array_equal(found.predictions, expected(classifier, rows))
+    assert (found.pushes > 0).all()
+
+
+def test_sums_replace_inputs_where_that_takes_less_memory():
+    lots, stored = export(model("counts of a signal")), export(model("counts for large weights"))
+    assert "bemi_take" in lots.source
+    assert "bemi_value_t z[" not in lots.source
+    assert "bemi_take(" not in stored.source.replace("bemi_take(to->sums", "").replace("bemi_take(to.sums", "")
+    assert "bemi_value_t z[" in stored.source
+    outputs = model("counts of a signal").transform_.n_outputs
+    assert lots.costs.stack < outputs + 600
+
+
+def test_only_windows_have_a_buffer():
+    made = export(model("counts of a signal"))
+    for name in ("bemi_push", "bemi_predict_window", "bemi_reset", "BEMI_WINDOW 49", "BEMI_CHANNELS 3"):
+        assert name in made.header
+    assert made.costs.static == 2 * 49 * 3 + 4
+    assert f"{made.costs.static} bytes static" in made.header
+    plain = export(model("digits"))
+    assert plain.costs.static == 0
+    assert "push" not in plain.header + plain.source
