@@ -103,7 +103,7 @@ def signals(channels: int | None = None, *, compare: bool = True, why: str = "as
     return Preset("signals", settings | ({"candidates": signal_candidates()} if compare else {}), why)
 
 
-FEW_RECORDINGS = 10
+FEW_RECORDINGS = 20
 """Up to so many recordings of a class, or windows if recordings are not known, small scenarios are usual for signals;
 docs/signals.md has what they gain."""
 

@@ -81,8 +81,8 @@ def lower_gain(run: TableRun, grid: Grid) -> Table:
                 means = [_percent(run.mean(system, name, m, grid.tables)) for m in ("accuracy", "lower_gain")]
                 rows.append([draw(name).title, SYSTEMS[system].title, *means, change, f"{worst} {lost[worst]:+.2f}"])
     caption = (
-        f"Test accuracy in % when all values of the test windows are multiplied by {GAIN}; nothing in training "
-        "prepares for it. Difference in points: mean over sets, with its 95 % confidence interval."
+        f"Test accuracy in % when all values of the test windows are multiplied by {GAIN}. Only the scenarios "
+        "of our models prepare for it. Difference in points: mean over sets, with its 95 % confidence interval."
     )
     headings = ["windows", "system", "accuracy as it is", f"at gain {GAIN}", "difference", "worst set"]
     return Table("lower-gain", caption, headings, rows)

@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from bemi import SignalCounts, recommended
+from bemi import SignalCounts, SignalScenarios, recommended
 from bemi.experiments.signal import peers
 from bemi.experiments.spec import Settings
 
@@ -34,7 +34,11 @@ class System:
 
 
 AS_RECORDED: dict[str, Any] = {"candidates": None}
-"""Trained on the windows alone, whatever :func:`bemi.recommended` would choose beside them."""
+"""Nothing is chosen by cross-validation: without scenarios, models are trained on the windows alone."""
+
+
+SMALL, WIDE, SHIFTS = (0.8, 1.25), (0.625, 1.5), (-0.125, 0.125)
+"""Scenarios that :func:`bemi.recommended` chooses among, too."""
 
 
 def _ours(**parameters: Any) -> Make:
@@ -52,6 +56,9 @@ def _peer(make: Callable[[int], BaseEstimator]) -> Make:
 def _every() -> Iterable[System]:
     yield System("as-recorded", "ours", _ours(**AS_RECORDED))
     yield System("recommended", "ours, recommended", _ours())
+    small, wide = (_ours(scenarios=SignalScenarios(gains, SHIFTS), **AS_RECORDED) for gains in (SMALL, WIDE))
+    yield System("small-scenarios", "ours, small gains and shifts", small)
+    yield System("gain-scenarios", "ours, gains of 5/8 and 3/2, and shifts", wide)
     differences, fifteen = SignalCounts(rocket=0), SignalCounts(bits=15)
     yield System("differences", "ours, levels and differences alone", _ours(transform=differences, **AS_RECORDED))
     yield System("fifteen-bits", "ours, 15 bits", _ours(transform=fifteen, **AS_RECORDED))
