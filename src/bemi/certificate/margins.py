@@ -162,6 +162,10 @@ class _State:
         return new
 
 
+_TAKE_BACK = object()
+"""Not a value that a file can hold: a null there must be refused as a tree."""
+
+
 def largest_leaf(
     rows: Rows,
     signs: Sequence[int],
@@ -176,14 +180,14 @@ def largest_leaf(
     rows.work.spend(2 * len(rows))
     signs, where = list(signs), _members(group)
     worst = 0
-    # A tree, and the sign to give to a group before it; None instead of a tree takes the sign back.
+    # A tree, and the sign to give to a group before it; in place of a tree, _TAKE_BACK takes the sign back.
     stack: list[tuple[Any, int, int]] = [(tree, group[0], signs[0])]
     while stack:
         tree, mine, sign = stack.pop()
         rows.work.spend(4 + len(where[mine]))
         for k in where[mine]:
             signs[k] = sign
-        if tree is None:
+        if tree is _TAKE_BACK:
             continue
         require(isinstance(tree, list) and len(tree) > 1, "a tree is malformed")
         if tree[0] == "L":
@@ -199,7 +203,7 @@ def largest_leaf(
         require(tree[0] == "T" and len(tree) == 4, "a branch is missing")
         k = whole(tree[1], 0, len(rows), "row")
         require(signs[k] == 0, "a branch is on a row that has a sign already")
-        stack += [(None, group[k], 0), (tree[2], group[k], 1), (tree[3], group[k], -1)]
+        stack += [(_TAKE_BACK, group[k], 0), (tree[2], group[k], 1), (tree[3], group[k], -1)]
     return worst
 
 
