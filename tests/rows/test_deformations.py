@@ -1,14 +1,10 @@
-"""Random deformations of images, compared with SciPy's interpolation."""
+"""Random deformations of images."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
-from scipy.ndimage import map_coordinates
 from sklearn.base import clone
 
-from bemi.rows.deformations import STEPS, ImageDeformations, resampled
+from bemi.rows.deformations import ImageDeformations
 
 STILL = {"rotation": 0, "scaling": 0, "shear": 0, "shift": 0, "bending": 0}
 
@@ -52,20 +48,6 @@ def test_channels_move_together(images):
     twice = np.repeat(one[..., None], 2, axis=3).reshape(5, -1)
     made = deformations().variants(twice).reshape(5, 3, 9, 12, 2)
     assert np.array_equal(made[..., 0], made[..., 1])
-
-
-@given(
-    arrays.arrays(np.int64, (2, 6 * 7), elements=st.integers(0, 1000)),
-    arrays.arrays(np.float64, (2, 2, 6, 7), elements=st.floats(-50, 50)),
-)
-def test_interpolation_is_that_of_scipy(X, sources):
-    fine = np.rint(sources * STEPS) / STEPS
-    found = resampled(X, (6, 7, 1), sources)
-    for image, where, made in zip(X.reshape(2, 6, 7), fine, found, strict=True):
-        # Pixels outside the image are 0, also half a pixel outside.
-        framed = np.pad(image.astype(float), 60)
-        expected = map_coordinates(framed, where + 60, order=1)
-        assert np.abs(made - expected.ravel()).max() <= 0.5 + 1e-6
 
 
 def test_turns_a_bar_by_its_angle():

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from bemi.rows.scenarios import STEPS, ImageScenarios, NoiseScenarios, from_parameters, parameters, sampling
+from bemi.rows.scenarios import ImageScenarios, NoiseScenarios, from_parameters, parameters
 
 NOTHING = {"rotations": (), "shears": (), "scalings": (), "shifts": (), "noise": ()}
 
@@ -86,17 +86,6 @@ def test_variants_are_integers_within_the_range(height, width, seed, kinds):
     assert made.max(initial=0) <= images.max()
     again = ImageScenarios(**kinds, shape=(height, width)).variants(images)
     assert np.array_equal(made, again)
-
-
-@given(st.integers(1, 7), st.integers(1, 7), st.floats(-180, 180), st.floats(-3, 3))
-def test_a_sample_mixes_at_most_one_whole_pixel(height, width, angle, shift):
-    turn = np.radians(angle)
-    matrix = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
-    weights = sampling(height, width, matrix, (shift, -shift)).toarray()
-    assert (weights >= 0).all()
-    assert (weights.sum(axis=1) <= STEPS**2).all()
-    still = sampling(height, width, np.eye(2), (0, 0)).toarray()
-    assert np.array_equal(still, STEPS**2 * np.eye(height * width, dtype=int))
 
 
 @given(st.integers(0, 1000), st.floats(0, 2), st.integers(1, 5))

@@ -16,9 +16,7 @@ from sklearn.base import BaseEstimator
 from bemi.checks import check_integer, check_number
 from bemi.inputs.images import check_shape, full_shape
 from bemi.products import Integers
-
-STEPS = 16
-"""Positions between two pixels are multiples of 1 / STEPS."""
+from bemi.rows.resampling import moved, resampled
 
 CONTROL_POINTS = 4
 """Random shifts per side that a bent image is interpolated from."""
@@ -109,13 +107,10 @@ class ImageDeformations(BaseEstimator):
         slanted = np.tile(np.eye(2), (images, 1, 1))
         slanted[:, 1, 0] = slant
         matrices = turned @ slanted * sizes[:, None, :]
-        middle = np.array([(height - 1) / 2, (width - 1) / 2])
-        places = np.stack(np.meshgrid(np.arange(height), np.arange(width), indexing="ij")) - middle[:, None, None]
-        moved = (matrices @ places.reshape(2, -1)).reshape(images, 2, height, width)
         sides = np.array([height, width])
         field = rng.normal(0.0, self.bending, (images, 2, CONTROL_POINTS, CONTROL_POINTS)) * sides[:, None, None]
         bent = _spline(height) @ field @ _spline(width).T
-        return moved + bent + (middle + within(self.shift, 2) * sides)[:, :, None, None]
+        return moved(height, width, matrices) + bent + (within(self.shift, 2) * sides)[:, :, None, None]
 
 
 def usual_copies(images: int) -> int:
@@ -131,26 +126,3 @@ def _spline(size: int) -> Floats:
     places = np.linspace(0, CONTROL_POINTS - 1, size)[:, None]
     distance = np.minimum(np.abs(places - np.arange(CONTROL_POINTS)), 1.0)
     return (1 + np.cos(math.pi * distance)) / 2
-
-
-def resampled(X: Integers, shape: tuple[int, int, int], sources: Floats) -> Integers:
-    """Images whose pixels are interpolated from the four pixels around their sources, in sixteenths of a pixel.
-
-    The weights of the four pixels add up to ``STEPS^2``, so no value leaves the range of the image and 0.
-    """
-    height, width, channels = shape
-    # A frame of zeros around each image stands for everything outside it.
-    framed = np.pad(X.reshape(len(X), height, width, channels), ((0, 0), (1, 2), (1, 2), (0, 0)))
-    fine = np.rint(sources * STEPS).astype(np.int32) + STEPS
-    row = np.clip(fine[:, 0], 0, (height + 1) * STEPS)
-    column = np.clip(fine[:, 1], 0, (width + 1) * STEPS)
-    down, right = (row % STEPS)[..., None], (column % STEPS)[..., None]
-    image = np.arange(len(X), dtype=np.int32)[:, None, None] * (height + 3)
-    corner = (image + row // STEPS) * (width + 3) + column // STEPS
-    pixels = framed.reshape(-1, channels)
-
-    def line(first: Integers) -> Integers:
-        return pixels[first] * (STEPS - right) + pixels[first + 1] * right
-
-    total = line(corner) * (STEPS - down) + line(corner + width + 3) * down
-    return ((total + STEPS**2 // 2) // STEPS**2).reshape(X.shape)

@@ -17,17 +17,14 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
 from bemi.checks import check_choice, check_integer, check_number, numbers_in
 from bemi.inputs.images import check_shape, full_shape
 from bemi.products import Integers
 from bemi.rows.deformations import ImageDeformations
+from bemi.rows.resampling import moved, resampled
 from bemi.rows.signal_scenarios import SignalScenarios
-
-STEPS = 16
-"""Positions between two pixels are multiples of 1 / STEPS."""
 
 _MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
@@ -99,13 +96,10 @@ class ImageScenarios(BaseEstimator):
         self.check()
         X = np.asarray(X, dtype=np.int64)
         height, width, channels = full_shape(self.shape, X.shape[1])
-        pixels = X.reshape(len(X), height * width, channels).transpose(1, 0, 2).reshape(height * width, -1)
         found = []
         for matrix, shift in self._maps():
-            moved = sampling(height, width, matrix, shift) @ pixels
-            # The weights of a pixel add up to at most STEPS^2, so no value leaves the range.
-            moved = (moved + STEPS**2 // 2) // STEPS**2
-            found.append(moved.reshape(height * width, len(X), channels).transpose(1, 0, 2).reshape(X.shape))
+            sources = moved(height, width, matrix[None]) - np.array(shift)[:, None, None]
+            found.append(resampled(X, (height, width, channels), np.repeat(sources, len(X), axis=0)))
         low, high = int(X.min(initial=0)), int(X.max(initial=0))
         rng = np.random.default_rng(int(self.random_state))
         for deviation in numbers_in("noise", self.noise):
@@ -187,30 +181,6 @@ def from_parameters(given: Mapping[str, Any]) -> Any:
     made = kind(**{key: tuple(v) if isinstance(v, list) else v for key, v in given.items() if key != "name"})
     made.check()
     return made
-
-
-def sampling(height: int, width: int, matrix: NDArray[np.float64], shift: tuple[float, float]) -> csr_array:
-    """Integer weights, out of ``STEPS^2``, that combine pixels of the image into those of the moved image.
-
-    With p the position of a pixel relative to the centre, the new pixel at p is the old image at
-    ``matrix (p - shift)``, rounded to multiples of 1 / STEPS and interpolated from the four pixels around it.
-    """
-    middle = np.array([(height - 1) / 2, (width - 1) / 2])
-    places = np.stack(np.meshgrid(np.arange(height), np.arange(width), indexing="ij"), axis=-1).reshape(-1, 2)
-    source = (places - middle - np.array(shift)) @ matrix.T + middle
-    fine = np.rint(source * STEPS).astype(np.int64)
-    corner, part = fine // STEPS, fine % STEPS
-    rows, columns, weights = [], [], []
-    for line in (0, 1):
-        for column in (0, 1):
-            at = corner + np.array((line, column))
-            share = np.where((line, column), part, STEPS - part).prod(axis=1)
-            inside = ((at >= 0) & (at < (height, width))).all(axis=1) & (share > 0)
-            rows.append(np.flatnonzero(inside))
-            columns.append(at[inside] @ (width, 1))
-            weights.append(share[inside])
-    entries = (np.concatenate(weights), (np.concatenate(rows), np.concatenate(columns)))
-    return csr_array(entries, shape=(height * width, height * width))
 
 
 def _stacked(found: list[Integers], X: Integers) -> Integers:
