@@ -325,7 +325,7 @@ def _reason(
     if usual is None or len(candidates) == 1:
         return ""
     if not enough:
-        return "usual with so few recordings"
+        return "usual with so few of each class"
     others = [place for place in range(len(candidates)) if place != usual]
     best = (
         chosen
