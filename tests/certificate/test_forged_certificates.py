@@ -280,3 +280,9 @@ def test_three_links_where_copies_do_not_suffice():
     # Only one of the two neurons misses the pair.
     step = ["X", [0], 0, 1, -1, [["L", 0, [[0, 1], [1, 1]]]]]
     assert tree_bound(step, rows=rows, margins=margins) == 4
+
+
+@pytest.mark.parametrize("nothing", ["", {}, (), None, 0])
+def test_added_rows_are_a_list(nothing):
+    with pytest.raises(CertificateError, match="added rows are no list"):
+        _added(nothing, 3, [0, 1, 2], (0, 1))

@@ -344,6 +344,7 @@ def _subsets(header: dict[str, Any], classes: int, size: int) -> list[tuple[int,
 
 def _added(positions: Any, given: int, labels: Sequence[int], subset: Sequence[int]) -> list[int]:
     """Rows beyond the given ones that a network was trained on: variants of rows of its classes (R5)."""
+    require(isinstance(positions, list), "added rows are no list")
     rows = [whole(k, given, len(labels), "added row") for k in positions]
     require(all(a < b for a, b in pairwise(rows)), "added rows are not in order")
     require(all(labels[k] in subset for k in rows), "an added row is of another class")
