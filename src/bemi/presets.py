@@ -109,15 +109,19 @@ FEW_RECORDINGS = 20
 docs/signals.md has what they gain."""
 
 
+SMALL_GAINS, GAINS, SHIFTS = (0.8, 1.25), (0.625, 1.5), (-0.125, 0.125)
+"""Gains and shifts, in windows, of the scenarios to choose from."""
+
+
 def signal_candidates() -> tuple[Candidate, ...]:
     """Windows as they were recorded, or also at other gains, earlier and later, or with a little noise."""
-    nothing, gains, shifts = (), (0.625, 1.5), (-0.125, 0.125)
+    nothing: tuple[float, ...] = ()
     return (
         Candidate("windows as recorded", {"scenarios": None}, inf),
-        Candidate("small gains and shifts", {"scenarios": SignalScenarios((0.8, 1.25), shifts)}, FEW_RECORDINGS),
-        Candidate("gains", {"scenarios": SignalScenarios(gains)}),
-        Candidate("shifts", {"scenarios": SignalScenarios(nothing, shifts)}),
-        Candidate("gains and shifts", {"scenarios": SignalScenarios(gains, shifts)}),
+        Candidate("small gains and shifts", {"scenarios": SignalScenarios(SMALL_GAINS, SHIFTS)}, FEW_RECORDINGS),
+        Candidate("gains", {"scenarios": SignalScenarios(GAINS)}),
+        Candidate("shifts", {"scenarios": SignalScenarios(nothing, SHIFTS)}),
+        Candidate("gains and shifts", {"scenarios": SignalScenarios(GAINS, SHIFTS)}),
         Candidate("noise", {"scenarios": SignalScenarios(nothing, nothing, (0.03,))}),
     )
 
@@ -207,7 +211,7 @@ def in_words(settings: Mapping[str, Any]) -> str:
 def recommended(X: Any, *, image_shape: Sequence[int] | None = None, **parameters: Any) -> BeMiClassifier:
     """An unfitted classifier with the settings that measured best on data like these.
 
-    For a table or a signal it has several candidates, and chooses among them when it is fitted, by cross-validation on
+    It usually has several candidates, and chooses among them when it is fitted, by cross-validation on
     the rows given to ``fit`` alone; ``choice_`` then says what was chosen, and what accuracy to expect.  Give ``fit``
     the ``groups`` of windows, the recordings that they come from.
 

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from bemi import SignalCounts, SignalScenarios, recommended
 from bemi.experiments.signal import peers
 from bemi.experiments.spec import Settings
+from bemi.presets import GAINS, SHIFTS, SMALL_GAINS
 
 Make = Callable[[NDArray, int, Settings], BaseEstimator]
 """An unfitted model for training windows and a seed."""
@@ -37,10 +38,6 @@ AS_RECORDED: dict[str, Any] = {"candidates": None}
 """Nothing is chosen by cross-validation: without scenarios, models are trained on the windows alone."""
 
 
-SMALL, WIDE, SHIFTS = (0.8, 1.25), (0.625, 1.5), (-0.125, 0.125)
-"""Scenarios that :func:`bemi.recommended` chooses among, too."""
-
-
 def _ours(**parameters: Any) -> Make:
     def make(X: NDArray, seed: int, settings: Settings) -> BaseEstimator:
         names = ("engine", "solver", "time_limit", "node_limit", "gap")
@@ -56,7 +53,7 @@ def _peer(make: Callable[[int], BaseEstimator]) -> Make:
 def _every() -> Iterable[System]:
     yield System("as-recorded", "ours", _ours(**AS_RECORDED))
     yield System("recommended", "ours, recommended", _ours())
-    small, wide = (_ours(scenarios=SignalScenarios(gains, SHIFTS), **AS_RECORDED) for gains in (SMALL, WIDE))
+    small, wide = (_ours(scenarios=SignalScenarios(gains, SHIFTS), **AS_RECORDED) for gains in (SMALL_GAINS, GAINS))
     yield System("small-scenarios", "ours, small gains and shifts", small)
     yield System("gain-scenarios", "ours, gains of 5/8 and 3/2, and shifts", wide)
     differences, fifteen = SignalCounts(rocket=0), SignalCounts(bits=15)
