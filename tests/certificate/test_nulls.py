@@ -1,4 +1,4 @@
-"""A null in place of any value of a certificate: refused, unless the specification says what it means."""
+"""A null in place of any value of a certificate: refused, unless the second checker accepts it, too."""
 
 import copy
 
@@ -32,7 +32,6 @@ def accepted_by_the_second(header, weights, claims):
 def test_a_null_is_never_taken_for_a_proof(title):
     header, weights, claims = MODELS[title]
     assert accepted(header, weights, claims)
-    allowed = []
     for path in places(claims["networks"]):
         changed = copy.deepcopy(claims)
         node = changed["networks"]
@@ -41,13 +40,9 @@ def test_a_null_is_never_taken_for_a_proof(title):
         if node[path[-1]] is None:
             continue
         node[path[-1]] = None
+        # Steps after a node is closed are not read, and a stage may have no proof.
         if accepted(header, weights, changed):
             assert accepted_by_the_second(header, weights, changed), path
-            allowed.append(path)
-    print(
-        sorted({str(p[-1]) if isinstance(p[-1], str) else "step" for p in allowed}),
-        [p for p in allowed if not isinstance(p[-1], str)],
-    )
 
 
 def test_a_merge_without_a_tree_is_refused():
