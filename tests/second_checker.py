@@ -1,4 +1,4 @@
-"""A second checker of certificates, slow and simple, written from docs/certificates.md alone.
+"""A second checker of certificates, slow and simple, that follows docs/certificates.md.
 
 It imports nothing from bemi.  What the page proves is believed; what it says to compute is computed in the plainest
 way: plain sums, recursion, every weight vector where the page says that all are tried.  :func:`proved` returns, for
