@@ -73,6 +73,15 @@ def test_a_system_without_a_network_says_so(rows):
     assert "all_good" not in record
 
 
+def test_a_system_that_finds_no_network_is_not_run_on_larger_samples(tmp_path):
+    quick = spec.load("exp2", quick=True)
+    few = replace(quick.systems, names=("bemi", "mip-min-weight"), per_class=(3, 2))
+    experiment = replace(quick, cells=quick.cells[:1], samples=1, systems=few)
+    reproduce(experiment, replace(SETTINGS, system_seconds=0.01), tmp_path, n_jobs=1)
+    found = sorted(path.stem for path in (tmp_path / "systems").iterdir())
+    assert found == ["bemi_n002_sample0", "bemi_n003_sample0", "mip-min-weight_n002_sample0"]
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "exp2"

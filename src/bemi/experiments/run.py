@@ -7,11 +7,13 @@ Finished work is never repeated.
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,7 @@ from bemi.experiments.folder import machine, open_run, write_json
 from bemi.experiments.noise import noisy_rows
 from bemi.experiments.results import OURS
 from bemi.experiments.spec import PAPER_IMAGES, Cell, Experiment, Settings, check_images
-from bemi.experiments.systems import ENTRIES, contests
+from bemi.experiments.systems import ENTRIES, Contest, contests
 from bemi.experiments.systems import run as run_contests
 from bemi.inputs import registry
 from bemi.inputs.inputs import Inputs
@@ -213,13 +215,16 @@ def _run_systems(
     n_jobs: int | None,
     show: bool,
 ) -> None:
-    """Train and measure the other systems on every sample that has no result yet."""
+    """Train and measure the other systems on every sample that has no result yet, small samples first.
+
+    A system that found no network on any sample of one size is not run on larger ones, whose programs are larger.
+    """
     systems = experiment.systems
     assert systems is not None
     assert settings.system_seconds is not None
     every = contests(
         systems.names,
-        systems.per_class,
+        sorted(systems.per_class),
         systems.samples if samples is None else samples,
         seconds=settings.system_seconds,
         solver=settings.solver,
@@ -229,14 +234,29 @@ def _run_systems(
     paths = {contest.name: folder / "systems" / f"{contest.name}.json" for contest in every}
     missing = [contest for contest in every if not paths[contest.name].exists()]
     todo = [contest for contest in missing if contest.can_run]
-    rows = {
-        (size, index): _sampled(experiment, settings, dataset, size, index)
-        for size, index in {(contest.per_class, contest.index) for contest in todo}
-    }
+    hopeless: set[str] = set()
     with progress(len(todo), show=show, what="systems") as advance:
-        for contest, record in run_contests(todo, rows, n_jobs):
-            write_json(paths[contest.name], record)
-            advance(None, f"{ENTRIES[contest.system].title}, {contest.per_class} per class")
+        for size, of_size in groupby(every, lambda contest: contest.per_class):
+            here = [contest for contest in of_size if contest.system not in hopeless]
+            wanted = [contest for contest in here if contest in todo]
+            rows = {
+                (size, index): _sampled(experiment, settings, dataset, size, index)
+                for index in {contest.index for contest in wanted}
+            }
+            for contest, record in run_contests(wanted, rows, n_jobs):
+                write_json(paths[contest.name], record)
+                advance(None, f"{ENTRIES[contest.system].title}, {size} per class")
+            hopeless |= _without_network(here, paths)
+
+
+def _without_network(here: list[Contest], paths: Mapping[str, Path]) -> set[str]:
+    """Systems that were run on all of their samples here and found a network on none."""
+    found: dict[str, list[bool]] = {}
+    for contest in here:
+        path = paths[contest.name]
+        failed = path.exists() and "failure" in json.loads(path.read_text(encoding="utf-8"))
+        found.setdefault(contest.system, []).append(failed)
+    return {system for system, failed in found.items() if all(failed)}
 
 
 def _batches(todo: list[Trial]) -> Iterator[list[Trial]]:

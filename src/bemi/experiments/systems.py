@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
@@ -167,7 +167,7 @@ class Contest:
 
 
 def contests(
-    names: tuple[str, ...], sizes: tuple[int, ...], samples: int, *, seconds: float, solver: str, seed: int
+    names: Sequence[str], sizes: Sequence[int], samples: int, *, seconds: float, solver: str, seed: int
 ) -> list[Contest]:
     """Every system on every sample."""
     return [

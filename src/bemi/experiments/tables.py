@@ -433,8 +433,9 @@ def other_systems(run: Run) -> Table:
         "*Largest output*: the label of the largest output, or of the most votes with ties broken by margin. *Voting*: "
         "the paper's rule; a network with one output per class votes for the classes whose output is +1, so that this "
         "is the same as all good. Training fit: largest output, on the training rows. Links: non-zero weights and "
-        "biases of all networks together. *No network*: none was found in time; *one answer*: the network gives every "
-        "row the same label; *start returned*: the network is the one that we wrote down; *no start*: none could be "
+        "biases of all networks together. *No network*: none was found in time (a system for which that holds on all "
+        "samples of a size need not be run on larger ones); *one answer*: the network gives every row the same label; "
+        "*start returned*: the network is the one that we wrote down; *no start*: none could be "
         "written down. Below, what a user would take instead, and what was published, each in the measure that it was "
         "published in."
     )
