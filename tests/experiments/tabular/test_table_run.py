@@ -8,6 +8,7 @@ import pytest
 
 from bemi.datasets import DatasetError, storage
 from bemi.datasets.tables import load_table
+from bemi.experiments import comparison
 from bemi.experiments.folder import NoResults, OtherRun
 from bemi.experiments.spec import Settings
 from bemi.experiments.tabular import run as runner
@@ -63,13 +64,13 @@ def test_nothing_is_measured_twice(folder, monkeypatch):
     before = {path.name: path.read_bytes() for path in (folder / "results").iterdir()}
     asked = []
 
-    def counted(job, rows, settings):
-        asked.append((job.system, job.table, job.split, job.samples))
-        return [{"table": job.table, "split": job.split, "sample": i, "accuracy": 0.5} for i in job.samples]
+    def counted(system, rows, way, sample, settings):
+        asked.append((system, rows.name, way, sample))
+        return {"table": rows.name, "split": way, "sample": sample, "accuracy": 0.5}
 
-    monkeypatch.setattr(runner, "run_job", counted)
+    monkeypatch.setattr(runner, "SUBJECT", replace(runner.SUBJECT, measured=counted))
     monkeypatch.setattr(
-        runner, "results", lambda call, arguments, order, n: ((i, call(*arguments(i, 1, 1))) for i in order)
+        comparison, "results", lambda call, arguments, order, n: ((i, call(*arguments(i, 1, 1))) for i in order)
     )
     run = runner.reproduce(small(), SETTINGS, folder, n_jobs=1)
     assert not asked
@@ -77,7 +78,7 @@ def test_nothing_is_measured_twice(folder, monkeypatch):
     assert {path.name: path.read_bytes() for path in (folder / "results").iterdir()} == before
     more = replace(GRID, splits=("per-class-20",), tables=("iris",), systems=("svc",), samples=4)
     runner.reproduce(small(more), SETTINGS, folder, n_jobs=1)
-    assert asked == [("svc", "iris", "per-class-20", (2, 3))]
+    assert asked == [("svc", "iris", "per-class-20", 2), ("svc", "iris", "per-class-20", 3)]
     assert len(read(folder).measurements["svc"]) == 10
 
 
