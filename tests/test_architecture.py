@@ -21,6 +21,7 @@ MODULES = {
 
 LAYERS = (
     ("files", "checks"),
+    ("compiling",),
     ("modelfile.container",),
     ("products",),
     ("network",),
@@ -164,7 +165,7 @@ def test_functions_fit_a_screen():
 
 
 def test_the_package_has_few_entries():
-    entries = {path.name for path in ROOT.iterdir() if path.name != "__pycache__"}
+    entries = {path.name for path in ROOT.iterdir() if path.name not in ("__pycache__", "py.typed")}
     assert len(entries) <= 25, sorted(entries)
 
 

@@ -2,8 +2,7 @@
 
 An engine is a module with ``RUNNERS``, a function for each stage by the stage's name, and
 ``run(stage, problem, *, start, keep, limits, solver) -> StageResult``, which calls one of them: it takes a problem and
-a network to start from, and returns a network that is at least as good, with a proven bound.  Its ``prepare()`` does
-the one-time work per process that should not count against a time limit.
+a network to start from, and returns a network that is at least as good, with a proven bound.
 """
 
 from __future__ import annotations

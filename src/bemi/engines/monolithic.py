@@ -22,10 +22,6 @@ from bemi.stages.registry import get
 from bemi.stages.result import ClaimMismatch, Outcome, Proof, StageResult
 
 
-def prepare() -> None:
-    """Nothing to prepare."""
-
-
 def run(
     stage: str,
     problem: Problem,

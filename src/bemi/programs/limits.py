@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field, replace
+
+from bemi.compiling import clock
 
 
 @dataclass(frozen=True)
@@ -42,34 +43,34 @@ class Deadline:
     Attributes
     ----------
     moment
-        Value of ``time.perf_counter`` at the deadline; None if there is none.
+        Value of ``clock.now`` at the deadline; None if there is none.
     began
-        Value of ``time.perf_counter`` when the clock was started.
+        Value of ``clock.now`` when the clock was started.
     """
 
     moment: float | None = None
-    began: float = field(default_factory=time.perf_counter)
+    began: float = field(default_factory=clock.now)
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
         """A deadline this many seconds from now; None means never."""
-        began = time.perf_counter()
+        began = clock.now()
         return cls(None if seconds is None else began + seconds, began)
 
     @property
     def elapsed(self) -> float:
         """Seconds since the clock was started."""
-        return time.perf_counter() - self.began
+        return clock.now() - self.began
 
     @property
     def left(self) -> float | None:
         """Seconds until the deadline, at least 0; None if there is no deadline."""
-        return None if self.moment is None else max(0.0, self.moment - time.perf_counter())
+        return None if self.moment is None else max(0.0, self.moment - clock.now())
 
     @property
     def passed(self) -> bool:
         """Whether the time is up."""
-        return self.moment is not None and time.perf_counter() >= self.moment
+        return self.moment is not None and clock.now() >= self.moment
 
     def share(self, fraction: float, at_least: float = 0.0) -> Deadline:
         """A new clock for a fraction of the time left, or for ``at_least`` seconds of it if that is more."""
@@ -90,7 +91,7 @@ class Deadline:
         """The same clock with the deadline moved, if necessary, so that this many seconds are left."""
         if self.moment is None:
             return self
-        return replace(self, moment=max(self.moment, time.perf_counter() + seconds))
+        return replace(self, moment=max(self.moment, clock.now() + seconds))
 
 
 FOREVER = Deadline()

@@ -131,7 +131,6 @@ def train(
     check_names(parameters)
     values = stage_parameters(stages, parameters)
     runner = engines.get(engine)
-    runner.prepare()
     deadline = Deadline.after(0.0)
     problem, network = beginning(get(stages[0]), problem, values, budgets[0])
     before_first = deadline.elapsed

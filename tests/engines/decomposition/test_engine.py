@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from itertools import pairwise
 
@@ -191,38 +189,3 @@ def test_zero_start_is_no_obstacle():
 
 def test_decomposition_is_the_default():
     assert engines.ENGINES[0] == "decomposition"
-
-
-LOADED = """
-import sys
-
-from numba.core.dispatcher import Dispatcher
-from sklearn.datasets import load_digits
-
-from bemi.engines.decomposition import prepare
-from bemi.problem.problem import Problem
-from bemi.training.pipeline import train
-
-
-def loaded():
-    named = (vars(module) for name, module in list(sys.modules.items()) if name.startswith("bemi"))
-    functions = {id(f): f for module in named for f in module.values() if isinstance(f, Dispatcher)}
-    return {(f.py_func.__module__, f.py_func.__name__, str(s)) for f in functions.values() for s in f.signatures}
-
-
-prepare()
-ready = loaded()
-X, y = load_digits(n_class=2, return_X_y=True)
-problem = Problem(X[:20].astype(int), 1 - 2 * y[:20, None], (2,), 1)
-flat = Problem(X[:20].astype(int), 1 - 2 * y[:20, None], (), 7)
-for task, stages in ((problem, ("sm", "mm", "mw")), (problem, ("sm", "mw")), (flat, ("ml2", "mw"))):
-    train(task, stages, time_limit=1.0)
-print(len(ready), *loaded() - ready)
-"""
-
-
-def test_nothing_is_compiled_once_the_clock_runs():
-    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
-    count, *more = done.stdout.split()
-    assert int(count) >= 10
-    assert not more

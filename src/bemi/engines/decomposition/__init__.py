@@ -5,6 +5,6 @@ distinct codes.  Each stage is solved this way, with a bound that can be checked
 the monolithic model continues from the best network found.
 """
 
-from bemi.engines.decomposition.engine import RUNNERS, prepare, run
+from bemi.engines.decomposition.engine import RUNNERS, run
 
-__all__ = ["RUNNERS", "prepare", "run"]
+__all__ = ["RUNNERS", "run"]

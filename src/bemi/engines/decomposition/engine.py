@@ -5,31 +5,24 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from itertools import pairwise
-
-import numpy as np
 
 from bemi.engines import monolithic
 from bemi.engines.decomposition.max_margin import few_splits, listing, majority, widening
 from bemi.engines.decomposition.max_margin import search as maxmargin
 from bemi.engines.decomposition.max_margin.instance import Budget
-from bemi.engines.decomposition.min_weight import listed, separators
+from bemi.engines.decomposition.min_weight import listed
 from bemi.engines.decomposition.min_weight import with_labels as nomargins
 from bemi.engines.decomposition.min_weight import with_margins as minlinks
-from bemi.engines.decomposition.neuron import shortlist
-from bemi.engines.decomposition.neuron.linear_program import NeuronLP
-from bemi.engines.decomposition.sat_margin import prices, walk
 from bemi.engines.decomposition.sat_margin import stage as satmargin
+from bemi.engines.decomposition.sat_margin import walk
 from bemi.engines.decomposition.soft import links as softlinks
 from bemi.engines.decomposition.soft import margins as softmargin
-from bemi.engines.start import initial_network
 from bemi.network import Network
 from bemi.problem.keep import KEEP_LABELS, Keep, KeepLabels, KeepMargins, KeepObjective
 from bemi.problem.problem import Problem
 from bemi.programs.limits import Deadline, Limits
 from bemi.stages.registry import get
-from bemi.stages.resolution import choose_resolution
 from bemi.stages.result import Outcome, StageResult
 
 MONOLITHIC_COLUMNS = 300
@@ -232,27 +225,3 @@ def _joined(ours: StageResult, theirs: StageResult) -> StageResult:
         outcome=Outcome.OPTIMAL if optimal else ours.outcome,
         message="" if optimal else ours.message,
     )
-
-
-@cache
-def prepare() -> None:
-    """Load the compiled parts before a clock starts; after the first time they come from a cache on disk."""
-    rng = np.random.default_rng(0)
-    data = rng.integers(0, 30, (4, 6))
-    problem = Problem(data, np.repeat([[1], [-1]], 2, axis=0), (2,), 2)
-    limits = Limits(nodes=30)
-    widest = maxmargin.run(get("mm"), problem, start=initial_network(problem), limits=limits)
-    if widest.ran and widest.network is not None:
-        margins = KeepMargins(tuple(widest.network.margins(problem.data, problem.codes)))
-        minlinks.run(get("mw"), problem, start=widest.network, keep=margins, limits=limits)
-    lister = shortlist.Lister(NeuronLP(data, 2), np.arange(len(data)), 50)
-    lister.extend(0, 20)
-    separators.compile_loops()
-    walk.most_confident(problem, initial_network(problem), proposals=100)
-    prices.priced_bound(problem, initial_network(problem), Deadline())
-    few_splits.two_splits(problem, Deadline())
-    few_splits.walked_pair(problem.data, problem.codes[:, 0], 2, seed=0, deadline=Deadline.after(0.1))
-    flat = replace(problem, hidden_layers=())
-    for max_links in (None, 2):
-        soft, network = choose_resolution(flat, 10.0, max_links=max_links)
-        softmargin.run(get("ml2"), replace(flat, soft=soft), start=network, limits=limits)

@@ -6,13 +6,16 @@ docs/transforms.md describes the algorithm step by step; it uses only additions,
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from bemi.compiling.loops import njit
 from bemi.products import Integers
 
+# Called by compiled code only.  Arrays are filled in loops: an assignment of arrays takes a second to compile.
+_part = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-@njit(cache=True)
+
+@_part
 def _slant(image: NDArray[np.int32], mass_shift: int) -> tuple[int, int]:
     """Shear in 1/64 pixel per row, at most 1/2 pixel either way, and the row of the centre in half pixels.
 
@@ -45,7 +48,7 @@ def _slant(image: NDArray[np.int32], mass_shift: int) -> tuple[int, int]:
     return (slant if mixed >= 0 else -slant), centre_y
 
 
-@njit(cache=True)
+@_part
 def _shear(image: NDArray[np.int32], slant: int, centre_y: int, line: NDArray[np.int32]) -> None:
     """Shift every row sideways, in sixteenths of a pixel; pixels outside the image are 0."""
     channels, height, width = image.shape
@@ -58,17 +61,19 @@ def _shear(image: NDArray[np.int32], slant: int, centre_y: int, line: NDArray[np
             row = image[channel, r]
             # Places whose two sources are inside the image, from first to end - 1; left and right of them is one more.
             first, end = max(0, -whole), min(width, width - 1 - whole)
-            line[:] = 0
+            for c in range(width):
+                line[c] = 0
             for c in range(first, end):
                 line[c] = ((16 - part) * row[c + whole] + part * row[c + whole + 1] + 8) >> 4
             if 0 <= first - 1 < width and whole < 0:
                 line[first - 1] = (part * row[0] + 8) >> 4
             if 0 <= end < width and 0 <= end + whole < width:
                 line[end] = ((16 - part) * row[end + whole] + 8) >> 4
-            row[:] = line
+            for c in range(width):
+                row[c] = line[c]
 
 
-@njit(cache=True)
+@_part
 def _blur(image: NDArray[np.int32], column: NDArray[np.int32], blurred: NDArray[np.int32]) -> None:
     """Binomial blur, times 16, into an array with a zero border of one pixel."""
     channels, height, width = image.shape
@@ -90,7 +95,15 @@ def _blur(image: NDArray[np.int32], column: NDArray[np.int32], blurred: NDArray[
                 to[c + 1] = column[c] + 2 * column[c + 1] + column[c + 2]
 
 
-@njit(cache=True)
+@_part
+def _clear(sums: NDArray[np.int32]) -> None:
+    for r in range(sums.shape[0]):
+        for c in range(sums.shape[1]):
+            for o in range(sums.shape[2]):
+                sums[r, c, o] = 0
+
+
+@_part
 def _pool(blurred: NDArray[np.int32], directions: NDArray[np.int32], sums: NDArray[np.int32]) -> None:
     """Distribute every gradient over two orientations and up to four regions.
 
@@ -181,7 +194,7 @@ def histograms(
             if slant != 0:
                 _shear(image, slant, centre_y, line)
         _blur(image, column, blurred)
-        sums[:] = 0
+        _clear(sums)
         _pool(blurred, directions, sums)
         position = 0
         for row in range(rows):

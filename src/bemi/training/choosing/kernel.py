@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from bemi.compiling.loops import njit
 
 Floats = NDArray[np.float64]
 
@@ -34,7 +35,8 @@ def solve(gram: Floats, limits: Floats, targets: Floats, a: Floats, sweeps: int,
                 after = high
             if after != before:
                 a[k] = after
-                y += (after - before) * gram[k]
+                for j in range(rows):
+                    y[j] += (after - before) * gram[k, j]
                 worst = max(worst, abs(after - before) * gram[k, k])
         if worst <= tolerance:
             break

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from bemi.compiling.loops import njit
 from bemi.products import Integers
 from bemi.programs.limits import Deadline
 

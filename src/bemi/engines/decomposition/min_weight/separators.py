@@ -20,9 +20,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from bemi.compiling.loops import njit
 from bemi.network import sign
 from bemi.products import Integers
 from bemi.programs.limits import Deadline
@@ -199,16 +199,6 @@ def stripped(task: Task, weights: Integers, turned: bool, seed: int = 0) -> Sepa
         if np.count_nonzero(candidate) < np.count_nonzero(best):
             best = candidate
     return Separator(best[:, None], np.array([1]), turned)
-
-
-def compile_loops() -> None:
-    """Run every compiled loop once, so that none is compiled while the clock is running."""
-    rng = np.random.default_rng(0)
-    task = Task(rng.integers(0, 9, (8, 4)), np.arange(8) % 2 == 0, 1, MOST_NEURONS, (True, True))
-    pair(task)
-    triple(task)
-    walked(task, None, 2, proposals=100)
-    stripped(Task(task.data, task.data @ [1, 1, -1, 0] >= 0, 1, 1, (True, True)), np.array([1, 1, -1, 0]), False)
 
 
 def _alone(task: Task, inputs: Integers, values: Integers, turned: bool) -> Separator:

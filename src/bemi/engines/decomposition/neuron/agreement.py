@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from bemi.compiling.loops import njit
 from bemi.products import Integers
 
 MOST_NODES = 400_000

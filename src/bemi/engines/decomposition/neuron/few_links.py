@@ -23,9 +23,9 @@ from typing import NamedTuple
 
 import highspy
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from bemi.compiling.loops import njit
 from bemi.engines.decomposition.neuron import metropolis
 from bemi.engines.decomposition.neuron.metropolis import fast_part
 from bemi.products import Integers
@@ -282,7 +282,7 @@ def _walk(
             if since >= metropolis.TERMS_STAY_EXACT:
                 s = metropolis.soft_terms(y, need, tau, e)
                 since = 0
-            if links < best and y.min() >= margin:
+            if links < best and metropolis.smallest(y) >= margin:
                 best = links
                 metropolis.copy_weights(w, best_w)
     return best

@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from bemi.compiling.loops import njit
 from bemi.products import Integers
 
 PARTNERS = 8
@@ -69,6 +69,15 @@ def copy_weights(source, target):
     """Copy in a loop: an assignment of arrays takes a second to compile."""
     for i in range(source.shape[0]):
         target[i] = source[i]
+
+
+@fast_part
+def smallest(values):
+    """The smallest value, in a loop for the same reason."""
+    found = values[0]
+    for k in range(1, values.shape[0]):
+        found = min(found, values[k])
+    return found
 
 
 @fast_part

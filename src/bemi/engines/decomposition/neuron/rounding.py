@@ -20,9 +20,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from bemi.compiling.loops import njit
 from bemi.engines.decomposition.neuron import metropolis
 from bemi.engines.decomposition.neuron.metropolis import fast_part
 from bemi.products import Integers
@@ -52,7 +52,7 @@ def exact_margin(signed_columns: Integers, weights: Integers) -> int:
     return int((weights @ signed_columns).min())
 
 
-@njit(cache=True)
+@fast_part
 def _nth(values, size, nth):
     """The nth smallest (from 0) of the first ``size`` values, which are reordered."""
     lo = 0
@@ -254,7 +254,7 @@ def _anneal(a, u, w, y, power, mate, mate_sign, taus, temps, per, seed, best_w, 
             if since >= metropolis.TERMS_STAY_EXACT:
                 s = metropolis.soft_terms(y, u, tau, e)
                 since = 0
-            m = y.min()
+            m = metropolis.smallest(y)
             if m > best:
                 best = m
                 metropolis.copy_weights(w, best_w)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from bemi.compiling.loops import njit
 from bemi.engines.decomposition.neuron.kernel import FAILED, OPTIMAL, line_searches, walk
 
 LEAF, MEMBER, BRANCH = 0, 1, 2

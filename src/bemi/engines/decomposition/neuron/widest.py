@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from bemi.compiling.loops import njit
 from bemi.engines.decomposition.neuron.agreement import input_order
 from bemi.products import Integers
 

@@ -19,9 +19,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from bemi.compiling.loops import njit
 from bemi.network import Network, confidence_threshold
 from bemi.problem.measures import confident_outputs_bound
 from bemi.problem.problem import Problem

@@ -8,12 +8,18 @@ before the last round of moves.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from bemi.compiling.loops import njit
 
 _FAST = {"reassoc", "contract", "nsz"}  # allows sums in any order, so that they are vectorised
 
+# Called by compiled code only.  Arrays are added in loops, and the best moves are searched for rather than sorted: what
+# NumPy offers for this takes seconds to compile.
+_part = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+_fast_part = njit(fastmath=_FAST, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-@njit(cache=True, fastmath=_FAST)
+
+@_fast_part
 def penalty(y, limits, first, second):
     total = 0.0
     for k in range(len(y)):
@@ -21,7 +27,7 @@ def penalty(y, limits, first, second):
     return total
 
 
-@njit(cache=True, fastmath=_FAST)
+@_fast_part
 def penalty_after(y, limits, first, second, d, column):
     total = 0.0
     for k in range(len(y)):
@@ -30,7 +36,7 @@ def penalty_after(y, limits, first, second, d, column):
     return total
 
 
-@njit(cache=True, fastmath=_FAST)
+@_fast_part
 def penalty_after_two(y, limits, first, second, d, column, e, other):
     total = 0.0
     for k in range(len(y)):
@@ -39,16 +45,40 @@ def penalty_after_two(y, limits, first, second, d, column, e, other):
     return total
 
 
-@njit(cache=True, fastmath=_FAST)
+@_fast_part
 def margins(columns, w):
     y = np.zeros(columns.shape[1])
     for i in range(len(w)):
         if w[i] != 0:
-            y += w[i] * columns[i]
+            for k in range(len(y)):
+                y[k] += w[i] * columns[i, k]
     return y
 
 
-@njit(cache=True)
+@_part
+def _add(y, by, column):
+    for k in range(len(y)):
+        y[k] += by * column[k]
+
+
+@_part
+def _smallest(values, most):
+    """Positions of the smallest values, at most so many, in ascending order; of equal ones the first."""
+    found = np.empty(most, dtype=np.int64)
+    count = 0
+    for m in range(len(values)):
+        if count == most and not values[m] < values[found[count - 1]]:
+            continue
+        count = min(count + 1, most)
+        q = count - 1
+        while q > 0 and values[found[q - 1]] > values[m]:
+            found[q] = found[q - 1]
+            q -= 1
+        found[q] = m
+    return found[:count]
+
+
+@_part
 def price_of(p, link_price):
     return p * p / 2.0 + (link_price if p != 0 else 0.0)
 
@@ -82,7 +112,7 @@ def descend(columns, w, limits, first, second, low, high, counted, free, link_pr
             if changes[m] < best and free - _links(counted[i], w[i], target[m]) >= 0:
                 best, move = changes[m], m
         if move < 0:
-            order = np.argsort(changes)[:partners]
+            order = _smallest(changes, partners)
             for a in range(len(order)):
                 one = order[a]
                 i = one // 3
@@ -109,19 +139,19 @@ def descend(columns, w, limits, first, second, low, high, counted, free, link_pr
                 i = m // 3
                 price += price_of(target[m], link_price) - price_of(w[i], link_price)
                 free -= _links(counted[i], w[i], target[m])
-                y += (target[m] - w[i]) * columns[i]
+                _add(y, target[m] - w[i], columns[i])
                 w[i] = target[m]
         loss = penalty(y, limits, first, second)
     return price + loss, False
 
 
-@njit(cache=True)
+@_part
 def _links(counted, before, after):
     """How many counted links a change adds."""
     return int(counted) * (int(after != 0) - int(before != 0))
 
 
-@njit(cache=True, fastmath=_FAST)
+@_fast_part
 def _slope(y, limits, first, second, column):
     """Derivative of the penalty along a column."""
     total = 0.0
@@ -133,7 +163,7 @@ def _slope(y, limits, first, second, column):
     return total
 
 
-@njit(cache=True)
+@_part
 def _best_value(y, limits, first, second, column, low, high, loss, link_price):
     """The best value of a weight that does not count in y yet, its change of the objective, and products computed.
 
@@ -176,10 +206,11 @@ def exchange(columns, w, limits, first, second, low, high, counted, free, link_p
             if j >= 0 and w[j] == 0:
                 continue
             d = 0.0
-            rest[:] = y
+            for k in range(count):
+                rest[k] = y[k]
             if j >= 0:
                 d = -price_of(w[j], link_price)
-                rest -= w[j] * columns[j]
+                _add(rest, -w[j], columns[j])
             base = penalty(rest, limits, first, second)
             room = free + (int(counted[j]) if j >= 0 else 0)
             for i in range(n):
@@ -197,7 +228,7 @@ def exchange(columns, w, limits, first, second, low, high, counted, free, link_p
             if i >= 0:
                 price += price_of(p, link_price) - price_of(w[i], link_price)
                 free -= _links(counted[i], w[i], p)
-                y += (p - w[i]) * columns[i]
+                _add(y, p - w[i], columns[i])
                 w[i] = p
         loss = penalty(y, limits, first, second)
     return price + loss, False

@@ -1,0 +1,1 @@
+"""Compiled loops, and the clock that stands still while they are compiled."""
