@@ -19,7 +19,7 @@ settings.register_profile(
 settings.load_profile("default")
 
 
-@pytest.fixture(scope="session", params=list(solvers.SOLVERS))
+@pytest.fixture(scope="session", params=solvers.names())
 def backend(request: pytest.FixtureRequest) -> str:
     """Every solver in turn; one that is not installed skips visibly."""
     if request.param not in solvers.installed():

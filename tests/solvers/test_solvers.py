@@ -6,8 +6,9 @@ import builtins
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from bemi import solvers
+from bemi import BeMiClassifier, solvers
 from bemi.programs.limits import Limits
 from bemi.programs.program import Builder, Solution, Status
 from bemi.solvers import selftest
@@ -44,6 +45,8 @@ def test_selftest_catches_a_solver_of_integers_that_takes_anything():
 
 
 def test_start_is_used(backend):
+    if not solvers.warm_starts(backend):
+        pytest.skip("it cannot start from a given point")
     milp = hard_knapsack()
     reference = solvers.get("highs").solve(milp, limits=Limits(seconds=2))
     solution = solvers.get(backend).solve(milp, start=reference.x, limits=Limits(nodes=1))
@@ -56,7 +59,9 @@ def test_limits_hand_back_incumbent_and_bound(backend):
     for limits in (Limits(nodes=1), Limits(seconds=0.3)):
         solution = solve(milp, start=np.zeros(60), limits=limits)
         assert solution.status is Status.LIMIT
-        assert solution.x is not None
+        assert solution.x is not None or not solvers.warm_starts(backend)
+        if solution.x is None:
+            continue
         assert milp.residual(solution.x) < 1e-6
         assert solution.objective <= solution.bound < np.inf
 
@@ -87,6 +92,7 @@ def test_same_seed_and_node_limit_give_the_same_point(backend):
     assert first.bound == second.bound
 
 
+#: For every solver its own name of a node limit, or of another limit that ends it at once.
 NATIVE = {
     "highs": {"mip_max_nodes": 1},
     "gurobi": {"NodeLimit": 1},
@@ -97,6 +103,7 @@ NATIVE = {
 
 def test_native_options(backend):
     solve = solvers.get(backend).solve
+    assert backend in NATIVE, f"add a limit of {backend} to NATIVE"
     assert solve(hard_knapsack(), **NATIVE[backend]).status is Status.LIMIT
 
 
@@ -117,6 +124,57 @@ def test_gurobi_without_a_licence_says_that_the_model_is_too_large():
 def test_unknown_solver_is_refused():
     with pytest.raises(ValueError, match="unknown solver 'cplex'; known: highs, gurobi, scip, cpsat"):
         solvers.get("cplex")
+    for name in (None, ["highs"], ".", ""):
+        with pytest.raises(ValueError, match="unknown solver"):
+            solvers.get(name)
+
+
+BACKEND = """
+from bemi.solvers import highs
+
+calls = []
+
+def version():
+    return "1.0"
+
+def solve(milp, **options):
+    calls.append(milp)
+    return highs.solve(milp, **options)
+"""
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """A package with a solver, installed with an entry point of that name."""
+    (tmp_path / "some_package").mkdir()
+    (tmp_path / "some_package" / "__init__.py").write_text("")
+    (tmp_path / "some_package" / "mine.py").write_text(BACKEND)
+    (tmp_path / "some_package" / "nothing.py").write_text("")
+    about = tmp_path / "some_package-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: some-package\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[bemi.solvers]\nmine = some_package.mine\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["mine", "some_package.mine"])
+def test_a_solver_of_another_package(elsewhere, name):
+    backend = solvers.get(name)
+    assert list(selftest.failures(backend.solve)) == []
+    X, y = [[1, 0], [0, 1], [2, 0], [0, 2]], [0, 1, 0, 1]
+    settings = {"hidden_layers": (), "engine": "monolithic", "node_limit": 5}
+    before = len(backend.calls)
+    model = clone(BeMiClassifier(**settings, solver=name)).fit(X, y)
+    assert len(backend.calls) > before
+    assert model.solver_ == f"{name} 1.0"
+    assert "mine" in solvers.installed()
+
+
+def test_a_module_that_is_no_solver_is_refused(elsewhere):
+    with pytest.raises(ValueError, match=r"'some_package\.nothing' is no solver: it has no function solve and no"):
+        solvers.get("some_package.nothing")
+    with pytest.raises(solvers.SolverNotInstalled, match="cannot be imported"):
+        solvers.get("some_package.absent")
 
 
 def test_missing_solver_is_named_with_its_extra(monkeypatch):

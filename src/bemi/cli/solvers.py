@@ -12,7 +12,7 @@ from bemi.cli.output import show
 
 def add_command(commands: Any) -> None:
     command = commands.add_parser("solvers", help="list the solvers, their versions, and whether they solve correctly")
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, example="bemi solvers")
     add_json(command)
 
 
@@ -22,11 +22,14 @@ def run(options: argparse.Namespace) -> int:
     from bemi.solvers import selftest
 
     rows: list[dict[str, Any]] = []
-    for name, extra in solvers.SOLVERS.items():
+    for name in solvers.names():
         try:
             backend = solvers.get(name)
         except solvers.SolverNotInstalled:
-            rows.append({"solver": name, "installed": False, "install": f"pip install 'bemi[{extra}]'"})
+            install = (
+                f"pip install 'bemi[{solvers.SOLVERS[name]}]'" if name in solvers.SOLVERS else "cannot be imported"
+            )
+            rows.append({"solver": name, "installed": False, "install": install})
             continue
         failures = list(selftest.failures(backend.solve, integers_only=solvers.integers_only(name)))
         rows.append({"solver": name, "installed": True, "version": backend.version(), "failures": failures})
