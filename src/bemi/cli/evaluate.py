@@ -13,9 +13,9 @@ from bemi.cli.recordings import rows_for
 
 def add_command(commands: Any) -> None:
     command = commands.add_parser("evaluate", help="accuracy and label statuses on labelled data")
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, example="bemi evaluate model.bemi test.csv --target label")
     command.add_argument("model", type=Path)
-    command.add_argument("data", type=Path, help="CSV or NPZ with features and labels, or a folder of recordings")
+    command.add_argument("data", type=Path, help="CSV or NPZ with features and labels, or a folder")
     command.add_argument("--target", help="column or array with the labels")
     add_recordings(command)
     add_missing(command)

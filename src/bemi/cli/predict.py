@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from bemi.cli.options import add_json, add_missing, add_recordings
 from bemi.cli.output import Notes, check_writable
-from bemi.cli.recordings import rows_for
+from bemi.cli.recordings import ModelRows, rows_for
 
 if TYPE_CHECKING:
     from bemi import BeMiClassifier
-    from bemi.rows.recordings.windows import Windows
 
 
 def add_command(commands: Any) -> None:
     command = commands.add_parser("predict", help="label the rows of a file")
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, example="bemi predict model.bemi new.csv -o labels.csv")
     command.add_argument("model", type=Path)
-    command.add_argument("data", type=Path, help="CSV or NPZ with the model's features, or a folder of recordings")
+    command.add_argument("data", type=Path, help="CSV or NPZ with the model's features, or a folder")
     command.add_argument("-o", "--output", type=Path, help="CSV file to write (default: standard output)")
     command.add_argument("--proba", action="store_true", help="also give the chance of every class")
     command.add_argument(
@@ -45,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     for path in filter(None, (options.output, options.votes)):
         check_writable(path)
     rows = rows_for(options, classifier.ensemble_, notes, labelled=False)
-    X, places = rows.X, _places(rows.windows)
+    X, places = rows.X, _places(rows)
     labels = classifier.predict(X).tolist()
     chances = _chances(classifier, X) if options.proba else None
     if options.votes is not None:
@@ -65,8 +64,11 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _places(windows: Windows | None) -> dict[str, list[Any]]:
-    """Where each window of a recording comes from; nothing for other rows."""
+def _places(rows: ModelRows) -> dict[str, list[Any]]:
+    """Where each window of a recording, or each image, comes from; nothing for other rows."""
+    if rows.files is not None:
+        return {"file": rows.files}
+    windows = rows.windows
     if windows is None:
         return {}
     known = {"id": windows.groups, "start": windows.starts}
@@ -75,7 +77,9 @@ def _places(windows: Windows | None) -> dict[str, list[Any]]:
 
 def _write_votes(path: Path, classifier: BeMiClassifier, X: Any, labels: list[Any]) -> None:
     """The vote of every network on every row, and what came of it."""
-    votes = classifier.votes_by_network(X).tolist()
+    import numpy as np
+
+    votes = np.asarray(classifier.votes_by_network(X)).tolist()
     names = ["/".join(map(str, classes)) for classes in classifier.networks_]
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")

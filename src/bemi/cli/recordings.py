@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bemi.cli.output import Notes, model_columns
@@ -54,11 +55,14 @@ class ModelRows:
         Labels; None if none were asked for.
     windows
         Where windows of a signal come from; None for other rows.
+    files
+        Names of the files that images come from; None for other rows.
     """
 
     X: Any
     y: Any
     windows: Windows | None = None
+    files: list[str] | None = None
 
 
 def rows_for(options: argparse.Namespace, ensemble: Ensemble, notes: Notes, *, labelled: bool) -> ModelRows:
@@ -73,7 +77,25 @@ def rows_for(options: argparse.Namespace, ensemble: Ensemble, notes: Notes, *, l
         y = known_labels(found.y, ensemble.classes) if labelled and found.y is not None else None
         return ModelRows(model.rows(found, ensemble.inputs.names), y, found)
     refuse(options, ABOUT_RECORDINGS, "is for windows of a signal, which this model does not take")
+    if options.data.is_dir():
+        return _pictures_for(options.data, ensemble, labelled=labelled)
     columns = model_columns(ensemble)
     if not labelled:
         return ModelRows(read_features(options.data, columns, options.missing, notes), None)
     return ModelRows(*read_test(options.data, options.target, columns, ensemble.classes, options.missing, notes))
+
+
+def _pictures_for(folder: Path, ensemble: Ensemble, *, labelled: bool) -> ModelRows:
+    """Images of a folder in the size that a model takes."""
+    from bemi.rows.labels import known_labels
+    from bemi.rows.pictures import check_labelled, has_pictures, read_pictures
+
+    if not has_pictures(folder):
+        raise ValueError(f"{folder} is a folder without images, and this model takes no recordings")
+    found = read_pictures(folder, getattr(ensemble.inputs.transform, "image_shape", None))
+    if found.X.shape[1] != ensemble.inputs.features:
+        raise ValueError(f"images of {folder} have {found.X.shape[1]} pixels, the model has {ensemble.inputs.features}")
+    if not labelled:
+        return ModelRows(found.X, None, files=found.files)
+    check_labelled(folder, found)
+    return ModelRows(found.X, known_labels(found.labels, ensemble.classes), files=found.files)
