@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +16,18 @@ from bemi.stages.result import Outcome, StageResult
 
 PROBLEM = Problem(np.array([[1, 0], [0, 1], [1, 1]]), np.array([[1], [-1], [1]]))
 NETWORK = Network((np.array([[1], [0]]),))
+
+
+def test_rationals_of_a_report_print_as_numbers_and_stay_exact():
+    reached, bound = Fraction(1234567, 65536), Fraction(1, 3)
+    clock = Deadline()
+    report = StageResult.of(
+        "ml2", PROBLEM, NETWORK, reached, bound, clock=clock, proof="certified", outcome=Outcome.LIMIT
+    )
+    assert f"{report.objective:9}|{report.objective:.2f}|{report.bound}" == "   18.838|18.84|0.333333"
+    assert "objective=18.838, bound=0.333333," in repr(report)
+    assert (report.objective, report.bound) == (reached, bound)
+    assert isinstance(pickle.loads(pickle.dumps(report)).bound, Fraction)
 
 
 def test_every_outcome_has_a_sentence_and_a_label_of_its_own():

@@ -67,6 +67,18 @@ class Outcome(Enum):
         return cls.WITHIN_GAP if relative_gap(objective, bound) <= gap else otherwise
 
 
+class Exact(Fraction):
+    """A rational that people read as a number: formats like a float, and shows six digits; its value is exact."""
+
+    def __format__(self, spec: str) -> str:
+        if not spec or spec[-1].isdigit():
+            spec += "g" if "." in spec else ".6g"
+        return format(float(self), spec)
+
+    def __repr__(self) -> str:
+        return format(self)
+
+
 def relative_gap(objective: Objective, bound: Objective) -> float:
     """``|bound - objective| / max(1, |objective|)``."""
     reached = Fraction(objective)
@@ -86,7 +98,8 @@ class StageResult:
         model file, which stores only the final network.
     objective, bound
         Objective recomputed from the weights, and a proven bound on every network's objective.  None if the stage could
-        not run and left the network unchanged.  Rationals for soft margins, integers otherwise.
+        not run and left the network unchanged.  Rationals for soft margins, which print as
+        numbers, integers otherwise.
     seconds
         Wall time; NaN in a report read from a model file.
     proof
@@ -119,6 +132,12 @@ class StageResult:
     message: str = ""
     certificate: dict[str, Any] | None = None
     soft: SoftMargin | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("objective", "bound"):
+            value = getattr(self, name)
+            if type(value) is Fraction:
+                object.__setattr__(self, name, Exact(value))
 
     @classmethod
     def of(

@@ -195,7 +195,7 @@ static void bemi_blur(const uint8_t *above, const uint8_t *line, const uint8_t *
     uint_fast16_t c;
     uint_fast8_t channel;
     for (channel = 0; channel < BEMI_CHANNELS; channel++) {
-        uint_fast16_t left = 0, here = 0, at = channel * BEMI_WIDTH + span.first;
+        uint_fast16_t left = 0, here = 0, at = (uint_fast16_t)channel * BEMI_WIDTH + span.first;
         int16_t *to = blurred + channel * (BEMI_WIDTH + 2) + span.first;
         if (span.first > 0)
             here = (uint_fast16_t)(above[at - 1] + 2 * line[at - 1] + below[at - 1]);
@@ -247,8 +247,8 @@ static void bemi_pool(const int16_t *above, const int16_t *line, const int16_t *
             uint_fast16_t size = m > n ? 2 * m + n : 2 * n + m;
             if (size > largest) {
                 largest = size;
-                gx = h;
-                gy = v;
+                gx = (int32_t)h;
+                gy = (int32_t)v;
             }
         }
         if (largest == 0)
