@@ -2,6 +2,7 @@
 
 const MOST_CLASSES = 24; // a larger grid shows the classes with the most votes
 const MOST_SHOWN = 12;
+const MOST_ROOMY = 12; // with more classes the squares of the grid are narrow
 
 class VotesView {
   /** `opened` is called with the index of a network to inspect; `card` replaces the board if it is the only one. */
@@ -122,22 +123,22 @@ class VotesView {
         "tr",
         {},
         make("th", { scope: "row", title: labels[row.index] }, labels[row.index]),
-        ...cells,
         make("td", { class: "tally" }, row.bar, row.count),
+        ...cells,
       );
       return row.element;
     });
     const caption = this.pairs
       ? "Each row is a class; a filled square is a match won against the class of the column."
       : "Votes for each class, of the networks that it takes part in.";
-    const head = make("tr", {}, make("td"), ...heads, make("th", { scope: "col", class: "tally" }, "votes"));
+    const head = make("tr", {}, make("td"), make("th", { scope: "col", class: "tally" }, "votes"), ...heads);
     this.board.replaceChildren(
       make("h3", {}, this.pairs ? "Every pair plays" : "Votes"),
       make("p", { class: "hint" }, caption + (this.pairs ? " Click one to look into its network." : "")),
       make(
         "div",
         { class: "wide" },
-        make("table", { class: "tournament" }, make("thead", {}, head), make("tbody", {}, ...body)),
+        make("table", { class: `tournament${shown.length > MOST_ROOMY ? " many" : ""}` }, make("thead", {}, head), make("tbody", {}, ...body)),
       ),
     );
     if (this.pairs) return;
