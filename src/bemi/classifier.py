@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing
@@ -21,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from bemi import solvers
 from bemi.ensemble.ensemble import Ensemble, check_open_label, ensemble_of
 from bemi.ensemble.folding import FoldedEnsemble
+from bemi.ensemble.html import fitted_html
 from bemi.ensemble.radius import Radii
 from bemi.ensemble.scorecard import Scorecard
 from bemi.ensemble.subsets import class_subsets, subsets_to_train
@@ -100,7 +102,8 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         How a stage is run: ``"decomposition"`` searches neuron by neuron and certifies its bounds, ``"monolithic"``
         hands the whole stage to the solver as one program, as the paper does.
     solver
-        ``"highs"``, ``"gurobi"``, ``"scip"`` or, for all stages except ``"ml2"``, ``"cpsat"``.
+        ``"highs"``, ``"gurobi"``, ``"scip"`` or, for all stages except ``"ml2"``, ``"cpsat"``; the name of an
+        entry point in the group ``"bemi.solvers"``, or of a module such as ``"my_package.my_solver"``.
     time_limit
         Seconds per network: one number divided among the stages, one number per stage, or None for no limit.  Time that
         a stage does not use is added to the next stage's.
@@ -439,13 +442,17 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         votes = ensemble.votes(rows, truth)
         return replace(votes, label=ensemble.labels(votes.label))
 
-    def votes_by_network(self, X: ArrayLike) -> NDArray:
+    def votes_by_network(self, X: ArrayLike) -> NDArray | pd.DataFrame:
         """The label that each network votes for, shape (rows, networks), networks in the order of ``networks_``.
 
         A network that abstains gives the label of unclassified rows: ``"unclassified"``, or -1 if classes are numbers.
+        Votes on a data frame are a data frame with the same index, whose columns are named by classes, such as ``4/9``.
         """
         ensemble = self.ensemble_
-        return ensemble.labels(ensemble.votes_by_network(self._rows(X)))
+        votes = ensemble.labels(ensemble.votes_by_network(self._rows(X)))
+        if not isinstance(X, pd.DataFrame):
+            return votes
+        return pd.DataFrame(votes, index=X.index, columns=["/".join(map(str, key)) for key in ensemble.keys])
 
     def readings(self, X: ArrayLike) -> Integers:
         """The 32-bit integers that exported C takes for rows of ``X``, shape (rows, features); see docs/export.md."""
@@ -537,10 +544,10 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             transform=None if transform is None else clone(transform),
             ties=ensemble.ties.name,
         )
-        if classifier.solver in solvers.SOLVERS:
+        if classifier.solver in solvers.names():
             check_parameters(vars(classifier))
         else:
-            # It trained the model somewhere else; to predict, nobody needs it.
+            # It trained the model somewhere else; to predict, nobody needs it.  A file names no module to import.
             check_parameters(vars(classifier) | {"solver": "highs"})
             name = printable(repr(classifier.solver))
             warnings.warn(f"this model was trained with the solver {name}, which is not known here", stacklevel=3)
@@ -549,6 +556,17 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
             classifier.feature_names_in_ = np.array(ensemble.inputs.names, dtype=object)
         classifier._ensemble, classifier.choice_ = ensemble, None
         return classifier
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """What a notebook shows: scikit-learn's diagram, and below it what was trained."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle and self.__sklearn_is_fitted__():
+            bundle["text/html"] += fitted_html(self.ensemble_)
+        return bundle
+
+    def _repr_html_inner(self) -> str:
+        """The same for viewers that do not know bundles."""
+        return self._repr_mimebundle_()["text/html"]
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_ensemble" in vars(self)
