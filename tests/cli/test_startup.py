@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 
@@ -84,6 +85,51 @@ def test_image_sizes_have_one_syntax():
         assert parse(["export", "page", "m", "-o", "p", "--image", text]).image == (32, 24, 3)
     assert parse(["export", "page", "m", "-o", "p", "--image", "none"]).image is False
     assert options.image_shape("28x28") == (28, 28)
+
+
+def commands(path, parser):
+    """Every command, as a path, with its parser."""
+    yield path, parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, command in action.choices.items():
+                yield from commands([*path, name], command)
+
+
+@pytest.mark.parametrize(("path", "parser"), list(commands(["bemi"], build_parser())), ids=lambda part: str(part)[:40])
+def test_help_ends_with_an_example_that_parses(path, parser):
+    example = parser.format_help().split("\nexample:\n")[1]
+    for line in example.splitlines():
+        line = line.removeprefix('  eval "$(').removesuffix(')"').split("#")[0].removesuffix(')"    ')
+        words = line.split()
+        assert words[: len(path)] == path
+        if words[-1] != "--help":
+            build_parser().parse_args(words[1:])
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("bemi tr", "train"),
+        ("bemi train --wi", "--window"),
+        ("bemi export pa", "page"),
+        ("bemi export c model --opt", "--optimize"),
+        ("bemi completion fi", "fish"),
+    ],
+)
+def test_a_shell_completes(line, expected, tmp_path, capsys):
+    assert main(["completion", "bash"]) == 0
+    script = capsys.readouterr().out
+    words = line.split()
+    asked = f'COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _bemi; echo "${{COMPREPLY[@]}}"'
+    done = subprocess.run(["bash", "-c", f"{script}\n{asked}"], capture_output=True, text=True, cwd=tmp_path)
+    assert (done.stdout.strip(), done.stderr) == (expected, "")
+
+
+def test_no_colours_in_a_pipe():
+    done = subprocess.run([sys.executable, "-m", "bemi.cli", "data"], capture_output=True, text=True, check=True)
+    assert "mnist" in done.stdout
+    assert "\x1b" not in done.stdout
 
 
 def test_the_version(capsys):

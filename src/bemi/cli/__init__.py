@@ -9,13 +9,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from textwrap import indent
 from typing import Any, NoReturn
 
 import bemi
-from bemi.cli import data, evaluate, export, info, predict, report, reproduce, solvers, train, verify
+from bemi.cli import completion, data, evaluate, export, info, predict, report, reproduce, solvers, train, verify
 from bemi.files import printable
 
-COMMANDS = (train, predict, evaluate, info, solvers, verify, export, reproduce, report, data)
+COMMANDS = (train, predict, evaluate, info, solvers, verify, export, reproduce, report, data, completion)
 """In the order in which help lists them."""
 
 
@@ -40,6 +41,8 @@ def build_parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
     parser = _Parser(prog="bemi", description="Few-bit neural networks, trained exactly from few examples.")
     parser.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
+    example = "bemi train data.csv --target label -o model.bemi\nbemi predict model.bemi new.csv"
+    parser.set_defaults(example=example)
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     for command in COMMANDS:
         command.add_command(commands)
@@ -49,13 +52,14 @@ def build_parser() -> argparse.ArgumentParser:
 class _Parser(argparse.ArgumentParser):
     """Usage errors are one line, and the exit code is 2.
 
-    A default ``details`` is a function whose text ends the help; it is called only when help is shown.
+    A default ``details`` is a function whose text follows the options in the help; it is called only when help is
+    shown.  A default ``example`` is a command, or several, that ends the help.
     """
 
     def format_help(self) -> str:
-        details = self.get_default("details")
+        details, example = self.get_default("details"), self.get_default("example")
         self.epilog = None if details is None else details()
-        return super().format_help()
+        return super().format_help() + ("" if example is None else f"\nexample:\n{indent(example, '  ')}\n")
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}\n")

@@ -12,7 +12,7 @@ from bemi.cli.output import show
 
 def add_command(commands: Any) -> None:
     command = commands.add_parser("data", help="list the data sets, or download one")
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, example="bemi data mnist")
     command.add_argument("name", nargs="?", help="data set to download unless it is here already")
     add_json(command)
 

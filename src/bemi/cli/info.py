@@ -22,7 +22,7 @@ MOST_CARD_LINES = 50
 
 def add_command(commands: Any) -> None:
     command = commands.add_parser("info", help="what is in a model, how it was trained and what is proved")
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, example="bemi info model.bemi")
     command.add_argument("model", type=Path)
     add_json(command)
 

@@ -14,6 +14,10 @@ def add_json(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
 
 
+def add_quiet(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--quiet", action="store_true", help="print errors only")
+
+
 def add_many_machines(command: argparse.ArgumentParser) -> None:
     command.add_argument("--cluster", metavar="ADDRESS", help="train on the Dask cluster with this scheduler")
     command.add_argument(

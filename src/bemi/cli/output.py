@@ -40,9 +40,14 @@ def on_cluster(address: str | None) -> Iterator[None]:
 
 
 def show(options: argparse.Namespace, result: dict[str, Any], *tables: Table) -> None:
-    """Print a command's result: one JSON object with --json, tables otherwise."""
+    """Print a command's result: one JSON object with --json, nothing with --quiet, tables otherwise.
+
+    Tables have colours only on a terminal, and none if the variable NO_COLOR is set.
+    """
     if options.json:
         print(json.dumps(result, allow_nan=False))
+        return
+    if is_quiet(options):
         return
     from rich.console import Console
 
@@ -60,7 +65,12 @@ def shown(text: str) -> str:
 
 def progress_wanted(options: argparse.Namespace) -> bool:
     """Whether to show progress: only on a terminal."""
-    return sys.stderr.isatty() and not options.json
+    return sys.stderr.isatty() and not options.json and not is_quiet(options)
+
+
+def is_quiet(options: argparse.Namespace) -> bool:
+    """Whether the user wants errors only."""
+    return getattr(options, "quiet", False)
 
 
 def check_writable(path: Path) -> None:

@@ -13,7 +13,7 @@ from bemi.cli.output import show
 
 def add_command(commands: Any) -> None:
     command = commands.add_parser("report", help="tables and figures of finished runs")
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, example="bemi report runs/exp3a -o exp3a.md")
     command.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="run folders, as bemi reproduce makes them")
     command.add_argument(
         "-o",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def add_command(commands: Any) -> None:
     command = commands.add_parser("reproduce", help="run the paper's experiments")
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, example="bemi reproduce exp3a --quick")
     add = command.add_argument
     add("experiments", nargs="+", metavar="NAME", help=f"one or more of {', '.join(spec.names())}, or all")
     add("--samples", type=int, metavar="N", help="draws of training rows per cell (default: 5, the paper's)")
@@ -161,7 +161,8 @@ def _in_terminal(content: tables.Table, title: str) -> Table:
 
     table = Table(title=title, box=SIMPLE_HEAD)
     for heading in content.headings:
-        width = {"system": 24, "remark": 10}.get(heading)
+        # A list of stages that is cut off tells nothing; numbers fold.
+        width = {"system": 24, "remark": 10, "stages": 12}.get(heading)
         table.add_column(heading, justify="left" if width else "right", min_width=width)
     for row in content.rows:
         table.add_row(*[in_text(cell.mean if isinstance(cell, Spread) else cell) for cell in row])

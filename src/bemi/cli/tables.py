@@ -11,9 +11,6 @@ from bemi.ensemble.ties import TIES
 if TYPE_CHECKING:
     from bemi.training.choosing.choice import Choice
 
-MOST_CANDIDATES = 5
-"""Settings that are listed beside an estimate, best first."""
-
 
 def training_table(summary: dict[str, Any]) -> Table:
     """Training results, stage by stage."""
@@ -70,20 +67,49 @@ def estimate(choice: Choice | None) -> dict[str, Any] | None:
     }
 
 
-def estimate_table(found: dict[str, Any]) -> Table:
-    """The accuracy to expect on new rows, and the best of the settings compared; only if there is an estimate."""
-    low, high = (_percent(end) for end in found["range"])
-    new = "rows" if found["recordings"] is None else "recordings"
-    title = f"expected accuracy on new {new}: {_percent(found['accuracy'])}, between {low} and {high}"
-    table = Table(title=title, min_width=len(title))
-    table.add_column("settings")
-    table.add_column("cross-validated", justify="right")
-    best = sorted(found["candidates"].items(), key=lambda pair: -pair[1])
-    for name, accuracy in best[:MOST_CANDIDATES]:
-        table.add_row(name + " (chosen)" * (name == found["chosen"]), _percent(accuracy))
-    if len(best) > MOST_CANDIDATES:
-        table.caption = f"and {len(best) - MOST_CANDIDATES} that are worse"
+def result_table(summary: dict[str, Any]) -> Table:
+    """What training gave, in few lines: accuracy, proofs, size and time.  ``bemi info`` has the details."""
+    layers = ", ".join(map(str, summary["layers"]))
+    plural = "s" if summary["networks"] > 1 else ""
+    bound = summary["weight_bound"]
+    table = Table(
+        title=f"{summary['networks']} network{plural} [{layers}], weights -{bound}..{bound}", show_header=False
+    )
+    table.add_column(no_wrap=True)
+    table.add_column()
+    table.add_row(*expectation(summary["estimate"]))
+    training = summary["training"]
+    table.add_row("training accuracy", f"{_percent(training['accuracy'])} of {training['rows']} rows")
+    for stage, numbers in summary["stages"].items():
+        table.add_row(f"stage {stage}", _proved(numbers, summary["networks"]))
+    share = _percent(summary["mean_links"] / summary["total_links"])
+    table.add_row("links", f"{summary['mean_links']:.1f} per network, {share} of all")
+    seconds = [numbers["seconds"] for numbers in summary["stages"].values()]
+    if None not in seconds:
+        table.add_row("seconds", f"{sum(seconds):.1f} for all networks")
     return table
+
+
+def expectation(found: dict[str, Any] | None) -> tuple[str, str]:
+    """What to expect on new rows, and how much."""
+    new = "rows" if found is None or found["recordings"] is None else "recordings"
+    what = f"expected accuracy on new {new}"
+    if found is None:
+        return what, "not estimated: bemi evaluate measures it"
+    if found["accuracy"] is None:
+        return what, "unknown"
+    low, high = (_percent(end) for end in found["range"])
+    return what, f"{_percent(found['accuracy'])}, between {low} and {high}"
+
+
+def _proved(numbers: dict[str, Any], networks: int) -> str:
+    if not numbers["ran"]:
+        return "did not run"
+    words = f"proved within {_percent(numbers['mean_gap'])}, {_percent(numbers['max_gap'])} at most"
+    if numbers["optimal"] == networks:
+        words = "proved optimal"
+    skipped = networks - numbers["ran"]
+    return words + (f"; did not run for {skipped} networks" if skipped else "")
 
 
 def _percent(share: float | None, digits: int = 1) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from bemi.cli.options import (
     add_column_rules,
     add_json,
     add_many_machines,
+    add_quiet,
     add_recordings,
     class_weights,
     directions,
@@ -22,7 +24,7 @@ from bemi.cli.options import (
     names,
     seconds,
 )
-from bemi.cli.output import Notes, check_writable, on_cluster, progress_wanted, show
+from bemi.cli.output import Notes, check_writable, is_quiet, on_cluster, progress_wanted, show
 from bemi.cli.recordings import ABOUT_RECORDINGS, reading_of, refuse
 from bemi.engines import ENGINES
 from bemi.ensemble.ties import TIES
@@ -34,11 +36,22 @@ if TYPE_CHECKING:
     from bemi.presets import Preset
 
 
+_EXAMPLE = """\
+bemi train data.csv --target label -o model.bemi
+bemi train photos/ -o model.bemi               # photos/cat/1.png, photos/dog/2.png, ...
+bemi train wrist.csv --window 128 --id person --target activity -o wrist.bemi"""
+
+
 def add_command(commands: Any) -> None:
     command = commands.add_parser("train", help="train an ensemble and write it to a model file")
-    command.set_defaults(run=run, details=_stages)
+    command.set_defaults(run=run, details=_stages, example=_EXAMPLE)
     add = command.add_argument
-    add("data", type=Path, help="CSV with a header row, NPZ with arrays X and y, or a folder of recordings")
+    add(
+        "data",
+        type=Path,
+        help="CSV with a header row, NPZ with arrays X and y, or a folder: of images, with one sub-folder per class, "
+        "or of recordings",
+    )
     add("--target", help="column (CSV, default: label) or array (NPZ, default: y) with the labels")
     add("-o", "--output", type=Path, required=True, help="model file to write")
     add_column_rules(command)
@@ -46,6 +59,7 @@ def add_command(commands: Any) -> None:
     add_recordings(command)
     _add_model_options(command)
     _add_running_options(command)
+    add_quiet(command)
     add_json(command)
 
 
@@ -186,16 +200,44 @@ def run(options: argparse.Namespace) -> int:
         # Before training, so that the user can still stop it and choose otherwise.
         notes.print()
         print(announcement, file=sys.stderr)
+        print(_duration(classifier, given.y), file=sys.stderr)
     with on_cluster(options.cluster):
         if options.shard is not None:
             return _train_shard(options, classifier, given, notes)
         classifier.fit(given.X, given.y, groups=given.groups)
     save(classifier, options.output)
     _tell_units(classifier, given, notes)
-    if not progress_wanted(options):
+    if not progress_wanted(options) and not is_quiet(options):
         notes.print()
     _report(options, classifier, preset, given, announcement, notes.lines)
     return 0
+
+
+def _duration(classifier: BeMiClassifier, y: Any) -> str:
+    """How long training may take; most networks are done long before their limit."""
+    import numpy as np
+    from joblib import effective_n_jobs
+
+    from bemi.ensemble.subsets import class_subsets
+
+    given = classifier.subsets
+    networks = len(class_subsets(len(np.unique(y)), int(classifier.subset_size)))
+    if given is not None:
+        networks = given if isinstance(given, int) else len(given)
+    cores, limit = min(effective_n_jobs(classifier.n_jobs), networks), classifier.time_limit
+    each = limit if limit is None or isinstance(limit, int | float) else sum(limit)
+    most = [] if each is None else [each * math.ceil(networks / cores)]
+    most += [] if classifier.total_time_limit is None else [classifier.total_time_limit]
+    words = f"{networks} network{'s' * (networks > 1)} on {cores} core{'s' * (cores > 1)}"
+    if not most:
+        return f"{words}; no time limit, so there is no telling how long it takes"
+    return f"{words}, at most {_minutes(min(most))}; usually much less"
+
+
+def _minutes(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def _is_signal(options: argparse.Namespace) -> bool:
@@ -203,7 +245,11 @@ def _is_signal(options: argparse.Namespace) -> bool:
     from bemi.inputs.transform import Takes
 
     named = options.transform is not None and Takes.by(registry.by_short_name(options.transform)) is Takes.WINDOWS
-    return options.window is not None or named or options.data.is_dir()
+    if options.window is not None or named:
+        return True
+    from bemi.rows.pictures import has_pictures
+
+    return options.data.is_dir() and not has_pictures(options.data)
 
 
 def _rows(options: argparse.Namespace, notes: Notes) -> Given:
@@ -212,6 +258,8 @@ def _rows(options: argparse.Namespace, notes: Notes) -> Given:
     from bemi.rows.files import read_labelled, row_shape
 
     refuse(options, ABOUT_RECORDINGS, "is for signals; give --window too, or --transform signal")
+    if options.data.is_dir():
+        return _pictures(options)
     rules = ColumnRules(options.categorical, options.numeric, options.drop, options.missing, options.keep)
     X, y = read_labelled(options.data, options.target, rules, notes)
     own = row_shape(options.data)
@@ -220,6 +268,16 @@ def _rows(options: argparse.Namespace, notes: Notes) -> Given:
             f"rows of {own[0]} x {own[1]} are treated as images; add --window {own[0]} if they are windows of a signal"
         )
     return Given(X, y, shape=options.image_shape or own)
+
+
+def _pictures(options: argparse.Namespace) -> Given:
+    """Images in the sub-folders of a folder."""
+    from bemi.rows.pictures import check_labelled, read_pictures
+
+    refuse(options, ("categorical", "numeric", "drop", "keep", "target"), "is for CSV files, not for images")
+    found = read_pictures(options.data, options.image_shape)
+    check_labelled(options.data, found)
+    return Given(found.X, found.labels, shape=found.shape if found.shape[2] > 1 else found.shape[:2])
 
 
 def _signal(options: argparse.Namespace, notes: Notes) -> Given:
@@ -354,11 +412,11 @@ def _train_shard(options: argparse.Namespace, classifier: BeMiClassifier, given:
     if options.run_dir is None:
         raise ValueError("--shard needs --run DIR, the folder that all parts share")
     trained = classifier.fit_shard(given.X, given.y, shard, shards, groups=given.groups)
-    if not progress_wanted(options):
+    if not progress_wanted(options) and not is_quiet(options):
         notes.print()
     result = {"shard": [shard, shards], "trained": trained, "run": str(options.run_dir), "notes": notes.lines}
     show(options, result)
-    if not options.json:
+    if not options.json and not is_quiet(options):
         print(f"part {shard} of {shards}: {trained} networks trained into {options.run_dir}")
         print("when all parts are done, the same command without --shard writes the model")
     return 0
@@ -372,7 +430,7 @@ def _report(
     announcement: str,
     notes: list[str],
 ) -> None:
-    from bemi.cli.tables import estimate, estimate_table, evaluation_table, training_table
+    from bemi.cli.tables import estimate, result_table
     from bemi.ensemble.summary import evaluation, training_summary
 
     summary = training_summary(classifier.ensemble_)
@@ -380,16 +438,13 @@ def _report(
     summary |= {"reused_networks": classifier.reused_networks_}
     summary |= {"model": str(options.output), "training": evaluation(classifier.ensemble_, given.X, given.y)}
     summary |= {"estimate": estimate(classifier.choice_)}
-    expected = summary["estimate"]
-    unknown = expected is None or expected["accuracy"] is None
-    accuracy = evaluation_table(summary["training"]) if unknown else estimate_table(expected)
-    show(options, summary, training_table(summary), accuracy)
-    if options.json:
+    show(options, summary, result_table(summary))
+    if options.json or is_quiet(options):
         return
     if not progress_wanted(options):
         print(announcement)
-    if expected is not None:
-        print(f"chosen: {expected['words']}")
+    if summary["estimate"] is not None:
+        print(f"chosen: {summary['estimate']['words']}")
     if classifier.reused_networks_:
         count = f"{classifier.reused_networks_} of {summary['networks']} networks"
         print(f"{count} were in {options.run_dir} and not trained again")

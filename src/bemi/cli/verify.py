@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def add_command(commands: Any) -> None:
     command = commands.add_parser("verify", help="check a model's certificate in exact integers, without any solver")
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, example="bemi verify model.bemi")
     command.add_argument("model", type=Path)
     command.add_argument("--data", type=Path, help="the rows that the model must have been trained on: CSV or NPZ")
     command.add_argument("--target", help="column or array of the data with the labels")

@@ -10,6 +10,7 @@ from bemi.export.registry import TARGETS
 
 def add_command(commands: Any) -> None:
     command = commands.add_parser("export", help="write a model for use outside Python")
+    command.set_defaults(example="bemi export c model.bemi -o device\nbemi export c --help")
     targets = command.add_subparsers(dest="target", required=True, metavar="target")
     for name, words in TARGETS.items():
         import_module(f"bemi.cli.export.{name}").add_command(targets, help=words)

@@ -12,7 +12,7 @@ from bemi.cli.output import check_writable, show
 
 def add_command(targets: Any, **options: Any) -> None:
     command = targets.add_parser("onnx", **options)
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, example="bemi export onnx model.bemi -o model.onnx")
     command.add_argument("model", type=Path)
     command.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="ONNX file to write")
     add_json(command)

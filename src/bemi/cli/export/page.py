@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def add_command(targets: Any, **options: Any) -> None:
     command = targets.add_parser("page", **options)
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, example="bemi export page model.bemi --data test.csv -o page.html")
     add = command.add_argument
     add("model", type=Path)
     add("-o", "--output", type=Path, required=True, metavar="FILE", help="HTML file to write")
