@@ -1,59 +1,94 @@
-# Every target sets up what it needs: a virtual environment in .venv with the package and its extras.
+# Every target sets up what it needs: a virtual environment in .venv with the package and the extras of that target.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
+INSTALLED := $(VENV)/.installed
+TESTABLE := $(VENV)/.testable
+DOCUMENTED := $(VENV)/.documented
 # Two workers suit the two cores that the suite is sized for; PYTEST_ARGS="-n 0 -x" runs it in one process.
 PYTEST_ARGS ?= -n 2
+# Tests to run; all of them unless given.
+TESTS ?=
 
-.PHONY: help demo test slow bench reproduce-quick docs check format clean
+.PHONY: help demo test test-lowest coverage slow bench reproduce-quick docs check format release clean
 
 help:
 	@echo "make demo    train 45 networks on handwritten digits and save the model"
 	@echo "make test    run the tests"
+	@echo "make test-lowest   the same with the lowest versions of all dependencies; TESTS=tests/cli selects some, here and below"
+	@echo "make coverage   which lines the tests run: htmlcov/index.html"
 	@echo "make slow    run the long tests"
 	@echo "make bench   the decomposition beside the monolithic model and the paper; BEMI_DATA names the data folder"
 	@echo "make reproduce-quick   a small version of all of the paper's tables and figures: runs/quick/report.md"
 	@echo "make docs    the documentation as a site: site/index.html"
 	@echo "make check   linter, formatter and types"
+	@echo "make release   wheel and sdist in dist/, and the tests with the wheel in an environment of its own"
 	@echo "make format  rewrite the code in the project's format"
 
-$(READY): pyproject.toml
+# A stamp for each set of packages: `make demo` installs what a user needs, and no test runner or site builder.
+install = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+
+$(INSTALLED): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("bemi needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs,gurobi,scip,cpsat]'
-	@# Compiled loops are cached on disk; having them ready keeps the first run short.
-	$(BIN)/python -c 'from bemi.engines.decomposition import prepare; prepare()'
+	$(install) .
 	touch $@
 
-demo: $(READY)
+$(TESTABLE): $(INSTALLED)
+	$(install) '.[dev,gurobi,scip,cpsat]'
+	@# Some tests measure time, so compiled loops are put into their cache first.
+	$(BIN)/python tests/compile_loops.py
+	touch $@
+
+$(DOCUMENTED): $(INSTALLED)
+	$(install) '.[docs]'
+	touch $@
+
+demo: $(INSTALLED)
 	$(BIN)/python examples/digits.py
 
-test: $(READY)
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+test: $(TESTABLE)
+	$(BIN)/python -m pytest $(PYTEST_ARGS) $(TESTS)
 
-slow: $(READY)
+test-lowest:
+	rm -rf $(VENV)-lowest
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable '.[test]'
+	$(VENV)-lowest/bin/python -m pytest $(PYTEST_ARGS) $(TESTS)
+
+coverage: $(TESTABLE)
+	$(BIN)/python -m pytest $(PYTEST_ARGS) --cov --cov-report=term:skip-covered --cov-report=html $(TESTS)
+
+slow: $(TESTABLE)
 	BEMI_FRESH_EXAMPLES=1 $(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
 
-bench: $(READY)
+bench: $(TESTABLE)
 	$(BIN)/python -m benchmarks.run $(BENCH_ARGS)
 
-reproduce-quick: $(READY)
+reproduce-quick: $(TESTABLE)
 	$(BIN)/bemi reproduce all --quick --run runs/quick
 	$(BIN)/bemi report runs/quick/[aeflnt]* -o runs/quick/report.md
 
-docs: $(READY)
+docs: $(DOCUMENTED)
 	@# The variable silences an announcement of the theme's makers; warnings about these pages are errors.
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-check: $(READY)
+check: $(TESTABLE)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: $(READY)
+format: $(TESTABLE)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The wheel is made from the sdist.  No test sees the source: only tests/ is on the path, and src/ is not.
+release: $(TESTABLE)
+	rm -rf dist $(VENV)-release
+	$(BIN)/python -m build
+	$(PYTHON) -m venv $(VENV)-release
+	$(VENV)-release/bin/python -m pip install --quiet "$$(echo dist/*.whl)[test]"
+	$(VENV)-release/bin/python -m pytest $(PYTEST_ARGS) $(TESTS)
+
 clean:
-	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-release dist htmlcov .coverage site .pytest_cache .mypy_cache .ruff_cache
