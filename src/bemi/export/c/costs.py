@@ -11,11 +11,16 @@ from dataclasses import dataclass
 
 from bemi.inputs.pieces import CCode, CPiece
 
+LIST, PACKED, NIBBLES = "sum_list.c", "sum_packed.c", "sum_nibbles.c"
+WORDS, LOTS = "sum_words.c", "sum_lots.c"
+"""Files of the runtime that add up inputs, by how weights are stored."""
+
 CODE = {
-    "sum_list.c": 230,
-    "sum_packed.c": 100,
-    "sum_nibbles.c": 110,
-    "sum_lots.c": 0,
+    LIST: 230,
+    PACKED: 100,
+    NIBBLES: 110,
+    WORDS: 130,
+    LOTS: 0,
     "lots.c": 170,
     "ring.c": 120,
     "ring_proba.c": 40,
@@ -46,8 +51,8 @@ GROUP = 34
 UNPACKING, BIT = 13, 0.9
 """Instructions for adding one input with a packed weight, and for each bit of the weight."""
 
-NIBBLE, HALF_BYTE = 4, 6
-"""Bits of a packed weight that is half a byte, and instructions for adding one input with such a weight."""
+HALF_BYTE, WORD = 6, 7
+"""Instructions for adding one input with a weight of half a byte, and for one word."""
 
 LOT_WEIGHT, LOT_ITSELF = 2.1, 90
 """Instructions for adding one input of a lot, and for a lot."""
@@ -70,8 +75,8 @@ class Work:
 
     Attributes
     ----------
-    bits
-        Bits of a packed weight, None for lists.
+    file, bits
+        File of the runtime that adds up inputs, and bits of a packed weight, else 0.
     lots
         Lots of inputs, each of which is added to all sums; 0 if inputs are stored.
     networks, classes
@@ -86,7 +91,8 @@ class Work:
         Whether evidence decides ties.
     """
 
-    bits: int | None
+    file: str
+    bits: int
     lots: int
     networks: int
     classes: int
@@ -168,7 +174,7 @@ def costs(
     static
         Bytes of static RAM.
     """
-    first_layer = steps(work.additions, work.groups, work.bits)
+    first_layer = steps(work.file, work.additions, work.groups, work.bits)
     if work.lots:
         first_layer = LOT_WEIGHT * work.additions + LOT_ITSELF * work.lots
     plain = (
@@ -179,7 +185,8 @@ def costs(
         + UPPER * work.upper
         + (0 if transform is None else transform.instructions)
     )
-    tie = steps(work.tie_additions, work.tie_groups, work.bits) + 2 * work.networks * (NETWORK + COUNT * work.classes)
+    tie = steps(work.file, work.tie_additions, work.tie_groups, work.bits)
+    tie += 2 * work.networks * (NETWORK + COUNT * work.classes)
     tie += NEURON * work.tie_neurons
     return Costs(
         flash=tables
@@ -194,8 +201,10 @@ def costs(
     )
 
 
-def steps(additions: int, groups: int, bits: int | None) -> float:
-    """Instructions for adding inputs in groups; packed weights have no groups."""
-    if bits is None:
+def steps(file: str, additions: int, groups: int, bits: int) -> float:
+    """Instructions for adding inputs; only lists have groups."""
+    if file == LIST:
         return additions * ADDITION + groups * GROUP
-    return additions * (HALF_BYTE if bits == NIBBLE else UNPACKING + BIT * bits)
+    if file == PACKED:
+        return additions * (UNPACKING + BIT * bits)
+    return additions * (WORD if file == WORDS else HALF_BYTE)

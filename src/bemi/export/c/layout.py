@@ -12,7 +12,7 @@ from bemi.ensemble.folding import EVIDENCE_SCALE, FoldedNetwork
 from bemi.ensemble.subsets import class_subsets, memberships
 from bemi.export.c import window
 from bemi.export.c.chances import HEAD, coupled_code, pair_code
-from bemi.export.c.costs import CODE, ELECTION, NIBBLE, Costs, Work, costs
+from bemi.export.c.costs import CODE, ELECTION, LOTS, PACKED, WORDS, Costs, Work, costs
 from bemi.export.c.lots import Lots, in_lots, save_memory
 from bemi.export.c.text import BYTES, Tables, runtime, sum_type
 from bemi.export.c.types import TYPES, InputTypes
@@ -88,7 +88,7 @@ class Layout:
             self.lots = in_lots(columns, self.window.order, self.window.constant, ensemble.weight_bound)
             self.keeps_sums, largest = False, self.lots.largest
             added = (len(self.used),) * columns.shape[1]
-            self.weights = Encoded(NIBBLE, (), False, added, added)
+            self.weights = Encoded(LOTS, (), False, added, added)
         else:
             self.weights = encoded(columns[self.used], ensemble.weight_bound, optimize, with_base=largest < 2**31)
         self.types = {"bemi_value_t": "bemi_input_t" if self.transform is None else input_types.value_type}
@@ -105,19 +105,12 @@ class Layout:
     def runtime_files(self) -> list[str]:
         """Names of the runtime files that the ensemble needs after the state, in order."""
         return [
-            self._sum_file(),
+            self.weights.file,
             "vote_layers.c" if self.has_layers else "vote_table.c",
             *([] if self.single else ["count.c"]),
             *(["evidence.c"] if self.by_evidence else []),
             "single.c" if self.single else "pairs.c" if self.all_pairs else "sets.c",
         ]
-
-    def _sum_file(self) -> str:
-        if self.lots is not None:
-            return "sum_lots.c"
-        if self.weights.bits is None:
-            return "sum_list.c"
-        return "sum_nibbles.c" if self.weights.bits == NIBBLE else "sum_packed.c"
 
     def code(self) -> list[str]:
         """Functions of the source, in order."""
@@ -196,15 +189,18 @@ class Layout:
             # All sums are known before the first vote.
             self.macros["BEMI_NO_EARLY_OUT"] = 1
             return
-        places = np.cumsum([0, *map(len, self.weights.neurons)]).tolist()[:-1]
+        places = np.cumsum([0, *map(len, self.weights.neurons)]).tolist()
         self._reader("PLACE", kind := "uint16_t" if places[-1] <= MOST else "uint32_t")
         self.tables.add("bemi_weights_at", kind, places)
         self.tables.add("bemi_weights", "uint8_t", b"".join(self.weights.neurons))
-        if self.weights.bits is not None:
+        if self.weights.file == WORDS:
+            for name, kind, column in (("bemi_word_steps", "uint8_t", 0), ("bemi_word_weights", "int8_t", 1)):
+                self.tables.add(name, kind, [word[column] for word in self.weights.dictionary])
+        if self.weights.bits:
             self.macros["BEMI_WEIGHT_BOUND"] = self.ensemble.weight_bound
-            if self.weights.bits != NIBBLE:
-                self.macros["BEMI_BITS"] = self.weights.bits
-                self.types["bemi_bits_t"] = "uint_fast16_t" if self.weights.bits <= 8 else "uint_fast32_t"
+        if self.weights.file == PACKED:
+            self.macros["BEMI_BITS"] = self.weights.bits
+            self.types["bemi_bits_t"] = "uint_fast16_t" if self.weights.bits <= 8 else "uint_fast32_t"
 
     def _lay_out_votes(self) -> None:
         """Where the neurons of a network are, what their signs mean, and which classes it tells apart."""
@@ -291,6 +287,7 @@ class Layout:
         above = self.ensemble.networks[0].weights[1:] if self.has_layers else ()
         further = [n.network.layers[1] if n.table is None else len(n.neurons) for n in self.networks]
         work = Work(
+            file=self.weights.file,
             bits=self.weights.bits,
             lots=0 if self.lots is None else len(self.lots.words) // len(self.lots.starts),
             networks=len(self.networks),

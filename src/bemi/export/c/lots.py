@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bemi.export.c.costs import NIBBLE
 from bemi.inputs.pieces import LOT, LOT_OFFSET
 from bemi.products import Integers
+
+BITS = 4
+"""Bits of a weight."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def in_lots(columns: Integers, order: Sequence[int], constant: int, weight_bound
     """
     own = columns[list(order)]
     padded = np.pad(own, ((0, -len(own) % LOT), (0, 0))).reshape(-1, LOT, own.shape[1])
-    words = ((padded + weight_bound) << (NIBBLE * np.arange(LOT))[:, None]).sum(axis=1)
+    words = ((padded + weight_bound) << (BITS * np.arange(LOT))[:, None]).sum(axis=1)
     starts = constant * (columns.sum(axis=0) - own.sum(axis=0)) - LOT_OFFSET * own.sum(axis=0)
     largest = weight_bound * (3 * 2 * LOT_OFFSET * len(own) + abs(constant) * (len(columns) - len(own)))
     return Lots(tuple(words.reshape(-1).tolist()), tuple(starts.tolist()), largest)
@@ -60,4 +62,4 @@ def in_lots(columns: Integers, order: Sequence[int], constant: int, weight_bound
 
 def save_memory(inputs: int, neurons: int, weight_bound: int) -> bool:
     """Whether weights have four bits, and the sums of the neurons take no more room than the inputs."""
-    return 2 * weight_bound < 2**NIBBLE and 4 * neurons <= inputs
+    return 2 * weight_bound < 2**BITS and 4 * neurons <= inputs

@@ -1,4 +1,4 @@
-"""First-layer weights as bytes, as lists or packed; the files ``runtime/sum_*.c`` read them."""
+"""First-layer weights as bytes: lists, packed or words; the files ``runtime/sum_*.c`` read them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bemi.export.c.costs import steps
+from bemi.export.c.costs import LIST, NIBBLES, PACKED, WORDS, steps
+from bemi.export.c.words import DICTIONARIES, Word, spelled
 from bemi.network import bits_per_weight
 from bemi.products import Integers
 
@@ -25,8 +26,8 @@ class Encoded:
 
     Attributes
     ----------
-    bits
-        Bits of a packed weight; None for lists.
+    file
+        File of the runtime that reads them.
     neurons
         Bytes of each neuron.  In lists with common inputs, the last neuron is their sum.
     has_common
@@ -35,18 +36,29 @@ class Encoded:
         Number of inputs added for each neuron.
     groups
         Number of products of a weight and a sum of inputs, for each neuron.
+    bits
+        Bits of a packed weight, else 0.
+    dictionary
+        Step and weight of each word, if there are words.
     """
 
-    bits: int | None
+    file: str
     neurons: tuple[bytes, ...]
     has_common: bool
     additions: tuple[int, ...]
     groups: tuple[int, ...]
+    bits: int = 0
+    dictionary: tuple[Word, ...] = ()
 
     @property
     def size(self) -> int:
         """Bytes of all neurons."""
         return sum(map(len, self.neurons))
+
+    @property
+    def steps(self) -> float:
+        """Instructions for the sums of all neurons."""
+        return steps(self.file, sum(self.additions), sum(self.groups), self.bits)
 
 
 def packed(columns: Integers, weight_bound: int) -> Encoded:
@@ -68,7 +80,15 @@ def packed(columns: Integers, weight_bound: int) -> Encoded:
         body = np.packbits(fields.astype(np.uint8).reshape(-1), bitorder="little").tobytes()
         found.append(start.to_bytes(2, "little") + count.to_bytes(2, "little") + body)
         additions.append(count)
-    return Encoded(bits, tuple(found), False, tuple(additions), tuple(additions))
+    file = NIBBLES if bits == 4 else PACKED
+    return Encoded(file, tuple(found), False, tuple(additions), tuple(additions), bits=bits)
+
+
+def worded(columns: Integers, dictionary: tuple[Word, ...]) -> Encoded:
+    """Each neuron as words of a dictionary."""
+    found = tuple(spelled(column, dictionary) for column in columns.T)
+    additions = tuple(2 * len(own) for own in found)
+    return Encoded(WORDS, found, False, additions, additions, dictionary=dictionary)
 
 
 def listed(columns: Integers, with_base: bool = True) -> Encoded:
@@ -95,7 +115,7 @@ def _listed(columns: Integers, common: Integers) -> Encoded:
         found.append((0, common))
     groups = [_groups(rest) for _, rest in found]
     return Encoded(
-        bits=None,
+        file=LIST,
         neurons=tuple(
             base.to_bytes(1, "little", signed=True) + bytes([len(own)]) + b"".join(own)
             for (base, _), own in zip(found, groups, strict=True)
@@ -140,11 +160,14 @@ def encoded(columns: Integers, weight_bound: int, optimize: str, with_base: bool
         choices.append(packed(columns, weight_bound))
     if weight_bound <= LARGEST_LISTED and all(map(_can_be_listed, columns.T)):
         choices.append(listed(columns, with_base))
+    # C has no empty tables.
+    if weight_bound <= LARGEST_LISTED and columns.any():
+        choices += [worded(columns, dictionary) for dictionary in DICTIONARIES]
     if not choices:
         raise ValueError(f"weights up to {weight_bound} are too large to export; the most is {2 ** (WIDEST - 1) - 1}")
     if optimize == "size":
         return min(choices, key=lambda made: made.size)
-    return min(choices, key=lambda made: steps(sum(made.additions), sum(made.groups), made.bits))
+    return min(choices, key=lambda made: made.steps)
 
 
 def _can_be_listed(column: Integers) -> bool:

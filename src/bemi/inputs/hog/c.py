@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from math import isqrt
 from typing import TYPE_CHECKING
 
+from bemi.inputs.c_types import bits_of, smallest_type
 from bemi.inputs.pieces import CPiece, CTable, file_of
 
 if TYPE_CHECKING:
@@ -13,12 +15,18 @@ PIXEL = 280
 CHANNEL = 170
 """Instructions for one pixel that has a gradient, and for each further channel of it."""
 
+ROOTS = [isqrt(255 * i) for i in range(256)]
+"""Nearly 16 times the root of a byte, rounded down."""
+
 
 def c_piece(hog: IntegerHog, low: int, high: int) -> CPiece:
     """The transform in C, for inputs of a type that holds ``low..high``."""
     fixed, channels = hog.constants, hog.shape_[2]
-    macros = {
+    column = smallest_type(0, hog.shape_[1], ("uint8_t", "uint16_t"))
+    macros: dict[str, object] = {
+        "BEMI_GIVEN_HEIGHT": hog.shape_[0],
         "BEMI_GIVEN_WIDTH": hog.shape_[1],
+        "bemi_column_t": column,
         "BEMI_CHANNELS": channels,
         "BEMI_HEIGHT": fixed.height,
         "BEMI_WIDTH": fixed.width,
@@ -37,15 +45,24 @@ def c_piece(hog: IntegerHog, low: int, high: int) -> CPiece:
     }
     # Each block of 4 x 4 pixels, complete or not, has its own region.
     pixels = 16 * fixed.rows * fixed.columns
+    tables = [
+        CTable("bemi_levels", "uint8_t", fixed.levels_by_shifted_value),
+        CTable("bemi_directions", "uint8_t", fixed.directions.reshape(-1).tolist()),
+    ]
+    # The brightness of images that are not doubled is such a root.
+    if fixed.levels_by_shifted_value == ROOTS:
+        macros["bemi_roots"] = "bemi_levels"
+    else:
+        tables.append(CTable("bemi_roots", "uint8_t", ROOTS))
     return CPiece(
         source=file_of(__package__, "integer_hog.c"),
         macros=macros,
-        tables=(
-            CTable("bemi_levels", "uint8_t", fixed.levels_by_shifted_value),
-            CTable("bemi_directions", "uint8_t", fixed.directions.reshape(-1).tolist()),
-        ),
-        code_bytes=1620 if channels == 1 else 1800,
-        # Three lines of bytes and three of 16 bits, their spans, and the 32-bit sums of two rows of regions.
-        stack_bytes=channels * (9 * fixed.width + 12) + 80 + 8 * fixed.columns * hog.orientations,
+        tables=tuple(tables),
+        code_bytes=1760 if channels == 1 else 1960,
+        # Three lines of bytes and three of 16 bits, the ends of all lines, and the 32-bit sums of two rows of regions.
+        stack_bytes=9 * channels * (fixed.width + 2)
+        + 2 * bits_of(column) // 8 * hog.shape_[0]
+        + 4 * (2 * fixed.columns + 3) * (hog.orientations + 1)
+        + 80,
         instructions=pixels * (PIXEL + CHANNEL * (channels - 1)),
     )

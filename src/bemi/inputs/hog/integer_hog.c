@@ -5,6 +5,13 @@ typedef struct {
     uint_fast16_t first, end;
 } bemi_span_t;
 
+/* Inside another function, a loop would have to share its registers. */
+#ifdef __GNUC__
+#define BEMI_APART static __attribute__((noinline))
+#else
+#define BEMI_APART static
+#endif
+
 static uint_fast16_t bemi_level(bemi_input_t value)
 {
 #if BEMI_SATURATE
@@ -22,6 +29,29 @@ static uint_fast16_t bemi_level(bemi_input_t value)
 #define BEMI_LINE(x, r) ((x) + ((r) >> BEMI_DOUBLED) * (BEMI_GIVEN_WIDTH * BEMI_CHANNELS))
 /* The first channel of a pixel of a line. */
 #define BEMI_PLACE(c) (((c) >> BEMI_DOUBLED) * BEMI_CHANNELS)
+
+/* The first pixel of a line of the given image that is not 0, and the end of the last; both 0 if there is none. */
+typedef struct {
+    bemi_column_t first, end;
+} bemi_ends_t;
+#define BEMI_FIRST(ends, r) ((uint_fast16_t)((ends)[(r) >> BEMI_DOUBLED].first) << BEMI_DOUBLED)
+#define BEMI_END(ends, r) ((uint_fast16_t)((ends)[(r) >> BEMI_DOUBLED].end) << BEMI_DOUBLED)
+
+BEMI_APART void bemi_find_ends(const bemi_input_t *x, bemi_ends_t *ends)
+{
+    uint_fast16_t r;
+    for (r = 0; r < BEMI_GIVEN_HEIGHT; r++, ends++) {
+        uint_fast16_t end = BEMI_GIVEN_WIDTH * BEMI_CHANNELS, first = 0;
+        do
+            end--;
+        while (end > 0 && x[end] == 0);
+        while (first < end && x[first] == 0)
+            first++;
+        ends->first = (bemi_column_t)(first / BEMI_CHANNELS);
+        ends->end = (bemi_column_t)(x[end] == 0 ? 0 : end / BEMI_CHANNELS + 1);
+        x += BEMI_GIVEN_WIDTH * BEMI_CHANNELS;
+    }
+}
 
 #if BEMI_STRAIGHTEN
 /* Division by 2^bits, rounded down, also of negative numbers above -2^19. */
@@ -50,7 +80,7 @@ static uint_fast16_t bemi_centre(uint32_t moment, uint32_t mass)
 
 /* Shear in 1/64 pixel per line; the line of the centre, in half pixels, is stored in centre.  Moments about the centre
    follow from those about the corner, modulo 2^32. */
-static int_fast16_t bemi_slant(const bemi_input_t *x, int_fast16_t *centre)
+BEMI_APART int_fast16_t bemi_slant(const bemi_input_t *x, const bemi_ends_t *ends, int_fast16_t *centre)
 {
     uint32_t mass = 0, across = 0, down = 0, both = 0, square = 0, middle, size, vertical;
     int_fast16_t slant = 0;
@@ -59,8 +89,9 @@ static int_fast16_t bemi_slant(const bemi_input_t *x, int_fast16_t *centre)
     *centre = 0;
     for (r = 0; r < BEMI_HEIGHT; r++) {
         const bemi_input_t *pixels = BEMI_LINE(x, r);
+        const uint32_t end = (uint32_t)BEMI_END(ends, r);
         uint32_t line = 0, moment = 0;
-        for (c = 0; c < BEMI_WIDTH; c++) {
+        for (c = (uint32_t)BEMI_FIRST(ends, r); c < end; c++) {
             uint32_t weight = (uint32_t)bemi_mass(pixels + BEMI_PLACE(c));
             line += weight;
             moment += weight * c;
@@ -97,78 +128,74 @@ static int_fast16_t bemi_slant(const bemi_input_t *x, int_fast16_t *centre)
 }
 #endif
 
-static void bemi_set(uint8_t *line, uint_fast16_t place, uint_fast16_t value, bemi_span_t *span)
+/* One line of the straightened image, and the columns outside of which it is 0, in place of an earlier line.  Lines
+   below the image are empty. */
+BEMI_APART void bemi_line(const bemi_input_t *pixels, const bemi_ends_t *ends, uint_fast16_t r, int_fast16_t shift,
+                          uint8_t *line, bemi_span_t *span)
 {
-    line[place] = (uint8_t)value;
-    if (place < span->first)
-        span->first = place;
-    if (place >= span->end)
-        span->end = place + 1;
-}
-
-/* One line of the straightened image, into an array of zeros, and its span. */
-static bemi_span_t bemi_line(const bemi_input_t *x, uint_fast16_t r, int_fast16_t slant, int_fast16_t centre,
-                             uint8_t *line)
-{
-    bemi_span_t span = {BEMI_WIDTH, 0};
-    uint_fast16_t c;
+    int_fast16_t begin = 0, stop = 0, first, end;
     uint_fast8_t channel;
 #if BEMI_STRAIGHTEN
-    int_fast16_t sixteenths = bemi_shifted((int32_t)slant * (int32_t)(2 * (int_fast16_t)r - centre) + 4, 3);
-    int_fast16_t whole = bemi_shifted((int32_t)sixteenths, 4), part = sixteenths - 16 * whole;
+    const int_fast16_t whole = bemi_shifted((int32_t)shift, 4), part = shift - 16 * whole;
 #else
-    (void)slant;
-    (void)centre;
+    (void)shift;
 #endif
-    for (channel = 0; channel < BEMI_CHANNELS; channel++, line += BEMI_WIDTH) {
-        const bemi_input_t *pixels = BEMI_LINE(x, r) + channel;
+    if (r < BEMI_HEIGHT) {
+        begin = (int_fast16_t)BEMI_FIRST(ends, r);
+        stop = (int_fast16_t)BEMI_END(ends, r);
+    }
+    first = begin;
+    end = stop;
 #if BEMI_STRAIGHTEN
-        /* A pixel between two places is divided among them; what the left place gets is known one step later. */
-        uint_fast16_t before = 0;
-        for (c = 0; c <= BEMI_WIDTH; c++) {
-            uint_fast16_t value = c < BEMI_WIDTH ? bemi_level(pixels[BEMI_PLACE(c)]) : 0;
-            if (before | value) {
-                uint_fast16_t total = (uint_fast16_t)(16 - part) * before + (uint_fast16_t)part * value + 8;
-                uint_fast16_t place = (uint_fast16_t)((int_fast16_t)c - whole - 1);
+    /* A pixel between two places is divided among them, so there is one place more. */
+    first = begin - whole - 1;
+    if (first < 0)
+        first = 0;
+    end = stop - whole;
+    if (end > BEMI_WIDTH)
+        end = BEMI_WIDTH;
+#endif
+    if (begin >= stop || first >= end) {
+        first = BEMI_WIDTH;
+        end = 0;
+    }
+    for (channel = 0; channel < BEMI_CHANNELS; channel++, line += BEMI_WIDTH + 2) {
+        /* Volatile, since a compiler may turn a plain zeroing loop into a call to memset. */
+        volatile uint8_t *cleared = line + 1;
+        uint8_t *to = line + 1 + first, *const last = line + 1 + end;
+        int_fast16_t c;
+        for (c = (int_fast16_t)span->first; c < first && c < (int_fast16_t)span->end; c++)
+            cleared[c] = 0;
+        for (c = end; c < (int_fast16_t)span->end; c++)
+            cleared[c] = 0;
+        if (to >= last)
+            continue;
+#if BEMI_STRAIGHTEN
+        {
+            int_fast16_t before = 0;
+            c = first + whole;
+            if (c >= begin)
+                before = (int_fast16_t)bemi_level(pixels[BEMI_PLACE(c) + channel]);
+            do {
+                int_fast16_t value = 0;
+                if (++c < stop)
+                    value = (int_fast16_t)bemi_level(pixels[BEMI_PLACE(c) + channel]);
+                *to++ = (uint8_t)((16 * before + part * (value - before) + 8) >> 4);
                 before = value;
-                /* Places left of the image are large numbers. */
-                if (place < BEMI_WIDTH)
-                    bemi_set(line, place, total >> 4, &span);
-            }
+            } while (to < last);
         }
 #else
-        for (c = 0; c < BEMI_WIDTH; c++) {
-            uint_fast16_t value = bemi_level(pixels[BEMI_PLACE(c)]);
-            if (value)
-                bemi_set(line, c, value, &span);
-        }
+        c = begin;
+        do
+            *to++ = (uint8_t)bemi_level(pixels[BEMI_PLACE(c) + channel]);
+        while (c++, to < last);
 #endif
     }
-    return span;
+    span->first = (uint_fast16_t)first;
+    span->end = (uint_fast16_t)end;
 }
 
 static const bemi_span_t bemi_empty = {BEMI_WIDTH, 0};
-
-/* Make a line 0 again.  Volatile, since a compiler may turn a plain loop into a call to memset. */
-static void bemi_clear(volatile uint8_t *line, bemi_span_t *span)
-{
-    uint_fast16_t c;
-    uint_fast8_t channel;
-    for (channel = 0; channel < BEMI_CHANNELS; channel++, line += BEMI_WIDTH)
-        for (c = span->first; c < span->end; c++)
-            line[c] = 0;
-    *span = bemi_empty;
-}
-
-static void bemi_clear_blurred(volatile int16_t *line, bemi_span_t *span)
-{
-    uint_fast16_t c;
-    uint_fast8_t channel;
-    for (channel = 0; channel < BEMI_CHANNELS; channel++, line += BEMI_WIDTH + 2)
-        for (c = span->first; c < span->end; c++)
-            line[c + 1] = 0;
-    *span = bemi_empty;
-}
 
 /* The columns that three lines and their neighbours have. */
 static bemi_span_t bemi_around(const bemi_span_t *spans)
@@ -188,188 +215,222 @@ static bemi_span_t bemi_around(const bemi_span_t *spans)
     return span;
 }
 
-/* Blur one line with its neighbours. */
-static void bemi_blur(const uint8_t *above, const uint8_t *line, const uint8_t *below, bemi_span_t span,
-                      int16_t *blurred)
+/* Blur one line with its neighbours, from one column to another. */
+BEMI_APART void bemi_blur(const uint8_t *above, const uint8_t *line, const uint8_t *below, uint_fast16_t first,
+                          uint_fast16_t end, int16_t *blurred)
 {
-    uint_fast16_t c;
     uint_fast8_t channel;
+    if (first >= end)
+        return;
     for (channel = 0; channel < BEMI_CHANNELS; channel++) {
-        uint_fast16_t left = 0, here = 0, at = (uint_fast16_t)channel * BEMI_WIDTH + span.first;
-        int16_t *to = blurred + channel * (BEMI_WIDTH + 2) + span.first;
-        if (span.first > 0)
-            here = (uint_fast16_t)(above[at - 1] + 2 * line[at - 1] + below[at - 1]);
-        for (c = span.first; c <= span.end; c++, at++) {
-            uint_fast16_t right = 0;
-            if (c < BEMI_WIDTH)
-                right = (uint_fast16_t)(above[at] + 2 * line[at] + below[at]);
-            if (c > span.first)
-                *to = (int16_t)(left + 2 * here + right);
-            to++;
+        uint_fast16_t at = (uint_fast16_t)channel * (BEMI_WIDTH + 2) + first;
+        const uint_fast16_t last = at + end - first;
+        uint_fast16_t left = (uint_fast16_t)(above[at] + 2 * line[at] + below[at]);
+        uint_fast16_t here = (uint_fast16_t)(above[at + 1] + 2 * line[at + 1] + below[at + 1]);
+        do {
+            const uint_fast16_t right = (uint_fast16_t)(above[at + 2] + 2 * line[at + 2] + below[at + 2]);
+            at++;
+            blurred[at] = (int16_t)(left + 2 * here + right);
             left = here;
             here = right;
-        }
+        } while (at < last);
     }
 }
 
-/* Add a share of a gradient to two orientations of one region above and of one below. */
-#define bemi_share(above_it, below_it, next, first, second, up, down) \
+/* A region's sums: one for each orientation, and again the first, so that every orientation has a next one. */
+#define BEMI_BINS (BEMI_ORIENTATIONS + 1)
+
+/* Add a gradient to two orientations of a region and of the region to the right. */
+#define bemi_add(to, left, right) \
     do { \
-        const int32_t one = first, other = second; \
-        (above_it)[0] += (up) * one; \
-        (above_it)[next] += (up) * other; \
-        (below_it)[0] += (down) * one; \
-        (below_it)[next] += (down) * other; \
+        (to)[0] += (uint32_t)((left) * first); \
+        (to)[1] += (uint32_t)((left) * second); \
+        (to)[BEMI_BINS] += (uint32_t)((right) * first); \
+        (to)[BEMI_BINS + 1] += (uint32_t)((right) * second); \
     } while (0)
 
-/* Distribute the gradients of one line over two orientations, two columns and two rows of regions. */
-static void bemi_pool(const int16_t *above, const int16_t *line, const int16_t *below, bemi_span_t span, int32_t *upper,
-                      int32_t *lower, int32_t up, int32_t down)
-{
-    uint_fast16_t c;
-    for (c = span.first; c < span.end; c++) {
-        int32_t gx = 0, gy = 0, first, second, weight;
-        uint_fast16_t region = (c + 2) >> 2;
-        uint_fast8_t orientation = 0;
-        int_fast8_t next;
-        int32_t *above_it, *below_it;
-        const uint8_t *direction = bemi_directions;
+/* The gradient at a place of a line; of several channels the largest, by about its length. */
 #if BEMI_CHANNELS == 1
-        gx = line[c + 2] - line[c];
-        gy = below[c + 1] - above[c + 1];
-        if (gx == 0 && gy == 0)
-            continue;
+#define BEMI_GRADIENT \
+    gx = line[2] - line[0]; \
+    gy = line[below] - line[above];
 #else
-        uint_fast16_t largest = 0, at;
-        for (at = c; at < BEMI_CHANNELS * (BEMI_WIDTH + 2); at += BEMI_WIDTH + 2) {
-            int_fast16_t h = line[at + 2] - line[at], v = below[at + 1] - above[at + 1];
-            uint_fast16_t m = (uint_fast16_t)(h < 0 ? -h : h), n = (uint_fast16_t)(v < 0 ? -v : v);
-            uint_fast16_t size = m > n ? 2 * m + n : 2 * n + m;
-            if (size > largest) {
-                largest = size;
-                gx = (int32_t)h;
-                gy = (int32_t)v;
-            }
-        }
-        if (largest == 0)
-            continue;
+#define BEMI_GRADIENT \
+    { \
+        const int16_t *own = line; \
+        uint_fast16_t largest = 0, channel; \
+        gx = gy = 0; \
+        for (channel = 0; channel < BEMI_CHANNELS; channel++, own += BEMI_WIDTH + 2) { \
+            const int_fast16_t h = own[2] - own[0], v = own[below] - own[above]; \
+            const uint_fast16_t m = (uint_fast16_t)(h < 0 ? -h : h), n = (uint_fast16_t)(v < 0 ? -v : v); \
+            const uint_fast16_t size = m > n ? 2 * m + n : 2 * n + m; \
+            if (size > largest) { \
+                largest = size; \
+                gx = h; \
+                gy = v; \
+            } \
+        } \
+    }
 #endif
+
+/* Distribute the gradients of one line over two orientations, two columns and two rows of regions.  The lines above and
+   below, and the lower row of regions, are so far from the line and from the upper row. */
+BEMI_APART void bemi_pool(const int16_t *line, int_fast16_t above, int_fast16_t below, bemi_span_t span, uint32_t *upper,
+                          int_fast16_t lower, int32_t up)
+{
+    const int16_t *end = line + span.end;
+    int32_t right = 2 * (int32_t)((span.first + 2) & 3) + 1;
+    upper += ((span.first + 2) >> 2) * BEMI_BINS;
+    for (line += span.first; line < end; line++, right += 2) {
+        int_fast16_t gx, gy, turned;
+        int32_t first, second, left;
+        uint32_t *to;
+        const uint8_t *direction = bemi_directions;
+        if (right > 7) {
+            right = 1;
+            upper += BEMI_BINS;
+        }
+        BEMI_GRADIENT
+        if ((gx | gy) == 0)
+            continue;
         /* Turn into the quadrant from right to down. */
+        turned = gx;
+        to = upper;
         if (gx <= 0 && gy > 0) {
-            int32_t turned = -gx;
             gx = gy;
-            gy = turned;
-            orientation = BEMI_SECTORS;
+            gy = -turned;
+            to += BEMI_SECTORS;
         } else if (gx < 0) {
             gx = -gx;
             gy = -gy;
-            orientation = 2 * BEMI_SECTORS;
+            to += 2 * BEMI_SECTORS;
         } else if (gy < 0) {
-            int32_t turned = gx;
             gx = -gy;
             gy = turned;
-            orientation = 3 * BEMI_SECTORS;
+            to += 3 * BEMI_SECTORS;
         }
-        while ((first = gx * BEMI_READ8(direction[3]) - gy * BEMI_READ8(direction[2])) <= 0) {
+#if BEMI_SECTORS % 2 == 0
+        /* The direction in the middle is halfway between right and down. */
+        if (gy >= gx) {
+            direction += BEMI_SECTORS;
+            to += BEMI_SECTORS / 2;
+        }
+#endif
+        /* A direction gets how far the gradient is from the next one, which gets how far it is from this one. */
+        second = (int32_t)gy * BEMI_READ8(direction[0]) - (int32_t)gx * BEMI_READ8(direction[1]);
+        while ((first = (int32_t)gx * BEMI_READ8(direction[3]) - (int32_t)gy * BEMI_READ8(direction[2])) <= 0) {
+            second = -first;
             direction += 2;
-            orientation++;
+            to++;
         }
-        second = gy * BEMI_READ8(direction[0]) - gx * BEMI_READ8(direction[1]);
-        /* The next orientation of the last one is the first. */
-        next = orientation + 1 < BEMI_ORIENTATIONS ? 1 : 1 - BEMI_ORIENTATIONS;
-        above_it = upper + region * BEMI_ORIENTATIONS + orientation;
-        below_it = lower + region * BEMI_ORIENTATIONS + orientation;
-        weight = 2 * (int32_t)((c + 2) & 3) + 1;
-        if (region < BEMI_COLUMNS)
-            bemi_share(above_it, below_it, next, weight * first, weight * second, up, down);
-        if (region > 0) {
-            weight = 8 - weight;
-            bemi_share(above_it - BEMI_ORIENTATIONS, below_it - BEMI_ORIENTATIONS, next, weight * first,
-                       weight * second, up, down);
-        }
+        left = 8 - right;
+        bemi_add(to, up * left, up * right);
+        to += lower;
+        bemi_add(to, 8 * left - up * left, 8 * right - up * right);
     }
 }
 
-/* One bit of a root, if it belongs to it. */
-#define BEMI_ROOT_BIT(bit) \
-    if ((uint32_t)(root + bit) * (root + bit) <= value) \
-        root += bit;
+/* The root of a number below 2^16, rounded down: that of its first digits is too small at most. */
+static uint_fast16_t bemi_root(uint_fast16_t value)
+{
+    uint_fast16_t root;
+    if (value < 256)
+        root = BEMI_READ8(bemi_roots[value]) >> 4;
+    else if (value < 4096)
+        root = BEMI_READ8(bemi_roots[value >> 4]) >> 2;
+    else
+        root = BEMI_READ8(bemi_roots[value >> 8]);
+    while ((uint32_t)(root + 1) * (root + 1) <= value)
+        root++;
+    return root;
+}
 
 /* Roots of the sums of one row of regions; the sums are then reset to 0. */
-static void bemi_roots(int32_t *sums, bemi_value_t *z)
+BEMI_APART void bemi_finish(uint32_t *sums, bemi_value_t *z)
 {
-    /* Volatile, since a compiler may turn a plain zeroing loop into a call to memset. */
-    volatile int32_t *cleared = sums;
-    uint_fast16_t i;
-    for (i = 0; i < BEMI_COLUMNS * BEMI_ORIENTATIONS; i++) {
-        uint32_t value = (uint32_t)sums[i] >> BEMI_OUTPUT_SHIFT;
-        uint_fast16_t root = 0;
-        if (value >= 1024) {
-            if (value >= 4096) {
-                BEMI_ROOT_BIT(128)
-                BEMI_ROOT_BIT(64)
+    uint_fast16_t column;
+    uint_fast8_t i;
+    for (column = 0; column < BEMI_COLUMNS; column++) {
+        sums[0] += sums[BEMI_ORIENTATIONS];
+        sums[BEMI_ORIENTATIONS] = 0;
+        for (i = 0; i < BEMI_ORIENTATIONS; i++, sums++) {
+            const uint32_t sum = *sums;
+            uint_fast16_t root = 0;
+            if (sum) {
+                root = bemi_root((uint_fast16_t)(sum >> BEMI_OUTPUT_SHIFT));
+                *sums = 0;
             }
-            BEMI_ROOT_BIT(32)
+            *z++ = (bemi_value_t)root;
         }
-        if (value) {
-            if (value >= 64) {
-                BEMI_ROOT_BIT(16)
-                BEMI_ROOT_BIT(8)
-            }
-            BEMI_ROOT_BIT(4)
-            BEMI_ROOT_BIT(2)
-            BEMI_ROOT_BIT(1)
-        }
-        z[i] = (bemi_value_t)root;
-        cleared[i] = 0;
+        sums++;
     }
 }
+
+/* The sums of a row of regions, every second of which have the same place. */
+#define BEMI_ROW_SIZE ((BEMI_COLUMNS + 1) * BEMI_BINS)
+#define BEMI_REGIONS(row) (sums + ((row) & 1) * BEMI_ROW_SIZE)
+#define BEMI_LINE_SIZE (BEMI_CHANNELS * (BEMI_WIDTH + 2))
 
 static void bemi_transform(const bemi_input_t *x, bemi_value_t *z)
 {
-    uint8_t lines[3][BEMI_CHANNELS * BEMI_WIDTH];
-    int16_t blurred[3][BEMI_CHANNELS * (BEMI_WIDTH + 2)];
-    int32_t sums[2][BEMI_COLUMNS * BEMI_ORIENTATIONS];
+    /* Lines have a pixel more on each side, and rows of regions a region more, which counts for nothing. */
+    uint8_t lines[3][BEMI_LINE_SIZE];
+    int16_t blurred[3][BEMI_LINE_SIZE];
+    uint32_t sums[2 * BEMI_ROW_SIZE + BEMI_BINS];
+    bemi_ends_t ends[BEMI_GIVEN_HEIGHT];
     bemi_span_t made[3], smooth[3];
-    int_fast16_t slant = 0, centre = 0;
+    int_fast16_t shift = 0;
+#if BEMI_STRAIGHTEN
+    int_fast16_t slant, centre;
+#endif
     uint_fast16_t r, i, region;
+    /* Volatile, since a compiler may turn a plain zeroing loop into a call to memset. */
     volatile uint8_t *pixels = lines[0];
     volatile int16_t *smoothed = blurred[0];
-    volatile int32_t *cleared = sums[0];
+    volatile uint32_t *cleared = sums;
     for (i = 0; i < 3; i++)
         made[i] = smooth[i] = bemi_empty;
-    for (i = 0; i < 3 * BEMI_CHANNELS * BEMI_WIDTH; i++)
+    for (i = 0; i < 3 * BEMI_LINE_SIZE; i++) {
         pixels[i] = 0;
-    for (i = 0; i < 3 * BEMI_CHANNELS * (BEMI_WIDTH + 2); i++)
         smoothed[i] = 0;
-    for (i = 0; i < 2 * BEMI_COLUMNS * BEMI_ORIENTATIONS; i++)
+    }
+    for (i = 0; i < 2 * BEMI_ROW_SIZE + BEMI_BINS; i++)
         cleared[i] = 0;
+    bemi_find_ends(x, ends);
 #if BEMI_STRAIGHTEN
-    slant = bemi_slant(x, &centre);
+    slant = bemi_slant(x, ends, &centre);
 #endif
     /* Line r is made, line r - 1 blurred, line r - 2 pooled; lines outside the image are 0. */
     for (r = 0; r < BEMI_HEIGHT + 2; r++) {
         uint_fast16_t newest = r % 3, middle = (r + 2) % 3, oldest = (r + 1) % 3;
-        bemi_clear(lines[newest], &made[newest]);
-        if (r < BEMI_HEIGHT)
-            made[newest] = bemi_line(x, r, slant, centre, lines[newest]);
-        bemi_clear_blurred(blurred[middle], &smooth[middle]);
-        if (r >= 1 && r <= BEMI_HEIGHT) {
-            smooth[middle] = bemi_around(made);
-            bemi_blur(lines[oldest], lines[middle], lines[newest], smooth[middle], blurred[middle]);
+        const bemi_span_t old = smooth[middle];
+        uint32_t *upper;
+#if BEMI_STRAIGHTEN
+        shift = bemi_shifted((int32_t)slant * (int32_t)(2 * (int_fast16_t)r - centre) + 4, 3);
+#endif
+        bemi_line(BEMI_LINE(x, r), ends, r, shift, lines[newest], &made[newest]);
+        if (r > 0) {
+            const bemi_span_t own = smooth[middle] = bemi_around(made);
+            /* What is left of an older line is replaced, too.  Below the image nothing is blurred. */
+            bemi_blur(lines[r <= BEMI_HEIGHT ? oldest : newest], lines[middle], lines[newest],
+                      old.first < own.first ? old.first : own.first, old.end > own.end ? old.end : own.end,
+                      blurred[middle]);
         }
         if (r < 2)
             continue;
         region = r >> 2;
-        bemi_pool(blurred[newest], blurred[oldest], blurred[middle], bemi_around(smooth), sums[(region - 1) & 1],
-                  sums[region & 1], region >= 1 ? 7 - 2 * (int32_t)(r & 3) : 0,
-                  region < BEMI_ROWS ? 2 * (int32_t)(r & 3) + 1 : 0);
-        if (region >= 1 && ((r & 3) == 3 || r == BEMI_HEIGHT + 1)) {
-            bemi_roots(sums[(region - 1) & 1], z);
-            z += BEMI_COLUMNS * BEMI_ORIENTATIONS;
+        upper = BEMI_REGIONS(region + 1);
+        bemi_pool(blurred[oldest], (int_fast16_t)(newest - oldest) * BEMI_LINE_SIZE + 1,
+                  (int_fast16_t)(middle - oldest) * BEMI_LINE_SIZE + 1, bemi_around(smooth), upper,
+                  region & 1 ? BEMI_ROW_SIZE : -BEMI_ROW_SIZE, 7 - 2 * (int32_t)(r & 3));
+        /* The row above the image is computed, too, and replaced by the first. */
+        if ((r & 3) == 3 || r == BEMI_HEIGHT + 1) {
+            bemi_finish(upper + BEMI_BINS, z);
+            if (region > 0)
+                z += BEMI_COLUMNS * BEMI_ORIENTATIONS;
         }
     }
     region = (BEMI_HEIGHT + 1) >> 2;
     if (region < BEMI_ROWS)
-        bemi_roots(sums[region & 1], z);
+        bemi_finish(BEMI_REGIONS(region) + BEMI_BINS, z);
 }
