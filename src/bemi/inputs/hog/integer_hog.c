@@ -159,7 +159,7 @@ BEMI_APART void bemi_line(const bemi_input_t *pixels, const bemi_ends_t *ends, u
         first = BEMI_WIDTH;
         end = 0;
     }
-    for (channel = 0; channel < BEMI_CHANNELS; channel++, line += BEMI_WIDTH + 2) {
+    for (channel = 0; channel < BEMI_CHANNELS; channel++, pixels++, line += BEMI_WIDTH + 2) {
         /* Volatile, since a compiler may turn a plain zeroing loop into a call to memset. */
         volatile uint8_t *cleared = line + 1;
         uint8_t *to = line + 1 + first, *const last = line + 1 + end;
@@ -175,11 +175,11 @@ BEMI_APART void bemi_line(const bemi_input_t *pixels, const bemi_ends_t *ends, u
             int_fast16_t before = 0;
             c = first + whole;
             if (c >= begin)
-                before = (int_fast16_t)bemi_level(pixels[BEMI_PLACE(c) + channel]);
+                before = (int_fast16_t)bemi_level(pixels[BEMI_PLACE(c)]);
             do {
                 int_fast16_t value = 0;
                 if (++c < stop)
-                    value = (int_fast16_t)bemi_level(pixels[BEMI_PLACE(c) + channel]);
+                    value = (int_fast16_t)bemi_level(pixels[BEMI_PLACE(c)]);
                 *to++ = (uint8_t)((16 * before + part * (value - before) + 8) >> 4);
                 before = value;
             } while (to < last);
@@ -187,7 +187,7 @@ BEMI_APART void bemi_line(const bemi_input_t *pixels, const bemi_ends_t *ends, u
 #else
         c = begin;
         do
-            *to++ = (uint8_t)bemi_level(pixels[BEMI_PLACE(c) + channel]);
+            *to++ = (uint8_t)bemi_level(pixels[BEMI_PLACE(c)]);
         while (c++, to < last);
 #endif
     }
