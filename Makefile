@@ -70,8 +70,8 @@ reproduce-quick: $(TESTABLE)
 	$(BIN)/bemi report runs/quick/[aeflnt]* -o runs/quick/report.md
 
 docs: $(DOCUMENTED)
-	@# The variable silences an announcement of the theme's makers; warnings about these pages are errors.
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@# Warnings are errors.  Examples whose script has not changed since the last build are not run again.
+	$(BIN)/python -m sphinx -W --keep-going -q -d build/doctrees docs site
 
 check: $(TESTABLE)
 	$(BIN)/ruff check .
@@ -91,4 +91,4 @@ release: $(TESTABLE)
 	$(VENV)-release/bin/python -m pytest $(PYTEST_ARGS) $(TESTS)
 
 clean:
-	rm -rf $(VENV) $(VENV)-lowest $(VENV)-release dist htmlcov .coverage site .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-release dist htmlcov .coverage site build docs/gallery docs/sg_execution_times.rst .pytest_cache .mypy_cache .ruff_cache

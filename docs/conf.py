@@ -1,0 +1,80 @@
+"""How Sphinx builds the site: the pages of this folder, the API from docstrings, and the gallery from ``examples/``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sphinx.domains.python import PyObject
+
+import bemi
+
+project = html_title = "bemi"
+version = release = bemi.__version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_gallery.gen_gallery"]
+exclude_patterns = ["sg_execution_times.rst", "gallery/sg_execution_times.rst"]
+
+# Headings that other pages may link to.
+myst_heading_anchors = 4
+
+autodoc_default_options = {"members": True}
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+autodoc_type_aliases = {name: name for name in ("ArrayLike", "Floats", "Indices", "Integers")}
+python_use_unqualified_type_names = True
+maximum_signature_line_length = 100
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+napoleon_attr_annotations = False  # they are in the signature
+for field in PyObject.doc_field_types:
+    if field.name == "variable":
+        field.label = "Attributes"
+
+# Pages open from disk, search included, and fetch nothing from the network.
+html_theme = "pydata_sphinx_theme"
+html_static_path = ["site.css"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "navbar_align": "left",
+    "header_links_before_dropdown": 7,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": [],
+    "footer_end": [],
+}
+html_sidebars = {page: [] for page in ("index", "first-steps", "idea")}
+
+GALLERY = ("digits", "scorecard", "gestures", "certificate", "paper_figure", "device")
+GALLERY += ("grid_search", "add_class", "dask", "other_classifiers")
+"""The examples in the order in which the gallery shows them."""
+
+
+def place(path: str) -> int:
+    """Where an example stands in the gallery."""
+    return GALLERY.index(Path(path).stem.removeprefix("plot_"))
+
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "ignore_pattern": r"(^|/)digits\.py$",  # a demo for the terminal
+    "within_subsection_order": place,
+    "copyfile_regex": "",
+    "image_srcset": ["2x"],
+    "min_reported_time": 1,
+    "show_signature": False,
+}
+# A function among the settings of the gallery only means that they are read anew each time.
+suppress_warnings = ["config.cache"]
+
+
+def link_to_objects(app: Any, env: Any) -> None:
+    """Let pages link to a function as to a heading, ``api.md#bemi.load``; a link to nothing stays an error."""
+    for name, entry in env.domains.python_domain.objects.items():
+        env.metadata[entry.docname].setdefault("myst_slugs", {})[name] = (None, entry.node_id, name)
+
+
+def setup(app: Any) -> None:
+    app.connect("env-updated", link_to_objects)
