@@ -177,14 +177,16 @@ def choose(
         return _unknown(candidates[usual or 0], "too few rows to compare settings or to estimate the accuracy")
     repeats = REPEATS if len(rows) <= ENOUGH_ROWS else 1
     right = np.zeros((len(rows), len(candidates)))
-    alike = _groups(candidates, X, defaults)
+    alike = [(_Seen.of(members[0].settings, X), members) for members in _alike(candidates, defaults)]
     for _ in range(repeats):
         parts = row_folds(targets, folds, rng) if names is None else group_folds(targets, of_group, folds, rng)
         for held in (parts == part for part in np.unique(parts)):
-            for group in alike:
-                given = group.labels(targets, omega, held, len(classes))
-                for position, label in zip(group.positions, given, strict=True):
-                    right[held, position] += label == targets[held]
+            for seen, members in alike:
+                # Inputs are slower than machines.
+                fold = seen.without(held, targets, omega)
+                for group in members:
+                    for position, label in zip(group.positions, group.labels(fold, len(classes)), strict=True):
+                        right[held, position] += label == targets[held]
     right /= repeats
     margins = _margins(right, omega, of_group, usual or 0)
     # Of equals the usual candidate is taken, although it is not the first.
@@ -230,6 +232,44 @@ def _some_of_each(targets: Integers, most: int, rng: np.random.Generator) -> Int
 
 
 @dataclass(frozen=True, eq=False)
+class _Fold:
+    """What candidates with the same inputs learn and are tested on, some rows being held out.
+
+    Attributes
+    ----------
+    inputs, trained
+        Inputs fitted on the other rows, and these rows as the inputs read them.
+    lesson, tested
+        What networks see of the other rows, and of the rows held out.
+    """
+
+    inputs: Inputs
+    trained: NDArray
+    lesson: Lesson
+    tested: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """What candidates with the same inputs see: these inputs, fitted on all rows, and the rows as they read them."""
+
+    inputs: Inputs
+    rows: NDArray
+    scaling: Any
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any], X: Any) -> _Seen:
+        inputs = Inputs.fit(X, settings["input_scaling"], settings["transform"])
+        return cls(inputs, inputs.checked(X), settings["input_scaling"])
+
+    def without(self, held: NDArray[np.bool_], targets: Integers, omega: NDArray) -> _Fold:
+        trained = self.rows[~held]
+        inputs = self.inputs.refitted(trained, self.scaling, targets[~held])
+        lesson = Lesson(inputs(trained), targets[~held], omega[~held])
+        return _Fold(inputs, trained, lesson, inputs(self.rows[held]))
+
+
+@dataclass(frozen=True, eq=False)
 class _Group:
     """Candidates that differ in their price only.
 
@@ -239,32 +279,25 @@ class _Group:
         Positions among the candidates, and their prices, which increase.
     settings
         What they share.
-    inputs, rows
-        Inputs fitted on all rows, and the rows as these read them.
     """
 
     positions: list[int]
     prices: list[float]
     settings: Mapping[str, Any]
-    inputs: Inputs
-    rows: NDArray
 
     @classmethod
-    def of(cls, members: list[tuple[float, int]], settings: Mapping[str, Any], X: Any) -> _Group:
-        inputs = Inputs.fit(X, settings["input_scaling"], settings["transform"])
+    def of(cls, members: list[tuple[float, int]], settings: Mapping[str, Any]) -> _Group:
         prices, positions = zip(*sorted(members), strict=True)
-        return cls(list(positions), list(prices), settings, inputs, inputs.checked(X))
+        return cls(list(positions), list(prices), settings)
 
-    def labels(self, targets: Integers, omega: NDArray, held: NDArray[np.bool_], classes: int) -> Iterator[Integers]:
-        """Class indices that the machines of each price, trained on the other rows, give to the held-out rows."""
-        trained = self.rows[~held]
-        inputs = self.inputs.refitted(trained, self.settings["input_scaling"], targets[~held])
-        lesson = Lesson(inputs(trained), targets[~held], omega[~held])
+    def labels(self, fold: _Fold, classes: int) -> Iterator[Integers]:
+        """Class indices that the machines of each price give to the rows held out."""
+        lesson = fold.lesson
         if self.settings["scenarios"] is not None:
-            scenarios = _with_few_copies(self.settings["scenarios"], len(trained))
-            lesson = lesson.extended(variants_of(inputs, trained, scenarios))
+            scenarios = _with_few_copies(self.settings["scenarios"], len(fold.trained))
+            lesson = lesson.extended(variants_of(fold.inputs, fold.trained, scenarios))
         hinges = int(self.settings["hinges"])
-        return labels(lesson, inputs(self.rows[held]), self.prices, classes=classes, hinges=hinges)
+        return labels(lesson, fold.tested, self.prices, classes=classes, hinges=hinges)
 
 
 def _with_few_copies(scenarios: Any, rows: int) -> Any:
@@ -277,14 +310,19 @@ def _with_few_copies(scenarios: Any, rows: int) -> Any:
     return clone(scenarios).set_params(copies=most if given is None else min(most, given))
 
 
-def _groups(candidates: Sequence[Candidate], X: Any, defaults: Mapping[str, Any]) -> list[_Group]:
+def _alike(candidates: Sequence[Candidate], defaults: Mapping[str, Any]) -> list[list[_Group]]:
+    """All candidates: lists of groups with the same inputs."""
     found: dict[str, tuple[list[tuple[float, int]], dict[str, Any]]] = {}
     for position, candidate in enumerate(candidates):
         settings = {**defaults, **candidate.settings}
         shared = {name: settings[name] for name in ("transform", "input_scaling", "hinges", "scenarios")}
         members, _ = found.setdefault(repr(shared), ([], shared))
         members.append((float(settings["C"]), position))
-    return [_Group.of(members, shared, X) for members, shared in found.values()]
+    by_inputs: dict[str, list[_Group]] = {}
+    for members, shared in found.values():
+        inputs = repr((shared["transform"], shared["input_scaling"]))
+        by_inputs.setdefault(inputs, []).append(_Group.of(members, shared))
+    return list(by_inputs.values())
 
 
 def _merits(right: NDArray, weights: NDArray, targets: Integers, handicaps: NDArray) -> NDArray:
