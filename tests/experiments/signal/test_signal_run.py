@@ -140,16 +140,17 @@ def test_missing_packages_are_one_line(monkeypatch, tmp_path):
     assert {m["table"] for m in read(tmp_path / "quick").measurements["as-recorded"]} == {"two"}
 
 
-def test_the_file():
-    experiment = load("signals")
-    assert kinds.of("signals").load is load
+@pytest.mark.parametrize("name", ["signals", "signals-recommended"])
+def test_the_file(name):
+    experiment = load(name)
+    assert kinds.of(name).load is load
     assert experiment.dataset == "signals"
     for grid in experiment.grids:
         assert set(grid.systems) <= SYSTEMS.keys()
         assert set(grid.tables) <= sets.SETS.keys()
         assert set(grid.report) <= REPORTS.keys()
     assert len(experiment.grids[0].tables) == 9
-    quick = load("signals", quick=True)
+    quick = load(name, quick=True)
     assert {grid.samples for grid in quick.grids} == {1}
     assert not quick.needs_all_tables
 
