@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import release_models
 from given_networks import give_networks
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -156,6 +157,17 @@ def test_a_stored_file_of_this_format_is_read():
     model = load(path)
     rows = np.array([[5, 1, 0], [0, 5, 1], [1, 0, 5], [-5, -1, 0], [0, -5, -1], [-1, 0, -5]])
     assert model.predict(rows).tolist() == ["b", "a", "ü", "ü", "b", "a"]
+    assert verify(path).networks == 3
+
+
+RELEASED = sorted(release_models.MODELS.glob("*/*.bemi"))
+
+
+@pytest.mark.parametrize("path", RELEASED, ids=[f"{path.stem} of {path.parent.name}" for path in RELEASED])
+def test_files_of_releases_are_read_verified_and_label_the_same(path):
+    expected = json.loads((path.parent / "labels.json").read_text(encoding="utf-8"))[path.stem]
+    model = load(path)
+    assert "".join(model.predict(release_models.rows_of(path.stem))) == expected
     assert verify(path).networks == 3
 
 
