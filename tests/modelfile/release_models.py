@@ -1,7 +1,7 @@
 """Models of every kind, as they were written by a release: later versions must read them and label rows the same.
 
-``python tests/modelfile/release_models.py 0.2.0`` wrote ``models/0.2.0/``; files of a release are never written again.  A
-later release that writes another format, or another kind of model, adds a folder of its own.
+``python tests/modelfile/release_models.py 0.2.0`` wrote ``models/0.2.0/``; files of a release are never written again.
+A later release that writes another format, or another kind of model, adds a folder of its own.
 """
 
 from __future__ import annotations

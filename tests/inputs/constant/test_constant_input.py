@@ -1,5 +1,6 @@
 """ConstantInput: a stand-in for the bias."""
 
+import pandas as pd
 import pytest
 
 from bemi import ConstantInput
@@ -35,3 +36,10 @@ def test_damaged_parameters_are_refused(parameters):
 def test_the_smallest_64_bit_integer_is_too_large_for_a_constant():
     with pytest.raises(ValueError, match="level must be an integer in"):
         ConstantInput().fit([[-(2**63)], [1]])
+
+
+def test_frames_come_back_as_frames_with_names():
+    frame = pd.DataFrame({"mass": [1, 2], "dose": [3, -4]}, index=[7, 9])
+    out = ConstantInput().set_output(transform="pandas").fit(frame).transform(frame)
+    assert (out.columns.tolist(), out.index.tolist()) == (["mass", "dose", "constant"], [7, 9])
+    assert ConstantInput().fit([[1, 2]]).get_feature_names_out().tolist() == ["x0", "x1", "constant"]
