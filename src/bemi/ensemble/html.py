@@ -21,7 +21,7 @@ _STYLE = """
 .bemi table { border-collapse: separate; border-spacing: 2px; margin: 0.4em 0; }
 .bemi th, .bemi td { text-align: right; padding: 0.1em 0.5em; font-variant-numeric: tabular-nums; }
 .bemi th:first-child { text-align: left; }
-.bemi .grid td { min-width: 2.6em; text-align: center; border-radius: 0.2em; }
+.bemi .grid td, .bemi .grid th:not(:first-child) { min-width: 2.6em; text-align: center; border-radius: 0.2em; }
 .bemi details { margin: 0.3em 0; }
 """
 

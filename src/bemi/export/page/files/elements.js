@@ -75,3 +75,13 @@ const css = (colour) => `rgb(${colour.join(" ")})`;
 function diverging(colours, value) {
   return mixed(colours.zero, value < 0 ? colours.minus : colours.plus, Math.abs(value));
 }
+
+const LONG_BEGINNING = 6;
+
+/** Names without the beginning that all of them share, if it is long: where room is short, the ends tell them apart. */
+function ends(names) {
+  let same = 0;
+  const first = names[0] ?? "";
+  while (same < first.length && names.every((name) => name[same] === first[same])) same++;
+  return names.length < 2 || same < LONG_BEGINNING ? names : names.map((name) => `…${name.slice(same)}`);
+}

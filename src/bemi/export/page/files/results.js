@@ -66,7 +66,8 @@ function statusCard(ensemble) {
 
 function confusionCard(test, labels) {
   const holder = make("div", { class: "wide" });
-  const long = needsUpright(labels);
+  const names = ends(labels);
+  const long = needsUpright(names);
   const show = (rule) => {
     const matrix = test.confusion[rule];
     const largest = Math.max(1, ...matrix.map((row) => Math.max(...row)));
@@ -77,19 +78,19 @@ function confusionCard(test, labels) {
         cell.style.setProperty("--share", Math.sqrt(number / largest));
         return cell;
       });
-    const heading = (text) =>
-      make("th", { scope: "col", class: long ? "upright" : "", title: text }, make("span", {}, text));
+    const heading = (text, given) =>
+      make("th", { scope: "col", class: long ? "upright" : "", title: text }, make("span", {}, names[given] ?? text));
     holder.replaceChildren(
       make(
         "table",
         { class: "confusion" },
         make("caption", { class: "unseen" }, "Rows by true label, columns by decision"),
-        make("thead", {}, make("tr", {}, make("td"), ...labels.map(heading), heading("n.l."))),
+        make("thead", {}, make("tr", {}, make("td"), ...labels.map(heading), heading("n.l.", labels.length))),
         make(
           "tbody",
           {},
           ...matrix.map((row, truth) =>
-            make("tr", {}, make("th", { scope: "row", title: labels[truth] }, labels[truth]), ...cells(row, truth)),
+            make("tr", {}, make("th", { scope: "row", title: labels[truth] }, names[truth]), ...cells(row, truth)),
           ),
         ),
       ),

@@ -97,14 +97,15 @@ class VotesView {
     const place = new Map(this.ensemble.networks.map(({ classes }, n) => [classes.join(), n]));
     this.cells = [];
     this.rows = shown.map((index) => ({ index, bar: bar(0), count: make("span", { class: "count" }) }));
-    const long = needsUpright(shown.map((index) => labels[index]));
+    const names = ends(labels);
+    const long = needsUpright(shown.map((index) => names[index]));
     const heads = !this.pairs
       ? []
       : shown.map((index) =>
           make(
             "th",
             { scope: "col", class: long ? "upright" : "", title: labels[index] },
-            make("span", {}, labels[index]),
+            make("span", {}, names[index]),
           ),
         );
     const body = this.rows.map((row) => {
@@ -122,7 +123,7 @@ class VotesView {
       row.element = make(
         "tr",
         {},
-        make("th", { scope: "row", title: labels[row.index] }, labels[row.index]),
+        make("th", { scope: "row", title: labels[row.index] }, names[row.index]),
         make("td", { class: "tally" }, row.bar, row.count),
         ...cells,
       );
