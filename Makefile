@@ -26,6 +26,8 @@ help:
 	@echo "make format  rewrite the code in the project's format"
 
 # A stamp for each set of packages: `make demo` installs what a user needs, and no test runner or site builder.
+# Some tests measure time, so compiled loops are put into their cache first.
+compile = tests/compile_loops.py
 install = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
 $(INSTALLED): pyproject.toml
@@ -36,8 +38,7 @@ $(INSTALLED): pyproject.toml
 
 $(TESTABLE): $(INSTALLED)
 	$(install) '.[dev,gurobi,scip,cpsat]'
-	@# Some tests measure time, so compiled loops are put into their cache first.
-	$(BIN)/python tests/compile_loops.py
+	$(BIN)/python $(compile)
 	touch $@
 
 $(DOCUMENTED): $(INSTALLED)
@@ -54,6 +55,7 @@ test-lowest:
 	rm -rf $(VENV)-lowest
 	$(PYTHON) -m venv $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable '.[test]'
+	$(VENV)-lowest/bin/python $(compile)
 	$(VENV)-lowest/bin/python -m pytest $(PYTEST_ARGS) $(TESTS)
 
 coverage: $(TESTABLE)
@@ -88,6 +90,7 @@ release: $(TESTABLE)
 	$(BIN)/python -m build
 	$(PYTHON) -m venv $(VENV)-release
 	$(VENV)-release/bin/python -m pip install --quiet "$$(echo dist/*.whl)[test]"
+	$(VENV)-release/bin/python $(compile)
 	$(VENV)-release/bin/python -m pytest $(PYTEST_ARGS) $(TESTS)
 
 clean:
