@@ -54,6 +54,7 @@ def test_one_line_at_a_terminal(monkeypatch, stream, lines):
     written = stream()
     monkeypatch.setattr(sys, "stderr", written)
     monkeypatch.setattr(loops, "_speaks_for_all", lambda: True)
+    monkeypatch.delenv(loops.TOLD, raising=False)
     announcement = loops._Announcement()
     with loops.event.install_listener("numba:compile", announcement):
         fresh()(3)

@@ -6,6 +6,7 @@ Compiled loops are cached beside their source files or, if that folder cannot be
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sys
 import threading
 import time
@@ -16,6 +17,9 @@ from numba.core import event
 from bemi.compiling import clock
 
 __all__ = ["njit"]
+
+TOLD = "BEMI_TOLD_OF_COMPILING"
+"""Variable that is set once the message was due, so that worker processes, which inherit it, do not repeat it."""
 
 MESSAGE = "bemi: compiling, once: this takes some 10 to 20 seconds, and later runs load the result from a cache"
 
@@ -40,16 +44,14 @@ class _Pause(event.Listener):
 class _Announcement(event.Listener):
     """One line on standard error if somebody is there to read it: at a terminal or in a notebook."""
 
-    def __init__(self) -> None:
-        self._made = False
-
     def on_start(self, event: event.Event) -> None:
-        if not self._made and _speaks_for_all():
-            terminal = sys.stderr.isatty()
-            if terminal or "ipykernel" in sys.modules:
-                # The line may hold a progress bar, which is drawn again below.
-                print(("\r\x1b[2K" if terminal else "") + MESSAGE, file=sys.stderr, flush=True)
-        self._made = True
+        if TOLD in os.environ or not _speaks_for_all():
+            return
+        os.environ[TOLD] = "yes"
+        terminal = sys.stderr.isatty()
+        if terminal or "ipykernel" in sys.modules:
+            # The line may hold a progress bar, which is drawn again below.
+            print(("\r\x1b[2K" if terminal else "") + MESSAGE, file=sys.stderr, flush=True)
 
     def on_end(self, event: event.Event) -> None:
         pass
