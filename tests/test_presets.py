@@ -110,6 +110,12 @@ def test_upright_and_slanted_strokes_are_told_apart_only_if_images_are_not_strai
     assert clf.score(images, labels) == 1
 
 
+def test_what_is_usual_for_images_depends_on_their_number():
+    """Cross-validation of a few images is noisy: another candidate must clearly beat the usual one."""
+    usual = {c.name: c.usual_up_to for c in presets.image_candidates() if c.usual_up_to}
+    assert usual == {"straightened images, deformed": 3, "straightened images, slightly deformed": np.inf}
+
+
 def test_with_two_images_of_a_class_deformed_copies_are_usual(tmp_path):
     X, y = load_digits(n_class=3, return_X_y=True)
     few = np.concatenate([np.flatnonzero(y == label)[:2] for label in range(3)])

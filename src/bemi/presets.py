@@ -67,8 +67,8 @@ def images(
 
 
 FEW_IMAGES = 3
-"""Up to so many images of a class, deformed copies are usual: with two, digits gained 3.4 points and clothes lost none
-(docs/scenarios-and-selection.md)."""
+"""Up to so many images of a class, strongly deformed copies are usual: with two, digits gained 3.4 points and clothes
+lost none (docs/scenarios-and-selection.md)."""
 
 MOST_PIXELS = 64 * 64 * 3
 """The same for larger images."""
@@ -80,17 +80,17 @@ MOST_IMAGES = 2000
 def image_candidates(shape: tuple[int, ...] | None = None) -> tuple[Candidate, ...]:
     """Images straightened or as they are, alone or with slightly or strongly deformed copies.
 
-    A price of 1 suits the many rows that copies make, 10 the few that there are without.  Of equals the first is taken:
-    digits lose more from not being straightened and deformed than clothes lose from it.
+    A price of 1 suits the many rows that copies make, 10 the few that there are without.  Cross-validation of a hundred
+    images is noisy, so others must clearly beat the usual candidate, which was never far behind the best.
     """
     upright, given = IntegerHog(shape=shape), IntegerHog(shape=shape, straighten=False)
-    slightly = ImageDeformations(rotation=4, scaling=0.1, shear=0.05, shift=0.02, bending=0.02, shape=shape)
-    strongly = ImageDeformations(shape=shape)
+    small = ImageDeformations(rotation=4, scaling=0.1, shear=0.05, shift=0.02, bending=0.02, shape=shape)
+    large = ImageDeformations(shape=shape)
     return (
-        Candidate("straightened images, deformed", {"transform": upright, "scenarios": strongly, "C": 1.0}, FEW_IMAGES),
-        Candidate("straightened images, slightly deformed", {"transform": upright, "scenarios": slightly, "C": 1.0}),
+        Candidate("straightened images, deformed", {"transform": upright, "scenarios": large, "C": 1.0}, FEW_IMAGES),
+        Candidate("straightened images, slightly deformed", {"transform": upright, "scenarios": small, "C": 1.0}, inf),
         Candidate("straightened images", {"transform": upright, "scenarios": None, "C": 10.0}),
-        Candidate("images as they are, slightly deformed", {"transform": given, "scenarios": slightly, "C": 1.0}),
+        Candidate("images as they are, slightly deformed", {"transform": given, "scenarios": small, "C": 1.0}),
         Candidate("images as they are", {"transform": given, "scenarios": None, "C": 10.0}),
     )
 

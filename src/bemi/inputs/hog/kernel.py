@@ -50,27 +50,23 @@ def _slant(image: NDArray[np.int32], mass_shift: int) -> tuple[int, int]:
 
 @_part
 def _shear(image: NDArray[np.int32], slant: int, centre_y: int, line: NDArray[np.int32]) -> None:
-    """Shift every row sideways, in sixteenths of a pixel; pixels outside the image are 0."""
+    """Shift every row sideways, in sixteenths of a pixel; pixels outside the image are 0.
+
+    ``line`` holds a row between zeros, a row of them and one more on each side: who moves further has left the image.
+    """
     channels, height, width = image.shape
     for r in range(height):
         sixteenths = (slant * (2 * r - centre_y) + 4) >> 3
-        whole, part = sixteenths >> 4, np.int32(sixteenths & 15)
         if sixteenths == 0:
             continue
+        part = np.int32(sixteenths & 15)
+        start = width + 1 + min(max(sixteenths >> 4, -width - 1), width)
         for channel in range(channels):
             row = image[channel, r]
-            # Places whose two sources are inside the image, from first to end - 1; left and right of them is one more.
-            first, end = max(0, -whole), min(width, width - 1 - whole)
             for c in range(width):
-                line[c] = 0
-            for c in range(first, end):
-                line[c] = ((16 - part) * row[c + whole] + part * row[c + whole + 1] + 8) >> 4
-            if 0 <= first - 1 < width and whole < 0:
-                line[first - 1] = (part * row[0] + 8) >> 4
-            if 0 <= end < width and 0 <= end + whole < width:
-                line[end] = ((16 - part) * row[end + whole] + 8) >> 4
+                line[width + 1 + c] = row[c]
             for c in range(width):
-                row[c] = line[c]
+                row[c] = ((16 - part) * line[start + c] + part * line[start + c + 1] + 8) >> 4
 
 
 @_part
@@ -96,73 +92,83 @@ def _blur(image: NDArray[np.int32], column: NDArray[np.int32], blurred: NDArray[
 
 
 @_part
-def _clear(sums: NDArray[np.int32]) -> None:
-    for r in range(sums.shape[0]):
-        for c in range(sums.shape[1]):
-            for o in range(sums.shape[2]):
-                sums[r, c, o] = 0
+def _gradients(blurred: NDArray[np.int32], r: int, across: NDArray[np.int32], along: NDArray[np.int32]) -> None:
+    """Gradients of one row; of several channels the largest, by about its length."""
+    channels, width = blurred.shape[0], blurred.shape[2] - 2
+    above, here, below = blurred[0, r], blurred[0, r + 1], blurred[0, r + 2]
+    for c in range(width):
+        across[c] = here[c + 2] - here[c]
+    for c in range(width):
+        along[c] = below[c + 1] - above[c + 1]
+    for channel in range(1, channels):
+        above, here, below = blurred[channel, r], blurred[channel, r + 1], blurred[channel, r + 2]
+        for c in range(width):
+            x, y, h, v = here[c + 2] - here[c], below[c + 1] - above[c + 1], abs(across[c]), abs(along[c])
+            if max(abs(x), abs(y)) * 2 + min(abs(x), abs(y)) > max(h, v) * 2 + min(h, v):
+                across[c], along[c] = x, y
 
 
 @_part
-def _pool(blurred: NDArray[np.int32], directions: NDArray[np.int32], sums: NDArray[np.int32]) -> None:
+def _pool(
+    blurred: NDArray[np.int32],
+    directions: NDArray[np.int32],
+    gradients: NDArray[np.int32],
+    row_size: int,
+    bins: int,
+    sums: NDArray[np.int32],
+) -> None:
     """Distribute every gradient over two orientations and up to four regions.
 
-    ``sums`` has a row and a column of regions more on each side, so that every pixel has four.
+    ``sums`` has a row and a column of regions more on each side, so that every pixel has four, and an orientation more,
+    so that every one has a next one: it is the first.  It is flat, since views of arrays take time.
     """
-    channels, height, width = blurred.shape[0], blurred.shape[1] - 2, blurred.shape[2] - 2
-    orientations = sums.shape[2]
+    height, width = blurred.shape[1] - 2, blurred.shape[2] - 2
     sectors = len(directions) - 1
+    across, along = gradients[0], gradients[1]
     for r in range(height):
-        upper, lower = sums[(r + 2) >> 2], sums[((r + 2) >> 2) + 1]
-        down = np.int32(2 * ((r + 2) & 3) + 1)
-        up = np.int32(8 - down)
+        down = 2 * ((r + 2) & 3) + 1
+        up = 8 - down
+        _gradients(blurred, r, across, along)
         for c in range(width):
-            gx = blurred[0, r + 1, c + 2] - blurred[0, r + 1, c]
-            gy = blurred[0, r + 2, c + 1] - blurred[0, r, c + 1]
-            if channels > 1:
-                largest = 2 * max(abs(gx), abs(gy)) + min(abs(gx), abs(gy))
-                for channel in range(1, channels):
-                    x = blurred[channel, r + 1, c + 2] - blurred[channel, r + 1, c]
-                    y = blurred[channel, r + 2, c + 1] - blurred[channel, r, c + 1]
-                    size = max(abs(x), abs(y)) * 2 + min(abs(x), abs(y))
-                    if size > largest:
-                        gx, gy, largest = x, y, size
+            gx, gy = across[c], along[c]
             if gx == 0 and gy == 0:
                 continue
             # Turn into the quadrant from right to down.
-            this = 0
+            at = row_size * ((r + 2) >> 2) + bins * ((c + 2) >> 2)
             if gx <= 0 and gy > 0:
                 gx, gy = gy, -gx
-                this = sectors
+                at += sectors
             elif gx < 0:
                 gx, gy = -gx, -gy
-                this = 2 * sectors
+                at += 2 * sectors
             elif gy < 0:
                 gx, gy = -gy, gx
-                this = 3 * sectors
-            sector = 0
+                at += 3 * sectors
+            # A direction gets how far the gradient is from the next one, which gets how far it is from this one.
+            second = gy * directions[0, 0]
             first = gx * directions[1, 1] - gy * directions[1, 0]
+            sector = 1
             while first <= 0:
+                second = -first
                 sector += 1
-                first = gx * directions[sector + 1, 1] - gy * directions[sector + 1, 0]
-            second = directions[sector, 0] * gy - directions[sector, 1] * gx
-            this += sector
-            following = this + 1 if this + 1 < orientations else 0
-            column, right = (c + 2) >> 2, np.int32(2 * ((c + 2) & 3) + 1)
-            left = np.int32(8 - right)
-            upper[column, this] += left * up * first
-            upper[column, following] += left * up * second
-            lower[column, this] += left * down * first
-            lower[column, following] += left * down * second
-            upper[column + 1, this] += right * up * first
-            upper[column + 1, following] += right * up * second
-            lower[column + 1, this] += right * down * first
-            lower[column + 1, following] += right * down * second
+                first = gx * directions[sector, 1] - gy * directions[sector, 0]
+            at += sector - 1
+            right = 2 * ((c + 2) & 3) + 1
+            left = 8 - right
+            sums[at] += left * up * first
+            sums[at + 1] += left * up * second
+            sums[at + bins] += right * up * first
+            sums[at + bins + 1] += right * up * second
+            at += row_size
+            sums[at] += left * down * first
+            sums[at + 1] += left * down * second
+            sums[at + bins] += right * down * first
+            sums[at + bins + 1] += right * down * second
 
 
 @njit(cache=True)
 def histograms(
-    images: NDArray[np.int32],
+    images: NDArray[np.uint16],
     levels: NDArray[np.int32],
     doubled: bool,
     mass_shift: int,
@@ -180,10 +186,12 @@ def histograms(
     height, width = given_height << step, given_width << step
     rows, columns, orientations = (height + 3) // 4, (width + 3) // 4, 4 * (len(directions) - 1)
     image = np.empty((channels, height, width), dtype=np.int32)
-    line = np.empty(width, dtype=np.int32)
+    line = np.zeros(3 * width + 2, dtype=np.int32)
     column = np.zeros(width + 2, dtype=np.int32)
     blurred = np.zeros((channels, height + 2, width + 2), dtype=np.int32)
-    sums = np.empty((rows + 2, columns + 2, orientations), dtype=np.int32)
+    gradients = np.empty((2, width), dtype=np.int32)
+    bins, row_size = orientations + 1, (columns + 2) * (orientations + 1)
+    sums = np.empty((rows + 2) * row_size, dtype=np.int32)
     for k in range(count):
         for channel in range(channels):
             for r in range(height):
@@ -194,11 +202,14 @@ def histograms(
             if slant != 0:
                 _shear(image, slant, centre_y, line)
         _blur(image, column, blurred)
-        _clear(sums)
-        _pool(blurred, directions, sums)
+        for i in range(len(sums)):
+            sums[i] = 0
+        _pool(blurred, directions, gradients, row_size, bins, sums)
         position = 0
-        for row in range(rows):
-            for place in range(columns):
+        for row in range(1, rows + 1):
+            for place in range(1, columns + 1):
+                at = row_size * row + bins * place
+                sums[at] += sums[at + orientations]
                 for orientation in range(orientations):
-                    out[k, position] = roots[sums[row + 1, place + 1, orientation] >> output_shift]
+                    out[k, position] = roots[sums[at + orientation] >> output_shift]
                     position += 1

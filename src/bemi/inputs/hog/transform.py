@@ -21,7 +21,8 @@ from bemi.products import Integers
 if TYPE_CHECKING:
     from bemi.export.onnx.graph import Tensor
 
-ROWS_AT_A_TIME = 1024
+ROWS_AT_A_TIME = 128
+"""Few enough for a processor's cache."""
 
 ROOTS = np.sqrt(np.arange(1 << 16)).astype(np.uint8)
 """Roots of all values below 2^16, rounded down."""
@@ -136,7 +137,7 @@ class IntegerHog(TransformerMixin, BaseEstimator):
                 raise ValueError(
                     f"pixel value {int(rows.max())} exceeds maximum={self.maximum_}; fit with a larger maximum"
                 )
-            images = rows.astype(np.int32, order="C").reshape(-1, *self.shape_)
+            images = rows.astype(np.uint16, order="C").reshape(-1, *self.shape_)
             histograms(
                 *(images, fixed.levels, fixed.doubled, -1 if fixed.mass_shift is None else fixed.mass_shift),
                 *(fixed.directions, fixed.output_shift, ROOTS, out[start : start + ROWS_AT_A_TIME]),
