@@ -51,7 +51,7 @@ def test_the_command_line_predicts_and_verifies(trained, tmp_path, capsys):
     file, rows, labels = trained
     np.savez(tmp_path / "new.npz", X=rows)
     assert main(["predict", str(file), str(tmp_path / "new.npz")]) == 0
-    assert [int(line) for line in capsys.readouterr().out.split()] == labels.tolist()
+    assert [int(line) for line in capsys.readouterr().out.split()[1:]] == labels.tolist()
     assert main(["verify", str(file), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)
 
