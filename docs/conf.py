@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_type_aliases = {name: name for name in ("ArrayLike", "Floats", "Indices", "Integers")}
 python_use_unqualified_type_names = True
-maximum_signature_line_length = 100
+maximum_signature_line_length = 60
+toc_object_entries_show_parents = "hide"
 napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_attr_annotations = False  # they are in the signature
@@ -36,6 +38,7 @@ html_static_path = ["site.css"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
+html_use_index = html_domain_indices = False
 html_theme_options = {
     "navbar_align": "left",
     "header_links_before_dropdown": 7,
@@ -76,5 +79,13 @@ def link_to_objects(app: Any, env: Any) -> None:
         env.metadata[entry.docname].setdefault("myst_slugs", {})[name] = (None, entry.node_id, name)
 
 
+def name_aliases(
+    app: Any, what: str, name: str, obj: Any, options: Any, signature: str | None, returns: str | None
+) -> Any:
+    """Call an alias in a union by its name; Sphinx shows the object that stands for it."""
+    return [text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in (signature, returns)]
+
+
 def setup(app: Any) -> None:
     app.connect("env-updated", link_to_objects)
+    app.connect("autodoc-process-signature", name_aliases)
