@@ -22,6 +22,7 @@ def add_command(commands: Any) -> None:
         metavar="FILE.md",
         help="page to write (default: report.md in the first run's folder)",
     )
+    command.add_argument("--title", default="Results", help="title of the page (default: Results)")
     add_json(command)
 
 
@@ -29,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     from bemi.experiments import figures, report
 
     page = options.output or options.runs[0] / "report.md"
-    written = report.write(options.runs, page)
+    written = report.write(options.runs, page, options.title)
     if not figures.available():
         print("bemi: figures need matplotlib: pip install 'bemi[figures]'", file=sys.stderr)
     show(options, {"page": str(page), "files": [str(path) for path in written]})

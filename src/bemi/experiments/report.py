@@ -9,7 +9,7 @@ from bemi.experiments import figures, kinds, same_images
 from bemi.experiments.tables import Table
 
 
-def write(folders: Sequence[Path], page: Path) -> list[Path]:
+def write(folders: Sequence[Path], page: Path, title: str = "Results") -> list[Path]:
     """Write a Markdown page on runs, and next to it a folder of the same name with a CSV per table and all figures.
 
     Comparisons with the paper on the same images come first, then the runs, then comparisons of our own systems.  A
@@ -19,7 +19,7 @@ def write(folders: Sequence[Path], page: Path) -> list[Path]:
     beside = page.with_suffix("")
     beside.mkdir(parents=True, exist_ok=True)
     written = [page]
-    text = ["# Results", _introduction(any(section.quotes_paper for section in sections.values()))]
+    text = [f"# {title}", _introduction(any(section.quotes_paper for section in sections.values()))]
     runs = [section.run for section in sections.values() if section.run is not None]
     text += _across(same_images.beside_the_paper(runs), "On the paper's images and on random ones", beside, written)
     for folder, section in sections.items():
