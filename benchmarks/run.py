@@ -20,7 +20,19 @@ from pathlib import Path
 
 from bemi import engines
 from bemi.datasets import DatasetError
-from benchmarks import chances, devices, ensemble, exact, growth, light, predict, scaling, sidebyside, table
+from benchmarks import (
+    chances,
+    devices,
+    ensemble,
+    exact,
+    growth,
+    hardware,
+    light,
+    predict,
+    scaling,
+    sidebyside,
+    table,
+)
 from benchmarks.common import Record, Settings, one_core
 
 BENCHMARKS = {
@@ -31,6 +43,7 @@ BENCHMARKS = {
     "ensemble": ensemble,
     "predict": predict,
     "devices": devices,
+    "hardware": hardware,
     "scaling": scaling,
     "chances": chances,
     "exact": exact,

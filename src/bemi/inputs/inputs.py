@@ -102,6 +102,29 @@ class Inputs:
             return rows
         return self.integers(rows) if scale is None else scale.readings(np.asarray(rows, dtype=np.float64))
 
+    def from_readings(self, readings: Integers) -> Integers:
+        """The integers that the networks see, for rows of readings."""
+        scale, limit = self.scaling.scale, self.scaling.limit
+        if not self.takes_integers or scale is None:
+            return self.transformed(readings)
+        scaled = scale.scaled(readings)
+        if limit is not None:
+            scaled = np.clip(scaled, -limit, limit)
+        return self.transformed(scaled if self.transform is None else np.clip(scaled, *self.transform.input_range))
+
+    def reading_units(self) -> list[dict[str, Any]] | None:
+        """How the readings of each feature are made: its ``name``, and its ``decimals`` or the ``levels`` they number.
+
+        None if features enter as they are.
+        """
+        if not self.takes_integers:
+            return reader_of(self.transform).reading_units()
+        if self.scaling.scale is None:
+            return None
+        decimals = self.scaling.scale.decimals.tolist()
+        names = self.names or [f"feature {place}" for place in range(self.features)]
+        return [{"name": name, "decimals": d} for name, d in zip(names, decimals, strict=True)]
+
     def __call__(self, rows: ArrayLike) -> Integers:
         """The integers that the networks see, for rows that were checked."""
         return self.transformed(self.integers(rows) if self.takes_integers else np.asarray(rows))

@@ -1,4 +1,4 @@
-"""What a transform hands to the exports: its C, its part of an ONNX graph, its script for the page.
+"""What a transform hands to the exports: its C, its part of an ONNX graph, its script for the page, terms of a circuit.
 
 Each export asks for one method and knows nothing else about a transform:
 
@@ -15,6 +15,8 @@ Each export asks for one method and knows nothing else about a transform:
     (rows, inputs) and (rows, outputs).
 ``page_piece()``
     A :class:`PagePiece`.
+``circuit_terms()``
+    A :data:`bemi.inputs.terms.Term` for each output; only if each output depends on one feature.
 ``page_rows(X)``, ``page_fields(rows)``
     Only if it makes readings itself: rows as lists of plain cells, None for a missing one, and the fields of the page's
     form (:func:`number_field`, :func:`choice_field`) for such rows, or for None; for windows one per channel.

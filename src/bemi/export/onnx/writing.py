@@ -110,27 +110,16 @@ def metadata(model: Any) -> dict[str, Any]:
         "classes": ensemble.classes.tolist(),
         "ties": ensemble.ties.name,
         "input_range": _range(inputs),
-        "columns": _columns(inputs),
+        "columns": inputs.reading_units(),
         "missing": MISSING if Takes.by(inputs.transform).allows_missing else None,
         "transform": None if inputs.transform is None else inputs.transform.parameters(),
     }
 
 
-def _columns(inputs: Inputs) -> list[dict[str, Any]] | None:
-    """How the readings of each column are made; None if features enter as they are."""
-    if not inputs.takes_integers:
-        return reader_of(inputs.transform).reading_units()
-    if inputs.scaling.scale is None:
-        return None
-    decimals = inputs.scaling.scale.decimals.tolist()
-    names = inputs.names or [f"feature {place}" for place in range(inputs.features)]
-    return [{"name": name, "decimals": d} for name, d in zip(names, decimals, strict=True)]
-
-
 def _description(inputs: Inputs) -> str:
     low, high = _range(inputs)
     made = "the features"
-    if _columns(inputs) is not None:
+    if inputs.reading_units() is not None:
         made = (
             "readings by the columns of the metadata: the value times 10^decimals in double precision (divided by "
             "10^-decimals if negative), rounded half to even and clipped"

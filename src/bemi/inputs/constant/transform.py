@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bemi.checks import check_integer
 from bemi.inputs.pieces import CPiece, PagePiece, file_of
+from bemi.inputs.terms import ConstantTerm, NumberTerm, Term
 from bemi.inputs.transform import Takes, own_parameters
 from bemi.products import Integers
 
@@ -149,6 +150,11 @@ class ConstantInput(TransformerMixin, BaseEstimator):
     def page_piece(self) -> PagePiece:
         """The transform in a page."""
         return PagePiece(file_of(__package__, "constant_input.js"), {"level": self.level_})
+
+    def circuit_terms(self) -> list[Term]:
+        """What a circuit computes for each output."""
+        numbers = [NumberTerm(place, -self.level_, self.level_) for place in range(self.n_features_in_)]
+        return [*numbers, ConstantTerm(self.level_)]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "level_")

@@ -28,6 +28,7 @@ from bemi.inputs.table.outputs import (
     units_of,
 )
 from bemi.inputs.table.similarities import UNIT_LEVEL, Similarities
+from bemi.inputs.terms import Term
 from bemi.inputs.transform import Takes, own_parameters
 from bemi.products import Integers
 
@@ -366,6 +367,12 @@ class TableBits(TransformerMixin, BaseEstimator):
         from bemi.inputs.table.page import page_fields
 
         return page_fields(self, rows)
+
+    def circuit_terms(self) -> list[Term]:
+        """What a circuit computes for each output."""
+        from bemi.inputs.table.circuit import terms
+
+        return terms(self)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "outputs_")

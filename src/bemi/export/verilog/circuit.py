@@ -1,0 +1,218 @@
+"""What a circuit computes, without a word of Verilog: inputs, neurons with the widths of their sums, votes and ties."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bemi.ensemble.ensemble import Ensemble
+from bemi.ensemble.folding import FoldedNetwork
+from bemi.ensemble.subsets import memberships
+from bemi.export.verilog.formats import input_format, integer_bits, terms_of
+from bemi.inputs.terms import BitTerm, ConstantTerm, FeatureTerm, NumberTerm, Term
+from bemi.problem.codes import ABSTAIN
+from bemi.products import PRE_ACTIVATION_LIMIT, Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Neuron:
+    """A first-layer neuron whose sum is computed.
+
+    Attributes
+    ----------
+    network
+        Position of its network.
+    weights
+        Its weight of each term of the circuit.
+    constant
+        What the constant inputs contribute to its sum.
+    low, high
+        Smallest and largest sum.
+    scale
+        Multiplier of the sum's magnitude as evidence; None if the neuron is no evidence.
+    """
+
+    network: int
+    weights: Integers
+    constant: int
+    low: int
+    high: int
+    scale: int | None
+
+    @property
+    def bits(self) -> int:
+        """Width of the sum, which has a sign.  Partial sums may overflow it: they wrap, and wrap back."""
+        return integer_bits(min(self.low, -1), self.high)
+
+    @property
+    def largest_evidence(self) -> int:
+        """Largest magnitude of the sum times the scale; 0 if the neuron is no evidence."""
+        return max(-self.low, self.high, 0) * (self.scale or 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Voter:
+    """A network after folding.
+
+    Attributes
+    ----------
+    folded
+        The folded network.
+    neurons
+        Positions, among all neurons of the circuit, of those that its vote depends on.
+    evidence
+        Positions of those that are its evidence.
+    """
+
+    folded: FoldedNetwork
+    neurons: tuple[int, ...]
+    evidence: tuple[int, ...]
+
+
+class Circuit:
+    """An ensemble as a circuit.
+
+    Attributes
+    ----------
+    ensemble
+        The ensemble.
+    format
+        What the circuit is given for each feature.
+    input_terms
+        What each input of the networks is.
+    terms
+        Those that are made of features and that some neuron needs, in the order of the features.
+    neurons
+        The neurons whose sums are computed, those of a network together.
+    voters
+        The networks.
+    single
+        Whether one network decides on its own, since it never abstains.
+    by_evidence
+        Whether evidence decides ties.
+    """
+
+    def __init__(self, ensemble: Ensemble, input_bits: int | None = None) -> None:
+        self.ensemble = ensemble
+        terms = terms_of(ensemble.inputs)
+        self.format = input_format(ensemble.inputs, self._linked(terms), input_bits)
+        self.input_terms = terms = [self._bounded(term) for term in terms]
+        lows, highs = self.input_bounds
+        self._check_sums(max(-int(lows.min()), int(highs.max())))
+        folded = ensemble.folded(lows, highs).networks
+        first = folded[0].table
+        self.single = len(folded) == 1 and first is not None and ABSTAIN not in first
+        self.by_evidence = ensemble.ties.by_evidence and not self.single
+        kept = [self._kept(network) for network in folded]
+        columns = np.concatenate([n.network.weights[0][:, own] for n, own in zip(folded, kept, strict=True)], axis=1)
+        linked = columns.any(axis=1)
+        used = [place for place, term in enumerate(terms) if linked[place] and not isinstance(term, ConstantTerm)]
+        used.sort(key=lambda place: terms[place].feature)  # type: ignore[union-attr]
+        self.terms: tuple[FeatureTerm, ...] = tuple(terms[place] for place in used)  # type: ignore[misc]
+        self.voters, self.neurons = [], []
+        for number, (network, own) in enumerate(zip(folded, kept, strict=True)):
+            places = {int(neuron): len(self.neurons) + place for place, neuron in enumerate(own)}
+            scales = dict(zip(network.split.tolist(), network.scales.tolist(), strict=True)) if self.by_evidence else {}
+            for neuron in own.tolist():
+                weights = network.network.weights[0][:, neuron]
+                self.neurons.append(_neuron(number, weights, terms, used, scales.get(neuron)))
+            voting = tuple(places[neuron] for neuron in network.neurons.tolist())
+            self.voters.append(Voter(network, voting, tuple(places[neuron] for neuron in scales)))
+
+    @property
+    def input_bounds(self) -> tuple[Integers, Integers]:
+        """Smallest and largest value of each input of the networks."""
+        low, high = zip(*(term.bounds for term in self.input_terms), strict=True)
+        return np.array(low, dtype=np.int64), np.array(high, dtype=np.int64)
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return len(self.ensemble.classes)
+
+    @cached_property
+    def features(self) -> list[list[int]]:
+        """For each feature, the positions of its terms."""
+        found: list[list[int]] = [[] for _ in range(self.ensemble.inputs.features)]
+        for place, term in enumerate(self.terms):
+            found[term.feature].append(place)
+        return found
+
+    @cached_property
+    def bits_only(self) -> bool:
+        """Whether all terms are bits, so that a weight is added or not."""
+        return all(isinstance(term, BitTerm) for term in self.terms)
+
+    @cached_property
+    def multiples(self) -> tuple[int, ...]:
+        """What the votes and the evidence of each class are multiplied by before they are compared.
+
+        Classes are compared by shares of their networks; over a common denominator these are integers.
+        """
+        networks = [int(n) for n in memberships(self.ensemble.subsets, self.classes)]
+        common = math.lcm(*(n for n in networks if n))
+        return tuple(common // max(n, 1) for n in networks)
+
+    @property
+    def most_votes(self) -> int:
+        """Most votes that a class can get."""
+        return int(memberships(self.ensemble.subsets, self.classes).max())
+
+    @cached_property
+    def voting(self) -> list[int]:
+        """Neurons that some vote depends on, in order."""
+        return [place for voter in self.voters for place in voter.neurons]
+
+    @property
+    def evidence_bits(self) -> int:
+        """Bits that hold the sum of any neuron that is evidence."""
+        return max(self.neurons[place].bits for place in self.evidence)
+
+    @cached_property
+    def evidence(self) -> list[int]:
+        """Neurons that are evidence, in order."""
+        return [place for voter in self.voters for place in voter.evidence]
+
+    @cached_property
+    def largest_support(self) -> int:
+        """Largest sum of evidence for a class, after multiplication."""
+        nearest = [min((self.neurons[k].largest_evidence for k in v.evidence), default=0) for v in self.voters]
+        sums = [
+            multiple * sum(n for n, v in zip(nearest, self.voters, strict=True) if c in v.folded.subset)
+            for c, multiple in enumerate(self.multiples)
+        ]
+        return max(sums)
+
+    def _linked(self, terms: list[Term]) -> list[Term]:
+        """Terms that a weight of some network is not 0 for."""
+        linked = np.concatenate([n.weights[0] for n in self.ensemble.networks], axis=1).any(axis=1)
+        return [term for term, own in zip(terms, linked, strict=True) if own]
+
+    def _bounded(self, term: Term) -> Term:
+        """The term, with bounds that follow from the range of the inputs."""
+        if isinstance(term, NumberTerm) and not term.scaled:
+            return term.within(self.format.low, self.format.high)
+        return term
+
+    def _check_sums(self, largest: int) -> None:
+        total = max(int(np.abs(network.weights[0]).sum(axis=0).max()) for network in self.ensemble.networks)
+        if largest * total >= PRE_ACTIVATION_LIMIT:
+            raise ValueError(
+                f"inputs up to {largest} may lead to sums beyond 32 bits, which Python refuses; use fewer input_bits "
+                "or scale the data down and train again"
+            )
+
+    def _kept(self, network: FoldedNetwork) -> Integers:
+        """Neurons whose sums are needed: the vote depends on them, or they are evidence."""
+        if not self.by_evidence:
+            return network.neurons
+        return np.concatenate([network.neurons, np.setdiff1d(network.split, network.neurons)]).astype(np.int64)
+
+
+def _neuron(network: int, weights: Integers, terms: list[Term], used: list[int], scale: int | None) -> Neuron:
+    ends = [sorted(int(w) * end for end in term.bounds) for w, term in zip(weights, terms, strict=True)]
+    constant = sum(int(w) * t.value for w, t in zip(weights, terms, strict=True) if isinstance(t, ConstantTerm))
+    return Neuron(network, weights[used], constant, sum(e[0] for e in ends), sum(e[1] for e in ends), scale)

@@ -1,0 +1,1 @@
+def header(*a): return ""

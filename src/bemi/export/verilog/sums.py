@@ -1,0 +1,393 @@
+"""Sums of the neurons in Verilog: added up while features arrive, or computed from a whole row at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from bemi.export.verilog.circuit import Circuit, Neuron
+from bemi.export.verilog.formats import integer_bits
+from bemi.export.verilog.text import (
+    address_bits,
+    choice,
+    constant,
+    extended,
+    memory,
+    packed,
+    runtime,
+    sliced,
+    zero_extended,
+)
+from bemi.export.verilog.vote import vote_of_sums
+from bemi.inputs.readings import MISSING
+from bemi.inputs.terms import BitTerm, NumberTerm
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """How terms become values in Verilog: functions of a feature, and the widths of what they give.
+
+    Attributes
+    ----------
+    circuit
+        The circuit.
+    """
+
+    circuit: Circuit
+
+    @cached_property
+    def numbers(self) -> list[NumberTerm]:
+        return [term for term in self.circuit.terms if isinstance(term, NumberTerm)]
+
+    @cached_property
+    def scaled(self) -> bool:
+        """Whether numbers are scaled."""
+        return any(term.scaled for term in self.numbers)
+
+    @cached_property
+    def shift(self) -> int:
+        """The shift of all scales, to which multipliers are adapted."""
+        return max((term.shift for term in self.numbers), default=0)
+
+    def multiplier(self, term: NumberTerm) -> int:
+        """The multiplier of a term, for the common shift."""
+        return term.multiplier << self.shift - term.shift
+
+    @cached_property
+    def centre_bits(self) -> int:
+        ends = [term.centre for term in self.numbers]
+        return integer_bits(min(*ends, -1), max(*ends, 0))
+
+    @cached_property
+    def multiplier_bits(self) -> int:
+        return 1 + max(1, max(map(self.multiplier, self.numbers)).bit_length())
+
+    @cached_property
+    def bits(self) -> int:
+        """Bits of a value with a sign; wide enough for its negative, too."""
+        largest = max((abs(end) for term in self.circuit.terms for end in term.bounds), default=1)
+        return integer_bits(-largest, largest)
+
+    def functions(self) -> str:
+        """Verilog functions for numbers, if there are any that are not taken as they are."""
+        if not self.numbers:
+            return ""
+        inputs, (low, high) = self.circuit.format, self.ends
+        if not self.scaled:
+            wide = max(self.bits, inputs.bits) + 1
+            widened = extended if inputs.signed else zero_extended
+            names: dict[str, object] = {"value_top": self.bits - 1, "in_top": inputs.bits - 1}
+            if inputs.low < low or high < inputs.high:
+                names |= {"wide_top": wide - 1, "wide": widened("x", inputs.bits, wide)}
+                return runtime("clipped.v", names | {"value": self._clipped("wide", wide)})
+            return runtime("number.v", names | {"value": widened("x", inputs.bits, self.bits)})
+        distance = max(
+            max(abs(inputs.high - term.centre), abs(inputs.missing - term.centre)) * self.multiplier(term)
+            for term in self.numbers
+        )
+        wide = integer_bits(-distance - (1 << self.shift), distance + (1 << self.shift))
+        zero = any(term.missing_is_zero for term in self.numbers)
+        clipped = self._clipped("wide", wide)
+        missing = f"x == {constant(inputs.missing, inputs.bits)} ? {constant(0, self.bits)} : "
+        return runtime(
+            "scaled.v",
+            {
+                "value_top": self.bits - 1,
+                "in_top": inputs.bits - 1,
+                "centre_top": self.centre_bits - 1,
+                "multiplier_top": self.multiplier_bits - 1,
+                "wide_top": wide - 1,
+                "x": extended("x", inputs.bits, wide),
+                "centre": extended("centre", self.centre_bits, wide),
+                "multiplier": extended("multiplier", self.multiplier_bits, wide),
+                "half": constant(1 << self.shift >> 1, wide),
+                "shift": self.shift,
+                "value": (missing if zero else "") + clipped,
+            },
+        )
+
+    @cached_property
+    def ends(self) -> tuple[int, int]:
+        """Where numbers saturate."""
+        (ends,) = {term.bounds for term in self.numbers}
+        return ends
+
+    def _clipped(self, name: str, bits: int) -> str:
+        """A wide number that saturates."""
+        low, high = self.ends
+        narrow = f"{name}[{self.bits - 1}:0]"
+        return (
+            f"$signed({name}) < $signed({constant(low, bits)}) ? {constant(low, self.bits)} : "
+            f"$signed({name}) > $signed({constant(high, bits)}) ? {constant(high, self.bits)} : {narrow}"
+        )
+
+    def number(self, x: str, term: NumberTerm) -> str:
+        """A number of a feature."""
+        if not self.scaled:
+            return f"number({x})"
+        centre = constant(term.centre, self.centre_bits)
+        return f"number({x}, {centre}, {constant(self.multiplier(term), self.multiplier_bits)})"
+
+    def reading(self, term: BitTerm) -> int:
+        """The reading that a bit compares with, as the circuit is given it."""
+        return self.circuit.format.missing if term.reading == MISSING else term.reading
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps of a stream: for each, the feature and the position of its term, None for a feature without one."""
+
+    of: tuple[tuple[int, int | None], ...]
+
+    @classmethod
+    def by(cls, circuit: Circuit) -> Steps:
+        pairs = [(feature, own) for feature, places in enumerate(circuit.features) for own in places or [None]]
+        return cls(tuple(pairs))
+
+    def last(self, step: int) -> bool:
+        """Whether it is the last step of its feature."""
+        return step + 1 == len(self.of) or self.of[step + 1][0] != self.of[step][0]
+
+
+class Stream:
+    """The module of a stream of features.
+
+    Attributes
+    ----------
+    circuit
+        The circuit.
+    steps
+        Its steps.
+    word_bits
+        Bits of one neuron's weight.
+    delay
+        Clocks from taking a feature to having added it.
+    """
+
+    def __init__(self, circuit: Circuit) -> None:
+        self.circuit, self.values, self.steps = circuit, Values(circuit), Steps.by(circuit)
+        bound = circuit.ensemble.weight_bound
+        self.word_bits, self.delay = 1 + bound.bit_length(), 1 if bound == 1 else 2
+        if circuit.bits_only:
+            self.word_bits, self.delay = integer_bits(-max(1, *self._points()), max(1, *self._points())), 1
+
+    @property
+    def rom(self) -> tuple[int, int]:
+        """Words of the memory of weights, and bits of a word."""
+        return len(self.steps.of), max(1, self.word_bits * len(self.circuit.neurons))
+
+    def module(self) -> str:
+        """The module ``bemi_model``."""
+        circuit, steps = self.circuit, len(self.steps.of)
+        step_bits, delay = address_bits(steps), self.delay
+        next_of = "{adds}" if delay == 1 else "{adding[0], adds}"
+        words = [self._word(place) for _, place in self.steps.of]
+        value_bits = 1 if circuit.bits_only else self.values.bits
+        return runtime(
+            "stream.v",
+            {
+                "in_top": circuit.format.bits - 1,
+                "label_top": address_bits(circuit.classes) - 1,
+                "unclassified_kind": "wire" if circuit.single else "reg",
+                "functions": self.values.functions(),
+                "step_top": step_bits - 1,
+                "final_step": constant(steps - 1, step_bits),
+                "zero_step": constant(0, step_bits),
+                "one_step": constant(1, step_bits),
+                "control": self._control(step_bits),
+                "weights_top": self.rom[1] - 1,
+                "value_top": value_bits - 1,
+                "minus_register": "" if circuit.bits_only else f"    reg [{value_bits - 1}:0] minus;",
+                "delay_top": delay - 1,
+                "no_delay": constant(0, delay),
+                "next_adding": next_of,
+                "next_finishing": "{take && final_step}" if delay == 1 else "{finishing[0], take && final_step}",
+                "made_any": "made[0]" if circuit.bits_only else "made != " + constant(0, value_bits),
+                "minus": "" if circuit.bits_only else "            minus <= -made;",
+                "rom": memory("step", "weights", words, step_bits, self.rom[1]),
+                "sums": self._sums(),
+                "vote": vote_of_sums(circuit),
+            },
+        )
+
+    def _points(self) -> list[int]:
+        """Magnitudes of what bits add to sums."""
+        bits = [(place, t.level) for place, t in enumerate(self.circuit.terms) if isinstance(t, BitTerm)]
+        return [2 * level * int(abs(n.weights[place])) for n in self.circuit.neurons for place, level in bits]
+
+    def _word(self, place: int | None) -> int:
+        """Weights of all neurons in a step."""
+        if place is None:
+            return 0
+        weights = [int(neuron.weights[place]) for neuron in self.circuit.neurons]
+        term = self.circuit.terms[place]
+        if self.circuit.bits_only:
+            assert isinstance(term, BitTerm)
+            return packed((2 * term.level * weight for weight in weights), self.word_bits)
+        # The magnitude, below the sign.
+        top = self.word_bits - 1
+        return packed((abs(weight) + (int(weight < 0) << top) for weight in weights), self.word_bits)
+
+    def _control(self, step_bits: int) -> str:
+        """What each step does: the wires ``last`` and ``made``, the value of the step."""
+        circuit, values = self.circuit, self.values
+        in_bits = circuit.format.bits
+        terms = [None if place is None else circuit.terms[place] for _, place in self.steps.of]
+        has_bits = any(isinstance(term, BitTerm) for term in terms)
+        fields: list[tuple[str, int, list[int]]] = []
+        lasts = [int(self.steps.last(step)) for step in range(len(terms))]
+        if not all(lasts):
+            fields.append(("last", 1, lasts))
+        if has_bits:
+            fields.append(("equal", 1, [int(isinstance(t, BitTerm) and t.equal) for t in terms]))
+            fields.append(("reading", in_bits, [values.reading(t) if isinstance(t, BitTerm) else 0 for t in terms]))
+        if has_bits and values.numbers:
+            fields.append(("is_number", 1, [int(isinstance(t, NumberTerm)) for t in terms]))
+        if values.scaled:
+            centres = [t.centre if isinstance(t, NumberTerm) else 0 for t in terms]
+            multipliers = [values.multiplier(t) if isinstance(t, NumberTerm) else 0 for t in terms]
+            fields.append(("centre", values.centre_bits, centres))
+            fields.append(("multiplier", values.multiplier_bits, multipliers))
+        lines = [] if not all(lasts) else ["    wire last = 1'b1;"]
+        lines += _fields(fields, len(terms), step_bits)
+        if has_bits:
+            lines.append("    wire holds = equal ? in_data == reading : $signed(in_data) >= $signed(reading);")
+        lines.append(f"    wire [{0 if circuit.bits_only else values.bits - 1}:0] made = {self._made(has_bits)};")
+        return "\n".join(lines)
+
+    def _made(self, has_bits: bool) -> str:
+        values = self.values
+        if self.circuit.bits_only:
+            return "holds" if has_bits else "in_data[0]"
+        number = "number(in_data, centre, multiplier)" if values.scaled else "number(in_data)"
+        if not has_bits:
+            return number
+        (level,) = {term.level for term in self.circuit.terms if isinstance(term, BitTerm)}
+        bit = f"(holds ? {constant(level, values.bits)} : {constant(-level, values.bits)})"
+        return f"is_number ? {number} : {bit}"
+
+    def _sums(self) -> str:
+        """The registers of the sums, and what is added to them."""
+        circuit, neurons = self.circuit, self.circuit.neurons
+        if not neurons:
+            return "    wire unused = &{1'b0, weights, adding, cleared, value};"
+        names = [f"sum_{number}" for number in range(len(neurons))]
+        lines = [f"    reg [{neuron.bits - 1}:0] {name};" for name, neuron in zip(names, neurons, strict=True)]
+        lines += self._products()
+        lines += ["    // After a prediction the sums start again with what the constant inputs contribute."]
+        lines += ["    always @(posedge clk)", "        if (cleared) begin"]
+        for name, neuron in zip(names, neurons, strict=True):
+            start = started(circuit, neuron) if circuit.bits_only else neuron.constant
+            lines += [f"            {name} <= {constant(start, neuron.bits)};"]
+        lines += [f"        end else if (adding[{self.delay - 1}]) begin"]
+        for number, (name, neuron) in enumerate(zip(names, neurons, strict=True)):
+            condition, added = self._added(number, neuron)
+            lines += [f"            {condition}{name} <= {name} + {added};"]
+        return "\n".join([*lines, "        end"])
+
+    def _products(self) -> list[str]:
+        """The value and its negative; where weights have several bits, registers of all products."""
+        if self.circuit.bits_only:
+            return ["    wire unused = &{1'b0, value};"]
+        bits, neurons = self.values.bits, self.circuit.neurons
+        lines = []
+        if self.delay == 1:
+            widest = max(neuron.bits for neuron in neurons)
+            for name in ("value", "minus"):
+                lines += [f"    wire [{widest - 1}:0] {name}_wide = {extended(name, bits, widest)};"]
+            return [*lines, "    wire unused = &{1'b0, value, minus, value_wide, minus_wide};"]
+        wide, rows = bits + self.word_bits - 1, self.word_bits - 1
+        for name in ("value", "minus"):
+            lines += [f"    wire [{wide - 1}:0] {name}_wide = {extended(name, bits, wide)};"]
+        products = []
+        for number in range(len(neurons)):
+            low = number * self.word_bits
+            signed, zero = f"signed_{number}", constant(0, wide)
+            parts = [
+                f"(weights[{low + b}] ? {f'{signed} << {b}' if b else signed} : {zero})" for b in range(rows)
+            ]
+            lines += [f"    wire [{wide - 1}:0] {signed} = weights[{low + rows}] ? minus_wide : value_wide;"]
+            lines += [f"    reg [{wide - 1}:0] product_{number};"]
+            products += [f"            product_{number} <= {' + '.join(parts)};"]
+        lines += ["    always @(posedge clk)", "        if (adding[0]) begin", *products, "        end"]
+        unused = ", ".join(f"product_{number}" for number in range(len(neurons)))
+        return [*lines, f"    wire unused = &{{1'b0, {unused}}};"]
+
+    def _added(self, number: int, neuron: Neuron) -> tuple[str, str]:
+        """When something is added to a sum, and what."""
+        low, top = number * self.word_bits, (number + 1) * self.word_bits - 1
+        if self.circuit.bits_only:
+            return "", sliced("weights", low, top, neuron.bits)
+        if self.delay == 2:
+            return "", extended(f"product_{number}", self.values.bits + self.word_bits - 1, neuron.bits)
+        slices = [f"{name}_wide[{neuron.bits - 1}:0]" for name in ("minus", "value")]
+        return f"if (weights[{low}]) ", f"(weights[{top}] ? {slices[0]} : {slices[1]})"
+
+
+def _fields(fields: list[tuple[str, int, list[int]]], steps: int, step_bits: int) -> list[str]:
+    """A memory of the fields of each step, and a wire for each field."""
+    total = sum(bits for _, bits, _ in fields)
+    if not total:
+        return []
+    lines, words, start = [f"    reg [{total - 1}:0] control;"], [0] * steps, 0
+    for name, bits, column in fields:
+        place = f"[{start}]" if bits == 1 else f"[{start + bits - 1}:{start}]"
+        lines.append(f"    wire {'' if bits == 1 else f'[{bits - 1}:0] '}{name} = control{place};")
+        for step, value in enumerate(column):
+            words[step] |= (value % (1 << bits)) << start
+        start += bits
+    case = choice("step", "control", [constant(word, total) for word in words], step_bits)
+    return [*lines, "    always @* begin", case, "    end"]
+
+
+def started(circuit: Circuit, neuron: Neuron) -> int:
+    """A sum in which no bit is on yet; one that is adds twice its level times the weight."""
+    bits = [(int(neuron.weights[place]), t.level) for place, t in enumerate(circuit.terms) if isinstance(t, BitTerm)]
+    return neuron.constant - sum(weight * level for weight, level in bits)
+
+
+def parallel_module(circuit: Circuit) -> str:
+    """The module ``bemi_model`` for whole rows."""
+    values, width = Values(circuit), circuit.format.bits
+    row_bits = width * len(circuit.features)
+    terms = []
+    for place, term in enumerate(circuit.terms):
+        x = f"row[{(term.feature + 1) * width - 1}:{term.feature * width}]"
+        if isinstance(term, NumberTerm):
+            terms.append(f"    wire [{values.bits - 1}:0] term_{place} = {values.number(x, term)};")
+        else:
+            reading = constant(values.reading(term), width)
+            holds = f"{x} == {reading}" if term.equal else f"$signed({x}) >= $signed({reading})"
+            terms.append(f"    wire term_{place} = {holds};")
+    sums = [_sum(circuit, values, number, neuron) for number, neuron in enumerate(circuit.neurons)]
+    unused = ["row", *(f"term_{place}" for place in range(len(terms))), *(f"sum_{n}" for n in range(len(sums)))]
+    return runtime(
+        "parallel.v",
+        {
+            "in_top": row_bits - 1,
+            "label_top": address_bits(circuit.classes) - 1,
+            "unclassified_kind": "wire" if circuit.single else "reg",
+            "functions": values.functions(),
+            "terms": "\n".join(terms),
+            "sums": "\n".join([*sums, f"    wire unused = &{{1'b0, {', '.join(unused)}}};"]),
+            "vote": vote_of_sums(circuit),
+        },
+    )
+
+
+def _sum(circuit: Circuit, values: Values, number: int, neuron: Neuron) -> str:
+    """A sum of all terms."""
+    bits, parts = neuron.bits, []
+    for place, term in enumerate(circuit.terms):
+        weight = int(neuron.weights[place])
+        if not weight:
+            continue
+        if isinstance(term, BitTerm):
+            points = constant(2 * term.level * weight, bits)
+            parts.append(f" + (term_{place} ? {points} : {constant(0, bits)})")
+        else:
+            wide = extended(f"term_{place}", values.bits, bits)
+            product = wide if abs(weight) == 1 else f"{wide} * {constant(abs(weight), bits)}"
+            parts.append(f" {'-' if weight < 0 else '+'} {product}")
+    start = constant(started(circuit, neuron), bits)
+    return f"    wire [{bits - 1}:0] sum_{number} = {start}{''.join(parts)};"

@@ -1,0 +1,207 @@
+"""The vote in Verilog: from the signs of sums to a label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bemi.export.verilog.circuit import Circuit, Voter
+from bemi.export.verilog.formats import integer_bits
+from bemi.export.verilog.text import address_bits, choice, constant, extended, runtime, zero_extended
+from bemi.problem.codes import ABSTAIN
+
+TIE_STATES = "    localparam [3:0] CHOOSE = 4'd6, FETCH = 4'd7, MULTIPLY = 4'd8, COLLECT = 4'd9, COMPARE = 4'd10;"
+
+
+def vote_of_sums(circuit: Circuit) -> str:
+    """From the sums ``sum_0``, ``sum_1``, ... to a label; it begins when ``complete`` meets ``vote_ready``."""
+    vote_bits = circuit.classes.bit_length()
+    network_bits = address_bits(len(circuit.voters))
+    label_bits = address_bits(circuit.classes)
+    upper: list[str] = []
+    votes = [_vote(circuit, number, voter, vote_bits, upper) for number, voter in enumerate(circuit.voters)]
+    common = {
+        "label_top": label_bits - 1,
+        "signs_top": max(1, len(circuit.voting)) - 1,
+        "positive": _joined([f"~sum_{place}[{circuit.neurons[place].bits - 1}]" for place in circuit.voting]),
+        # Without a link to any input, all votes are constant.
+        "unused": "" if circuit.voting else "    wire unused_signs = &{1'b0, signs};",
+        "upper": "\n".join(upper),
+        "vote_top": vote_bits - 1,
+    }
+    if circuit.single:
+        return runtime("single.v", common | {"votes": f"        cast = {votes[0]};"})
+    return runtime(
+        "vote.v",
+        common
+        | _numbers(circuit, vote_bits, network_bits, label_bits)
+        | _counting(circuit, vote_bits, label_bits)
+        | _ties(circuit, vote_bits, network_bits, label_bits)
+        | {"votes": choice("network", "cast", votes, network_bits)},
+    )
+
+
+def _numbers(circuit: Circuit, vote_bits: int, network_bits: int, label_bits: int) -> dict[str, object]:
+    """Widths and constants of the vote."""
+    classes, number_bits = circuit.classes, circuit.classes.bit_length()
+    members = [constant(sum(1 << int(c) for c in v.folded.subset), classes) for v in circuit.voters]
+    return {
+        "network_top": network_bits - 1,
+        "class_top": label_bits - 1,
+        "classes_top": classes - 1,
+        "leading_top": number_bits - 1,
+        "final_network": constant(len(circuit.voters) - 1, network_bits),
+        "first_network": constant(0, network_bits),
+        "one_network": constant(1, network_bits),
+        "final_class": constant(classes - 1, label_bits),
+        "first_class": constant(0, label_bits),
+        "one_class": constant(1, label_bits),
+        "none": constant(classes, vote_bits),
+        "one_leader": constant(1, classes),
+        "one_leading": constant(1, number_bits),
+        "subset_size": constant(circuit.ensemble.subsets.shape[1], number_bits),
+        "members": choice("network", "members", members, network_bits),
+    }
+
+
+def _counting(circuit: Circuit, vote_bits: int, label_bits: int) -> dict[str, object]:
+    """A counter per class, and its share by class."""
+    bits, names = circuit.most_votes.bit_length(), [f"count_{c}" for c in range(circuit.classes)]
+    share_bits = (circuit.most_votes * max(circuit.multiples)).bit_length()
+    lines = [f"    reg [{bits - 1}:0] {', '.join(names)};", "    always @(posedge clk)", "        if (begins) begin"]
+    lines += [f"            {name} <= {constant(0, bits)};" for name in names]
+    lines += ["        end else if (state == COUNT) begin"]
+    for place, name in enumerate(names):
+        lines += [f"            if (cast == {constant(place, vote_bits)})"]
+        lines += [f"                {name} <= {name} + {constant(1, bits)};"]
+    pairs = zip(names, circuit.multiples, strict=True)
+    shares = [times(zero_extended(name, bits, share_bits), multiple, share_bits) for name, multiple in pairs]
+    return {
+        "share_top": share_bits - 1,
+        "counts": "\n".join([*lines, "        end"]),
+        "shares": choice("candidate", "share", shares, label_bits),
+    }
+
+
+def _ties(circuit: Circuit, vote_bits: int, network_bits: int, label_bits: int) -> dict[str, object]:
+    """What happens if the paper's rule gives no label."""
+    done = ["state <= DONE;", "out_valid <= 1'b1;"]
+    if not circuit.by_evidence:
+        done = ["out_unclassified <= 1'b1;", *done]
+    # Without any evidence the first of the leaders wins, which is the label so far.
+    empty = {"evidence": "", "tie_states": "", "states": ""}
+    if not circuit.evidence:
+        return empty | {"undecided": _indented(done), "class_label": "candidate"}
+    place_bits = address_bits(len(circuit.evidence))
+    chosen = [circuit.neurons[place] for place in circuit.evidence]
+    sum_bits = circuit.evidence_bits
+    scale_bits = max(neuron.scale or 0 for neuron in chosen).bit_length()
+    product_bits = max(sum_bits, max(neuron.largest_evidence for neuron in chosen).bit_length())
+    support_bits = max(product_bits, circuit.largest_support.bit_length())
+    last = [voter.evidence[-1] for voter in circuit.voters if voter.evidence]
+    facts_bits = scale_bits + 1 + network_bits
+    facts = [
+        constant((n.network << scale_bits + 1) + ((place in last) << scale_bits) + (n.scale or 0), facts_bits)
+        for place, n in zip(circuit.evidence, chosen, strict=True)
+    ]
+    values = {
+        "class_label": "candidate",
+        "class_vote": zero_extended("candidate", label_bits, vote_bits),
+        "one_class": constant(1, label_bits),
+        "place_top": place_bits - 1,
+        "first_place": constant(0, place_bits),
+        "one_place": constant(1, place_bits),
+        "final_place": constant(len(chosen) - 1, place_bits),
+        "sum_top": sum_bits - 1,
+        "scale_top": scale_bits - 1,
+        "nearest_top": product_bits - 1,
+        "support_top": support_bits - 1,
+        "facts_top": facts_bits - 1,
+        "final_bit": scale_bits,
+        "network_low": scale_bits + 1,
+        "network_high": facts_bits - 1,
+        "no_support": constant(0, support_bits),
+        "farthest": constant(-1, product_bits),
+        "magnitude_wide": zero_extended("magnitude", sum_bits, product_bits),
+        "scale_wide": zero_extended("scale", scale_bits, product_bits),
+        "nearer_wide": zero_extended("nearer", product_bits, support_bits),
+        "bank_top": sum_bits * len(chosen) - 1,
+        "bank": _joined(
+            [extended(f"sum_{place}", circuit.neurons[place].bits, sum_bits) for place in circuit.evidence]
+        ),
+        "rotated": _rotated("bank", sum_bits, sum_bits * len(chosen)),
+        "facts": choice("place", "facts", facts, place_bits),
+        "weighed": choice(
+            *("candidate", "weighed", [times("support", m, support_bits) for m in circuit.multiples], label_bits)
+        ),
+    }
+    return {
+        "states": TIE_STATES,
+        "evidence": runtime("evidence.v", values),
+        "tie_states": runtime("ties.v", values),
+        "undecided": _indented(["found <= 1'b0;", "state <= CHOOSE;"]),
+        "class_label": "candidate",
+    }
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """One vector, the first part in its lowest bits."""
+    return f"{{{', '.join(reversed(parts))}}}" if parts else "1'b0"
+
+
+def _rotated(name: str, bits: int, total: int) -> str:
+    """A vector with its lowest bits moved to the top."""
+    return name if bits == total else f"{{{name}[{bits - 1}:0], {name}[{total - 1}:{bits}]}}"
+
+
+def _indented(lines: Sequence[str]) -> str:
+    return "\n".join(" " * 24 + line for line in lines)
+
+
+def _vote(circuit: Circuit, number: int, voter: Voter, bits: int, upper: list[str]) -> str:
+    """The vote of a network as an expression; wires that it needs are appended to ``upper``."""
+    folded = voter.folded
+    if folded.table is not None:
+        names = [f"signs[{circuit.voting.index(place)}]" for place in voter.neurons]
+        return _looked_up(folded.table.tolist(), names, circuit.classes, bits)
+    negatives = _upper_layers(circuit, number, voter, upper)
+    # The first output is the most significant digit of the code, and -1 is the digit 1.
+    codes = [*folded.subset.tolist(), *[ABSTAIN] * ((1 << len(negatives)) - len(folded.subset))]
+    return _looked_up(codes, negatives[::-1], circuit.classes, bits)
+
+
+def _looked_up(votes: Sequence[int], names: Sequence[str], classes: int, bits: int) -> str:
+    """The entry of a table at the position whose bit i is ``names[i]``."""
+    if len(set(votes)) == 1:
+        return constant(classes if votes[0] == ABSTAIN else votes[0], bits)
+    half = len(votes) // 2
+    off, on = (_looked_up(part, names[:-1], classes, bits) for part in (votes[:half], votes[half:]))
+    return off if on == off else f"({names[-1]} ? {on} : {off})"
+
+
+def _upper_layers(circuit: Circuit, number: int, voter: Voter, lines: list[str]) -> list[str]:
+    """Wires for the layers above the first; the names of those that are 1 if an output is -1."""
+    network, fixed = voter.folded.network, voter.folded.fixed
+    places = [circuit.voting.index(place) for place in voter.neurons]
+    live = dict(zip(voter.folded.neurons.tolist(), places, strict=True))
+    positive = [f"signs[{live[n]}]" if n in live else "1'b1" if fixed[n] > 0 else "1'b0" for n in range(len(fixed))]
+    negative: list[str] = []
+    for layer, weights in enumerate(network.weights[1:], start=2):
+        negative = [f"network_{number}_layer_{layer}_negative_{place}" for place in range(weights.shape[1])]
+        for name, column in zip(negative, weights.T.tolist(), strict=True):
+            largest = sum(map(abs, column))
+            bits = integer_bits(-max(largest, 1), largest)
+            parts = [
+                f"({sign} ? {constant(weight, bits)} : {constant(-weight, bits)})"
+                for sign, weight in zip(positive, column, strict=True)
+                if weight
+            ]
+            lines.append(f"    wire [{bits - 1}:0] {name}_sum = {' + '.join(parts) or constant(0, bits)};")
+            lines.append(f"    wire {name} = {name}_sum[{bits - 1}];")
+            lines.append(f"    wire unused_{name} = &{{1'b0, {name}_sum}};")
+        positive = [f"!{name}" for name in negative]
+    return negative
+
+
+def times(expression: str, multiple: int, bits: int) -> str:
+    """A multiple of an expression of some bits."""
+    return expression if multiple == 1 else f"{expression} * {constant(multiple, bits)}"
