@@ -93,9 +93,7 @@ def measurements(settings: Settings) -> Iterator[Record]:
             model = BeMiClassifier(**task.settings, engine=settings.engine, time_limit=settings.seconds)
             model.fit(rows.X, rows.y)
             with tempfile.TemporaryDirectory() as place:
-                made = verilog.write(
-                    model, place, interface=task.interface, vectors=RANDOM_ROWS, rows=rows.test_X
-                )
+                made = verilog.write(model, place, interface=task.interface, vectors=RANDOM_ROWS, rows=rows.test_X)
                 yield head | {
                     "accuracy": float(np.mean(model.predict(rows.test_X) == rows.test_y)),
                     "test_rows": len(rows.test_y),

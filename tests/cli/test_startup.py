@@ -69,11 +69,12 @@ def test_the_measure_itself_can_fail():
 
 def test_choices_are_those_of_their_homes():
     from bemi.experiments.spec import Settings
-    from bemi.export import c, page
+    from bemi.export import c, page, verilog
 
     assert tuple(c.OPTIMIZE) == choices.C_GOALS
     assert tuple(c.TYPES) == choices.C_INPUT_TYPES
     assert choices.PAGE_SAMPLES == page.SAMPLES
+    assert (choices.VERILOG_INTERFACES, choices.VERILOG_VECTORS) == (verilog.INTERFACES, verilog.VECTORS)
     parsed = build_parser().parse_args(["reproduce", "exp1"])
     assert (parsed.engine, parsed.solver, parsed.gap) == (Settings.engine, Settings.solver, Settings.gap)
 

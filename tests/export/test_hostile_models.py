@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,12 +14,14 @@ import pandas as pd
 import pytest
 from compiled_c import SANITIZED, compiled, needs_gcc
 from forgery import forged, opened
+from simulated_verilog import in_icarus, needs, warnings
 
 import bemi
 from bemi import BeMiClassifier
 from bemi.export.c.writing import write
 from bemi.export.onnx.writing import model as onnx_model
 from bemi.export.page.writing import page
+from bemi.export.verilog import write as write_verilog
 
 HOSTILE = (
     '"); system("echo owned"); //',
@@ -37,6 +40,10 @@ HOSTILE = (
     "#include </etc/passwd>",
     "x[0] /* \\u000a",
     "' OR 1=1; `ls` $(ls)",
+    "synopsys translate_off",
+    "verilator lint_off WIDTH",
+    '`include "/etc/passwd"',
+    "\n$finish; endmodule\nmodule bemi_model;",
 )
 LABELS = sorted(HOSTILE[:6])
 NAMES = list(HOSTILE[6:14])
@@ -74,6 +81,23 @@ def test_c_compiles_without_a_warning_and_prints_the_labels(model, tmp_path, fla
     assert printed == b"".join(f"{label}\n".encode() for label in model.predict(rows()))
     for path in tmp_path.glob("*.[ch]"):
         assert path.read_bytes().isascii()
+
+
+@needs("iverilog")
+@needs("verilator")
+def test_verilog_is_the_same_but_for_comments(file, tmp_path):
+    header, weights, claims = opened(file)
+    classes = sorted([*HOSTILE[-4:], *LABELS[:2]])
+    made = bemi.load(forged(tmp_path / "v.bemi", header | {"classes": classes}, weights, claims))
+    write_verilog(made, tmp_path, vectors=20)
+    assert [run.differences for run in in_icarus(tmp_path)] == [0, 0]
+    assert warnings(tmp_path) == ""
+    text = (tmp_path / "bemi_model.v").read_text(encoding="ascii")
+    code = [line for line in text.splitlines() if not line.lstrip().startswith("//")]
+    plain = bemi.load(forged(tmp_path / "p.bemi", header | {"classes": list("uvwxyz")}, weights, claims))
+    usual = write_verilog(plain, tmp_path, vectors=20).files["bemi_model.v"].splitlines()
+    assert code == [line for line in usual if not line.lstrip().startswith("//")]
+    assert not any(re.match(r"//\s*(synopsys|synthesis|pragma|verilator|altera)", line) for line in text.splitlines())
 
 
 class Reader(HTMLParser):

@@ -39,7 +39,7 @@ def test_the_command_line_knows_every_target(capsys):
 
 def test_exports_neither_train_nor_solve():
     code = (
-        "import sys, bemi.export.c, bemi.export.onnx, bemi.export.page\n"
+        "import sys, bemi.export.c, bemi.export.onnx, bemi.export.page, bemi.export.verilog\n"
         "layers = ('engines', 'training', 'running', 'classifier', 'baselines', 'presets', 'cli', 'experiments')\n"
         "sys.exit(', '.join(n for n in sys.modules if n.startswith(tuple(f'bemi.{name}' for name in layers))) or None)"
     )

@@ -7,6 +7,7 @@ a module of its name in :mod:`bemi.cli.export`.
 TARGETS = {
     "c": "C99 for small devices: integers only, nothing allocated, no library called",
     "onnx": "an ONNX file with integer operators alone",
+    "verilog": "Verilog for FPGAs, with a test bench",
     "page": "one HTML file in which people can try the model and look into it",
 }
 """Name of every target, and what it is in one line."""

@@ -35,6 +35,16 @@ class Costs:
     interval: int
     tie: int
 
+    def in_words(self) -> list[str]:
+        """The costs as lines of text."""
+        tie = f"; a tie takes up to {self.tie} more" if self.tie else ""
+        return [
+            f"Clocks: {self.latency} from the first feature to the label, then a label every {self.interval}{tie}.",
+            f"Estimated for an iCE40: {self.luts} lookup tables of 4 inputs, {self.flip_flops} flip-flops, "
+            f"{self.block_rams} block RAMs of 4,096 bits.",
+            "make report measures this with Yosys.",
+        ]
+
 
 def costs(circuit: Circuit, stream: Stream | None) -> Costs:
     """Costs of a circuit; ``stream`` is None if rows come at once."""

@@ -303,9 +303,7 @@ class Stream:
         for number in range(len(neurons)):
             low = number * self.word_bits
             signed, zero = f"signed_{number}", constant(0, wide)
-            parts = [
-                f"(weights[{low + b}] ? {f'{signed} << {b}' if b else signed} : {zero})" for b in range(rows)
-            ]
+            parts = [f"(weights[{low + b}] ? {f'{signed} << {b}' if b else signed} : {zero})" for b in range(rows)]
             lines += [f"    wire [{wide - 1}:0] {signed} = weights[{low + rows}] ? minus_wide : value_wide;"]
             lines += [f"    reg [{wide - 1}:0] product_{number};"]
             products += [f"            product_{number} <= {' + '.join(parts)};"]

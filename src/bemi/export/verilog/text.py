@@ -58,13 +58,15 @@ def packed(values: Iterable[int], bits: int) -> int:
 def choice(selector: str, target: str, values: Sequence[str], bits: int) -> str:
     """A case statement that gives ``target`` the value of a number; the last value stands for all larger numbers."""
     lines = [f"            {constant(number, bits)}: {target} = {value};" for number, value in enumerate(values[:-1])]
-    return "\n".join([f"        case ({selector})", *lines, f"            default: {target} = {values[-1]};", "        endcase"])
+    end = f"            default: {target} = {values[-1]};"
+    return "\n".join([f"        case ({selector})", *lines, end, "        endcase"])
 
 
 def memory(selector: str, target: str, words: Sequence[int], bits: int, word_bits: int) -> str:
     """A case statement that reads a memory into the register ``target``; what is not listed is 0."""
-    lines = [f"                {constant(n, bits)}: {target} <= {constant(w, word_bits)};" for n, w in enumerate(words) if w]
-    end = f"                default: {target} <= {constant(0, word_bits)};"
+    space, listed = " " * 16, [(number, word) for number, word in enumerate(words) if word]
+    lines = [f"{space}{constant(number, bits)}: {target} <= {constant(word, word_bits)};" for number, word in listed]
+    end = f"{space}default: {target} <= {constant(0, word_bits)};"
     return "\n".join([f"            case ({selector})", *lines, end, "            endcase"])
 
 

@@ -37,7 +37,9 @@ def given_rows(circuit: Circuit, X: Any) -> tuple[Integers, Integers]:
     """Rows as Python takes them, and their labels; ValueError if the circuit cannot take them."""
     inputs = circuit.ensemble.inputs
     if not _inside(circuit, inputs.of(X)).all():
-        ends = f"{circuit.format.low}..{circuit.format.high}" if inputs.scaling.scale is None else "what it saturates at"
+        ends = (
+            f"{circuit.format.low}..{circuit.format.high}" if inputs.scaling.scale is None else "what it saturates at"
+        )
         raise ValueError(f"rows have values outside the circuit's range, {ends}")
     return circuit.format.encoded(inputs.readings(X)), circuit.ensemble.votes(X).label
 

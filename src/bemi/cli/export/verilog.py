@@ -1,0 +1,61 @@
+"""``bemi export verilog``: a circuit for FPGAs."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from bemi.cli import choices
+from bemi.cli.options import add_json
+from bemi.cli.output import show
+
+COSTS = {
+    "luts": "lookup tables of 4 inputs",
+    "flip_flops": "flip-flops",
+    "block_rams": "block RAMs of 4,096 bits",
+    "latency": "clocks from the first feature to the label",
+    "interval": "clocks from one label to the next",
+    "tie": "more clocks for a tie, at most",
+}
+"""Rows of the table of costs."""
+
+
+def add_command(targets: Any, **options: Any) -> None:
+    command = targets.add_parser("verilog", **options)
+    command.set_defaults(run=run)
+    add = command.add_argument
+    add("model", type=Path)
+    add("-o", "--output", type=Path, required=True, metavar="DIR", help="folder to write to")
+    whole = "one feature per clock, or a whole row at once (default: %(default)s)"
+    add("--interface", choices=choices.VERILOG_INTERFACES, default="stream", help=whole)
+    fewest = "bits of a feature that enters as it is (default: the fewest for the training rows)"
+    add("--input-bits", type=int, metavar="N", help=fewest)
+    vectors = "random rows for the test bench (default: %(default)s)"
+    add("--vectors", type=int, default=choices.VERILOG_VECTORS, metavar="N", help=vectors)
+    add_json(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    from rich.table import Table
+
+    from bemi import load
+    from bemi.export import verilog
+
+    if options.output.exists() and not options.output.is_dir():
+        raise ValueError(f"{options.output} is a file; give the name of a folder")
+    made = verilog.write(
+        load(options.model),
+        options.output,
+        interface=options.interface,
+        input_bits=options.input_bits,
+        vectors=options.vectors,
+    )
+    costs = asdict(made.costs)
+    table = Table(title=f"{options.output}: {', '.join(made.files)}", show_header=False)
+    for name, text in COSTS.items():
+        table.add_row(text, str(costs[name]))
+    table.caption = "estimated for an iCE40, clocks exact; 'make report' in the folder measures"
+    show(options, {"folder": str(options.output), **costs}, table)
+    return 0

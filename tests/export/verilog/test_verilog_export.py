@@ -1,0 +1,188 @@
+import json
+import re
+import subprocess
+
+import numpy as np
+import pytest
+from exported_models import MODELS, expected, model, voted, with_transform
+from mixed_tables import new_rows, table_model
+from simulated_verilog import in_icarus, needs, ran, warnings
+
+from bemi import BeMiClassifier, ConstantInput, save
+from bemi.cli import main
+from bemi.export.verilog import export, write
+from bemi.export.verilog.circuit import Circuit
+from bemi.export.verilog.formats import integer_bits
+from bemi.export.verilog.vectors import given_rows, random_rows
+
+REFUSED = ("histograms", "counts", "chances of a signal", "chances of two signals")
+NAMES = [name for name in MODELS if not name.startswith(REFUSED)]
+TABLES = {
+    "bits": {},
+    "bits of three classes": {"classes": 3},
+    "values": {"values": True, "thresholds": 0, "classes": 3},
+    "values and bits": {"values": True},
+}
+EVERY = [(name, way) for name in (*NAMES, *TABLES) for way in ("stream", "parallel")]
+
+
+def found(name):
+    return table_model(**TABLES[name]) if name in TABLES else model(name)
+
+
+@needs("iverilog")
+@pytest.mark.parametrize(("name", "interface"), EVERY)
+def test_labels_are_those_of_python(name, interface, tmp_path):
+    classifier = found(name)
+    made = write(classifier, tmp_path, interface=interface, vectors=40)
+    for run in in_icarus(tmp_path):
+        assert (run.predictions, run.differences) == (40, 0)
+    quick = in_icarus(tmp_path)[0]
+    assert quick.fewest <= made.costs.interval
+    assert quick.most <= made.costs.latency + made.costs.tie
+    assert made.costs.latency <= quick.first <= made.costs.latency + made.costs.tie
+
+
+@needs("verilator")
+@pytest.mark.parametrize(("name", "interface"), EVERY)
+def test_verilator_has_nothing_to_say(name, interface, tmp_path):
+    write(found(name), tmp_path, interface=interface, vectors=1)
+    assert warnings(tmp_path) == ""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_vectors_are_those_of_the_networks(name):
+    classifier = model(name)
+    rows, labels = random_rows(Circuit(classifier.ensemble_), 300)
+    scale = classifier.ensemble_.inputs.scaling.scale
+    integers = rows if scale is None else scale.scaled(rows)
+    if scale is not None and classifier.ensemble_.inputs.scaling.limit is not None:
+        integers = np.clip(integers, -127, 127)
+    assert np.array_equal(labels, expected(classifier, integers))
+    if "ties" in name:
+        assert voted(classifier, integers).unclassified.any(), "some vectors try the ties"
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_readings_saturate_without_changing_a_label(name):
+    classifier = found(name)
+    table, circuit = new_rows(200), Circuit(classifier.ensemble_)
+    rows, labels = given_rows(circuit, table)
+    assert np.array_equal(np.array(classifier.classes_)[labels], classifier.predict(table))
+    assert (rows == circuit.format.missing).any()
+    again = classifier.ensemble_.inputs.from_readings(circuit.format.decoded(rows))
+    assert np.array_equal(again, classifier.ensemble_.inputs.of(table))
+    assert circuit.format.bits < 32
+
+
+def test_sums_are_as_wide_as_they_can_get():
+    classifier = model("no hidden layer, P = 7")
+    circuit = Circuit(classifier.ensemble_)
+    assert (circuit.format.bits, circuit.format.signed) == (5, False)
+    for neuron in circuit.neurons:
+        highest, lowest = 31 * neuron.weights.clip(0).sum(), 31 * neuron.weights.clip(None, 0).sum()
+        assert (neuron.low, neuron.high) == (lowest, highest)
+        assert -(2 ** (neuron.bits - 1)) <= lowest
+        assert highest < 2 ** (neuron.bits - 1)
+        assert neuron.bits == 1 or not (-(2 ** (neuron.bits - 2)) <= lowest and highest < 2 ** (neuron.bits - 2))
+    assert [integer_bits(*ends) for ends in ((0, 1), (0, 16), (-1, 0), (-16, 15), (-16, 16), (-17, 3))] == [
+        *(1, 5, 1, 5, 6, 6)
+    ]
+
+
+def test_neurons_that_always_give_the_same_sign_are_left_out():
+    circuit = Circuit(model("digits, the paper's ties").ensemble_)
+    assert len(circuit.neurons) < 4 * len(circuit.voters)
+    assert {len(voter.neurons) for voter in circuit.voters} >= {1}
+
+
+def test_wider_inputs_can_be_asked_for():
+    assert "integers of 5 bits, 0..31" in export(model("digits")).files["bemi_model.v"]
+    assert "integers of 8 bits, 0..255" in export(model("digits"), input_bits=8).files["bemi_model.v"]
+    with pytest.raises(ValueError, match=r"input_bits must be .*5"):
+        export(model("digits"), input_bits=4)
+    with pytest.raises(ValueError, match="may lead to sums beyond 32 bits"):
+        export(model("digits"), input_bits=32)
+    with pytest.raises(ValueError, match="whose width follows from the model; leave out input_bits"):
+        export(model("constant input"), input_bits=8)
+
+
+def test_rows_that_the_circuit_cannot_take_are_refused():
+    classifier = model("digits")
+    with pytest.raises(ValueError, match=r"outside the circuit's range, 0\.\.31"):
+        export(classifier, rows=np.full((1, 64), 32))
+
+
+def test_what_is_not_there_yet_is_refused_in_one_line():
+    for name in ("histograms of doubled images", "counts of a signal"):
+        with pytest.raises(ValueError, match="^(IntegerHog|SignalCounts) cannot be exported to Verilog yet, only"):
+            export(model(name))
+    with pytest.raises(ValueError, match="^similarities to training rows cannot be exported to Verilog yet"):
+        export(table_model(similarities=20))
+
+    class Derived(ConstantInput):
+        pass
+
+    derived = with_transform(model("constant input"), Derived(127).fit(np.ones((1, 13), dtype=int)))
+    with pytest.raises(ValueError, match="Derived cannot be exported"):
+        export(derived)
+    with pytest.raises(ValueError, match="interface must be one of stream, parallel"):
+        export(model("digits"), interface="serial")
+    wide = BeMiClassifier((), stages=("sm",)).fit(np.eye(4, 600, dtype=int) * 200, [0, 0, 1, 1])
+    with pytest.raises(ValueError, match="4800 bits, too many for a parallel input; use interface='stream'"):
+        export(wide, interface="parallel")
+
+
+def test_the_header_tells_what_to_feed():
+    text = export(table_model()).files["bemi_model.v"]
+    head = text[: text.index("module bemi_model")]
+    circuit = Circuit(table_model().ensemble_)
+    assert f"signed integers of {circuit.format.bits} bits, {circuit.format.low}..{circuit.format.high}." in head
+    assert f"A missing cell is {circuit.format.missing}." in head
+    assert 'in units of 0.01, "dose"' in head
+    assert re.search(r'a category, -1 for any other than these, "blood"\n//     0: "0"\n//     1: "A"', head)
+    assert '0: "high"\n//   1: "low"' in head
+    assert all(line.startswith("//") for line in head.splitlines())
+
+
+@needs("yosys")
+@pytest.mark.parametrize(("name", "interface"), [("bits", "stream"), ("bits", "parallel"), ("values", "stream")])
+def test_costs_are_about_what_yosys_finds(name, interface, tmp_path):
+    made = write(found(name), tmp_path, interface=interface, vectors=1)
+    subprocess.run(["make", "-s", "ice40.txt"], cwd=tmp_path, check=True, capture_output=True)
+    text = (tmp_path / "ice40.txt").read_text()
+    cells = {kind: int(count) for kind, count in re.findall(r"^ +(SB_\w+) +(\d+)$", text, re.MULTILINE)}
+    flip_flops = sum(count for kind, count in cells.items() if "DFF" in kind)
+    assert made.costs.luts == pytest.approx(cells["SB_LUT4"], rel=0.5)
+    assert made.costs.flip_flops == pytest.approx(flip_flops, rel=0.2)
+    assert int(re.search(r"length=(\d+)", text).group(1)) > 5
+
+
+@needs("verilator")
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*NAMES, *TABLES])
+def test_verilator_gives_the_same_labels(name, tmp_path):
+    write(found(name), tmp_path, vectors=2_000)
+    subprocess.run(["make", "-s", "verilator"], cwd=tmp_path, check=True, capture_output=True)
+    lines = (tmp_path / "verilator.log").read_text().splitlines()
+    assert [ran(line).differences for line in lines] == [0, 0]
+
+
+@needs("iverilog")
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*NAMES, *TABLES])
+def test_ten_thousand_predictions(name, tmp_path):
+    write(found(name), tmp_path, vectors=10_000)
+    assert [run.differences for run in in_icarus(tmp_path)] == [0, 0]
+
+
+def test_the_command_line_writes_a_folder_and_states_costs(tmp_path, capsys):
+    save(model("digits"), tmp_path / "m.bemi")
+    assert main(["export", "verilog", str(tmp_path / "m.bemi"), "-o", str(tmp_path / "out"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    names = ["Makefile", "bemi_model.v", "inputs.txt", "labels.txt", "test_bench.v"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == names
+    assert told["interval"] == 66
+    assert f"then a label every {told['interval']}" in (tmp_path / "out" / "bemi_model.v").read_text()
+    assert main(["export", "verilog", str(tmp_path / "m.bemi"), "-o", str(tmp_path / "m.bemi")]) == 2
+    assert "is a file" in capsys.readouterr().err
