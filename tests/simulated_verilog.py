@@ -33,7 +33,7 @@ def ran(printed):
 
 
 def in_icarus(folder):
-    """The test bench of a folder in Icarus Verilog, at full speed and with pauses; it must compile without a warning."""
+    """The test bench of a folder in Icarus Verilog, at full speed and with pauses; nothing may cause a warning."""
     command = ["iverilog", "-g2001", "-Wall", "-o", "test.vvp", "bemi_model.v", "test_bench.v"]
     made = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert (made.returncode, made.stdout + made.stderr) == (0, "")

@@ -115,9 +115,9 @@ def test_rows_that_the_circuit_cannot_take_are_refused():
 
 def test_what_is_not_there_yet_is_refused_in_one_line():
     for name in ("histograms of doubled images", "counts of a signal"):
-        with pytest.raises(ValueError, match="^(IntegerHog|SignalCounts) cannot be exported to Verilog yet, only"):
+        with pytest.raises(ValueError, match=r"^(IntegerHog|SignalCounts) cannot be exported to Verilog yet, only"):
             export(model(name))
-    with pytest.raises(ValueError, match="^similarities to training rows cannot be exported to Verilog yet"):
+    with pytest.raises(ValueError, match=r"^similarities to training rows cannot be exported to Verilog yet"):
         export(table_model(similarities=20))
 
     class Derived(ConstantInput):
@@ -129,7 +129,7 @@ def test_what_is_not_there_yet_is_refused_in_one_line():
     with pytest.raises(ValueError, match="interface must be one of stream, parallel"):
         export(model("digits"), interface="serial")
     wide = BeMiClassifier((), stages=("sm",)).fit(np.eye(4, 600, dtype=int) * 200, [0, 0, 1, 1])
-    with pytest.raises(ValueError, match="4800 bits, too many for a parallel input; use interface='stream'"):
+    with pytest.raises(ValueError, match=r"4800 bits, too many for a parallel input; use interface='stream'"):
         export(wide, interface="parallel")
 
 

@@ -53,14 +53,27 @@ class Values:
         """The multiplier of a term, for the common shift."""
         return term.multiplier << self.shift - term.shift
 
-    @cached_property
-    def centre_bits(self) -> int:
-        ends = [term.centre for term in self.numbers]
-        return integer_bits(min(*ends, -1), max(*ends, 0))
+    def offset(self, term: NumberTerm) -> int:
+        """What is added to the product of the multiplier and a reading, both at least 0, before the shift.
+
+        Multipliers of unsigned numbers are smaller circuits, so readings are counted from the smallest one.
+        """
+        return (self.circuit.format.missing - term.centre) * self.multiplier(term) + (1 << self.shift >> 1)
 
     @cached_property
     def multiplier_bits(self) -> int:
-        return 1 + max(1, max(map(self.multiplier, self.numbers)).bit_length())
+        """Bits of any multiplier."""
+        return max(1, max(map(self.multiplier, self.numbers)).bit_length())
+
+    @cached_property
+    def wide_bits(self) -> int:
+        """Bits of any number before the shift, with a sign."""
+        ends = [
+            self.offset(t) + m * self.multiplier(t)
+            for t in self.numbers
+            for m in (0, (1 << self.circuit.format.bits) - 1)
+        ]
+        return integer_bits(min(*ends, -1 << self.shift), max(*ends, 1 << self.shift))
 
     @cached_property
     def bits(self) -> int:
@@ -81,28 +94,20 @@ class Values:
                 names |= {"wide_top": wide - 1, "wide": widened("x", inputs.bits, wide)}
                 return runtime("clipped.v", names | {"value": self._clipped("wide", wide)})
             return runtime("number.v", names | {"value": widened("x", inputs.bits, self.bits)})
-        distance = max(
-            max(abs(inputs.high - term.centre), abs(inputs.missing - term.centre)) * self.multiplier(term)
-            for term in self.numbers
-        )
-        wide = integer_bits(-distance - (1 << self.shift), distance + (1 << self.shift))
+        wide, top = self.wide_bits, inputs.bits - 1
         zero = any(term.missing_is_zero for term in self.numbers)
-        clipped = self._clipped("wide", wide)
-        missing = f"x == {constant(inputs.missing, inputs.bits)} ? {constant(0, self.bits)} : "
+        missing = f"x == {constant(inputs.missing, inputs.bits)} ? {constant(0, self.bits)} : " if zero else ""
         return runtime(
             "scaled.v",
             {
                 "value_top": self.bits - 1,
-                "in_top": inputs.bits - 1,
-                "centre_top": self.centre_bits - 1,
+                "in_top": top,
                 "multiplier_top": self.multiplier_bits - 1,
                 "wide_top": wide - 1,
-                "x": extended("x", inputs.bits, wide),
-                "centre": extended("centre", self.centre_bits, wide),
-                "multiplier": extended("multiplier", self.multiplier_bits, wide),
-                "half": constant(1 << self.shift >> 1, wide),
+                "x": zero_extended(f"~x[{top}], x[{top - 1}:0]", inputs.bits, wide),
+                "multiplier": zero_extended("multiplier", self.multiplier_bits, wide),
                 "shift": self.shift,
-                "value": (missing if zero else "") + clipped,
+                "value": missing + self._clipped("wide", wide),
             },
         )
 
@@ -125,8 +130,8 @@ class Values:
         """A number of a feature."""
         if not self.scaled:
             return f"number({x})"
-        centre = constant(term.centre, self.centre_bits)
-        return f"number({x}, {centre}, {constant(self.multiplier(term), self.multiplier_bits)})"
+        multiplier = constant(self.multiplier(term), self.multiplier_bits)
+        return f"number({x}, {multiplier}, {constant(self.offset(term), self.wide_bits)})"
 
     def reading(self, term: BitTerm) -> int:
         """The reading that a bit compares with, as the circuit is given it."""
@@ -244,10 +249,10 @@ class Stream:
         if has_bits and values.numbers:
             fields.append(("is_number", 1, [int(isinstance(t, NumberTerm)) for t in terms]))
         if values.scaled:
-            centres = [t.centre if isinstance(t, NumberTerm) else 0 for t in terms]
+            offsets = [values.offset(t) if isinstance(t, NumberTerm) else 0 for t in terms]
             multipliers = [values.multiplier(t) if isinstance(t, NumberTerm) else 0 for t in terms]
-            fields.append(("centre", values.centre_bits, centres))
             fields.append(("multiplier", values.multiplier_bits, multipliers))
+            fields.append(("offset", values.wide_bits, offsets))
         lines = [] if not all(lasts) else ["    wire last = 1'b1;"]
         lines += _fields(fields, len(terms), step_bits)
         if has_bits:
@@ -259,7 +264,7 @@ class Stream:
         values = self.values
         if self.circuit.bits_only:
             return "holds" if has_bits else "in_data[0]"
-        number = "number(in_data, centre, multiplier)" if values.scaled else "number(in_data)"
+        number = "number(in_data, multiplier, offset)" if values.scaled else "number(in_data)"
         if not has_bits:
             return number
         (level,) = {term.level for term in self.circuit.terms if isinstance(term, BitTerm)}
