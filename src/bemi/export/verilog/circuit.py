@@ -108,11 +108,12 @@ class Circuit:
         self.by_evidence = ensemble.ties.by_evidence and not self.single
         kept = [self._kept(network) for network in folded]
         columns = np.concatenate([n.network.weights[0][:, own] for n, own in zip(folded, kept, strict=True)], axis=1)
-        linked = columns.any(axis=1)
+        linked = np.abs(columns).sum(axis=1) > 0
         used = [place for place, term in enumerate(terms) if linked[place] and not isinstance(term, ConstantTerm)]
         used.sort(key=lambda place: terms[place].feature)  # type: ignore[union-attr]
         self.terms: tuple[FeatureTerm, ...] = tuple(terms[place] for place in used)  # type: ignore[misc]
-        self.voters, self.neurons = [], []
+        self.voters: list[Voter] = []
+        self.neurons: list[Neuron] = []
         for number, (network, own) in enumerate(zip(folded, kept, strict=True)):
             places = {int(neuron): len(self.neurons) + place for place, neuron in enumerate(own)}
             scales = dict(zip(network.split.tolist(), network.scales.tolist(), strict=True)) if self.by_evidence else {}
@@ -188,8 +189,8 @@ class Circuit:
 
     def _linked(self, terms: list[Term]) -> list[Term]:
         """Terms that a weight of some network is not 0 for."""
-        linked = np.concatenate([n.weights[0] for n in self.ensemble.networks], axis=1).any(axis=1)
-        return [term for term, own in zip(terms, linked, strict=True) if own]
+        weights = np.concatenate([n.weights[0] for n in self.ensemble.networks], axis=1)
+        return [term for term, own in zip(terms, weights, strict=True) if np.count_nonzero(own)]
 
     def _bounded(self, term: Term) -> Term:
         """The term, with bounds that follow from the range of the inputs."""

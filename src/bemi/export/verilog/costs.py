@@ -27,8 +27,11 @@ COMPARISON = 1.5
 PRODUCT = 1.2
 """Lookup tables for one partial product of a multiplier."""
 
-ADDER = 1.3
-"""Lookup tables for adding one bit in a sum of many numbers."""
+ADDER = 0.68
+"""Lookup tables for adding one bit of a link in a sum of many numbers."""
+
+THRESHOLD = 0.35
+"""Lookup tables for comparing one bit with a constant."""
 
 LEAST_MEMORY, FEW_WORDS = 8192, 128
 """Yosys leaves memories of fewer bits or words to lookup tables."""
@@ -128,7 +131,7 @@ def _parallel(circuit: Circuit) -> Part:
     numbers = len(values.numbers)
     scale = PRODUCT / 2 * bits * values.multiplier_bits + 3 * values.wide_bits if values.scaled else 0
     adders = sum(ADDER * neuron.bits * int(np.count_nonzero(neuron.weights)) for neuron in circuit.neurons)
-    luts = COMPARISON / 2 * bits * (len(circuit.terms) - numbers) + scale * numbers + adders
+    luts = THRESHOLD * bits * (len(circuit.terms) - numbers) + scale * numbers + adders
     return Part(luts, sum(1 for places in circuit.features if places) * bits + 1)
 
 

@@ -146,8 +146,10 @@ class Steps:
 
     @classmethod
     def by(cls, circuit: Circuit) -> Steps:
-        pairs = [(feature, own) for feature, places in enumerate(circuit.features) for own in places or [None]]
-        return cls(tuple(pairs))
+        without: list[int | None] = [None]
+        return cls(
+            tuple((feature, own) for feature, places in enumerate(circuit.features) for own in places or without)
+        )
 
     def last(self, step: int) -> bool:
         """Whether it is the last step of its feature."""

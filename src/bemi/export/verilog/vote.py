@@ -88,7 +88,7 @@ def _ties(circuit: Circuit, vote_bits: int, network_bits: int, label_bits: int) 
     if not circuit.by_evidence:
         done = ["out_unclassified <= 1'b1;", *done]
     # Without any evidence the first of the leaders wins, which is the label so far.
-    empty = {"evidence": "", "tie_states": "", "states": ""}
+    empty: dict[str, object] = {"evidence": "", "tie_states": "", "states": ""}
     if not circuit.evidence:
         return empty | {"undecided": _indented(done), "class_label": "candidate"}
     place_bits = address_bits(len(circuit.evidence))
