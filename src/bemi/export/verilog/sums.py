@@ -190,13 +190,9 @@ class Stream:
         next_of = "{adds}" if delay == 1 else "{adding[0], adds}"
         words = [self._word(place) for _, place in self.steps.of]
         value_bits = 1 if circuit.bits_only else self.values.bits
-        return runtime(
+        body = runtime(
             "stream.v",
             {
-                "in_top": circuit.format.bits - 1,
-                "label_top": address_bits(circuit.classes) - 1,
-                "unclassified_kind": "wire" if circuit.single else "reg",
-                "functions": self.values.functions(),
                 "step_top": step_bits - 1,
                 "final_step": constant(steps - 1, step_bits),
                 "zero_step": constant(0, step_bits),
@@ -213,9 +209,10 @@ class Stream:
                 "minus": "" if circuit.bits_only else "            minus <= -made;",
                 "rom": memory("step", "weights", words, step_bits, self.rom[1]),
                 "sums": self._sums(),
-                "vote": vote_of_sums(circuit),
             },
         )
+        about = "Adds up the sums of all networks while features arrive, one step per clock, and lets them vote."
+        return _module(self.values, about, circuit.format.bits, body)
 
     def _points(self) -> list[int]:
         """Magnitudes of what bits add to sums."""
@@ -366,18 +363,31 @@ def parallel_module(circuit: Circuit) -> str:
             terms.append(f"    wire term_{place} = {holds};")
     sums = [_sum(circuit, values, number, neuron) for number, neuron in enumerate(circuit.neurons)]
     unused = ["row", *(f"term_{place}" for place in range(len(terms))), *(f"sum_{n}" for n in range(len(sums)))]
-    return runtime(
+    body = runtime(
         "parallel.v",
         {
             "in_top": row_bits - 1,
-            "label_top": address_bits(circuit.classes) - 1,
-            "unclassified_kind": "wire" if circuit.single else "reg",
-            "functions": values.functions(),
             "terms": "\n".join(terms),
             "sums": "\n".join([*sums, f"    wire unused = &{{1'b0, {', '.join(unused)}}};"]),
-            "vote": vote_of_sums(circuit),
         },
     )
+    about = "Takes a whole row at once, computes the sums of all networks from it, and lets them vote."
+    return _module(values, about, row_bits, body)
+
+
+def _module(values: Values, about: str, in_bits: int, body: str) -> str:
+    """The module around what makes the sums."""
+    circuit = values.circuit
+    names = {
+        "about": about,
+        "in_top": in_bits - 1,
+        "label_top": address_bits(circuit.classes) - 1,
+        "unclassified_kind": "wire" if circuit.single else "reg",
+        "functions": values.functions(),
+        "body": body,
+        "vote": vote_of_sums(circuit),
+    }
+    return runtime("module.v", names)
 
 
 def _sum(circuit: Circuit, values: Values, number: int, neuron: Neuron) -> str:

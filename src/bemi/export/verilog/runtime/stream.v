@@ -1,16 +1,3 @@
-// Adds up the sums of all networks while features arrive, one step per clock, and lets them vote.
-module bemi_model (
-    input wire clk,
-    input wire reset,
-    input wire in_valid,
-    output wire in_ready,
-    input wire [%%{in_top}:0] in_data,
-    output reg out_valid,
-    input wire out_ready,
-    output reg [%%{label_top}:0] out_label,
-    output %%{unclassified_kind} out_unclassified
-);
-%%{functions}
     // A step is one use of a feature, which stays on in_data until its last step.
     reg loading, complete;
     reg [%%{step_top}:0] step;
@@ -57,6 +44,3 @@ module bemi_model (
             end
         end
 %%{sums}
-
-%%{vote}
-endmodule
