@@ -24,7 +24,7 @@ COSTS = {
 
 def add_command(targets: Any, **options: Any) -> None:
     command = targets.add_parser("verilog", **options)
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, example="bemi export verilog model.bemi -o circuit\nmake -C circuit test")
     add = command.add_argument
     add("model", type=Path)
     add("-o", "--output", type=Path, required=True, metavar="DIR", help="folder to write to")
