@@ -154,7 +154,7 @@ def test_costs_are_about_what_yosys_finds(name, interface, tmp_path):
     cells = {kind: int(count) for kind, count in re.findall(r"^ +(SB_\w+) +(\d+)$", text, re.MULTILINE)}
     flip_flops = sum(count for kind, count in cells.items() if "DFF" in kind)
     assert made.costs.luts == pytest.approx(cells["SB_LUT4"], rel=0.5)
-    assert made.costs.flip_flops == pytest.approx(flip_flops, rel=0.2)
+    assert made.costs.flip_flops == pytest.approx(flip_flops, rel=0.5)
     assert int(re.search(r"length=(\d+)", text).group(1)) > 5
 
 
