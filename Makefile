@@ -28,8 +28,7 @@ help:
 # A stamp for each set of packages: `make demo` installs what a user needs, and no test runner or site builder.
 # Some tests measure time, so compiled loops are put into their cache first.
 compile = tests/compile_loops.py
-# Most modules that come with packages are never imported, so none is compiled to bytecode in advance.
-install = $(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --editable
+install = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("bemi needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
