@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 
@@ -100,9 +101,9 @@ def commands(path, parser):
 @pytest.mark.parametrize(("path", "parser"), list(commands(["bemi"], build_parser())), ids=lambda part: str(part)[:40])
 def test_help_ends_with_an_example_that_parses(path, parser):
     example = parser.format_help().split("\nexample:\n")[1]
-    for line in example.splitlines():
-        line = line.removeprefix('  eval "$(').removesuffix(')"').split("#")[0].removesuffix(')"    ')
-        words = line.split()
+    calls = [words.split() for words in re.findall(r"^\W*(?:eval\W+)?(bemi [^#)\n]*)", example, flags=re.MULTILINE)]
+    assert calls
+    for words in calls:
         assert words[: len(path)] == path
         if words[-1] != "--help":
             build_parser().parse_args(words[1:])
