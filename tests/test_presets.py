@@ -114,6 +114,7 @@ def test_what_is_usual_for_images_depends_on_their_number():
     """Cross-validation of a few images is noisy: another candidate must clearly beat the usual one."""
     usual = {c.name: c.usual_up_to for c in presets.image_candidates() if c.usual_up_to}
     assert usual == {"straightened images, deformed": 3, "straightened images, slightly deformed": np.inf}
+    assert [c.standard_errors for c in presets.image_candidates()] == [0.5, 1.5, 1.5, 1.5, 1.5]
 
 
 def test_with_two_images_of_a_class_deformed_copies_are_usual(tmp_path):

@@ -73,11 +73,14 @@ class Candidate:
     usual_up_to
         It is the usual candidate if classes have at most this many rows, or recordings, on average: others are taken
         only if there is enough to compare and they beat it clearly.  Without a usual candidate the best one is taken.
+    standard_errors
+        What clearly means for this one: by how many standard errors of the difference it must beat the usual one.
     """
 
     name: str
     settings: Mapping[str, Any]
     usual_up_to: float = 0
+    standard_errors: float = STANDARD_ERRORS
 
 
 @dataclass(frozen=True)
@@ -190,7 +193,8 @@ def choose(
     right /= repeats
     margins = _margins(right, omega, of_group, usual or 0)
     # Of equals the usual candidate is taken, although it is not the first.
-    needed = STANDARD_ERRORS * margins + _EQUAL if per_class >= FEWEST else np.full(len(margins), np.inf)
+    errors = np.array([candidate.standard_errors for candidate in candidates])
+    needed = errors * margins + _EQUAL if per_class >= FEWEST else np.full(len(margins), np.inf)
     handicaps = np.zeros(len(margins)) if usual is None else np.where(np.arange(len(margins)) == usual, 0.0, needed)
     merits = _merits(right, omega[None], targets, handicaps)[0]
     resampled = _resampled(right, omega, targets, of_group, handicaps, rng)
@@ -368,7 +372,7 @@ def _reason(
     best = (
         chosen
         if chosen != usual
-        else max(others, key=lambda place: accuracies[place] - STANDARD_ERRORS * margins[place])
+        else max(others, key=lambda place: accuracies[place] - candidates[place].standard_errors * margins[place])
     )
     gain = f"{100 * (accuracies[best] - accuracies[usual]):+.1f} points, standard error {100 * margins[best]:.1f}"
     if chosen == usual:
