@@ -23,11 +23,12 @@ def test_the_page_shows_every_table_of_a_run(folder):
         assert table.markdown() in PAGE
 
 
-def test_the_page_on_signals_shows_every_table_of_its_run():
-    folder, page = ROOT / "results" / "signals", (ROOT / "docs" / "results-signals.md").read_text()
+@pytest.mark.parametrize(("run", "more"), [("signals", ["apart"]), ("signals-recommended", [])])
+def test_the_page_on_signals_shows_every_table_of_its_runs(run, more):
+    folder, page = ROOT / "results" / run, (ROOT / "docs" / "results-signals.md").read_text()
     section = kinds.of_run(folder).section(folder)
     assert f"## {section.title}\n\n{section.conditions}\n" in page
-    assert list(section.tables) == ["accuracy", "accuracy-by-set", "training", "lower-gain", "apart"]
+    assert list(section.tables) == ["accuracy", "accuracy-by-set", "training", "lower-gain", *more]
     for table in section.tables.values():
         assert table.markdown() in page
 
