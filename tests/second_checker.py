@@ -105,10 +105,19 @@ def proved(model, certificate=None):
         raise Refused(f"malformed: {error!r}") from error
 
 
+HEADER = (
+    *("bemi", "classes", "classes_dtype", "feature_names", "features", "input_scaling", "inputs", "networks"),
+    *("settings", "solver", "training_digest", "transform"),
+)
+PARTS = ("given_rows", "probabilities", "selection", "signs", "subsets", "uncounted")
+
+
 def whole_file(header, packed, digest, claims):
     members(claims, ("format", "model", "rows", "labels", "networks"), ("weights", "seconds"))
     integer(claims["format"], 3, 3)
     need(claims["model"] == digest, "another model")
+    members(header, HEADER, PARTS)
+    need(type(header["classes"]) is list, "classes")
     settings = header["settings"]
     bound = integer(settings["weight_bound"], 1, 2**31 - 1)
     classes = integer(len(header["classes"]), 2, 4096)

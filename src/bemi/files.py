@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 from pathlib import Path
 
 
@@ -29,13 +30,22 @@ def write_atomically(files: dict[Path, bytes]) -> None:
 
 
 def read_at_most(path: str | os.PathLike, largest: int, error: type[Exception] = ValueError) -> bytes:
-    """Content of a file; raises ``error``, without reading, if it has more than ``largest`` bytes."""
-    with open(path, "rb") as file:
-        # Devices and pipes, which might never end, have size 0.
-        size = os.fstat(file.fileno()).st_size
+    """Content of a file; raises ``error``, without reading, if it has more than ``largest`` bytes or is no file.
+
+    An archive can hold a named pipe: opening it must not wait for someone to write into it.
+    """
+    with open(path, "rb", opener=_at_once) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise error(f"{os.fspath(path)} is not a file")
+        size = status.st_size
         if size > largest:
             raise error(f"{os.fspath(path)} is too large: it has {size} bytes, and at most {largest} are read")
         return file.read(size)
+
+
+def _at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def printable(text: str, longest: int = 400) -> str:

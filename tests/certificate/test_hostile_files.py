@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -12,7 +13,8 @@ from forgery import bits, forged, made_up, opened
 
 import bemi
 from bemi import BeMiClassifier
-from bemi.certificate import CertificateError, verify
+from bemi.certificate import CertificateError, training_digest, training_record, verify
+from bemi.modelfile import container, saving
 
 SECONDS, MEGABYTES = 10, 500
 
@@ -265,3 +267,64 @@ def test_labels_cannot_paint_either(tmp_path):
     assert done.returncode == 0
     assert "\x1b" not in done.stdout
     assert "[red]a" in done.stdout
+
+
+def test_the_name_of_a_missing_file_cannot_paint_either(tmp_path):
+    command = [sys.executable, "-m", "bemi.certificate", str(tmp_path / "\x1b[2K.bemi")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "\x1b" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "reason"),
+    [
+        (None, [0, 0, 1, 2], "bad label: 2"),
+        (None, [0, 0, 1, -1], "bad label: -1"),
+        (None, [0, 0, 1], "not one label per training row"),
+        ([], [], "there are no training rows"),
+        ([[1, 2, 3, 4]] * 4, None, "one value per model input"),
+        ([[1, 2, 3], [1, 2], [3, 1, 2, 3], [1, 2, 3]], None, "one value per model input"),
+        ([[1 << 31, 2, 3]] * 4, None, "a value is not in"),
+    ],
+)
+def test_training_rows_of_a_stranger_are_rows_of_the_model(models, tmp_path, rows, labels, reason):
+    """A page shows them without a check of the proofs."""
+    header, weights, claims = opened(models / "tiny.bemi")
+    claims |= {
+        "rows": claims["rows"] if rows is None else rows,
+        "labels": claims["labels"] if labels is None else labels,
+    }
+    header["training_digest"] = training_digest(claims["rows"], claims["labels"])
+    path = forged(tmp_path / "m.bemi", header, weights, claims)
+    with pytest.raises(CertificateError, match=reason):
+        training_record(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes")
+@pytest.mark.parametrize("piped", ["m.bemi", "m.bemi.cert"])
+def test_nothing_waits_for_a_pipe(models, tmp_path, piped):
+    for name in ("m.bemi", "m.bemi.cert"):
+        if name == piped:
+            os.mkfifo(tmp_path / name)
+        else:
+            (tmp_path / name).symlink_to(models / name.replace("m", "tiny", 1))
+    assert "is not a file" in said_of(tmp_path / "m.bemi")
+
+
+def test_a_model_that_changes_after_it_was_verified(models, tmp_path):
+    path = forged(tmp_path / "m.bemi", *opened(models / "tiny.bemi"))
+    digest = verify(path).digest
+    saving.read(path, digest)
+    training_record(path, digest)
+    forged(path, *opened(models / "soft.bemi"))
+    for read in (container.read, saving.read, training_record):
+        with pytest.raises(ValueError, match="has changed since it was verified"):
+            read(path, digest)
+
+
+def test_a_certificate_that_is_cut_off(models, tmp_path):
+    path = forged(tmp_path / "m.bemi", *opened(models / "tiny.bemi"))
+    certificate = tmp_path / "m.bemi.cert"
+    certificate.write_bytes(certificate.read_bytes()[:-10])
+    assert "is cut off" in said_of(path)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ast
 import copy
+import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -29,6 +30,10 @@ MODULES = (
 CHECKS = {"whole": 0, "whole_row": 0, "only": 0}
 """Functions that return what they are given, and which argument that is."""
 WEAKER = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.GtE, ast.NotEq: ast.Gt}
+
+
+Said = tuple[str, Any, tuple[str, int] | None]
+"""Accepted with what was found, or refused with the reason, and the place of the refusal."""
 
 
 @dataclass(frozen=True)
@@ -138,16 +143,27 @@ class Checker:
                 if module_ is not None:
                     sys.modules[f"bemi.certificate.{name}"] = module_
 
-    def says(self, parts: tuple[dict, bytes, dict]) -> tuple[str, Any, tuple[str, int] | None]:
-        """Accepted with what was found, or refused with the reason, and the place of the refusal."""
+    def says(self, parts: tuple[dict, bytes, dict]) -> Said:
+        """What it says of a header, packed weights and claims."""
         header, weights, claims = parts
         verification, limits = self.modules["verification"], self.modules["limits"]
         result = verification.Verification(digest=claims.get("model"))
+        return self._said(lambda: verification._check(header, weights, claims, result, limits.Work(20)) or result)
+
+    def says_of_files(self, folder: Path, case: tuple[bytes, bytes, dict[str, str] | None]) -> Said:
+        """What it says of a model file and its certificate; without questions, of the training record in them."""
+        model, certificate, ask = case
+        path, verification = folder / "m", self.modules["verification"]
+        path.write_bytes(model)
+        Path(f"{path}.cert").write_bytes(certificate)
+        if ask is None:
+            return self._said(lambda: verification.training_record(path) and verification.Verification())
+        return self._said(lambda: verification.verify(path, **ask))
+
+    def _said(self, check: Callable[[], Any]) -> Said:
         try:
-            verification._check(header, weights, claims, result, limits.Work(20))
-        except limits.CertificateError as error:
-            return "refused", str(error), _place(error)
-        except CertificateError as error:
+            result = check()
+        except (self.modules["limits"].CertificateError, CertificateError) as error:
             return "refused", str(error), _place(error)
         except (
             LookupError,
@@ -157,6 +173,7 @@ class Checker:
             ArithmeticError,
             RecursionError,
             AssertionError,
+            struct.error,
         ) as error:
             # As the real checker says it; the words are Python's.
             return "malformed", type(error).__name__, None

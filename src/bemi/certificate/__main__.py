@@ -7,6 +7,7 @@ import sys
 
 from bemi.certificate.limits import DEFAULT_BUDGET, CertificateError
 from bemi.certificate.verification import verify
+from bemi.files import printable
 
 
 def main() -> int:
@@ -25,7 +26,7 @@ def main() -> int:
         print(f"refused: {error}", file=sys.stderr)
         return 1
     except OSError as error:
-        print(f"{error.filename}: {error.strerror}", file=sys.stderr)
+        print(printable(f"{error.filename}: {error.strerror}"), file=sys.stderr)
         return 2
     if checked.nothing_ran:
         print("nothing is proved: no stage of any network ran", file=sys.stderr)

@@ -51,7 +51,8 @@ def whole_bytes(bits: int) -> int:
 class Rows:
     """Integer rows with codes, the layers of a network and its weight bound P.
 
-    ``work`` counts the steps of everything that is checked about them.
+    ``work`` counts the steps of everything that is checked about them; ``entries`` are the non-zero entries of the
+    rows, if they are known.
     """
 
     def __init__(
@@ -61,14 +62,17 @@ class Rows:
         layers: Sequence[int],
         weight_bound: int,
         work: Work | None = None,
+        entries: list[list[tuple[int, int]]] | None = None,
     ) -> None:
         self.work = Work() if work is None else work
         self.rows, self.codes = [tuple(r) for r in rows], [tuple(c) for c in codes]
         self.layers, self.weight_bound = list(layers), weight_bound
-        # A non-zero entry takes a tuple and two integers.
         self.work.spend(2 * len(self.rows) * self.layers[0])
-        fits(sum(120 * (len(row) - row.count(0)) + 8 * len(row) for row in self.rows))
-        self.sparse = [sparse(row) for row in self.rows]
+        if entries is None:
+            # A non-zero entry takes a tuple and two integers.
+            fits(sum(120 * (len(row) - row.count(0)) + 8 * len(row) for row in self.rows))
+            entries = [sparse(row) for row in self.rows]
+        self.sparse = entries
         self.norms = [sum(abs(v) for _, v in entries) for entries in self.sparse]
         self._largest = max((abs(v) for entries in self.sparse for _, v in entries), default=0)
 
@@ -76,9 +80,10 @@ class Rows:
         return len(self.rows)
 
     def some(self, chosen: Sequence[int]) -> Rows:
-        """Some of the rows."""
+        """Some of the rows; what they consist of is shared."""
         rows, codes = [self.rows[k] for k in chosen], [self.codes[k] for k in chosen]
-        return Rows(rows, codes, self.layers, self.weight_bound, self.work)
+        entries = [self.sparse[k] for k in chosen]
+        return Rows(rows, codes, self.layers, self.weight_bound, self.work, entries)
 
     def combination(self, signs: Sequence[int], multipliers: Any) -> tuple[dict[int, int], int]:
         """``sum_k lam_k s_k x^k`` and ``sum_k lam_k`` for ``[[row, lam], ...]``.

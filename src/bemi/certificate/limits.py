@@ -6,6 +6,7 @@ step is about one operation on small integers in plain Python, or sixteen on the
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 from bemi.files import printable
@@ -51,7 +52,7 @@ def whole_row(values: Any, low: int, high: int, what: str) -> Row:
     return tuple(values)
 
 
-def only(value: Any, required: set[str], optional: frozenset[str] | set[str] = frozenset()) -> dict[str, Any]:
+def only(value: Any, required: Set[str], optional: Set[str] = frozenset()) -> dict[str, Any]:
     """An object that has the members it needs and none that do not belong."""
     if not isinstance(value, dict):
         raise CertificateError("a part of the certificate is not an object")

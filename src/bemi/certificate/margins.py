@@ -232,7 +232,7 @@ class MarginProof:
     def bound(self) -> int:
         """No network that classifies all rows right with every margin at least 1 has a larger sum of margins (R38)."""
         result = self.value
-        size = 20 * len(self.rows) * (self.neurons + max(self.tiers) + 1)
+        size = (20 * len(self.rows) + 300) * (self.neurons + max(self.tiers) + 1)
         begin = self._begin
         stack: list[tuple[Callable[[], _State], Any]] = [(begin, self.proof.get("tree"))]
         while stack:
@@ -420,7 +420,6 @@ class MarginProof:
         level = whole(level, 0, LARGEST_MARGIN, "level of a list")
         group = state.components[tier]
         # A dichotomy and its flip are equivalent, so the sign of one row can be chosen freely.
-        require(isinstance(tree, list), "a tree is malformed")
         first = self.rows.norms.index(min(self.rows.norms))
         signs = [1 if g == group[first] else 0 for g in group]
         members: list[Member] = []

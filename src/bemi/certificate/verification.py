@@ -16,7 +16,7 @@ import struct
 import time
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations, pairwise
@@ -30,6 +30,7 @@ from bemi.certificate.limits import (
     CertificateError,
     Row,
     Work,
+    fits,
     only,
     require,
     whole,
@@ -201,29 +202,30 @@ class TrainingRecord:
         Row weights in units of 2^-16, which match the digest, too; None if all rows count the same.
     """
 
-    rows: list[list[int]]
+    rows: list[Row]
     labels: list[int]
     seconds: list[list[float]] | None
     weights: list[int] | None = None
 
 
-def training_record(model: str | os.PathLike) -> TrainingRecord:
-    """Read the training rows from a model's certificate, without checking its proofs."""
+def training_record(model: str | os.PathLike, known: str | None = None) -> TrainingRecord:
+    """Read the training rows from a model's certificate, without checking its proofs.
+
+    ``known`` is the digest that the model file must have, if it was verified before.
+    """
     path = certificate_path(model)
     claims = _read(read_at_most(path, _LARGEST_FILE, CertificateError), path)
-    header, _ = container.read(model)
+    header, _ = container.read(model, known)
     try:
-        rows, labels, seconds, weights = claims["rows"], claims["labels"], claims.get("seconds"), claims.get("weights")
-        digest = training_digest(rows, labels, weights, header.get("given_rows"))
+        rows, labels, weights, _ = _training_rows(header, claims, header["inputs"], len(header["classes"]))
+        require(rows, "there are no training rows")
+        seconds = claims.get("seconds")
         if seconds is not None:
-            stages = [len(network) for network in claims["networks"]]
-            require([len(times) for times in seconds] == stages, f"{path} does not have a time for every stage")
-            require(all(0 <= s < math.inf for times in seconds for s in times), f"{path} has an invalid time")
-    except (LookupError, TypeError, struct.error) as error:
+            _check_seconds(seconds, [entry["reports"] for entry in header["networks"]])
+    except CertificateError as error:
+        raise CertificateError(f"{path}: {error}") from error
+    except (LookupError, TypeError, AttributeError, struct.error) as error:
         raise CertificateError(f"{path} is malformed: {type(error).__name__} {error}") from error
-    require(
-        digest == header["training_digest"], f"the training rows in {path} are not those that the model was trained on"
-    )
     return TrainingRecord(rows, labels, seconds, weights)
 
 
@@ -252,6 +254,8 @@ def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result
     require(known, f"it has certificate format {claims['format']!r:.20}, not {FORMAT}")
     require(claims["model"] == result.digest, "it belongs to another model")
     only(claims, {"format", "model", "rows", "labels", "networks"}, {"weights", "seconds"})
+    only(header, container.MEMBERS, container.PARTS)
+    require(isinstance(header["classes"], list), "classes are no list")
     settings, features = header["settings"], header["inputs"]
     bound = whole(settings["weight_bound"], 1, 1 << 31, "weight bound")
     classes = whole(len(header["classes"]), 2, _MOST_CLASSES + 1, "number of classes")
@@ -264,16 +268,9 @@ def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result
     networks = whole(len(header["networks"]), 1, _MOST_WEIGHTS, "number of networks")
     count = sum(a * b for a, b in pairwise(layers))
     require(networks * count <= _MOST_WEIGHTS, "there are too many weights")
-    rows = [whole_row(row, -(1 << 31), 1 << 31, "value") for row in claims["rows"]]
-    require(all(len(row) == features for row in rows), "a training row does not have one value per model input")
-    labels = [whole(label, 0, classes, "label") for label in claims["labels"]]
-    require(len(labels) == len(rows), "there is not one label per training row")
-    weights = _row_weights(claims.get("weights"), len(rows))
-    given = whole(header.get("given_rows", len(rows)), 0, len(rows) + 1, "number of given rows")
-    require(
-        training_digest(rows, labels, weights, given) == header["training_digest"],
-        "the training rows, labels or row weights are not those that the model was trained on",
-    )
+    # The weights of three stages are known at a time: that of the model, the last one and the one before.
+    fits(3 * sum(a * (64 + 8 * b) for a, b in pairwise(layers)))
+    rows, labels, weights, given = _training_rows(header, claims, features, classes)
     signs, uncounted = _limits(header, features, outputs)
     require(len(claims["networks"]) == len(header["networks"]), "there is not one entry per network")
     if "seconds" in claims:
@@ -298,6 +295,23 @@ def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result
         except CertificateError as error:
             raise CertificateError(f"network on classes {subset}: {error}") from error
         result.networks += 1
+
+
+def _training_rows(
+    header: dict[str, Any], claims: dict[str, Any], features: int, classes: int
+) -> tuple[list[Row], list[int], list[int] | None, int]:
+    """The training rows, their labels and weights, and how many of the rows were given (R3)."""
+    rows = [whole_row(row, -(1 << 31), 1 << 31, "value") for row in claims["rows"]]
+    require(all(len(row) == features for row in rows), "a training row does not have one value per model input")
+    labels = [whole(label, 0, classes, "label") for label in claims["labels"]]
+    require(len(labels) == len(rows), "there is not one label per training row")
+    weights = _row_weights(claims.get("weights"), len(rows))
+    given = whole(header.get("given_rows", len(rows)), 0, len(rows) + 1, "number of given rows")
+    require(
+        training_digest(rows, labels, weights, given) == header["training_digest"],
+        "the training rows, labels or row weights are not those that the model was trained on",
+    )
+    return rows, labels, weights, given
 
 
 def _check_seconds(seconds: Any, networks: Sequence[Any]) -> None:
@@ -356,20 +370,18 @@ def _code(index: int, outputs: int) -> Row:
     return tuple(1 - 2 * ((index >> bit) & 1) for bit in reversed(range(outputs)))
 
 
-def _final_weights(packed: bytes, layers: Sequence[int], bound: int, networks: int) -> list[list[Matrix]]:
-    """Weights of all networks: each is stored as w + P in a few bits, the highest first (R6)."""
+def _final_weights(packed: bytes, layers: Sequence[int], bound: int, networks: int) -> Iterator[list[Matrix]]:
+    """Weights of one network after the other: each is stored as w + P in a few bits, the highest first (R6)."""
     bits = (2 * bound).bit_length()
     count = sum(a * b for a, b in pairwise(layers))
     size = (count * bits + 7) // 8
     require(len(packed) == networks * size, "the model's weights do not fit its layers")
     padding = 8 * size - count * bits
-    result = []
     for start in range(0, len(packed), size):
         digits = f"{int.from_bytes(packed[start : start + size], 'big'):0{8 * size}b}"
         require("1" not in digits[len(digits) - padding :], "there are bits after the weights")
         values = [int(digits[k * bits : (k + 1) * bits], 2) - bound for k in range(count)]
-        result.append(_matrices(values, layers))
-    return result
+        yield _matrices(values, layers)
 
 
 def _matrices(flat: Sequence[int], layers: Sequence[int]) -> list[Matrix]:
@@ -431,9 +443,7 @@ class _Network:
             require((claim["bound"], claim["proof"]) == (None, "none"), "it could not run, but claims a bound")
             self.result.not_run[name] += 1
             return weights
-        check = {"sm": self._confident, "mm": self._margins, "ml2": self._soft, "mw": self._links}.get(name)
-        require(check is not None, f"unknown stage {name!r}")
-        assert check is not None
+        check = {"sm": self._confident, "mm": self._margins, "ml2": self._soft, "mw": self._links}[name]
         objective, proved = check(weights, claim)
         number = rational if name == "ml2" else _integer
         value, limit = number(claim["objective"], "objective"), number(claim["bound"], "bound")
@@ -441,8 +451,6 @@ class _Network:
         lower = name in ("ml2", "mw")  # these are minimised
         require(limit <= value if lower else limit >= value, "its bound is on the wrong side of its objective")
         if claim["proof"] == "certified":
-            require(proved is not None, "a bound is called certified, but nothing proves it")
-            assert proved is not None
             weaker = limit <= proved if lower else limit >= proved
             require(weaker, f"it claims the bound {limit}, but only {proved} is proved")
             self.result.certified[name] += 1
@@ -456,7 +464,7 @@ class _Network:
         sums = [pre_activations(weights[:1], row)[0] for row in self.all.rows]
         return [int(len({s[j] >= 0 for s in sums}) == 2) for j in range(self.all.layers[1])]
 
-    def _confident(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[int, int | None]:
+    def _confident(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[int, int]:
         """Confidently right outputs; the rows that have only such outputs are what later stages see (R9, R20)."""
         layers, bound = self.all.layers, self.all.weight_bound
         self.all.work.spend(2 * len(self.all) * layers[-1])
@@ -496,7 +504,7 @@ class _Network:
         margins.append([min(s[-1][j] * c[j] for s, c in zip(sums, codes, strict=True)) for j in outputs])
         return margins
 
-    def _margins(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[int, int | None]:
+    def _margins(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[int, int]:
         """Max-Margin's objective and bound (R10, R23)."""
         require(len(self.seen), "it ran without a row to run on")
         self.margins = self._reached(weights)
@@ -508,14 +516,13 @@ class _Network:
             trivial += bound * sum(a * b for a, b in pairwise(layers[1:]))
             return objective, trivial
         # The proof refers to distinct rows, sorted by their values and then their codes.
-        pairs = sorted({(row, code) for row, code in zip(self.seen.rows, self.seen.codes, strict=True)})
-        rows, codes = [p[0] for p in pairs], [p[1] for p in pairs]
-        distinct = Rows(rows, codes, self.all.layers, self.all.weight_bound, self.all.work)
+        places = {pair: k for k, pair in enumerate(zip(self.seen.rows, self.seen.codes, strict=True))}
+        distinct = self.seen.some([places[pair] for pair in sorted(places)])
         if "constant" in claim["certificate"]:
             return objective, splits_bound(distinct, claim["certificate"])
         return objective, MarginProof(distinct, claim["certificate"]).bound()
 
-    def _soft(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[Fraction, Fraction | None]:
+    def _soft(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[Fraction, Fraction]:
         """The objective of soft margins and its bound (R13)."""
         self.soft = SoftMargins(self.seen, claim["soft"], self.restrictions)
         require(self.soft.price == Fraction(self.settings["C"]), "its price is not the model's")
@@ -527,7 +534,7 @@ class _Network:
             return objective, Fraction(0)
         return objective, self.soft.bound(claim["certificate"])
 
-    def _links(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[int, int | None]:
+    def _links(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[int, int]:
         """Min-Weight's links and their bound, by what the networks must keep (R11, R12, R14)."""
         links = sum(w != 0 for matrix in weights for line in matrix for w in line)
         if self.soft is not None:

@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         checked = verify(options.model, digest=options.digest, budget=options.budget)
-        compared = None if options.data is None else _compare_rows(options)
+        compared = None if options.data is None else _compare_rows(options, checked.digest)
     except CertificateError as error:
         print(f"bemi: certificate rejected: {error}", file=sys.stderr)
         return 1
@@ -94,15 +94,15 @@ def _notes(checked: Verification, compared: int | None, options: argparse.Namesp
     return lines
 
 
-def _compare_rows(options: argparse.Namespace) -> int:
+def _compare_rows(options: argparse.Namespace, digest: str) -> int:
     """Require that the model was trained on the rows of the data, in any order; returns how many there are.
 
-    Variants that training made of them are not compared.
+    Variants that training made of them are not compared.  The model must still have the digest that was verified.
     """
-    from bemi import load
     from bemi.certificate import CertificateError, training_record
+    from bemi.modelfile import saving
 
-    ensemble = load(options.model).ensemble_
+    ensemble = saving.read(options.model, digest)
     notes = Notes()
     given_data = rows_for(options, ensemble, notes, labelled=True)
     X, y = given_data.X, given_data.y
@@ -111,7 +111,7 @@ def _compare_rows(options: argparse.Namespace) -> int:
     wanted: Counter[Any] = Counter(
         (tuple(row), indices.get(label)) for row, label in zip(inputs, y.tolist(), strict=True)
     )
-    record = training_record(options.model)
+    record = training_record(options.model, digest)
     given = ensemble.training.given_rows
     rows, labels = record.rows[:given], record.labels[:given]
     found: Counter[Any] = Counter((tuple(row), label) for row, label in zip(rows, labels, strict=True))

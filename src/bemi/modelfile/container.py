@@ -1,8 +1,8 @@
 """The container of a model file: prefix, JSON header, packed weights, digest.  docs/model-file.md describes the layout.
 
-This module knows bytes and sizes, not what a header means.  It needs only the standard library, since the certificate
-checker reads model files, too.  Every size that a file claims is checked against a limit before anything is allocated
-for it.
+This module knows bytes, sizes and the names of a header's members, not what they mean.  It needs only the standard
+library, since the certificate checker reads model files, too.  Every size that a file claims is checked against a limit
+before anything is allocated for it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,15 @@ LARGEST_FILE = 64 * 2**20
 LARGEST_HEADER = 16 * 2**20
 MOST_VALUES = 2**21
 """Values in a header.  A value of three bytes, such as ``[],``, takes twenty times as much memory once parsed."""
+
+MEMBERS = frozenset(
+    {
+        *("bemi", "settings", "classes", "classes_dtype", "features", "feature_names", "inputs", "transform"),
+        *("input_scaling", "training_digest", "networks", "solver"),
+    }
+)
+PARTS = frozenset({"subsets", "given_rows", "selection", "signs", "uncounted", "probabilities"})
+"""Members of every header, and optional ones, present only if they carry information."""
 
 _PREFIX = struct.Struct("<4sHI")  # magic, format, header length
 _DIGEST_BYTES = 32
@@ -50,10 +59,16 @@ def digest(content: bytes) -> str:
     return content[-_DIGEST_BYTES:].hex()
 
 
-def read(path: str | os.PathLike) -> tuple[dict[str, Any], bytes]:
-    """Header and packed weights of a model file; raises ModelFileError with the reason if it is not one."""
+def read(path: str | os.PathLike, known: str | None = None) -> tuple[dict[str, Any], bytes]:
+    """Header and packed weights of a model file; raises ModelFileError with the reason if it is not one.
+
+    ``known`` is the digest that the file had when it was verified; it must still have it.
+    """
     path = os.fspath(path)
-    return unpack(read_at_most(path, LARGEST_FILE, ModelFileError), path)
+    content = read_at_most(path, LARGEST_FILE, ModelFileError)
+    if known not in (None, digest(content)):
+        raise ModelFileError(f"{path} has changed since it was verified")
+    return unpack(content, path)
 
 
 def unpack(content: bytes, name: str) -> tuple[dict[str, Any], bytes]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -25,6 +25,7 @@ from bemi.ensemble.ties import TIES
 from bemi.inputs import INPUT_SCALINGS
 from bemi.inputs.fixed_point import LARGEST_SHIFT, MOST_BITS
 from bemi.inputs.readings import LARGEST_READING, MOST_DECIMALS
+from bemi.modelfile.container import MEMBERS, PARTS
 from bemi.problem.codes import outputs_for
 from bemi.problem.soft_margin import HINGE_TARGETS
 from bemi.products import PRE_ACTIVATION_LIMIT
@@ -49,13 +50,6 @@ SETTINGS = (*(name for name in RECORDED if name not in (*SELECTION, "probabiliti
 """Parameters that every model file has; those of :data:`SELECTION` are in a part of their own if one is not None, and
 so are probabilities."""
 
-_MEMBERS = {
-    *("bemi", "settings", "classes", "classes_dtype", "features", "feature_names", "inputs", "transform"),
-    *("input_scaling", "training_digest", "networks", "solver"),
-}
-_PARTS = {"subsets", "given_rows", "selection", "signs", "uncounted", "probabilities"}
-"""Optional members, present only if they carry information."""
-
 _LABELS = {
     "|b1": bool,
     **dict.fromkeys(("|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8"), int),
@@ -77,8 +71,8 @@ _RATIONAL = re.compile("(?:0|-?[1-9a-f][0-9a-f]*)/[1-9a-f][0-9a-f]*")
 
 def checked(header: Any) -> dict[str, Any]:
     """The header, if it describes a model; otherwise ValueError with the reason."""
-    _members(header, "the header", _MEMBERS, _PARTS)
-    if any(header[part] is None for part in _PARTS & header.keys()):
+    _members(header, "the header", MEMBERS, PARTS)
+    if any(header[part] is None for part in PARTS & header.keys()):
         raise ValueError("a member without a value must be left out")
     _members(header["settings"], "settings", set(SETTINGS))
     _text(header["bemi"], "bemi")
@@ -350,7 +344,7 @@ def _check_parameter(value: Any, what: str, levels: int) -> None:
         raise ValueError(f"{what} is nested too deeply")
 
 
-def _members(value: Any, what: str, required: set[str], optional: Iterable[str] = ()) -> dict[str, Any]:
+def _members(value: Any, what: str, required: Set[str], optional: Iterable[str] = ()) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(f"{what} must be an object, got {_brief(value)}")
     wrong = [*sorted(required - value.keys()), *sorted(value.keys() - required - set(optional))]

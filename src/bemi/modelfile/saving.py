@@ -59,9 +59,12 @@ def write(ensemble: Ensemble, path: str | os.PathLike) -> None:
         certificate.unlink(missing_ok=True)  # an older model's
 
 
-def read(path: str | os.PathLike) -> Ensemble:
-    """Read an ensemble from a file written by :func:`write`; raises ModelFileError with the reason for any other."""
-    header, weights = container.read(path)
+def read(path: str | os.PathLike, known: str | None = None) -> Ensemble:
+    """Read an ensemble from a file written by :func:`write`; raises ModelFileError with the reason for any other.
+
+    ``known`` is the digest that the file must have, if it was verified before.
+    """
+    header, weights = container.read(path, known)
     try:
         return _ensemble(header, weights)
     except ValueError as error:

@@ -881,9 +881,10 @@ def test_training_rows_and_times_come_from_the_certificate(tmp_path):
     assert np.allclose(record.seconds, times, atol=1e-4)
     claims = json.loads(gzip.decompress(Path(certificate_path(path)).read_bytes()))
     for seconds, said in (
-        (claims["seconds"][1:], "does not have a time for every stage"),
-        ([[-1.0] * len(times) for times in claims["seconds"]], "has an invalid time"),
-        ([["x"] * len(times) for times in claims["seconds"]], "malformed"),
+        (claims["seconds"][1:], "there are not times for each network"),
+        ([times[1:] for times in claims["seconds"]], "there is not a time for each stage"),
+        ([[-1.0] * len(times) for times in claims["seconds"]], "there is not a time for each stage"),
+        ([["x"] * len(times) for times in claims["seconds"]], "there is not a time for each stage"),
     ):
         Path(certificate_path(path)).write_bytes(gzip.compress(json.dumps(claims | {"seconds": seconds}).encode()))
         with pytest.raises(CertificateError, match=said):

@@ -14,6 +14,7 @@ summed over the outputs; the best theta is found by golden-section search.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
@@ -129,24 +130,28 @@ def _reduced(
             columns.append(weights)
         network = Network((np.stack(columns, axis=1),), problem.weight_bound)
         if problem.soft_value(network) <= ceiling:
-            network = _stripped(problem, parts, network, ceiling)
+            network = _stripped(problem, parts, network, ceiling, deadline)
             if network.links < best.links:
                 best = network
             price *= 1.4
         else:
             price /= 2
-    return best if best.links < start.links else _stripped(problem, parts, start, ceiling)
+    return best if best.links < start.links else _stripped(problem, parts, start, ceiling, deadline)
 
 
-def _stripped(problem: Problem, parts: list[Search], network: Network, ceiling: Fraction) -> Network:
+def _stripped(
+    problem: Problem, parts: list[Search], network: Network, ceiling: Fraction, deadline: Deadline
+) -> Network:
     """Remove links, the cheapest first, as long as the objective stays under the ceiling."""
     weights = network.weights[0].copy()
     costs = [
-        (_loss(part.soft, weights[:, output], i), output, i)
+        (loss, output, i)
         for output, part in enumerate(parts)
-        for i in np.flatnonzero(weights[:, output]).tolist()
+        for loss, i in _losses(part.soft, weights[:, output], deadline)
     ]
     for _, output, i in sorted(costs):
+        if deadline.passed:
+            break
         kept, weights[i, output] = weights[i, output], 0
         if problem.soft_value(Network((weights,), network.weight_bound)) > ceiling:
             weights[i, output] = kept
@@ -154,8 +159,13 @@ def _stripped(problem: Problem, parts: list[Search], network: Network, ceiling: 
     return Network((weights,), network.weight_bound)
 
 
-def _loss(soft: SoftRows, weights: Integers, i: int) -> float:
-    """How much the objective rises without weight i."""
-    without = weights.copy()
-    without[i] = 0
-    return soft.value(without) - soft.value(weights)
+def _losses(soft: SoftRows, weights: Integers, deadline: Deadline) -> Iterator[tuple[float, int]]:
+    """How much the objective rises without a weight, and which, for every link; without time left, for some."""
+    sums = soft.rows @ weights
+    value = soft.value(weights, sums)
+    for i in np.flatnonzero(weights).tolist():
+        if deadline.passed:
+            return
+        without = weights.copy()
+        without[i] = 0
+        yield soft.value(without, sums - weights[i] * soft.rows[:, i]) - value, i

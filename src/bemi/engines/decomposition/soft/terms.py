@@ -70,9 +70,9 @@ class SoftRows:
         """The targets in floating point."""
         return np.array([float(target) for target in self.targets])
 
-    def value(self, weights: Integers) -> float:
-        """The objective of integer weights in floating point."""
-        y = self.rows @ weights
+    def value(self, weights: Integers, sums: Floats | None = None) -> float:
+        """The objective of integer weights in floating point; ``sums`` are those of the rows, if they are known."""
+        y = self.rows @ weights if sums is None else sums
         missing = sum(np.maximum(0.0, target - y) for target in self.heights)
         return float(self.limits @ missing + (weights**2).sum() / 2)
 
