@@ -16,7 +16,7 @@ import struct
 import time
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations, pairwise
@@ -443,8 +443,9 @@ class _Network:
             require((claim["bound"], claim["proof"]) == (None, "none"), "it could not run, but claims a bound")
             self.result.not_run[name] += 1
             return weights
-        check = {"sm": self._confident, "mm": self._margins, "ml2": self._soft, "mw": self._links}[name]
-        objective, proved = check(weights, claim)
+        checks: dict[str, Callable[..., tuple[Any, Any]]]
+        checks = {"sm": self._confident, "mm": self._margins, "ml2": self._soft, "mw": self._links}
+        objective, proved = checks[name](weights, claim)
         number = rational if name == "ml2" else _integer
         value, limit = number(claim["objective"], "objective"), number(claim["bound"], "bound")
         require(value == objective, f"it claims {value}, but its weights give {objective}")

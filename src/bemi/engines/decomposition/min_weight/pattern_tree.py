@@ -323,9 +323,12 @@ class PatternTree:
         return known
 
     def _count(self, node: Node) -> set[int] | None:
-        """Relations that follow from counting; returns the neurons that they are about, None if the node is closed."""
+        """Relations that follow from counting; returns the neurons that they are about, None if the node is closed.
+
+        With many rows there are many relations; when the time is up, those that were found are enough.
+        """
         changed: set[int] = set()
-        while self._counting is not None:
+        while self._counting is not None and not self._deadline.passed:
             deduced = self._counting.deductions(*node.relations.counts())
             ones, others = np.nonzero(np.triu((deduced == EQUAL) | (deduced == OPPOSITE) | (deduced == IMPOSSIBLE), 1))
             impossible = deduced[ones, others] == IMPOSSIBLE
@@ -340,7 +343,7 @@ class PatternTree:
                 if not opened:
                     continue
                 now = self._counting.deductions(*node.relations.counts())[a, b] if changed else what
-                if now not in (EQUAL, OPPOSITE):
+                if now not in (EQUAL, OPPOSITE) or self._deadline.passed:
                     break
                 self._note_count(node, a, b)
                 for j in opened:
@@ -361,6 +364,8 @@ class PatternTree:
         for s in (1, -1):
             caps = self.lp.caps(signs, known, free, np.full(len(free), s))
             for k, (cap, step) in zip(free.tolist(), caps.tolist(), strict=True):
+                if self._deadline.passed:
+                    return found
                 if cap >= self.first[neuron] or node.relations.between(neuron, row, k):
                     continue
                 multipliers = self.lp.cap_multipliers(known, k, step)
@@ -388,7 +393,7 @@ class PatternTree:
         groups = self._groups(node)
         for group in groups:
             for a, b in close:
-                if self.weight_bound * int(self._distance[a, b]) // 2 >= self.first[group[0]]:
+                if self.weight_bound * int(self._distance[a, b]) // 2 >= self.first[group[0]] or self._deadline.passed:
                     break
                 if not node.relations.between(group[0], a, b):
                     closed = [["L", group[0], self._plain(((a, 1), (b, 1)))]]
