@@ -176,7 +176,8 @@ class Stream:
         bound = circuit.ensemble.weight_bound
         self.word_bits, self.delay = 1 + bound.bit_length(), 1 if bound == 1 else 2
         if circuit.bits_only:
-            self.word_bits, self.delay = integer_bits(-max(1, *self._points()), max(1, *self._points())), 1
+            largest = max([1, *self._points()])
+            self.word_bits, self.delay = integer_bits(-largest, largest), 1
 
     @property
     def rom(self) -> tuple[int, int]:
@@ -262,7 +263,7 @@ class Stream:
     def _made(self, has_bits: bool) -> str:
         values = self.values
         if self.circuit.bits_only:
-            return "holds" if has_bits else "in_data[0]"
+            return "holds" if has_bits else "^in_data"
         number = "number(in_data, multiplier, offset)" if values.scaled else "number(in_data)"
         if not has_bits:
             return number

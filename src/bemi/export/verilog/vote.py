@@ -197,7 +197,7 @@ def _upper_layers(circuit: Circuit, number: int, voter: Voter, lines: list[str])
             ]
             lines.append(f"    wire [{bits - 1}:0] {name}_sum = {' + '.join(parts) or constant(0, bits)};")
             lines.append(f"    wire {name} = {name}_sum[{bits - 1}];")
-            lines.append(f"    wire unused_{name} = &{{1'b0, {name}_sum}};")
+            lines.append(f"    wire unused_{name} = &{{1'b0, {name}, {name}_sum}};")
         positive = [f"!{name}" for name in negative]
     return negative
 
