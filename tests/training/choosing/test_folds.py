@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -119,6 +120,14 @@ def test_scenarios_are_taken_where_they_help_and_the_reason_is_told():
     assert f"gains ({choice.reason}); expected" in choice.in_words()
     gain = 100 * (choice.accuracies["gains"] - choice.accuracies["as recorded"])
     assert choice.reason.startswith(f"against as recorded: {gain:+.1f} points, standard error ")
+
+
+def test_a_candidate_says_how_much_better_it_must_be():
+    X, y, groups = quiet_and_loud(1)
+    for needed, expected in ((0.5, "gains"), (30.0, "as recorded")):
+        gains = replace(GAINS, standard_errors=needed)
+        choice = choose([AS_RECORDED, gains], X, y, defaults=PLAIN, weights=None, seed=0, groups=groups)
+        assert choice.name == expected
 
 
 def test_two_recordings_of_a_class_are_too_few_to_leave_what_is_usual():
