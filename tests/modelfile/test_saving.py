@@ -630,7 +630,7 @@ def test_large_files_are_refused_before_they_are_read(tmp_path):
         load(path)
     assert peak_of_refusing(path) < MEGABYTE
     # A file that never ends is not read either.
-    with pytest.raises(ModelFileError, match="is not a bemi model"):
+    with pytest.raises(ModelFileError, match="is not a file"):
         load("/dev/zero")
 
 

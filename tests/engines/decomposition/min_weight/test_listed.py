@@ -17,6 +17,7 @@ from bemi.certificate.listed_links import listed_links_bound
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.max_margin import few_splits
 from bemi.engines.decomposition.min_weight.listed import listed_links
+from bemi.engines.start import initial_network
 from bemi.problem.keep import KeepMargins
 from bemi.problem.problem import Problem
 from bemi.programs.limits import FOREVER, Limits
@@ -38,7 +39,7 @@ def test_the_bound_holds_for_all_networks(sizes, rows, seed, low):
     inputs, hidden, bound = sizes
     rng = np.random.default_rng(seed)
     problem = Problem(rng.integers(low, 9, (rows, inputs)), rng.choice([-1, 1], (rows, 1)), hidden, bound)
-    report = engine.run("mm", problem, start=engine.initial_network(problem), limits=Limits())
+    report = engine.run("mm", problem, start=initial_network(problem), limits=Limits())
     if not report.ran:
         return
     margins = report.network.margins(problem.data, problem.codes)
