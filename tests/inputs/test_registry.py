@@ -96,7 +96,7 @@ def test_the_pieces_for_exports(name):
     own = {
         *macros,
         *(table.name for table in piece.tables),
-        *re.findall(r"^static .*?(\w+)\(", piece.source, re.M),
+        *re.findall(r"^(?:static|BEMI_APART) .*?(\w+)\(", piece.source, re.M),
         *re.findall(r"^#define (\w+)", piece.source, re.M),
         *re.findall(r"^} (\w+);", piece.source, re.M),
         *re.findall(r"^static const \w+ (\w+) =", piece.source, re.M),

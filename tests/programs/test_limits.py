@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
 
-from bemi.programs import limits as module
+from bemi.compiling import clock as module
 from bemi.programs.limits import Deadline, Limits
+
+
+@pytest.fixture(autouse=True)
+def nothing_compiled(monkeypatch):
+    """A clock that has never stood still, whatever other tests compiled."""
+    monkeypatch.setattr(module, "_of_thread", threading.local())
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -145,7 +146,9 @@ cpsat.solve(builder.program("max", x))
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_the_process_ends_with_its_parent(how):
-    parent = subprocess.Popen([sys.executable, "-c", ENDLESS], stderr=subprocess.DEVNULL)
+    # Where the tests run in the background of a shell, interrupts are ignored, and children inherit that.
+    heeds = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    parent = subprocess.Popen([sys.executable, "-c", ENDLESS], stderr=subprocess.DEVNULL, preexec_fn=heeds)
     deadline = time.monotonic() + 60
     watched = psutil.Process(parent.pid)
     # After that much work it has read its program and searches.
