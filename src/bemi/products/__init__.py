@@ -57,11 +57,13 @@ class Rows:
             largest = min(largest, np.abs(self._floats).sum(axis=1, dtype=np.float64).max() * weights.largest)
         if largest >= PRE_ACTIVATION_LIMIT:
             raise too_large(largest)
-        # Floating point is many times faster than integers.
-        if largest < self.EXACT:
-            products = self._floats.astype(np.float32, copy=False) @ weights.single
-            return products[:, : weights.integers.shape[1]]
-        return self._floats.astype(np.float64, copy=False) @ weights.integers.astype(np.float64)
+        # Floating point is many times faster than integers.  No sum here can be invalid, yet linear algebra libraries
+        # raise the processor's flag now and then by computing with memory that nobody has filled and nobody reads.
+        with np.errstate(invalid="ignore"):
+            if largest < self.EXACT:
+                products = self._floats.astype(np.float32, copy=False) @ weights.single
+                return products[:, : weights.integers.shape[1]]
+            return self._floats.astype(np.float64, copy=False) @ weights.integers.astype(np.float64)
 
 
 class Weights:
