@@ -1,7 +1,7 @@
 """Run a comparison: every system on every split of every data set, one result file per system.
 
 A run folder holds ``run.json`` and ``results/SYSTEM.json``, which lists what was measured.  A file is written after
-every data set and split, and what it lists is never measured again.  In these files a data set is a ``table``.
+every measurement, and what it lists is never measured again.  In these files a data set is a ``table``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from itertools import product
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -67,12 +68,12 @@ class Subject:
 
 @dataclass(frozen=True)
 class Job:
-    """A system on some samples of one split of a data set."""
+    """A system on one sample of a split of a data set."""
 
     system: str
     table: str
     split: str
-    samples: tuple[int, ...]
+    sample: int
 
 
 def reproduce(
@@ -135,19 +136,20 @@ def lacking(subject: Subject, experiment: TableExperiment) -> list[str]:
 
 
 def _jobs(subject: Subject, experiment: TableExperiment, data: Mapping[str, Any], samples: int | None) -> Iterator[Job]:
-    """What to measure, each only once, though several grids may show it; system by system, in a grid's order."""
+    """What to measure, each only once, though several grids may show it.
+
+    All first samples come before the second ones, so that what an interrupted run leaves can be compared; on a sample
+    all systems come one after the other.
+    """
     counts: dict[tuple[str, str, str], int] = {}
     for grid in experiment.grids:
-        for system in grid.systems:
-            if subject.systems[system].lacking is not None:
-                continue
-            for table in (name for name in grid.tables if name in data):
-                for split in grid.splits:
-                    count = subject.samples(data[table], split, grid.samples if samples is None else samples)
-                    key = (system, table, split)
-                    counts[key] = max(count, counts.get(key, 0))
-    for (system, table, split), count in counts.items():
-        yield Job(system, table, split, tuple(range(count)))
+        systems = [system for system in grid.systems if subject.systems[system].lacking is None]
+        for table, split, system in product([name for name in grid.tables if name in data], grid.splits, systems):
+            count = subject.samples(data[table], split, grid.samples if samples is None else samples)
+            key = (system, table, split)
+            counts[key] = max(count, counts.get(key, 0))
+    for index in range(max(counts.values(), default=0)):
+        yield from (Job(*key, index) for key, count in counts.items() if index < count)
 
 
 def _measure_all(
@@ -163,7 +165,8 @@ def _measure_all(
     """Measure what is not measured yet, write it, and return how many models that took."""
     (folder / "results").mkdir(exist_ok=True)
     known = {name: _known(folder, name) for name in dict.fromkeys(job.system for job in every)}
-    todo = [rest for job in every if (rest := _rest(job, known[job.system])).samples]
+    done = {Job(system, m["table"], m["split"], m["sample"]) for system, found in known.items() for m in found}
+    todo = [job for job in every if job not in done]
 
     def arguments(number: int, to_come: int, at_once: int) -> tuple[Any, ...]:
         job = todo[number]
@@ -174,21 +177,14 @@ def _measure_all(
             job = todo[number]
             if isinstance(found, Lost):
                 raise RuntimeError(f"the process that ran {job.system} on {job.table} died, possibly out of memory")
-            known[job.system] += found
+            known[job.system].append(found)
             _write(folder, job.system, known[job.system])
             advance(None, f"{job.system} on {job.table}")
-    return sum(len(job.samples) for job in todo)
+    return len(todo)
 
 
-def _run_job(measured: Measured, job: Job, data: Any, settings: Settings) -> list[dict[str, Any]]:
-    """Measure a system on all samples of a job."""
-    return [measured(job.system, data, job.split, index, settings) for index in job.samples]
-
-
-def _rest(job: Job, known: list[dict[str, Any]]) -> Job:
-    """The part of a job that is not known yet."""
-    done = {m["sample"] for m in known if (m["table"], m["split"]) == (job.table, job.split)}
-    return Job(job.system, job.table, job.split, tuple(index for index in job.samples if index not in done))
+def _run_job(measured: Measured, job: Job, data: Any, settings: Settings) -> dict[str, Any]:
+    return measured(job.system, data, job.split, job.sample, settings)
 
 
 def _path(folder: Path, system: str) -> Path:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bemi.experiments import spec
+from bemi.experiments.image import spec as image
 from bemi.experiments.signal import spec as signal
 from bemi.experiments.tabular import spec as tabular
 
@@ -50,6 +51,7 @@ class Kind:
 
 KINDS = {
     spec.NETWORKS: Kind(spec.load, "bemi.experiments.run", "bemi.experiments.network_section"),
+    "images": Kind(image.load, "bemi.experiments.image.run", "bemi.experiments.image.section"),
     "signals": Kind(signal.load, "bemi.experiments.signal.run", "bemi.experiments.signal.section"),
     "tables": Kind(tabular.load, "bemi.experiments.tabular.run", "bemi.experiments.tabular.section"),
 }

@@ -1,0 +1,50 @@
+"""Run the experiment on images (:mod:`bemi.experiments.comparison` says how)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from bemi.datasets import available
+from bemi.experiments import comparison
+from bemi.experiments.image.measure import measured
+from bemi.experiments.image.systems import SYSTEMS
+from bemi.experiments.spec import Settings
+from bemi.experiments.tabular.spec import TableExperiment
+
+
+def _is_here(name: str) -> bool:
+    return any(listing.here for listing in available() if listing.name == name)
+
+
+SUBJECT = comparison.Subject(
+    noun="data set",
+    packages=("numpy", "scikit-learn"),
+    systems=SYSTEMS,
+    is_here=_is_here,
+    # Workers load the images themselves: all of them are too many to hand over for each draw.
+    load=str,
+    samples=lambda dataset, draw, wanted: wanted,
+    measured=measured,
+)
+
+
+def remarks(experiment: TableExperiment) -> list[str]:
+    """Lines for the user about what cannot run here."""
+    return []
+
+
+def reproduce(
+    experiment: TableExperiment,
+    settings: Settings,
+    folder: Path,
+    *,
+    samples: int | None = None,
+    n_jobs: int | None = None,
+    show: bool = False,
+    shard: tuple[int, int] = (1, 1),
+) -> dict[str, Any]:
+    """Measure what is not measured yet, and return the content of ``run.json``."""
+    return comparison.reproduce(
+        SUBJECT, experiment, settings, folder, samples=samples, n_jobs=n_jobs, show=show, shard=shard
+    )
