@@ -82,10 +82,10 @@ def reproduce(
     settings: Settings,
     folder: Path,
     *,
-    samples: int | None,
-    n_jobs: int | None,
-    show: bool,
-    shard: tuple[int, int],
+    samples: int | None = None,
+    n_jobs: int | None = None,
+    show: bool = False,
+    shard: tuple[int, int] = (1, 1),
 ) -> dict[str, Any]:
     """Measure what is not measured yet, and return the content of ``run.json``; it cannot be divided by ``shard``."""
     if shard != (1, 1):

@@ -7,7 +7,7 @@ import pytest
 from sklearn.svm import SVC
 
 from bemi import datasets, recommended
-from bemi.experiments import kinds
+from bemi.experiments import comparison, kinds
 from bemi.experiments.image import lesson as lessons
 from bemi.experiments.image import run as runner
 from bemi.experiments.image.reports import REPORTS
@@ -96,18 +96,18 @@ def test_what_is_measured(folder):
     assert run.values("linear-svm", "per-class-4", "digits", "accuracy")[1] == pytest.approx(right, abs=1e-6)
 
 
-def test_first_draws_come_first_and_nothing_is_measured_twice(tmp_path, monkeypatch):
+def test_first_draws_come_first_and_nothing_is_measured_twice(tmp_path):
     measured = []
 
     def remember(system, dataset, draw, index, settings):
         measured.append((index, draw, system))
         return {"table": dataset, "split": draw, "sample": index, "accuracy": 0.5}
 
-    monkeypatch.setattr(runner, "SUBJECT", replace(runner.SUBJECT, measured=remember))
-    runner.reproduce(small(), SETTINGS, tmp_path, n_jobs=1)
+    subject = replace(runner.SUBJECT, measured=remember)
+    comparison.reproduce(subject, small(), SETTINGS, tmp_path, n_jobs=1)
     expected = [(index, draw, system) for index in (0, 1) for draw in GRID.splits for system in GRID.systems]
     assert measured == expected
-    run = runner.reproduce(small(), SETTINGS, tmp_path, samples=3, n_jobs=1)
+    run = comparison.reproduce(subject, small(), SETTINGS, tmp_path, samples=3, n_jobs=1)
     assert measured[len(expected) :] == [(2, draw, system) for draw in GRID.splits for system in GRID.systems]
     assert [visit["models"] for visit in run["visits"]] == [12, 6]
 

@@ -68,16 +68,16 @@ def test_nothing_is_measured_twice(folder, monkeypatch):
         asked.append((system, rows.name, way, sample))
         return {"table": rows.name, "split": way, "sample": sample, "accuracy": 0.5}
 
-    monkeypatch.setattr(runner, "SUBJECT", replace(runner.SUBJECT, measured=counted))
+    subject = replace(runner.SUBJECT, measured=counted)
     monkeypatch.setattr(
         comparison, "results", lambda call, arguments, order, n: ((i, call(*arguments(i, 1, 1))) for i in order)
     )
-    run = runner.reproduce(small(), SETTINGS, folder, n_jobs=1)
+    run = comparison.reproduce(subject, small(), SETTINGS, folder, n_jobs=1)
     assert not asked
     assert run["visits"][-1]["models"] == 0
     assert {path.name: path.read_bytes() for path in (folder / "results").iterdir()} == before
     more = replace(GRID, splits=("per-class-20",), tables=("iris",), systems=("svc",), samples=4)
-    runner.reproduce(small(more), SETTINGS, folder, n_jobs=1)
+    comparison.reproduce(subject, small(more), SETTINGS, folder, n_jobs=1)
     assert asked == [("svc", "iris", "per-class-20", 2), ("svc", "iris", "per-class-20", 3)]
     assert len(read(folder).measurements["svc"]) == 10
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from functools import partial
 
 from bemi.datasets.tables import Rows, is_here, load_table
 from bemi.experiments import comparison
-from bemi.experiments.spec import Settings
 from bemi.experiments.tabular.measure import measured
 from bemi.experiments.tabular.spec import TableExperiment
 from bemi.experiments.tabular.splits import split
@@ -42,17 +40,5 @@ def remarks(experiment: TableExperiment) -> list[str]:
     return lines
 
 
-def reproduce(
-    experiment: TableExperiment,
-    settings: Settings,
-    folder: Path,
-    *,
-    samples: int | None = None,
-    n_jobs: int | None = None,
-    show: bool = False,
-    shard: tuple[int, int] = (1, 1),
-) -> dict[str, Any]:
-    """Measure what is not measured yet, and return the content of ``run.json``."""
-    return comparison.reproduce(
-        SUBJECT, experiment, settings, folder, samples=samples, n_jobs=n_jobs, show=show, shard=shard
-    )
+reproduce = partial(comparison.reproduce, SUBJECT)
+"""Measure what is not measured yet, and return the content of ``run.json``."""
