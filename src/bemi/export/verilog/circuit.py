@@ -177,6 +177,11 @@ class Circuit:
         """Neurons that are evidence, in order."""
         return [place for voter in self.voters for place in voter.evidence]
 
+    @property
+    def scale_bits(self) -> int:
+        """Bits of the multiplier of any neuron that is evidence."""
+        return max(self.neurons[place].scale or 0 for place in self.evidence).bit_length()
+
     @cached_property
     def largest_support(self) -> int:
         """Largest sum of evidence for a class, after multiplication."""

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from bemi.export.verilog.circuit import Circuit, Neuron
 from bemi.export.verilog.formats import integer_bits
+from bemi.export.verilog.memories import Memory
 from bemi.export.verilog.text import (
     address_bits,
     choice,
@@ -156,6 +157,55 @@ class Steps:
         return step + 1 == len(self.of) or self.of[step + 1][0] != self.of[step][0]
 
 
+@dataclass(frozen=True)
+class Field:
+    """A part of the word that controls a step: its name, its width, and its value in each step."""
+
+    name: str
+    bits: int
+    values: list[int]
+
+    @property
+    def memory(self) -> Memory:
+        """The part by itself."""
+        return Memory([value % (1 << self.bits) for value in self.values], self.bits, rest=self.values[-1])
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The words that control the steps."""
+
+    of: list[Field]
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a field."""
+        return any(field.name == name for field in self.of)
+
+    @cached_property
+    def memory(self) -> Memory | None:
+        """All fields side by side, the first in the lowest bits; None without any."""
+        if not self.of:
+            return None
+        words, start = [0] * len(self.of[0].values), 0
+        for field in self.of:
+            words = [word | own << start for word, own in zip(words, field.memory.words, strict=True)]
+            start += field.bits
+        return Memory(words, start, rest=words[-1])
+
+    def lines(self, step_bits: int) -> list[str]:
+        """The memory in Verilog, and a wire for each field."""
+        if self.memory is None:
+            return []
+        lines, start = [f"    reg [{self.memory.bits - 1}:0] control;"], 0
+        for field in self.of:
+            top = start + field.bits - 1
+            place, width = (f"[{start}]", "") if field.bits == 1 else (f"[{top}:{start}]", f"[{field.bits - 1}:0] ")
+            lines.append(f"    wire {width}{field.name} = control{place};")
+            start = top + 1
+        words = [constant(word, self.memory.bits) for word in self.memory.words]
+        return [*lines, "    always @* begin", choice("step", "control", words, step_bits), "    end"]
+
+
 class Stream:
     """The module of a stream of features.
 
@@ -179,17 +229,39 @@ class Stream:
             largest = max([1, *self._points()])
             self.word_bits, self.delay = integer_bits(-largest, largest), 1
 
-    @property
-    def rom(self) -> tuple[int, int]:
-        """Words of the memory of weights, and bits of a word."""
-        return len(self.steps.of), max(1, self.word_bits * len(self.circuit.neurons))
+    @cached_property
+    def weights(self) -> Memory:
+        """The weights of all neurons in each step."""
+        words = [self._word(place) for _, place in self.steps.of]
+        return Memory(words, max(1, self.word_bits * len(self.circuit.neurons)), rest=0)
+
+    @cached_property
+    def control(self) -> Fields:
+        """What each step does."""
+        values = self.values
+        terms = [None if place is None else self.circuit.terms[place] for _, place in self.steps.of]
+        bits = [term if isinstance(term, BitTerm) else None for term in terms]
+        numbers = [term if isinstance(term, NumberTerm) else None for term in terms]
+        lasts = [int(self.steps.last(step)) for step in range(len(terms))]
+        fields: list[Field] = []
+        if not all(lasts):
+            fields.append(Field("last", 1, lasts))
+        if any(bits):
+            fields.append(Field("equal", 1, [int(t is not None and t.equal) for t in bits]))
+            fields.append(Field("reading", self.circuit.format.bits, [values.reading(t) if t else 0 for t in bits]))
+        if any(bits) and values.numbers:
+            fields.append(Field("is_number", 1, [int(t is not None) for t in numbers]))
+        if values.scaled:
+            multipliers = [values.multiplier(t) if t else 0 for t in numbers]
+            fields.append(Field("multiplier", values.multiplier_bits, multipliers))
+            fields.append(Field("offset", values.wide_bits, [values.offset(t) if t else 0 for t in numbers]))
+        return Fields(fields)
 
     def module(self) -> str:
         """The module ``bemi_model``."""
         circuit, steps = self.circuit, len(self.steps.of)
         step_bits, delay = address_bits(steps), self.delay
         next_of = "{adds}" if delay == 1 else "{adding[0], adds}"
-        words = [self._word(place) for _, place in self.steps.of]
         value_bits = 1 if circuit.bits_only else self.values.bits
         body = runtime(
             "stream.v",
@@ -199,7 +271,7 @@ class Stream:
                 "zero_step": constant(0, step_bits),
                 "one_step": constant(1, step_bits),
                 "control": self._control(step_bits),
-                "weights_top": self.rom[1] - 1,
+                "weights_top": self.weights.bits - 1,
                 "value_top": value_bits - 1,
                 "minus_register": "" if circuit.bits_only else f"    reg [{value_bits - 1}:0] minus;",
                 "delay_top": delay - 1,
@@ -208,7 +280,7 @@ class Stream:
                 "next_finishing": "{take && final_step}" if delay == 1 else "{finishing[0], take && final_step}",
                 "made_any": "made[0]" if circuit.bits_only else "made != " + constant(0, value_bits),
                 "minus": "" if circuit.bits_only else "            minus <= -made;",
-                "rom": memory("step", "weights", words, step_bits, self.rom[1]),
+                "rom": memory("step", "weights", self.weights.words, step_bits, self.weights.bits),
                 "sums": self._sums(),
             },
         )
@@ -234,30 +306,14 @@ class Stream:
         return packed((abs(weight) + (int(weight < 0) << top) for weight in weights), self.word_bits)
 
     def _control(self, step_bits: int) -> str:
-        """What each step does: the wires ``last`` and ``made``, the value of the step."""
-        circuit, values = self.circuit, self.values
-        in_bits = circuit.format.bits
-        terms = [None if place is None else circuit.terms[place] for _, place in self.steps.of]
-        has_bits = any(isinstance(term, BitTerm) for term in terms)
-        fields: list[tuple[str, int, list[int]]] = []
-        lasts = [int(self.steps.last(step)) for step in range(len(terms))]
-        if not all(lasts):
-            fields.append(("last", 1, lasts))
-        if has_bits:
-            fields.append(("equal", 1, [int(isinstance(t, BitTerm) and t.equal) for t in terms]))
-            fields.append(("reading", in_bits, [values.reading(t) if isinstance(t, BitTerm) else 0 for t in terms]))
-        if has_bits and values.numbers:
-            fields.append(("is_number", 1, [int(isinstance(t, NumberTerm)) for t in terms]))
-        if values.scaled:
-            offsets = [values.offset(t) if isinstance(t, NumberTerm) else 0 for t in terms]
-            multipliers = [values.multiplier(t) if isinstance(t, NumberTerm) else 0 for t in terms]
-            fields.append(("multiplier", values.multiplier_bits, multipliers))
-            fields.append(("offset", values.wide_bits, offsets))
-        lines = [] if not all(lasts) else ["    wire last = 1'b1;"]
-        lines += _fields(fields, len(terms), step_bits)
+        """The wires ``last`` and ``made``, the value of the step."""
+        control, has_bits = self.control, self.control.has("reading")
+        lines = [] if control.has("last") else ["    wire last = 1'b1;"]
+        lines += control.lines(step_bits)
         if has_bits:
             lines.append("    wire holds = equal ? in_data == reading : $signed(in_data) >= $signed(reading);")
-        lines.append(f"    wire [{0 if circuit.bits_only else values.bits - 1}:0] made = {self._made(has_bits)};")
+        made_top = 0 if self.circuit.bits_only else self.values.bits - 1
+        lines.append(f"    wire [{made_top}:0] made = {self._made(has_bits)};")
         return "\n".join(lines)
 
     def _made(self, has_bits: bool) -> str:
@@ -325,22 +381,6 @@ class Stream:
             return "", extended(f"product_{number}", self.values.bits + self.word_bits - 1, neuron.bits)
         slices = [f"{name}_wide[{neuron.bits - 1}:0]" for name in ("minus", "value")]
         return f"if (weights[{low}]) ", f"(weights[{top}] ? {slices[0]} : {slices[1]})"
-
-
-def _fields(fields: list[tuple[str, int, list[int]]], steps: int, step_bits: int) -> list[str]:
-    """A memory of the fields of each step, and a wire for each field."""
-    total = sum(bits for _, bits, _ in fields)
-    if not total:
-        return []
-    lines, words, start = [f"    reg [{total - 1}:0] control;"], [0] * steps, 0
-    for name, bits, column in fields:
-        place = f"[{start}]" if bits == 1 else f"[{start + bits - 1}:{start}]"
-        lines.append(f"    wire {'' if bits == 1 else f'[{bits - 1}:0] '}{name} = control{place};")
-        for step, value in enumerate(column):
-            words[step] |= (value % (1 << bits)) << start
-        start += bits
-    case = choice("step", "control", [constant(word, total) for word in words], step_bits)
-    return [*lines, "    always @* begin", case, "    end"]
 
 
 def started(circuit: Circuit, neuron: Neuron) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from bemi.export.verilog.circuit import Circuit, Voter
 from bemi.export.verilog.formats import integer_bits
+from bemi.export.verilog.memories import Memory
 from bemi.export.verilog.text import address_bits, choice, constant, extended, runtime, zero_extended
 from bemi.problem.codes import ABSTAIN
 
@@ -43,7 +44,7 @@ def vote_of_sums(circuit: Circuit) -> str:
 def _numbers(circuit: Circuit, vote_bits: int, network_bits: int, label_bits: int) -> dict[str, object]:
     """Widths and constants of the vote."""
     classes, number_bits = circuit.classes, circuit.classes.bit_length()
-    members = [constant(sum(1 << int(c) for c in v.folded.subset), classes) for v in circuit.voters]
+    members = [constant(word, classes) for word in member_words(circuit).words]
     return {
         "network_top": network_bits - 1,
         "class_top": label_bits - 1,
@@ -94,15 +95,9 @@ def _ties(circuit: Circuit, vote_bits: int, network_bits: int, label_bits: int) 
     place_bits = address_bits(len(circuit.evidence))
     chosen = [circuit.neurons[place] for place in circuit.evidence]
     sum_bits = circuit.evidence_bits
-    scale_bits = max(neuron.scale or 0 for neuron in chosen).bit_length()
+    facts, scale_bits = fact_words(circuit), circuit.scale_bits
     product_bits = max(sum_bits, max(neuron.largest_evidence for neuron in chosen).bit_length())
     support_bits = max(product_bits, circuit.largest_support.bit_length())
-    last = [voter.evidence[-1] for voter in circuit.voters if voter.evidence]
-    facts_bits = scale_bits + 1 + network_bits
-    facts = [
-        constant((n.network << scale_bits + 1) + ((place in last) << scale_bits) + (n.scale or 0), facts_bits)
-        for place, n in zip(circuit.evidence, chosen, strict=True)
-    ]
     values = {
         "class_label": "candidate",
         "class_vote": zero_extended("candidate", label_bits, vote_bits),
@@ -115,10 +110,10 @@ def _ties(circuit: Circuit, vote_bits: int, network_bits: int, label_bits: int) 
         "scale_top": scale_bits - 1,
         "nearest_top": product_bits - 1,
         "support_top": support_bits - 1,
-        "facts_top": facts_bits - 1,
+        "facts_top": facts.bits - 1,
         "final_bit": scale_bits,
         "network_low": scale_bits + 1,
-        "network_high": facts_bits - 1,
+        "network_high": facts.bits - 1,
         "no_support": constant(0, support_bits),
         "farthest": constant(-1, product_bits),
         "magnitude_wide": zero_extended("magnitude", sum_bits, product_bits),
@@ -129,7 +124,7 @@ def _ties(circuit: Circuit, vote_bits: int, network_bits: int, label_bits: int) 
             [extended(f"sum_{place}", circuit.neurons[place].bits, sum_bits) for place in circuit.evidence]
         ),
         "rotated": _rotated("bank", sum_bits, sum_bits * len(chosen)),
-        "facts": choice("place", "facts", facts, place_bits),
+        "facts": choice("place", "facts", [constant(word, facts.bits) for word in facts.words], place_bits),
         "weighed": choice(
             *("candidate", "weighed", [times("support", m, support_bits) for m in circuit.multiples], label_bits)
         ),
@@ -141,6 +136,20 @@ def _ties(circuit: Circuit, vote_bits: int, network_bits: int, label_bits: int) 
         "undecided": _indented(["found <= 1'b0;", "state <= CHOOSE;"]),
         "class_label": "candidate",
     }
+
+
+def member_words(circuit: Circuit) -> Memory:
+    """The classes of each network, a bit for each."""
+    words = [sum(1 << int(c) for c in voter.folded.subset) for voter in circuit.voters]
+    return Memory(words, circuit.classes, rest=words[-1])
+
+
+def fact_words(circuit: Circuit) -> Memory:
+    """Of each neuron that is evidence: its multiplier, whether it is the last of its network, and that network."""
+    last, shift = [voter.evidence[-1] for voter in circuit.voters if voter.evidence], circuit.scale_bits
+    chosen = [(place, circuit.neurons[place]) for place in circuit.evidence]
+    words = [(n.network << shift + 1) + ((place in last) << shift) + (n.scale or 0) for place, n in chosen]
+    return Memory(words, shift + 1 + address_bits(len(circuit.voters)), rest=words[-1])
 
 
 def _joined(parts: Sequence[str]) -> str:
