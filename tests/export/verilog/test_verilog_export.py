@@ -146,16 +146,45 @@ def test_the_header_tells_what_to_feed():
 
 
 @needs("yosys")
-@pytest.mark.parametrize(("name", "interface"), [("bits", "stream"), ("bits", "parallel"), ("values", "stream")])
+@pytest.mark.parametrize(
+    ("name", "interface"),
+    [pytest.param(*pair, marks=[] if pair[0] == "bits" else pytest.mark.slow) for pair in EVERY if pair[0] in TABLES],
+)
 def test_costs_are_about_what_yosys_finds(name, interface, tmp_path):
     made = write(found(name), tmp_path, interface=interface, vectors=1)
-    subprocess.run(["make", "-s", "ice40.txt"], cwd=tmp_path, check=True, capture_output=True)
-    text = (tmp_path / "ice40.txt").read_text()
-    cells = {kind: int(count) for kind, count in re.findall(r"^ +(SB_\w+) +(\d+)$", text, re.MULTILINE)}
+    cells = measured(tmp_path, "ice40.txt")
     flip_flops = sum(count for kind, count in cells.items() if "DFF" in kind)
-    assert made.costs.luts == pytest.approx(cells["SB_LUT4"], rel=0.5)
-    assert made.costs.flip_flops == pytest.approx(flip_flops, rel=0.5)
-    assert int(re.search(r"length=(\d+)", text).group(1)) > 5
+    assert made.costs.luts == pytest.approx(cells["SB_LUT4"], rel=0.2)
+    assert made.costs.flip_flops == pytest.approx(flip_flops, rel=0.02)
+    assert made.costs.block_rams == cells.get("SB_RAM40_4K", 0)
+
+
+def measured(folder, target):
+    """Cells by kind in a report of Yosys."""
+    subprocess.run(["make", "-s", target], cwd=folder, check=True, capture_output=True)
+    text = (folder / target).read_text()
+    return {kind: int(count) for kind, count in re.findall(r"^ +(\S+) +(\d+)$", text, re.MULTILINE)}
+
+
+@needs("yosys")
+def test_the_report_puts_what_yosys_measures_into_the_header(tmp_path):
+    write(found("bits"), tmp_path, vectors=1)
+    source = tmp_path / "bemi_model.v"
+    before = source.read_text().splitlines()
+    for _ in range(2):
+        done = subprocess.run(["make", "-s", "report"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    after, cells = source.read_text().splitlines(), measured(tmp_path, "ice40.txt")
+    luts, flip_flops = cells["SB_LUT4"], sum(count for kind, count in cells.items() if "DFF" in kind)
+    (place,) = (n for n, line in enumerate(before) if line.startswith("// Measured by Yosys: nothing yet"))
+    assert after[:place] + after[place + 2 :] == before[:place] + before[place + 1 :]
+    assert re.fullmatch(
+        rf"// Measured by Yosys [\d.]+, iCE40: {luts} lookup tables of 4 inputs, {flip_flops} flip-flops, "
+        r"0 block RAMs, logic depth \d+\.",
+        after[place],
+    )
+    luts = measured(tmp_path, "lut6.txt")["$lut"]
+    assert re.match(rf"// Measured by Yosys [\d.]+, any FPGA: {luts} lookup tables of 6 inputs, ", after[place + 1])
+    assert done.stdout.splitlines() == after[place - 2 : place + 2]
 
 
 @needs("verilator")

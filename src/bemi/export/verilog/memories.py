@@ -84,6 +84,7 @@ def _parts(lane: tuple[int, ...]) -> set[Hashable]:
     level: list[Hashable] = [*blocks]
     while len(level) > 1:
         pairs = list(zip(level[::2], level[1::2], strict=True))
-        level = [off if off == on else (off, on) for off, on in pairs]
-        found.update((off, on) for off, on in pairs if off != on)
+        # Each level chooses by another bit of the number, so a choice is the same only in its level.
+        level = [off if off == on else (len(level), off, on) for off, on in pairs]
+        found.update(choice for choice, (off, on) in zip(level, pairs, strict=True) if off != on)
     return found
