@@ -29,6 +29,7 @@ _MOST_NODES = 1 << 21
 def confident_bound(rows: Rows, proof: Any) -> int:
     """The bound that the proof gives on the confident rows of every network with one output (R21)."""
     require(len(rows.layers) == 3, "prices are for one hidden layer")
+    require(rows.layers[-1] == 1, "prices are for one output")
     only(proof, {"unit", "prices", "most", "order", "quotas"})
     unit = whole(proof["unit"], 1, _LARGEST_UNIT, "unit of prices")
     prices = whole_row(proof["prices"], 0, unit + 1, "price")

@@ -215,6 +215,11 @@ def _members(group: Sequence[int]) -> dict[int, list[int]]:
     return where
 
 
+def _branch_size(rows: Rows, neurons: int) -> int:
+    """About the bytes that one open branch takes."""
+    return (20 * len(rows) + 300) * neurons
+
+
 class MarginProof:
     """Replays one proof; :meth:`bound` is what it actually proves."""
 
@@ -224,6 +229,7 @@ class MarginProof:
         self.neurons = rows.layers[1]
         self.value = whole(proof.get("value"), 0, LARGEST_MARGIN, "value of the proof")
         self.work = rows.work
+        fits(_branch_size(rows, self.neurons))  # before the tables below, which grow with the neurons too
         self.tiers = [0] * self.neurons
         self.members = [list(range(self.neurons))]  # by tier, in increasing order
         self.work.spend((rows.layers[-1] + 1) * sum(a * b for a, b in pairwise(rows.layers[1:])))
@@ -232,7 +238,7 @@ class MarginProof:
     def bound(self) -> int:
         """No network that classifies all rows right with every margin at least 1 has a larger sum of margins (R38)."""
         result = self.value
-        size = (20 * len(self.rows) + 300) * (self.neurons + max(self.tiers) + 1)
+        size = _branch_size(self.rows, self.neurons + max(self.tiers) + 1)
         begin = self._begin
         stack: list[tuple[Callable[[], _State], Any]] = [(begin, self.proof.get("tree"))]
         while stack:

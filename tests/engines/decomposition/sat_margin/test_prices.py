@@ -132,9 +132,11 @@ def test_forged_proofs_are_refused(proof, change, reason):
         checked(PROBLEM, forged)
 
 
-def test_a_proof_is_about_one_hidden_layer(proof):
+def test_a_proof_is_about_one_hidden_layer_and_one_output(proof):
     with pytest.raises(CertificateError, match="prices are for one hidden layer"):
         checked(replace(PROBLEM, hidden_layers=(5, 2)), proof)
+    with pytest.raises(CertificateError, match="prices are for one output"):
+        checked(replace(PROBLEM, codes=np.repeat(PROBLEM.codes, 2, axis=1)), proof)
 
 
 def test_the_work_of_the_checker_is_limited(proof, monkeypatch):
