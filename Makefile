@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 TESTABLE := $(VENV)/.testable
 DOCUMENTED := $(VENV)/.documented
 # Two workers suit the two cores that the suite is sized for; PYTEST_ARGS="-n 0 -x" runs it in one process.
-PYTEST_ARGS ?= -n 2
+PYTEST_ARGS ?= -n 2 --dist worksteal
 # Tests to run; all of them unless given.
 TESTS ?=
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise, product
+from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from hypothesis import strategies as st
@@ -76,6 +77,15 @@ def keeping(margins: Sequence[np.ndarray] | None) -> Keep:
     return KeepLabels() if margins is None else KeepMargins(tuple(margins))
 
 
+@lru_cache(maxsize=16)
+def _all_weights(layers: tuple[int, ...], bound: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Links of every network and its weights, per layer (inputs, neurons, networks): the longest axis is the last."""
+    sizes = [a * b for a, b in pairwise(layers)]
+    weights = np.indices((2 * bound + 1,) * sum(sizes)).reshape(sum(sizes), -1) - bound
+    parts = np.split(weights, np.cumsum(sizes)[:-1])
+    return (weights != 0).sum(axis=0), [p.reshape(*shape, -1) for p, shape in zip(parts, pairwise(layers), strict=True)]
+
+
 @dataclass(frozen=True)
 class AllNetworks:
     """Every network of a problem's architecture, and what each is worth.
@@ -91,27 +101,23 @@ class AllNetworks:
     @classmethod
     def of(cls, problem: Problem) -> AllNetworks:
         layers, bound = problem.layers, problem.weight_bound
-        sizes = [a * b for a, b in pairwise(layers)]
-        values = range(-bound, bound + 1)
-        weights = np.array(list(product(values, repeat=sum(sizes))), dtype=np.int64)
-        parts = np.split(weights, np.cumsum(sizes)[:-1], axis=1)
-        shapes = pairwise(layers)
-        signal = np.broadcast_to(problem.data, (len(weights), *problem.data.shape))
+        links, parts = _all_weights(layers, bound)
+        signal = problem.data[:, :, None]
         margins = []
-        for part, shape in zip(parts, shapes, strict=True):
-            sums = np.einsum("nki,nij->nkj", signal, part.reshape(len(weights), *shape))
-            margins.append(np.abs(sums).min(axis=1))
+        for part in parts:
+            sums = sum(signal[:, i, None] * part[None, i] for i in range(len(part)))
+            margins.append(np.abs(sums).min(axis=0).T)
             signal = np.where(sums < 0, -1, 1)
-        signed = sums * problem.codes
-        margins[-1] = signed.min(axis=1)
+        signed = sums * problem.codes[:, :, None]
+        margins[-1] = signed.min(axis=0).T
         fan_in = layers[-2]
         # Twice the paper's scaled output, compared without division: 2 s / (P (n + 1)) >= 1/2.
         confident = 4 * signed >= bound * (fan_in + 1) if problem.hidden_layers else signed > 0
         return cls(
-            links=(weights != 0).sum(axis=1),
+            links=links,
             margins=margins,
-            correct=(signal == problem.codes).all(axis=(1, 2)),
-            confident=confident.sum(axis=(1, 2)),
+            correct=(signal == problem.codes[:, :, None]).all(axis=(0, 1)),
+            confident=confident.sum(axis=(0, 1)),
         )
 
     def best(self, stage: str, margins: list[np.ndarray] | None = None) -> int | None:

@@ -139,7 +139,7 @@ def three_classes(seed: int) -> Case:
 
 @needs_cp
 @pytest.mark.parametrize("name", WORTH)
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_another_solver_on_the_published_program_agrees(name, seed):
     problem = three_classes(seed).problem
     start = fitting_network(problem, FOREVER)

@@ -24,7 +24,7 @@ def proved() -> tuple[Rows, dict]:
     data = np.concatenate([np.clip(c + rng.integers(-60, 61, (4, 30)), 0, 255) for c in centres])
     order = np.lexsort(data.T[::-1])
     problem = Problem(data[order], np.repeat(class_codes(8)[:6], 4, axis=0)[order], (4, 4), 1)
-    search = Search(problem, Budget(3000))
+    search = Search(problem, Budget(1000))
     search.run()
     return Rows(problem.data.tolist(), problem.codes.tolist(), problem.layers, 1), search.proof
 

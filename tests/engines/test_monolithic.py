@@ -49,7 +49,7 @@ IN_THIS_PROCESS = [name for name in solvers.SOLVERS if name != "cpsat"]
 
 
 @pytest.mark.parametrize("backend", IN_THIS_PROCESS, indirect=True)
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(problem=tiny_problems())
 def test_every_stage_equals_brute_force(backend, problem):
     referee(problem, backend)
@@ -65,7 +65,7 @@ def test_every_stage_equals_brute_force_at_length(backend, problem):
 
 # CP-SAT starts a process for every program, half a second each.
 @pytest.mark.parametrize("backend", ["cpsat"], indirect=True)
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(problem=tiny_problems())
 def test_every_stage_of_a_few_problems_equals_brute_force(backend, problem):
     referee(problem, backend)

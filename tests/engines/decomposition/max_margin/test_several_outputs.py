@@ -63,7 +63,7 @@ def test_six_classes_find_upper_layers_for_wide_margins():
     centres = rng.integers(20, 200, (10, 60))
     data = np.concatenate([np.clip(c + rng.integers(-20, 21, (3, 60)), 0, 255) for c in centres])
     problem = Problem(data, np.repeat(class_codes(10), 3, axis=0), (4, 4), 1)
-    training = train(problem, ("sm", "mm"), time_limit=None, limits=Limits(nodes=300))
+    training = train(problem, ("sm", "mm"), time_limit=None, limits=Limits(nodes=100))
     report = training.reports["mm"]
     assert report.rows == 18
     seen = problem.rows(problem.confident_rows(training.reports["sm"].network))

@@ -94,7 +94,8 @@ class NeuronLP:
         self._columns = np.ascontiguousarray(self._rows.T)
         self._gram = self._rows @ self._columns
         row, column = np.nonzero(self.data)
-        self.live_of = (np.searchsorted(row, np.arange(len(self.data) + 1)), column)
+        # Contiguous, whatever the number of them: loops are compiled for each layout of their arrays.
+        self.live_of = (np.searchsorted(row, np.arange(len(self.data) + 1)), np.ascontiguousarray(column))
         # Images have many zeros, and one row of small norm often carries all of lam: without a perturbation the dual is
         # degenerate.  It does not affect the weights and the margin.
         rng = np.random.default_rng(0)
