@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from numba import njit
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -20,7 +21,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from bemi import IntegerHog, datasets
 from bemi.inputs.hog.constants import DIRECTIONS, GAIN, STEEPEST
-from bemi.inputs.hog.transform import ROOTS
+from bemi.inputs.hog.kernel import _roots
 from bemi.inputs.registry import from_parameters
 
 # --- the twin: loops and plain integers, nothing of bemi --------------------------------------------------------------
@@ -476,5 +477,14 @@ def test_large_images_without_straightening():
     assert IntegerHog(straighten=False).fit_transform(image).shape == (1, 55 * 55 * 16)
 
 
+@njit
+def roots_of(sums, line, out):
+    _roots(sums, 1, len(line) // 16, len(line) + 32, 16, 0, line, out)
+
+
 def test_roots_are_those_of_the_standard_library():
-    assert ROOTS.tolist() == [isqrt(value) for value in range(1 << 16)]
+    values = np.arange(1 << 16)
+    sums = np.concatenate([np.zeros(len(values) + 32 + 16, dtype=np.int64), values, np.zeros(16, dtype=np.int64)])
+    out = np.empty_like(values)
+    roots_of(sums, np.empty(len(values), dtype=np.int32), out)
+    assert out.tolist() == [isqrt(value) for value in range(1 << 16)]

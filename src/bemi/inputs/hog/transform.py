@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 ROWS_AT_A_TIME = 128
 """Few enough for a processor's cache."""
 
-ROOTS = np.sqrt(np.arange(1 << 16)).astype(np.uint8)
-"""Roots of all values below 2^16, rounded down."""
-
 
 class IntegerHog(TransformerMixin, BaseEstimator):
     """Histograms of oriented gradients of images, in integer arithmetic.
@@ -140,7 +137,7 @@ class IntegerHog(TransformerMixin, BaseEstimator):
             images = rows.astype(np.uint16, order="C").reshape(-1, *self.shape_)
             histograms(
                 *(images, fixed.levels, fixed.doubled, -1 if fixed.mass_shift is None else fixed.mass_shift),
-                *(fixed.directions, fixed.output_shift, ROOTS, out[start : start + ROWS_AT_A_TIME]),
+                *(fixed.directions, fixed.output_shift, out[start : start + ROWS_AT_A_TIME]),
             )
         return out
 
