@@ -15,6 +15,7 @@ import joblib
 import numpy as np
 import psutil
 import pytest
+from calls_of_workers import die, double, fail_or_wait, thread_limit
 from joblib.externals.loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
 
 from bemi import BeMiClassifier
@@ -40,20 +41,6 @@ def rows(classes=6, per_class=4, features=12, seed=0):
 @pytest.fixture(scope="module")
 def undisturbed():
     return BeMiClassifier(**SETTINGS, n_jobs=1).fit(*rows()).networks_
-
-
-def double(number):
-    return 2 * number
-
-
-def die(number, folder):
-    """Some calls kill their own process, the first time or every time."""
-    marks = Path(folder) / str(number)
-    marks.mkdir(exist_ok=True)
-    (marks / str(len(list(marks.iterdir())))).touch()
-    if number == 3 or (number == 5 and len(list(marks.iterdir())) == 1):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return 2 * number
 
 
 def alone(number, to_come, at_once):
@@ -98,14 +85,8 @@ def test_errors_of_a_call_are_errors():
         list(results(double, lambda *_: (None,), [1], 2))
 
 
-def fail_or_wait(number):
-    if number == 0:
-        raise ValueError("no")
-    time.sleep(60)
-
-
 def test_after_an_error_the_next_calls_find_good_workers(capfd):
-    for _ in range(3):
+    for _ in range(2):
         with pytest.raises(ValueError, match="no"):
             list(results(fail_or_wait, alone, range(4), 2))
         assert sorted(results(double, alone, range(4), 2)) == [(n, 2 * n) for n in range(4)]
@@ -113,7 +94,7 @@ def test_after_an_error_the_next_calls_find_good_workers(capfd):
 
 
 def test_a_caller_that_gives_up_leaves_good_workers(capfd):
-    for _ in range(5):
+    for _ in range(3):
         next(results(double, alone, range(6), 2))
     assert sorted(results(double, alone, range(4), 2)) == [(n, 2 * n) for n in range(4)]
     assert "Traceback" not in capfd.readouterr().err
@@ -180,7 +161,7 @@ class Killer(threading.Thread):
         self.join()
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_killed_workers_lose_nothing(undisturbed, seed, tmp_path):
     classifier = BeMiClassifier(**SETTINGS, n_jobs=2, run_dir=tmp_path)
     Processes.close()
@@ -341,7 +322,8 @@ def test_a_cluster_with_killed_workers_loses_nothing(cluster, undisturbed, tmp_p
     assert killer.killed == 1
 
 
-def test_a_cluster_gives_up_the_network_that_kills_its_workers_and_no_other(cluster, undisturbed, monkeypatch):
+@pytest.mark.parametrize("classes", [3, pytest.param(6, marks=pytest.mark.slow)])
+def test_a_cluster_gives_up_the_network_that_kills_its_workers_and_no_other(cluster, classes, monkeypatch):
     plan = BeMiClassifier._plan
     monkeypatch.setattr(BeMiClassifier, "_plan", lambda *given: DeadlyPlan(**vars(plan(*given))))
     with (
@@ -349,11 +331,11 @@ def test_a_cluster_gives_up_the_network_that_kills_its_workers_and_no_other(clus
         joblib.parallel_config("dask", client=client),
         pytest.raises(NetworksFailed) as caught,
     ):
-        BeMiClassifier(**SETTINGS).fit(*rows())
+        BeMiClassifier(**SETTINGS).fit(*rows(classes))
     assert caught.value.failed == [(1, 2)]
     monkeypatch.undo()
-    again = BeMiClassifier(**SETTINGS, run_dir=caught.value.folder).fit(*rows())
-    assert again.reused_networks_ == len(undisturbed) - 1
+    again = BeMiClassifier(**SETTINGS, run_dir=caught.value.folder).fit(*rows(classes))
+    assert again.reused_networks_ == classes * (classes - 1) // 2 - 1
 
 
 def started_scheduler(folder):
@@ -390,7 +372,7 @@ def test_a_lost_scheduler_loses_no_finished_network(undisturbed, tmp_path):
 
         threading.Thread(target=kill_after_three, daemon=True).start()
         with joblib.parallel_config("dask", client=client), pytest.raises(ClusterLost, match="networks are finished"):
-            BeMiClassifier(**SETTINGS, run_dir=folder).fit(*rows(14))
+            BeMiClassifier(**SETTINGS, run_dir=folder).fit(*rows(9))
         pool = Cluster(client)
         for ask in (lambda: pool.size, pool.check, lambda: pool.submit(time.sleep, 0)):
             with pytest.raises(ClusterLost, match="connection to the cluster was lost"):
@@ -405,7 +387,7 @@ def test_a_lost_scheduler_loses_no_finished_network(undisturbed, tmp_path):
             process.wait()
     there = len(list(folder.glob("*.json.gz")))
     assert there >= 3
-    assert BeMiClassifier(**SETTINGS, run_dir=folder).fit(*rows(14)).reused_networks_ == there
+    assert BeMiClassifier(**SETTINGS, run_dir=folder).fit(*rows(9)).reused_networks_ == there
 
 
 @pytest.mark.slow
@@ -449,10 +431,6 @@ def test_a_process_that_dies_before_it_gets_its_call_is_replaced(monkeypatch):
     waiting.join(60)
     assert sorted(found) == [(n, 2 * n) for n in range(4)]
     assert died
-
-
-def thread_limit(_):
-    return os.environ["OMP_NUM_THREADS"]
 
 
 def test_every_process_has_one_thread():
