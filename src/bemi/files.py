@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -27,6 +28,13 @@ def write_atomically(files: dict[Path, bytes]) -> None:
         if isinstance(error, OSError) and error.errno is not None:
             error.filename = os.fspath(path)  # a full disk names no file, other errors name the temporary one
         raise
+
+
+def write_texts(folder: str | os.PathLike, texts: Mapping[str, str]) -> None:
+    """Write texts by the names of their files to a folder, which is created if necessary."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically({folder / name: text.encode() for name, text in texts.items()})
 
 
 def read_at_most(path: str | os.PathLike, largest: int, error: type[Exception] = ValueError) -> bytes:

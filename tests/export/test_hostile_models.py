@@ -17,7 +17,7 @@ from forgery import forged, opened
 from simulated_verilog import in_icarus, needs, warnings
 
 import bemi
-from bemi import BeMiClassifier
+from bemi import BeMiClassifier, TableBits
 from bemi.export.c.writing import write
 from bemi.export.onnx.writing import model as onnx_model
 from bemi.export.page.writing import page
@@ -98,6 +98,37 @@ def test_verilog_is_the_same_but_for_comments(file, tmp_path):
     usual = write_verilog(plain, tmp_path, vectors=20).files["bemi_model.v"].splitlines()
     assert code == [line for line in usual if not line.lstrip().startswith("//")]
     assert not any(re.match(r"//\s*(synopsys|synthesis|pragma|verilator|altera)", line) for line in text.splitlines())
+
+
+TABLE_NAMES = (
+    *("endmodule", "module", "`define x", "(* keep *) reg", "caf\u00e9", "caf\u00fc", "", "\\"),
+    *("/* verilator lint_off */ //", "x" * 100_000),
+    *("// Measured by Yosys 1, iCE40: 0 lookup tables", "\n// Estimated for an iCE40: nothing"),
+)
+
+
+def hostile_table(texts) -> BeMiClassifier:
+    """A classifier of a table whose columns, levels and labels are these texts, in this order."""
+    rng = np.random.default_rng(0)
+    numbers = {f"n{place}" if name == "" else name: rng.integers(0, 9, 48) for place, name in enumerate(texts)}
+    table = pd.DataFrame(numbers | {"levels": np.array(texts, dtype=object)[np.arange(48) % len(texts)]})
+    labels = np.array(texts[:4], dtype=object)[np.arange(48) % 4]
+    transform = TableBits(thresholds=2)
+    return BeMiClassifier((), stages=("ml2",), node_limit=1, time_limit=None, transform=transform).fit(table, labels)
+
+
+@needs("iverilog")
+@needs("verilator")
+def test_verilog_of_a_table_is_the_same_but_for_comments(tmp_path):
+    texts = sorted(TABLE_NAMES)
+    write_verilog(hostile_table(texts), tmp_path, vectors=20)
+    assert [run.differences for run in in_icarus(tmp_path)] == [0, 0]
+    assert warnings(tmp_path) == ""
+    lines = (tmp_path / "bemi_model.v").read_text(encoding="ascii").splitlines()
+    plain = write_verilog(hostile_table([f"t{place:02}" for place in range(len(texts))]), tmp_path, vectors=20)
+    code = [line for line in plain.files["bemi_model.v"].splitlines() if not line.startswith("//")]
+    assert [line for line in lines if not line.startswith("//")] == code
+    assert sum(bool(re.match("// (Measured|Estimated)", line)) for line in lines) == 2, "only its own"
 
 
 class Reader(HTMLParser):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from bemi.checks import check_choice
@@ -15,7 +14,7 @@ from bemi.export.c.costs import CODE, Costs
 from bemi.export.c.layout import Layout
 from bemi.export.c.one_neuron import OneNeuron
 from bemi.export.c.types import input_types
-from bemi.files import write_atomically
+from bemi.files import write_texts
 
 OPTIMIZE = ("speed", "size")
 
@@ -62,10 +61,7 @@ def write(
         Adds ``bemi_smooth``, which smooths labels over time in this way; None leaves it out.
     """
     made = export(model, optimize=optimize, input_type=input_type, smoothing=smoothing)
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    texts = {"bemi_model.h": made.header, "bemi_model.c": made.source, "main.c": made.example}
-    write_atomically({folder / name: text.encode() for name, text in texts.items()})
+    write_texts(folder, {"bemi_model.h": made.header, "bemi_model.c": made.source, "main.c": made.example})
     return made
 
 

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from string import Template
 
+LONGEST_TEXT = 200
+"""Characters of a text from a model in a comment."""
+
 
 class Marked(Template):
     """A template whose names begin with ``%%``: Verilog uses the usual ``$`` itself."""
@@ -81,5 +84,6 @@ def comment(lines: Iterable[str]) -> str:
 
 
 def quoted(text: str) -> str:
-    """Text from a model inside a comment."""
-    return '"' + text.replace('"', "'") + '"'
+    """Text from a model inside a comment; long text is cut, since Icarus Verilog refuses very long lines."""
+    cut = text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 4] + " ..."
+    return '"' + cut.replace('"', "'") + '"'

@@ -30,7 +30,7 @@ def vote_of_sums(circuit: Circuit) -> str:
         "vote_top": vote_bits - 1,
     }
     if circuit.single:
-        return runtime("single.v", common | {"votes": f"        cast = {votes[0]};"})
+        return runtime("single.v", common | {"votes": votes[0]})
     return runtime(
         "vote.v",
         common

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from bemi.export.verilog.header import header
 from bemi.export.verilog.sums import Stream, parallel_module
 from bemi.export.verilog.text import address_bits, runtime
 from bemi.export.verilog.vectors import given_rows, random_rows
-from bemi.files import write_atomically
+from bemi.files import write_texts
 from bemi.products import Integers
 
 INTERFACES = ("stream", "parallel")
@@ -62,9 +61,7 @@ def write(
         Further rows for it, as ``predict`` takes them.
     """
     made = export(model, interface=interface, input_bits=input_bits, vectors=vectors, rows=rows)
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_atomically({folder / name: text.encode() for name, text in made.files.items()})
+    write_texts(folder, made.files)
     return made
 
 

@@ -1,10 +1,7 @@
     // One network decides.
     wire [%%{signs_top}:0] signs = %%{positive};
 %%{upper}%%{unused}
-    reg [%%{vote_top}:0] cast;
-    always @* begin
-%%{votes}
-    end
+    wire [%%{vote_top}:0] cast = %%{votes};
     assign vote_ready = !out_valid || out_ready;
     assign out_unclassified = 1'b0;
     wire unused_vote = &{1'b0, cast};

@@ -53,7 +53,7 @@ module test_bench;
             if (out_valid && out_ready) begin
                 status = $fscanf(labels, "%d", wanted);
                 given = out_unclassified ? -1 : {%%{label_zeros}'h0, out_label};
-                if (given != wanted) begin
+                if (given !== wanted) begin
                     if (differences < 10)
                         $display("row %0d: label %0d, wanted %0d", received, given, wanted);
                     differences <= differences + 1;
