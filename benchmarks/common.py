@@ -84,8 +84,7 @@ def sample(data: str, shots: int, seed: int) -> tuple[Integers, Integers]:
     lower half of another; ``"mnist#3"`` is sample 3 of the experiments, whatever the seed.
     """
     if "#" in data:
-        name, index = data.split("#")
-        drawn = datasets.sample(image_set(name), shots, int(index))
+        drawn = _experiments_sample(data, shots)
         return drawn.train_X, drawn.train_y
     if data.startswith("halves-"):
         return _halves(image_set("mnist"), int(data.removeprefix("halves-")), shots, seed)
@@ -108,6 +107,9 @@ def sample(data: str, shots: int, seed: int) -> tuple[Integers, Integers]:
 
 def unseen_images(data: str, shots: int, seed: int) -> tuple[Integers, Integers]:
     """Test rows for a classifier of a sample: the first test images of each class, or all other rows of digits."""
+    if "#" in data:
+        drawn = _experiments_sample(data, shots)
+        return drawn.test_X, drawn.test_y
     if data == "digits":
         X, y = load_digits(return_X_y=True)
         others = np.setdiff1d(np.arange(len(y)), draw(y, shots, seed))
@@ -115,6 +117,11 @@ def unseen_images(data: str, shots: int, seed: int) -> tuple[Integers, Integers]
     known = image_set(data)
     rows = np.concatenate([np.flatnonzero(known.test_y == c)[:TEST_IMAGES] for c in np.unique(known.test_y)])
     return known.test_X[rows], known.test_y[rows]
+
+
+def _experiments_sample(data: str, shots: int) -> datasets.Sample:
+    name, index = data.split("#")
+    return datasets.sample(image_set(name), shots, int(index))
 
 
 def _halves(mnist: Dataset, classes: int, shots: int, seed: int) -> tuple[Integers, Integers]:

@@ -76,7 +76,12 @@ class ImageTask:
         X, y = sample(self.cell.data, self.cell.shots, seed)
         test_X, _ = unseen_images(self.cell.data, self.cell.shots, seed)
         chosen = _chosen(settings)
-        for name, classifier in (("default", BeMiClassifier(**chosen)), ("recommended", recommended(X, **chosen))):
+        classifiers = {
+            "default": BeMiClassifier(**chosen),
+            "recommended": recommended(X, **chosen),
+            "recommended, P = 3": recommended(X, weight_bound=3, **chosen),
+        }
+        for name, classifier in classifiers.items():
             yield from _ours(classifier.fit(X, y), name, test_X, test_X, 1, place)
         if emlearn_models.missing() is None:
             for model in emlearn_models.models(X, y, self.trees, seed):
@@ -172,8 +177,9 @@ class SignalTask:
 Task = ImageTask | CardTask | SignalTask
 
 TASKS: tuple[Task, ...] = (
-    ImageTask(Cell("mnist", (4, 4), 10), ("cortex_m3",), (10, 50, 200)),
-    ImageTask(Cell("digits", (4, 4), 10), ("cortex_m3", "atmega328p"), (10, 50)),
+    # The models of the first draw of bemi reproduce accuracy.
+    ImageTask(Cell("mnist#0", (4, 4), 10), ("cortex_m3",), (10, 50, 200)),
+    ImageTask(Cell("digits#0", (4, 4), 10), ("cortex_m3", "atmega328p"), (10, 50)),
     CardTask("heart920", 10, ("cortex_m3", "atmega328p"), 10),
     SignalTask(128, 3, 7, ("cortex_m3", "atmega328p")),
 )
