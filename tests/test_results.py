@@ -1,4 +1,4 @@
-"""What README, docs/results.md and docs/results-signals.md show is what the stored runs say."""
+"""What README and the pages of results in docs show is what the stored runs say."""
 
 from __future__ import annotations
 
@@ -31,6 +31,21 @@ def test_the_page_on_signals_shows_every_table_of_its_runs(run, more):
     assert list(section.tables) == ["accuracy", "accuracy-by-set", "training", "lower-gain", *more]
     for table in section.tables.values():
         assert table.markdown() in page
+
+
+def test_the_page_on_images_and_what_is_quoted_of_it():
+    folder = ROOT / "results" / "accuracy"
+    section, page = kinds.of_run(folder).section(folder), (ROOT / "docs" / "results-images.md").read_text()
+    assert f"## {section.title}\n\n{section.conditions}\n" in page
+    assert all(table.markdown() in page for table in section.tables.values())
+    quoted = (ROOT / "docs" / "accuracy.md").read_text()
+    by_system = {}
+    for _, system, *spreads in section.tables["accuracy"].rows:
+        by_system.setdefault(system, []).append(" / ".join(f"{spread.mean:.1f}" for spread in spreads))
+    ours = by_system.pop("ours, recommended")
+    for system, sets in by_system.items():
+        assert f"| {system} | {' | '.join(sets)} |" in quoted
+    assert f"| **`bemi.recommended`, 4 bits** | {' | '.join(f'**{numbers}**' for numbers in ours)} |" in quoted
 
 
 def test_the_page_compares_on_the_same_images():
