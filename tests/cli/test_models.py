@@ -59,8 +59,8 @@ def tables(tmp_path_factory):
     """Few rows of digits as lists and as images, and of a table."""
     folder = tmp_path_factory.mktemp("tables")
     X, y = load_digits(n_class=3, return_X_y=True)
-    np.savez(folder / "rows.npz", X=X[:30], y=y[:30])
-    np.savez(folder / "images.npz", X=X[:30].reshape(-1, 4, 16), y=y[:30])
+    np.savez(folder / "rows.npz", X=X[:15], y=y[:15])
+    np.savez(folder / "images.npz", X=X[:15].reshape(-1, 4, 16), y=y[:15])
     X, y = load_iris(return_X_y=True)
     np.savez(folder / "iris.npz", X=X[::5], y=y[::5])
     return folder
@@ -142,7 +142,7 @@ def test_predict(folder, capsys, tmp_path):
     [
         ("images", ["--paper", *FAST]),
         ("images", ["--paper", "--subset-size", "3", *FAST]),
-        ("images", ["--time-limit", "2", "--jobs", "1"]),
+        ("images", ["--time-limit", "2", "--jobs", "1", "--no-estimate"]),
         ("table", ["--time-limit", "1", "--jobs", "1", "--no-estimate"]),
     ],
     ids=["the paper's networks", "three classes per network", "soft margins on histograms", "soft margins on a table"],
@@ -151,7 +151,7 @@ def test_predict_writes_the_votes_of_every_network(kind, options, capsys, tmp_pa
     data, model, file = tmp_path / "data.csv", tmp_path / "m", tmp_path / "votes.csv"
     digits = load_digits(n_class=4, return_X_y=True)
     flowers = load_iris(return_X_y=True)
-    pixels = pd.DataFrame(digits[0][:60].astype(int)).add_prefix("p").assign(label=digits[1][:60])
+    pixels = pd.DataFrame(digits[0][:24].astype(int)).add_prefix("p").assign(label=digits[1][:24])
     table = pd.DataFrame(flowers[0][::5]).add_prefix("f").assign(label=[f"class {n}" for n in flowers[1][::5]])
     table["f0"] = np.where(table["f0"] > 5.8, "long", "short")
     (pixels if kind == "images" else table).to_csv(data, index=False)
@@ -161,7 +161,7 @@ def test_predict_writes_the_votes_of_every_network(kind, options, capsys, tmp_pa
     head, *lines = csv.reader(file.read_text().splitlines())
     clf = load(model)
     assert head == ["row", *("/".join(map(str, classes)) for classes in clf.networks_), "prediction"]
-    assert [line[0] for line in lines] == [str(row) for row in range(60 if kind == "images" else 30)]
+    assert [line[0] for line in lines] == [str(row) for row in range(24 if kind == "images" else 30)]
     assert [line[-1] for line in lines] == printed.splitlines()[1:]
 
     # Every network by itself, from its weights: class i of its classes has the binary digits of i, 0 as +1.
