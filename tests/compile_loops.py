@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from bemi import recommended
 from bemi.engines.decomposition.max_margin import few_splits
 from bemi.engines.decomposition.max_margin import search as maxmargin
 from bemi.engines.decomposition.min_weight import separators
@@ -41,6 +42,12 @@ def main() -> None:
     for max_links in (None, 2):
         soft, network = choose_resolution(flat, 10.0, max_links=max_links)
         softmargin.run(get("ml2"), replace(flat, soft=soft), start=network, limits=limits)
+    _images(rng.integers(0, 17, (24, 64)))
+
+
+def _images(rows: np.ndarray) -> None:
+    """Histograms, deformed copies, rows that stand for others, and the choice among candidates."""
+    recommended(rows, image_shape=(8, 8), max_per_class=4, node_limit=1, time_limit=None).fit(rows, np.arange(24) % 2)
 
 
 def _separators(data: np.ndarray) -> None:

@@ -66,23 +66,33 @@ def tables(tmp_path_factory):
     return folder
 
 
+ALONE = ["--no-estimate"]
+"""Without a choice among candidates, which takes seconds."""
+
+
 @pytest.mark.parametrize(
     ("file", "options", "chosen", "expected"),
     [
         ("rows", [], "images", {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "input_scaling": "auto"}),
         ("images", [], "images", {"weight_bound": 7}),
         ("iris", [], "tables", {"hidden_layers": (), "stages": ("ml2",), "input_scaling": "auto"}),
-        ("iris", ["--no-estimate"], "tables", {"stages": ("ml2",), "C": 3.0}),
-        ("iris", ["--image-shape", "2x2"], "images", {"input_scaling": "common"}),
+        ("iris", ALONE, "tables", {"stages": ("ml2",), "C": 3.0}),
+        ("iris", [*ALONE, "--image-shape", "2x2"], "images", {"input_scaling": "common"}),
         ("rows", ["--paper"], "the paper", {"hidden_layers": (4, 4), "weight_bound": 1, "stages": ("sm", "mm", "mw")}),
         ("rows", ["--hidden-layers", "2"], "the paper", {"hidden_layers": (2,), "stages": ("sm", "mm", "mw")}),
         ("rows", ["--stages", "sm", "--ties", "abstain"], "the paper", {"stages": ("sm",), "ties": "abstain"}),
-        ("rows", ["--transform", "none", "--weight-bound", "3", "--C", "2"], "images", {"weight_bound": 3, "C": 2.0}),
-        ("rows", ["--stages", "ml2,mw", "--mw-loss", "0.2"], "images", {"stages": ("ml2", "mw"), "mw_loss": 0.2}),
+        ("rows", [*ALONE, "--transform", "none", "--weight-bound", "3"], "images", {"weight_bound": 3}),
+        ("rows", [*ALONE, "--C", "2"], "images", {"C": 2.0}),
+        (
+            "rows",
+            [*ALONE, "--stages", "ml2,mw", "--mw-loss", "0.2"],
+            "images",
+            {"stages": ("ml2", "mw"), "mw_loss": 0.2},
+        ),
         ("iris", ["--transform", "none", "--input-scaling", "common"], "tables", {"input_scaling": "common"}),
         (
             "rows",
-            ["--time-limit", "none", "--input-scaling", "none"],
+            [*ALONE, "--time-limit", "none", "--input-scaling", "none"],
             "images",
             {"time_limit": None, "input_scaling": None},
         ),

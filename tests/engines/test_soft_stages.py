@@ -108,9 +108,10 @@ def test_the_continuous_machine_is_scikit_learns():
 @pytest.mark.parametrize("weight_bound", [1, 3, 7, 15])
 def test_certified_gaps_are_small_on_images(weight_bound):
     problem, start = few_images(weight_bound=weight_bound)
-    report = softmargin.run(get("ml2"), problem, start=start, limits=Limits(gap=0.0))
+    largest = {1: 0.1, 3: 0.06, 7: 0.02, 15: 0.01}[weight_bound]
+    report = softmargin.run(get("ml2"), problem, start=start, limits=Limits(gap=largest / 2))
     assert report.proof == "certified"
-    assert report.gap < {1: 0.1, 3: 0.06, 7: 0.02, 15: 0.01}[weight_bound]
+    assert report.gap < largest
     sparse = softlinks.run(
         get("mw"),
         problem,
