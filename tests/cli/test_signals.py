@@ -182,7 +182,7 @@ def test_arrays_are_images_unless_the_user_says_otherwise(tmp_path, capsys):
     X = np.random.default_rng(0).integers(0, 255, (12, 24, 3))
     np.savez(tmp_path / "a.npz", X=X, y=np.arange(12) % 2)
     command = ["train", tmp_path / "a.npz", "-o", tmp_path / "m", *FAST, "--json"]
-    code, out, error = run(capsys, *command)
+    code, out, error = run(capsys, *command, "--no-estimate")
     assert code == 0
     assert json.loads(out)["settings"]["chosen"] == "images"
     assert "treated as images; add --window 24 if they are windows of a signal" in error

@@ -109,7 +109,7 @@ def test_pushing_sample_by_sample(name, tmp_path):
     classifier = model(name)
     write(classifier, tmp_path)
     kind = input_types(classifier.ensemble_).type
-    for seed, flags in enumerate((("-O2",), SANITIZED, ("-O2", "-DBEMI_PAIRS=0"), ("-Os", "-DBEMI_PAIRS=0"))):
+    for seed, flags in enumerate((("-O2",), SANITIZED, ("-Os", "-DBEMI_PAIRS=0"))):
         readings = recording(classifier, max(1200, 8 * classifier.transform_.layout_.time), seed)
         forget = np.random.default_rng(seed).random(len(readings)) < 0.001
         wanted = labels_after_each(classifier, readings, forget)
