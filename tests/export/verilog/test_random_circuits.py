@@ -30,7 +30,7 @@ def trained(inputs, features, classes, together, ties):
         X = patients(rows)[0].iloc[:, : min(features, 8)]
         chosen["transform"] = TableBits(thresholds=3, values=inputs != "bits")
     else:
-        low, high = {"signed integers": (-5, 3), "wide integers": (-(2**24), 2**24 - 1)}.get(inputs, (0, 16))
+        low, high = {"signed integers": (-5, 3), "wide integers": (-(2**20), 2**20 - 1)}.get(inputs, (0, 16))
         X = rng.integers(low, high + 1, (rows, features))
         X[:2] = [[low], [high]]
         X = X / 7 if inputs == "scaled" else X
