@@ -81,7 +81,7 @@ def image_candidates(shape: tuple[int, ...] | None = None) -> tuple[Candidate, .
     """Images straightened or as they are, alone or with slightly or strongly deformed copies.
 
     A price of 1 suits the many rows that copies make, 10 the few that there are without.  Cross-validation of a hundred
-    images is noisy, so others must clearly beat the usual candidate, which was never far behind the best.  Strongly
+    images is noisy, so others must clearly beat the usual candidate, which was near the best in trials.  Strongly
     deformed copies have a lower bar: digits gain by all of the copies in training more than by the few compared.
     """
     upright, given = IntegerHog(shape=shape), IntegerHog(shape=shape, straighten=False)
