@@ -43,7 +43,7 @@ def nearest_other(model, row, norm):
 
 
 @given(st.integers(0, 10_000), st.sampled_from([(), (2,), (2, 2)]), st.sampled_from(["margin", "abstain"]))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_no_input_within_the_radius_has_another_label(seed, hidden, ties):
     model, rows = classifier(seed, hidden, ties)
     radii = model.certified_radius(rows)

@@ -269,7 +269,10 @@ def cluster():
     dask = pytest.importorskip("dask")
     with (
         # A worker that happens to be dead so long after a death is given up for good, even if it was back in between.
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
+        # The scheduler's own attempts, four of them for each of ours, cost the start of a worker each.
+        dask.config.set(
+            {"distributed.deploy.lost-worker-timeout": "1 hour", "distributed.scheduler.allowed-failures": 1}
+        ),
         distributed.LocalCluster(
             n_workers=2,
             threads_per_worker=1,

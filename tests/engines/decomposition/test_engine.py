@@ -66,7 +66,7 @@ NO_NEED = Problem(np.array([[1, 2], [-1, 0], [-1, 2]]), np.array([[-1], [-1], [1
 """Here wide-margin neurons need no margin at all to make a better network."""
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(problem=tiny_problems())
 @example(problem=NO_NEED)
 def test_every_stage_equals_brute_force(problem):

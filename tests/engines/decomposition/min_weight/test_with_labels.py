@@ -69,13 +69,13 @@ def referee(problem: Problem) -> None:
     assert together.proof != "certified" or checked_bound(problem, together.certificate) == best
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(problem=tiny_problems())
 def test_it_equals_brute_force(problem):
     referee(problem)
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(problem=classes_of_rows())
 def test_two_and_three_classes_equal_brute_force(problem):
     referee(problem)

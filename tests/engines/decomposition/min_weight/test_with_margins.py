@@ -48,7 +48,7 @@ def referee(problem: Problem, start: Network, margins: list[np.ndarray], limits:
     assert result.certificate["bound"] == result.bound == replayed(problem, margins, result.certificate)
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(problem=tiny_problems())
 def test_bound_and_links_enclose_brute_force(problem):
     found = with_margins(problem)
