@@ -3,9 +3,10 @@
 from dataclasses import replace
 from fractions import Fraction
 
+import highspy
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.sparse import csr_array
 from sklearn.svm import LinearSVC
 
 from bemi.problem.problem import ROW_WEIGHT_UNIT, Problem
@@ -38,21 +39,38 @@ def test_the_machine_within_a_box_minimises_its_objective(hinges):
     v = continuous_weights(signed, limits, hinges, low=low, high=high, tolerance=1e-9)
     assert ((v >= low) & (v <= high)).all()
 
-    # The same as a smooth program, with a slack for every hinge.
+    # The same as a quadratic program, with a slack for every hinge.
     targets = np.repeat([1.0] if hinges == 1 else [0.5, 1.5], 40)
-    table = np.hstack([np.tile(signed, (hinges, 1)), np.eye(40 * hinges)])
-    costs = np.tile(limits / hinges, hinges)
-    found = minimize(
-        lambda x: x[:5] @ x[:5] / 2 + costs @ x[5:],
-        np.concatenate([np.zeros(5), targets]),
-        jac=lambda x: np.concatenate([x[:5], costs]),
-        bounds=[*zip(low, high, strict=True), *[(0, None)] * len(targets)],
-        constraints={"type": "ineq", "fun": lambda x: table @ x - targets, "jac": lambda x: table},
-        method="SLSQP",
-        options={"maxiter": 1000, "ftol": 1e-12},
+    found = quadratic_program(
+        squared=5,
+        costs=np.concatenate([np.zeros(5), np.tile(limits / hinges, hinges)]),
+        table=np.hstack([np.tile(signed, (hinges, 1)), np.eye(40 * hinges)]),
+        targets=targets,
+        low=np.concatenate([low, 0 * targets]),
+        high=np.concatenate([high, np.full(len(targets), np.inf)]),
     )
-    assert found.success
-    assert np.allclose(v, found.x[:5], atol=1e-4)
+    assert np.allclose(v, found[:5], atol=1e-4)
+
+
+def quadratic_program(squared, costs, table, targets, low, high):
+    """The point x in a box with ``table @ x >= targets`` that minimises half its first squares plus ``costs @ x``."""
+    lp, hessian, model, highs = highspy.HighsLp(), highspy.HighsHessian(), highspy.HighsModel(), highspy.Highs()
+    rows, lp.num_col_ = table.shape
+    lp.num_row_ = rows
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = costs, low, high
+    lp.row_lower_, lp.row_upper_ = targets, np.full(rows, highspy.kHighsInf)
+    sparse = csr_array(table)
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = sparse.indptr, sparse.indices, sparse.data
+    hessian.dim_, hessian.format_ = lp.num_col_, highspy.HessianFormat.kTriangular
+    hessian.start_ = np.minimum(np.arange(lp.num_col_ + 1), squared)
+    hessian.index_, hessian.value_ = np.arange(squared), np.ones(squared)
+    model.lp_, model.hessian_ = lp, hessian
+    highs.setOptionValue("output_flag", False)
+    highs.passModel(model)
+    highs.run()
+    assert highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    return np.array(highs.getSolution().col_value)
 
 
 def test_many_rows_need_no_matrix_of_all_pairs():
