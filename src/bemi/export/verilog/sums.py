@@ -349,14 +349,14 @@ class Stream:
     def _products(self) -> list[str]:
         """The value and its negative; where weights have several bits, registers of all products."""
         if self.circuit.bits_only:
-            return ["    wire unused = &{1'b0, value};"]
+            return ["    wire unused = &{1'b0, value, weights};"]
         bits, neurons = self.values.bits, self.circuit.neurons
         lines = []
         if self.delay == 1:
             widest = max(neuron.bits for neuron in neurons)
             for name in ("value", "minus"):
                 lines += [f"    wire [{widest - 1}:0] {name}_wide = {extended(name, bits, widest)};"]
-            return [*lines, "    wire unused = &{1'b0, value, minus, value_wide, minus_wide};"]
+            return [*lines, "    wire unused = &{1'b0, weights, value, minus, value_wide, minus_wide};"]
         wide, rows = bits + self.word_bits - 1, self.word_bits - 1
         for name in ("value", "minus"):
             lines += [f"    wire [{wide - 1}:0] {name}_wide = {extended(name, bits, wide)};"]
@@ -370,7 +370,7 @@ class Stream:
             products += [f"            product_{number} <= {' + '.join(parts)};"]
         lines += ["    always @(posedge clk)", "        if (adding[0]) begin", *products, "        end"]
         unused = ", ".join(f"product_{number}" for number in range(len(neurons)))
-        return [*lines, f"    wire unused = &{{1'b0, {unused}}};"]
+        return [*lines, f"    wire unused = &{{1'b0, weights, {unused}}};"]
 
     def _added(self, number: int, neuron: Neuron) -> tuple[str, str]:
         """When something is added to a sum, and what."""

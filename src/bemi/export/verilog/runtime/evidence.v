@@ -14,6 +14,7 @@
     wire final_place = place == %%{final_place};
     reg [%%{sum_top}:0] magnitude;
     reg [%%{scale_top}:0] scale;
+    wire unused_scale = &{1'b0, scale};
     reg final_neuron;
     reg [%%{nearest_top}:0] product, nearest;
     wire [%%{nearest_top}:0] nearer = product < nearest ? product : nearest;
