@@ -110,11 +110,11 @@ def test_upright_and_slanted_strokes_are_told_apart_only_if_images_are_not_strai
     assert clf.score(images, labels) == 1
 
 
-def test_what_is_usual_for_images_depends_on_their_number():
-    """Cross-validation of a few images is noisy: another candidate must clearly beat the usual one."""
-    usual = {c.name: c.usual_up_to for c in presets.image_candidates() if c.usual_up_to}
-    assert usual == {"straightened images, deformed": 3, "straightened images, slightly deformed": np.inf}
-    assert [c.standard_errors for c in presets.image_candidates()] == [0.5, 1.5, 1.5, 1.5, 1.5]
+def test_what_is_usual_for_images():
+    """Cross-validation of a few images is noisy: another candidate must beat the usual one."""
+    candidates = presets.image_candidates()
+    assert {c.name: c.usual_up_to for c in candidates if c.usual_up_to} == {"straightened images, deformed": np.inf}
+    assert [c.standard_errors for c in candidates[1:]] == [0.5, 0.5]
 
 
 def test_with_two_images_of_a_class_deformed_copies_are_usual(tmp_path):

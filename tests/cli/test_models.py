@@ -130,7 +130,7 @@ def test_the_console_says_which_settings_were_taken_and_why(tables, tmp_path, ca
     code, out, _ = run(capsys, "train", tables / "rows.npz", "-o", tmp_path / "m", "--weight-bound", "3", "--jobs", "1")
     assert code == 0
     assert "8 x 8 non-negative integers" in out
-    assert "gradient histograms, the best of 5 candidates by cross-validation; no hidden layer" in " ".join(out.split())
+    assert "gradient histograms, the best of 3 candidates by cross-validation; no hidden layer" in " ".join(out.split())
     assert "--paper" in out
 
 
