@@ -194,7 +194,8 @@ def test_verilator_gives_the_same_labels(name, tmp_path):
     write(found(name), tmp_path, vectors=2_000)
     subprocess.run(["make", "-s", "verilator"], cwd=tmp_path, check=True, capture_output=True)
     lines = (tmp_path / "verilator.log").read_text().splitlines()
-    assert [ran(line).differences for line in lines] == [0, 0]
+    # Verilator adds lines of its own.
+    assert [ran(line).differences for line in lines if "predictions" in line] == [0, 0]
 
 
 @needs("iverilog")
