@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from bemi.cli import choices
+from bemi.cli.export.folders import check_folder, show_costs
 from bemi.cli.options import add_json
-from bemi.cli.output import show
 
 COSTS = {
     "flash": "flash, bytes",
@@ -50,13 +49,10 @@ def _smoothing(text: str) -> tuple[int, int]:
 
 
 def run(options: argparse.Namespace) -> int:
-    from rich.table import Table
-
     from bemi import Smoothing, load
     from bemi.export import c
 
-    if options.output.exists() and not options.output.is_dir():
-        raise ValueError(f"{options.output} is a file; give the name of a folder")
+    check_folder(options)
     made = c.write(
         load(options.model),
         options.output,
@@ -64,10 +60,6 @@ def run(options: argparse.Namespace) -> int:
         input_type=options.input_type,
         smoothing=None if options.smooth is None else Smoothing(*options.smooth),
     )
-    costs = asdict(made.costs)
-    table = Table(title=f"{options.output}: bemi_model.h, bemi_model.c, main.c", show_header=False)
-    for name, text in COSTS.items():
-        table.add_row(text, str(costs[name]))
-    table.caption = "at most, on a Cortex-M3 and compiled with gcc -Os"
-    show(options, {"folder": str(options.output), **costs}, table)
+    caption = "at most, on a Cortex-M3 and compiled with gcc -Os"
+    show_costs(options, ("bemi_model.h", "bemi_model.c", "main.c"), made.costs, COSTS, caption)
     return 0

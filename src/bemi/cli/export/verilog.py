@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from bemi.cli import choices
+from bemi.cli.export.folders import check_folder, show_costs
 from bemi.cli.options import add_json
-from bemi.cli.output import show
 
 COSTS = {
     "luts": "lookup tables of 4 inputs",
@@ -38,13 +37,10 @@ def add_command(targets: Any, **options: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from rich.table import Table
-
     from bemi import load
     from bemi.export import verilog
 
-    if options.output.exists() and not options.output.is_dir():
-        raise ValueError(f"{options.output} is a file; give the name of a folder")
+    check_folder(options)
     made = verilog.write(
         load(options.model),
         options.output,
@@ -52,10 +48,6 @@ def run(options: argparse.Namespace) -> int:
         input_bits=options.input_bits,
         vectors=options.vectors,
     )
-    costs = asdict(made.costs)
-    table = Table(title=f"{options.output}: {', '.join(made.files)}", show_header=False)
-    for name, text in COSTS.items():
-        table.add_row(text, str(costs[name]))
-    table.caption = "estimated for an iCE40, clocks exact; 'make report' in the folder measures"
-    show(options, {"folder": str(options.output), **costs}, table)
+    caption = "estimated for an iCE40, clocks exact; 'make report' in the folder measures"
+    show_costs(options, made.files, made.costs, COSTS, caption)
     return 0
