@@ -37,12 +37,12 @@ $(INSTALLED): pyproject.toml
 	touch $@
 
 $(TESTABLE): $(INSTALLED)
-	$(install) '.[dev,gurobi,scip,cpsat]'
+	$(install) '.[dev,gurobi,scip,cpsat]' --editable ./lab
 	$(BIN)/python $(compile)
 	touch $@
 
 $(DOCUMENTED): $(INSTALLED)
-	$(install) '.[docs]'
+	$(install) '.[docs]' --editable ./lab
 	touch $@
 
 demo: $(INSTALLED)
@@ -54,7 +54,7 @@ test: $(TESTABLE)
 test-lowest:
 	rm -rf $(VENV)-lowest
 	$(PYTHON) -m venv $(VENV)-lowest
-	$(VENV)-lowest/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable '.[test]'
+	$(VENV)-lowest/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable '.[test]' --editable ./lab
 	$(VENV)-lowest/bin/python $(compile)
 	$(VENV)-lowest/bin/python -m pytest $(PYTEST_ARGS) $(TESTS)
 
@@ -65,11 +65,11 @@ slow: $(TESTABLE)
 	BEMI_FRESH_EXAMPLES=1 $(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
 
 bench: $(TESTABLE)
-	$(BIN)/python -m benchmarks.run $(BENCH_ARGS)
+	$(BIN)/bemi-lab bench $(BENCH_ARGS)
 
 reproduce-quick: $(TESTABLE)
-	$(BIN)/bemi reproduce all --quick --run runs/quick
-	$(BIN)/bemi report runs/quick/[aeflnt]* -o runs/quick/report.md
+	$(BIN)/bemi-lab reproduce all --quick --run runs/quick
+	$(BIN)/bemi-lab report runs/quick/[aeflnt]* -o runs/quick/report.md
 
 docs: $(DOCUMENTED)
 	@# Warnings are errors.  Examples whose script has not changed since the last build are not run again.
@@ -89,7 +89,7 @@ release: $(TESTABLE)
 	rm -rf dist $(VENV)-release
 	$(BIN)/python -m build
 	$(PYTHON) -m venv $(VENV)-release
-	$(VENV)-release/bin/python -m pip install --quiet "$$(echo dist/*.whl)[test]"
+	$(VENV)-release/bin/python -m pip install --quiet "$$(echo dist/*.whl)[test]" ./lab
 	$(VENV)-release/bin/python $(compile)
 	$(VENV)-release/bin/python -m pytest $(PYTEST_ARGS) $(TESTS)
 

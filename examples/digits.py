@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits
 
 import bemi
 from bemi.cli.tables import evaluation_table, training_table
-from bemi.ensemble.summary import evaluation, training_summary
+from bemi.report.summary import evaluation, training_summary
 
 PER_CLASS = 10
 

@@ -13,12 +13,13 @@ from bemi.engines.decomposition.min_weight import separators
 from bemi.engines.decomposition.min_weight import with_margins as minlinks
 from bemi.engines.decomposition.neuron import shortlist
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP
-from bemi.engines.decomposition.sat_margin import prices, walk
+from bemi.engines.decomposition.sat_margin import annealing as walk
+from bemi.engines.decomposition.sat_margin import prices
 from bemi.engines.decomposition.soft import margins as softmargin
 from bemi.engines.start import initial_network
-from bemi.problem.keep import KeepMargins
+from bemi.limits import Deadline, Limits
+from bemi.problem.invariants import KeepMargins
 from bemi.problem.problem import Problem
-from bemi.programs.limits import Deadline, Limits
 from bemi.stages.registry import get
 from bemi.stages.resolution import choose_resolution
 

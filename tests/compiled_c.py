@@ -7,8 +7,7 @@ import subprocess
 
 import numpy as np
 import pytest
-
-from benchmarks.boards import BOARDS
+from bemi_lab.benchmarks.boards import BOARDS
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 SANITIZED = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")

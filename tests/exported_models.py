@@ -10,8 +10,8 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 
 from bemi import BeMiClassifier, ConstantInput, IntegerHog, SignalCounts
 from bemi.ensemble.voting import vote
+from bemi.exact import Rows
 from bemi.network import Network
-from bemi.products import Rows
 
 NODES = 20
 

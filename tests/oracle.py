@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bemi.network import Network
 from bemi.problem.codes import class_codes
-from bemi.problem.keep import Keep, KeepLabels, KeepMargins
+from bemi.problem.invariants import Keep, KeepLabels, KeepMargins
 from bemi.problem.problem import Problem
 
 ARCHITECTURES = (

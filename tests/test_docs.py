@@ -10,9 +10,9 @@ import shlex
 from pathlib import Path
 
 import pytest
+from bemi_lab import baselines, datasets
 
 import bemi
-from bemi import baselines, datasets
 from bemi.cli import main
 
 DOCS = Path(__file__).parent.parent / "docs"

@@ -1,6 +1,6 @@
 """The pictures of docs/idea.md and docs/tables.md, from real runs.
 
-``python docs/pictures/make.py`` makes them, where ``bemi data mnist`` finds MNIST.
+``python docs/pictures/make.py`` makes them, where ``bemi-lab data mnist`` finds MNIST.
 
 Work is limited by nodes, so that the same networks come out every time.
 """
@@ -10,13 +10,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from bemi_lab import datasets
 from matplotlib import pyplot
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Rectangle
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
-from bemi import BeMiClassifier, ConstantInput, Network, TableBits, datasets
+from bemi import BeMiClassifier, ConstantInput, Network, TableBits
 
 FOLDER = Path(__file__).parent
 # Okabe and Ito's, which colour-blind readers can tell apart.

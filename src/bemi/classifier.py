@@ -22,23 +22,22 @@ from sklearn.utils.validation import check_is_fitted
 from bemi import solvers
 from bemi.ensemble.ensemble import Ensemble, check_open_label, ensemble_of
 from bemi.ensemble.folding import FoldedEnsemble
-from bemi.ensemble.html import fitted_html
 from bemi.ensemble.radius import Radii
-from bemi.ensemble.scorecard import Scorecard
 from bemi.ensemble.subsets import class_subsets, subsets_to_train
 from bemi.ensemble.ties import TIES
 from bemi.ensemble.voting import Votes
+from bemi.exact import PRE_ACTIVATION_LIMIT, Integers
 from bemi.files import printable
 from bemi.inputs.table.cells import as_given
 from bemi.inputs.transform import Takes
 from bemi.modelfile import saving
 from bemi.modelfile.container import ModelFileError
-from bemi.products import PRE_ACTIVATION_LIMIT, Integers
+from bemi.report.html import fitted_html
+from bemi.report.scorecard import Scorecard
 from bemi.running.schedule import check_shard, train_all
 from bemi.stages import PAPER_STAGES
 from bemi.training.calibration import calibrated
 from bemi.training.choosing.choice import Candidate, choose
-from bemi.training.given_rows import check_new_classes, labels_of, rows_to_predict, training_rows
 from bemi.training.parameters import check_parameters, usable_weights, without_effect
 from bemi.training.pipeline import Training
 from bemi.training.plan import Plan
@@ -46,6 +45,7 @@ from bemi.training.row_weights import class_weights, given_weights
 from bemi.training.settings import recorded, seed_of, task_settings
 from bemi.training.task import Task
 from bemi.training.training_set import TrainingSet
+from bemi.training.validation import check_new_classes, labels_of, rows_to_predict, training_rows
 
 SAME_FOR_ALL_NETWORKS = (
     *("hidden_layers", "weight_bound", "subset_size", "stages", "C", "mw_loss"),
@@ -125,9 +125,9 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         Maximum number of training rows per class, or None for all.  A class with more rows is represented by its
         medoids, with distances measured between network inputs.
     scenarios
-        Plausible variants of the rows, such as :class:`bemi.rows.scenarios.ImageScenarios` for images,
-        :class:`bemi.rows.scenarios.NoiseScenarios` for tables or
-        :class:`bemi.rows.signal_scenarios.SignalScenarios` for windows of a signal, or None.  Training adds the
+        Plausible variants of the rows, such as :class:`bemi.augment.scenarios.ImageScenarios` for images,
+        :class:`bemi.augment.scenarios.NoiseScenarios` for tables or
+        :class:`bemi.augment.signal_scenarios.SignalScenarios` for windows of a signal, or None.  Training adds the
         variants that a network violates.
     input_scaling
         How features become integers: ``"auto"`` leaves integer-valued data alone and scales other data per feature,

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bemi.products import Integers, exact_product
+from bemi.exact import Integers, exact_product
 
 
 def sign(pre_activation: Integers) -> Integers:

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bemi.augment.deformations import ImageDeformations
+from bemi.augment.signal_scenarios import SignalScenarios
 from bemi.classifier import BeMiClassifier
 from bemi.inputs.hog.transform import IntegerHog
 from bemi.inputs.images import why_no_image
@@ -20,8 +22,6 @@ from bemi.inputs.registry import describe
 from bemi.inputs.scaling import are_integers
 from bemi.inputs.signal.transform import SignalCounts
 from bemi.inputs.table.transform import TableBits
-from bemi.rows.deformations import ImageDeformations
-from bemi.rows.signal_scenarios import SignalScenarios
 from bemi.stages import SOFT_STAGES
 from bemi.training.choosing.choice import Candidate
 from bemi.training.parameters import check_probabilities

@@ -69,7 +69,8 @@ def test_the_measure_itself_can_fail():
 
 
 def test_choices_are_those_of_their_homes():
-    from bemi.experiments.spec import Settings
+    from bemi_lab.experiments.spec import Settings
+
     from bemi.export import c, page, verilog
 
     assert tuple(c.OPTIMIZE) == choices.C_GOALS

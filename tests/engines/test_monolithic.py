@@ -13,9 +13,9 @@ from oracle import AllNetworks, keeping, tiny_problems
 from bemi import solvers
 from bemi.engines import monolithic
 from bemi.engines.start import initial_network
+from bemi.limits import Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.programs.limits import Limits
 from bemi.programs.program import Solution
 from bemi.stages.registry import get
 from bemi.stages.result import ClaimMismatch

@@ -16,11 +16,11 @@ from bemi.certificate.softmargins import Restrictions, SoftMargins
 from bemi.engines.decomposition.soft import links as softlinks
 from bemi.engines.decomposition.soft import margins as softmargin
 from bemi.engines.monolithic import run as monolithic
+from bemi.limits import Limits
 from bemi.network import Network
-from bemi.problem.keep import KeepObjective
+from bemi.problem.invariants import KeepObjective
 from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import row_norms
-from bemi.programs.limits import Limits
 from bemi.stages.registry import get
 from bemi.stages.resolution import choose_resolution
 

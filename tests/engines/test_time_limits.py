@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from bemi.compiling import clock
+from bemi import limits as clock
 from bemi.engines.decomposition import engine
 from bemi.engines.start import initial_network
+from bemi.limits import Limits
 from bemi.network import Network
-from bemi.problem.keep import KeepObjective
+from bemi.problem.invariants import KeepObjective
 from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import SoftMargin
-from bemi.programs.limits import Limits
 
 
 def noisy(rows: int, inputs: int) -> Problem:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from bemi import BeMiClassifier
 from bemi.ensemble.folding import WIDEST_TABLE, FoldedEnsemble, FoldedNetwork
 from bemi.ensemble.subsets import class_subsets
+from bemi.exact import Rows
 from bemi.network import Network
 from bemi.problem.codes import ABSTAIN, decode_outputs
-from bemi.products import Rows
 
 
 def random_network(rng, layers, bound):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bemi.inputs.fixed_point import LARGEST_SHIFT, MOST_BITS, FixedPoint
-from bemi.inputs.readings import LARGEST_READING
+from bemi.inputs.fixed_point_inputs import LARGEST_READING
 
 
 @given(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bemi.inputs.fixed_point import LARGEST_SHIFT, MOST_BITS, FixedPoint
 from bemi.inputs.fixed_point_c import c_code
-from bemi.inputs.readings import LARGEST_READING, MISSING
+from bemi.inputs.fixed_point_inputs import LARGEST_READING, MISSING
 
 pytestmark = needs_gcc
 

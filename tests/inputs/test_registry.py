@@ -10,7 +10,7 @@ import pytest
 
 from bemi import ConstantInput, IntegerHog
 from bemi.inputs import registry
-from bemi.inputs.pieces import SHARED_NAMES, CPiece, PagePiece, own_piece
+from bemi.inputs.export_hooks import SHARED_NAMES, CPiece, PagePiece, own_piece
 from bemi.inputs.registry import TRANSFORMS, by_name, by_short_name, describe, from_parameters, make, short_names
 from bemi.inputs.transform import Takes
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bemi import ConstantInput, IntegerHog, SignalCounts, TableBits
-from bemi.inputs.pieces import SHARED_NAMES
+from bemi.inputs.export_hooks import SHARED_NAMES
 
 ROWS = np.random.default_rng(0).integers(0, 17, (20, 64))
 PARTS = (IntegerHog(orientations=8), ConstantInput(level=9), IntegerHog(straighten=False))

@@ -30,9 +30,9 @@ import numpy as np
 import pandas as pd
 
 import bemi
-from bemi.ensemble.summary import training_summary
 from bemi.inputs.hog.transform import IntegerHog
 from bemi.modelfile.container import ModelFileError
+from bemi.report.summary import training_summary
 
 PREFIX = struct.Struct("<4sHI")
 EXACT_RANGE = 2**31

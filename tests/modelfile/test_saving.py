@@ -22,12 +22,12 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
 
 from bemi import BeMiClassifier, ConstantInput, IntegerHog, load, recommended, save, verify
+from bemi.augment.scenarios import ImageScenarios, NoiseScenarios
 from bemi.certificate import CertificateError
-from bemi.ensemble.summary import training_summary
 from bemi.inputs.registry import TRANSFORMS
 from bemi.modelfile.container import ModelFileError
 from bemi.network import Network
-from bemi.rows.scenarios import ImageScenarios, NoiseScenarios
+from bemi.report.summary import training_summary
 
 FAST = {"hidden_layers": (2,), "node_limit": 1, "time_limit": 5}
 SOFT = {"hidden_layers": (), "stages": ("ml2",), "weight_bound": 7}

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bemi.limits import Limits
 from bemi.problem.problem import Problem
-from bemi.programs.limits import Limits
 from bemi.running.journal import Journal
 from bemi.training.pipeline import train
 

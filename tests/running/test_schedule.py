@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bemi import BeMiClassifier
+from bemi.limits import Limits
 from bemi.problem.problem import Problem
-from bemi.programs.limits import Limits
 from bemi.running import schedule
 from bemi.running.journal import Journal
 from bemi.running.schedule import run

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from bemi import BeMiClassifier, solvers
-from bemi.programs.limits import Limits
+from bemi.limits import Limits
 from bemi.programs.program import Builder, Status
 
 if "cpsat" not in solvers.installed():

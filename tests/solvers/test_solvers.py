@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 from bemi import BeMiClassifier, solvers
-from bemi.programs.limits import Limits
+from bemi.limits import Limits
 from bemi.programs.program import Builder, Solution, Status
 from bemi.solvers import selftest
 

@@ -8,8 +8,8 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
+from bemi.limits import Limits
 from bemi.problem.problem import Problem
-from bemi.programs.limits import Limits
 from bemi.stages.records import stage_record, stage_result
 from bemi.stages.result import Outcome, StageResult
 from bemi.training.pipeline import train

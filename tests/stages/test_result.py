@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from bemi.limits import Deadline
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.programs.limits import Deadline
 from bemi.stages.result import Outcome, StageResult
 
 PROBLEM = Problem(np.array([[1, 0], [0, 1], [1, 1]]), np.array([[1], [-1], [1]]))

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from bemi.engines import decomposition, monolithic
+from bemi.limits import Deadline
 from bemi.network import Network
-from bemi.problem.keep import KeepLabels, KeepMargins, KeepObjective
+from bemi.problem.invariants import KeepLabels, KeepMargins, KeepObjective
 from bemi.problem.problem import Problem
-from bemi.programs.limits import Deadline
 from bemi.stages.registry import (
     PAPER_STAGES,
     SOFT_STAGES,

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from oracle import keeping, tiny_problems
 
 from bemi import engines
-from bemi.compiling import clock
+from bemi import limits as clock
 from bemi.engines import monolithic
 from bemi.engines.start import initial_network
+from bemi.limits import Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.programs.limits import Limits
 from bemi.stages.registry import get
 from bemi.stages.result import Outcome
 from bemi.training.pipeline import check_stages, share_time, train, untrained

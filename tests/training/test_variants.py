@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bemi.limits import Limits
 from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import row_norms, soft_value
-from bemi.programs.limits import Limits
 from bemi.training import variants as lazy
 from bemi.training.pipeline import train
 from bemi.training.variants import Variants, shortfall, take_worst, train_lazily

@@ -25,7 +25,7 @@ def add_command(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     from bemi import load
     from bemi.cli.tables import evaluation_table
-    from bemi.ensemble.summary import evaluation
+    from bemi.report.summary import evaluation
 
     ensemble = load(options.model).ensemble_
     notes = Notes()

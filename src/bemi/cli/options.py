@@ -7,7 +7,7 @@ import csv
 import re
 from typing import Literal
 
-from bemi.rows import MISSING_TOKENS
+from bemi.io import MISSING_TOKENS
 
 
 def add_json(command: argparse.ArgumentParser) -> None:

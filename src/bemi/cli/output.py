@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from bemi.ensemble.ensemble import Ensemble
-    from bemi.rows.columns import ModelColumns
+    from bemi.io.columns import ModelColumns
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def check_writable(path: Path) -> None:
 
 def model_columns(ensemble: Ensemble) -> ModelColumns:
     """The columns that a model was trained on."""
-    from bemi.rows.columns import ModelColumns
+    from bemi.io.columns import ModelColumns
 
     return ModelColumns.of(ensemble.inputs)
 

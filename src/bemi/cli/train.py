@@ -247,15 +247,15 @@ def _is_signal(options: argparse.Namespace) -> bool:
     named = options.transform is not None and Takes.by(registry.by_short_name(options.transform)) is Takes.WINDOWS
     if options.window is not None or named:
         return True
-    from bemi.rows.pictures import has_pictures
+    from bemi.io.pictures import has_pictures
 
     return options.data.is_dir() and not has_pictures(options.data)
 
 
 def _rows(options: argparse.Namespace, notes: Notes) -> Given:
     """Rows of a table or images."""
-    from bemi.rows.columns import ColumnRules
-    from bemi.rows.files import read_labelled, row_shape
+    from bemi.io.columns import ColumnRules
+    from bemi.io.files import read_labelled, row_shape
 
     refuse(options, ABOUT_RECORDINGS, "is for signals; give --window too, or --transform signal")
     if options.data.is_dir():
@@ -272,7 +272,7 @@ def _rows(options: argparse.Namespace, notes: Notes) -> Given:
 
 def _pictures(options: argparse.Namespace) -> Given:
     """Images in the sub-folders of a folder."""
-    from bemi.rows.pictures import check_labelled, read_pictures
+    from bemi.io.pictures import check_labelled, read_pictures
 
     refuse(options, ("categorical", "numeric", "drop", "keep", "target"), "is for CSV files, not for images")
     found = read_pictures(options.data, options.image_shape)
@@ -284,7 +284,7 @@ def _signal(options: argparse.Namespace, notes: Notes) -> Given:
     """Windows of a signal."""
     import pandas as pd
 
-    from bemi.rows.recordings.reading import read_training, training_rows
+    from bemi.io.recordings.reading import read_training, training_rows
 
     refuse(options, ("categorical", "numeric", "keep", "image_shape"), "is not for signals")
     found = read_training(options.data, reading_of(options), notes)
@@ -303,7 +303,7 @@ def _signal(options: argparse.Namespace, notes: Notes) -> Given:
 
 def _tell_units(classifier: BeMiClassifier, given: Given, notes: Notes) -> None:
     """Tell how values of a signal that are not integers become integers."""
-    from bemi.inputs.readings import in_units
+    from bemi.inputs.fixed_point_inputs import in_units
     from bemi.inputs.transform import reader_of
 
     inputs = classifier.ensemble_.inputs
@@ -372,9 +372,9 @@ def _transform_of_signals(options: argparse.Namespace, preset: Preset, channels:
 
 def _scenarios(preset: Preset, given: Given, asked: dict[str, Any]) -> dict[str, Any]:
     """Scenarios that suit the rows, and a transform that goes with them."""
+    from bemi.augment.scenarios import ImageScenarios, NoiseScenarios, SignalScenarios
     from bemi.inputs.constant.transform import ConstantInput
     from bemi.inputs.transform import Takes
-    from bemi.rows.scenarios import ImageScenarios, NoiseScenarios, SignalScenarios
 
     transform = asked.get("transform", preset.settings.get("transform"))
     if Takes.by(transform) is Takes.WINDOWS:
@@ -392,7 +392,7 @@ def labels_weighed(given: str | dict[str, float], y: Any) -> str | dict[Any, flo
     """Class weights by label, each label in the type that the file gave it."""
     import numpy as np
 
-    from bemi.rows.known import Known
+    from bemi.io.known import Known
 
     if isinstance(given, str):
         return given
@@ -431,7 +431,7 @@ def _report(
     notes: list[str],
 ) -> None:
     from bemi.cli.tables import estimate, result_table
-    from bemi.ensemble.summary import evaluation, training_summary
+    from bemi.report.summary import evaluation, training_summary
 
     summary = training_summary(classifier.ensemble_)
     summary |= {"settings": {"chosen": preset.name, "why": preset.why}, "notes": notes}

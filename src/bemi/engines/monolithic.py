@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import Any
 
 from bemi import solvers
+from bemi.limits import Limits
 from bemi.network import Network
-from bemi.problem.keep import KEEP_LABELS, Keep
+from bemi.problem.invariants import KEEP_LABELS, Keep
 from bemi.problem.measures import Objective
 from bemi.problem.problem import Problem
 from bemi.programs import stages as programs
 from bemi.programs.goal import Goal
-from bemi.programs.limits import Limits
 from bemi.programs.program import Solution, Status, integer_bound
 from bemi.programs.stages import StageProgram
 from bemi.solvers.tolerance import LARGEST_COEFFICIENT, largest_coefficient

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi import solvers
+from bemi.exact import Integers, exact_product
+from bemi.limits import Deadline, Limits
 from bemi.network import Network, sign
 from bemi.problem.problem import Problem
-from bemi.products import Integers, exact_product
-from bemi.programs.limits import Deadline, Limits
 from bemi.programs.program import Builder
 
 _SOFT_MARGINS = (0.1, 0.5)

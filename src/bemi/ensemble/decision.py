@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from bemi.ensemble.folding import EVIDENCE_SCALE
 from bemi.ensemble.subsets import memberships
 from bemi.ensemble.voting import Votes, shares
+from bemi.exact import Integers
 from bemi.problem.codes import ABSTAIN
-from bemi.products import Integers
 
 TIE_BONUS = 1 / 2
 EVIDENCE_SHARE = 1 / 6

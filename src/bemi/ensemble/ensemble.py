@@ -22,10 +22,10 @@ from bemi.ensemble.probabilities import Probabilities, shares_of
 from bemi.ensemble.radius import Radii, certified_radii
 from bemi.ensemble.ties import TIES, TieRule
 from bemi.ensemble.voting import Votes, vote
+from bemi.exact import PRE_ACTIVATION_LIMIT, Integers, Rows, Weights
 from bemi.inputs.inputs import Inputs
 from bemi.network import Network
 from bemi.problem.codes import ABSTAIN
-from bemi.products import PRE_ACTIVATION_LIMIT, Integers, Rows, Weights
 from bemi.stages.result import StageResult
 
 UNCLASSIFIED = "unclassified"

@@ -18,9 +18,9 @@ import numpy as np
 
 from bemi.checks import check_number
 from bemi.ensemble.subsets import class_subsets
+from bemi.exact import PRE_ACTIVATION_LIMIT, Integers
 from bemi.inputs.inputs import Inputs
 from bemi.network import Network
-from bemi.products import PRE_ACTIVATION_LIMIT, Integers
 
 UNIT = 2**32
 """Denominator of slopes, intercepts and shares."""

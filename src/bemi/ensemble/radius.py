@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from bemi import solvers
 from bemi.ensemble.subsets import memberships
 from bemi.ensemble.voting import Votes, shares
+from bemi.exact import Integers
+from bemi.limits import Limits
 from bemi.network import Network, first_pre_activations
 from bemi.problem.codes import ABSTAIN
-from bemi.products import Integers
-from bemi.programs.limits import Limits
 from bemi.programs.program import Builder, Status
 
 NORMS = ("linf", "l1")

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from bemi.checks import is_integer
-from bemi.products import Integers
+from bemi.exact import Integers
 
 
 def subsets_to_train(wanted: Any, data: ArrayLike, targets: ArrayLike, classes: Sequence[Any], size: int) -> Integers:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.ensemble.subsets import memberships
+from bemi.exact import Integers
 from bemi.problem.codes import ABSTAIN
-from bemi.products import Integers
 
 STATUSES = {
     "1C": "one label leads, and it is right",

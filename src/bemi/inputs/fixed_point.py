@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.inputs.readings import readings
-from bemi.products import Integers
+from bemi.exact import Integers
+from bemi.inputs.fixed_point_inputs import readings
 
 if TYPE_CHECKING:
     from bemi.export.onnx.graph import Tensor
@@ -23,7 +23,7 @@ LARGEST_SHIFT = 40
 
 @dataclass(frozen=True, eq=False)
 class FixedPoint:
-    """One scale per column, applied to readings (:mod:`bemi.inputs.readings`).
+    """One scale per column, applied to readings (:mod:`bemi.inputs.fixed_point_inputs`).
 
         integer = ((reading - centre) * multiplier + 2^(shift - 1)) >> shift
 

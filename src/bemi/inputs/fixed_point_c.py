@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bemi.inputs.c_types import SIGNED, UNSIGNED, range_of, read_macro, smallest_type
+from bemi.inputs.export_hooks import CCode, CTable, file_of
 from bemi.inputs.fixed_point import FixedPoint
-from bemi.inputs.pieces import CCode, CTable, file_of
 
 NARROW_BYTES, WIDE_BYTES = 90, 140
 """Bytes of code with products of 32 and of 64 bits."""

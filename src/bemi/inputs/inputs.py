@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from bemi.checks import check_finite, is_integer
+from bemi.exact import PRE_ACTIVATION_LIMIT, Integers
 from bemi.inputs.scaling import InputScaling
 from bemi.inputs.transform import Takes, Transform, reader_of
-from bemi.products import PRE_ACTIVATION_LIMIT, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,8 @@ class Inputs:
         return self(self.checked(X))
 
     def readings(self, X: Any) -> Integers:
-        """What a device or an ONNX graph is given for these features: readings, see :mod:`bemi.inputs.readings`.
+        """What a device or an ONNX graph is given for these features: readings, see
+        :mod:`bemi.inputs.fixed_point_inputs`.
 
         Features that are integers already are their own readings.
         """

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bemi.exact import PRE_ACTIVATION_LIMIT, Integers, too_large
 from bemi.inputs import INPUT_SCALINGS
 from bemi.inputs.fixed_point import FixedPoint
-from bemi.inputs.readings import decimals_for, spread
-from bemi.products import PRE_ACTIVATION_LIMIT, Integers, too_large
+from bemi.inputs.fixed_point_inputs import decimals_for, spread
 
 
 @dataclass(frozen=True, eq=False)

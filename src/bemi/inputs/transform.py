@@ -1,7 +1,7 @@
 """The interface of a transform.  Each transform has its own folder, with all code that is specific to it.
 
 To add one, write a class that implements :class:`Transform` and list it in :mod:`bemi.inputs.registry`.  Models with it
-can then be trained and saved.  With the methods of :mod:`bemi.inputs.pieces` they can also be exported.
+can then be trained and saved.  With the methods of :mod:`bemi.inputs.export_hooks` they can also be exported.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 from numpy.typing import ArrayLike
 
 from bemi.checks import is_integer
-from bemi.products import Integers
+from bemi.exact import Integers
 
 
 class Takes(Enum):
@@ -56,7 +56,7 @@ class Transform(Protocol):
         A constant output stands in for the bias, so features may be centred.  Once fitted, ``constant_inputs`` are the
         positions of such outputs.
     ``selects_outputs``
-        C computes only the outputs that some network looks at, see :mod:`bemi.inputs.pieces`.
+        C computes only the outputs that some network looks at, see :mod:`bemi.inputs.export_hooks`.
 
     A transform of windows has, once fitted, the attribute ``window_shape``, (time, channels).
 
@@ -118,7 +118,9 @@ class Reader(Protocol):
         """How each reading is made: its ``name``, and its ``decimals`` or the ``levels`` that it numbers."""
 
     def readings(self, X: Any) -> Integers:
-        """32-bit integers of shape (rows, features), see :mod:`bemi.inputs.readings`; ValueError for a bad cell."""
+        """32-bit integers of shape (rows, features), see :mod:`bemi.inputs.fixed_point_inputs`; ValueError for a bad
+        cell.
+        """
 
     def from_readings(self, readings: Integers) -> Integers:
         """What ``transform`` gives for rows with these readings."""

@@ -22,13 +22,13 @@ from bemi.ensemble.ensemble import RECORDED, SELECTION
 from bemi.ensemble.probabilities import LARGEST_INTERCEPT, LARGEST_SLOPE, UNIT
 from bemi.ensemble.probabilities import MOST_CLASSES as MOST_CLASSES_WITH_CHANCES
 from bemi.ensemble.ties import TIES
+from bemi.exact import PRE_ACTIVATION_LIMIT
 from bemi.inputs import INPUT_SCALINGS
 from bemi.inputs.fixed_point import LARGEST_SHIFT, MOST_BITS
-from bemi.inputs.readings import LARGEST_READING, MOST_DECIMALS
+from bemi.inputs.fixed_point_inputs import LARGEST_READING, MOST_DECIMALS
 from bemi.modelfile.container import MEMBERS, PARTS
 from bemi.problem.codes import outputs_for
 from bemi.problem.soft_margin import HINGE_TARGETS
-from bemi.products import PRE_ACTIVATION_LIMIT
 from bemi.stages.result import Outcome
 
 MOST_CLASSES = 2**12

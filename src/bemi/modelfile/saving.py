@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from bemi.augment import scenarios
 from bemi.certificate import FORMAT, certificate_path
 from bemi.ensemble.ensemble import SELECTION, Ensemble, TrainingRecord, check_open_label
 from bemi.ensemble.probabilities import Probabilities, Sigmoid
 from bemi.ensemble.subsets import class_subsets, given_subsets
 from bemi.ensemble.ties import TIES
+from bemi.exact import Integers
 from bemi.files import write_atomically
 from bemi.inputs import registry
 from bemi.inputs.fixed_point import FixedPoint
@@ -30,8 +32,6 @@ from bemi.modelfile.header import SETTINGS, checked
 from bemi.modelfile.weights import packed_weights, unpacked_networks
 from bemi.network import Network
 from bemi.problem.codes import outputs_for, signs_towards_later_classes
-from bemi.products import Integers
-from bemi.rows import scenarios
 from bemi.stages.records import stage_claim, stage_record, stage_result
 
 _MAPPINGS = ("monotone", "class_weight")

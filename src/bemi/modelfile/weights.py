@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from bemi.exact import Integers
 from bemi.network import Network, bits_per_weight
-from bemi.products import Integers
 
 _WEIGHTS_AT_A_TIME = 2**16
 """How many weights are unpacked at once; a multiple of 8, so that each chunk begins at a whole byte."""

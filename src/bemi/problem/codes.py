@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bemi.products import Integers
+from bemi.exact import Integers
 
 ABSTAIN = -1
 """Vote of a network that gives a code beyond its last class, and label of an unclassified row."""

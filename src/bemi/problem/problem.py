@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.checks import check_integer, is_integer
+from bemi.exact import PRE_ACTIVATION_LIMIT, Integers, too_large
 from bemi.network import Network
 from bemi.problem.soft_margin import LARGEST_ROW_WEIGHT, ROW_WEIGHT_UNIT, SoftMargin, soft_value
-from bemi.products import PRE_ACTIVATION_LIMIT, Integers, too_large
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.checks import check_choice, check_integer
-from bemi.products import Integers
+from bemi.exact import Integers
 
 ROW_WEIGHT_UNIT = 2**16
 """Denominator of row weights."""

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from bemi.exact import Integers
 from bemi.network import Network, sign
 from bemi.problem.problem import Problem
-from bemi.products import Integers
 from bemi.programs.program import Builder, Floats, Indices
 
 Within = tuple[Sequence[Integers], Sequence[Integers]]

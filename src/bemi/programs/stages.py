@@ -12,11 +12,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from bemi.exact import Integers
 from bemi.network import Network, confidence_threshold
-from bemi.problem.keep import KEEP_LABELS, Keep, KeepLabels, KeepMargins, KeepObjective
+from bemi.problem.invariants import KEEP_LABELS, Keep, KeepLabels, KeepMargins, KeepObjective
 from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import ROW_WEIGHT_UNIT, row_hinges, row_norms
-from bemi.products import Integers
 from bemi.programs.encoding import Encoding
 from bemi.programs.program import MILP, Floats, Indices
 

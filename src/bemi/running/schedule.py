@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from bemi.checks import check_integer
-from bemi.programs.limits import Deadline
+from bemi.limits import Deadline
 from bemi.running.calls import results
 from bemi.running.journal import Journal
 from bemi.running.pool import ATTEMPTS, ClusterLost, Lost

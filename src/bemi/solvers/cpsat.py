@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bemi.programs.limits import Limits
+from bemi.limits import Limits
 from bemi.programs.program import MILP, Floats, Indices, Solution, Status
 
 if importlib.util.find_spec("ortools") is None:

@@ -10,7 +10,7 @@ import numpy as np
 from gurobipy import GRB
 from numpy.typing import ArrayLike
 
-from bemi.programs.limits import Limits
+from bemi.limits import Limits
 from bemi.programs.program import MILP, Solution, Status, linearize
 from bemi.solvers.tolerance import feasibility_tolerance
 

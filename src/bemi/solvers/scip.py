@@ -9,7 +9,7 @@ import numpy as np
 import pyscipopt
 from numpy.typing import ArrayLike
 
-from bemi.programs.limits import Limits
+from bemi.limits import Limits
 from bemi.programs.program import MILP, Solution, Status, linearize
 from bemi.solvers.tolerance import feasibility_tolerance
 

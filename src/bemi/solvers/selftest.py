@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from bemi.programs.limits import Limits
+from bemi.limits import Limits
 from bemi.programs.program import MILP, Builder, Solution, Status
 
 

@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from bemi.exact import Integers
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import HINGE_TARGETS, ROW_WEIGHT_UNIT, SoftMargin, normalised_rows, row_norms
-from bemi.products import Integers
 
 Floats = NDArray[np.float64]
 

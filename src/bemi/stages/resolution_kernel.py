@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.compiling.loops import njit
+from bemi.jit import njit
 
 Floats = NDArray[np.float64]
 

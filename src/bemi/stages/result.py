@@ -8,11 +8,11 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any, Literal
 
+from bemi.limits import Deadline
 from bemi.network import Network
 from bemi.problem.measures import Objective
 from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import SoftMargin
-from bemi.programs.limits import Deadline
 
 Proof = Literal["certified", "solver", "none"]
 

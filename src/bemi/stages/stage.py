@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bemi.exact import Integers
 from bemi.network import Network
-from bemi.problem.keep import KEEP_LABELS, Keep
+from bemi.problem.invariants import KEEP_LABELS, Keep
 from bemi.problem.measures import Objective, better
 from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import SoftMargin
-from bemi.products import Integers
 from bemi.stages.result import StageResult
 
 Parameters = Mapping[str, Any]

@@ -11,9 +11,9 @@ import numpy as np
 from bemi import engines
 from bemi.checks import is_number
 from bemi.engines.start import initial_network
+from bemi.limits import Deadline, Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.programs.limits import Deadline, Limits
 from bemi.stages.records import compacted
 from bemi.stages.registry import PAPER_STAGES, check_stages, every_parameter, get, parameters_read
 from bemi.stages.result import Outcome, StageResult

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bemi.checks import is_number
+from bemi.exact import Integers
 from bemi.problem.soft_margin import LARGEST_ROW_WEIGHT, ROW_WEIGHT_UNIT
-from bemi.products import Integers
 
 BALANCED = "balanced"
 """Class weights for which all classes weigh the same in total."""

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_random_state
 
 from bemi.checks import is_integer
 from bemi.ensemble.ensemble import RECORDED
-from bemi.programs.limits import Limits
+from bemi.limits import Limits
 from bemi.stages.registry import parameters_read
 
 Given = Mapping[str, Any]

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi import solvers
+from bemi.limits import Limits
 from bemi.problem.problem import Problem
-from bemi.programs.limits import Limits
 from bemi.stages.registry import get
 from bemi.training.pipeline import Training, stage_parameters, train, untrained
 from bemi.training.variants import Variants, shortfall, train_lazily

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from bemi.augment.medoids import select_rows
 from bemi.ensemble.ensemble import TrainingRows
+from bemi.exact import Integers
 from bemi.inputs.inputs import Inputs
 from bemi.inputs.transform import reader_of
-from bemi.products import Integers
-from bemi.rows.medoids import select_rows
 from bemi.training.choosing.folds import group_codes
 from bemi.training.row_weights import Weights, class_weights, in_units
 

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bemi.exact import Integers
+from bemi.limits import Deadline
 from bemi.network import confidence_threshold
 from bemi.problem.problem import Problem
-from bemi.products import Integers
-from bemi.programs.limits import Deadline
 from bemi.stages.registry import get
 from bemi.training.pipeline import Training, stage_parameters, train
 

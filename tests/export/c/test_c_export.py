@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from bemi_lab.benchmarks.boards import run, size
 from compiled_c import HOST_OF_CHANCES, SANITIZED, STRICT, answers, board, compiled, needs_gcc, stack_used
 from exported_models import MODELS, expected, expected_chances, model, probes, voted, with_chances, with_transform
 from sklearn.datasets import load_iris
@@ -13,7 +14,6 @@ from bemi import BeMiClassifier, ConstantInput, Smoothing, save
 from bemi.cli import main
 from bemi.export.c import export, write
 from bemi.export.c.types import TYPES, input_types
-from benchmarks.boards import run, size
 
 SIMPLER_THAN_THEY_LOOK = (
     *("one network for all classes", "no links", "no links, the paper's rule", "chances of two classes"),

@@ -4,13 +4,13 @@ import copy
 
 import numpy as np
 import pytest
+from bemi_lab.benchmarks.boards import run, size
 from compiled_c import HOST_OF_CHANCES, SANITIZED, answers, board, compiled, needs_gcc, stack_used
 from exported_models import expected, expected_chances, with_networks
 from mixed_tables import table_model, wild_readings
 
 from bemi.export.c import export, write
 from bemi.network import Network
-from benchmarks.boards import run, size
 
 
 def card(lines, *, seed=0, values=False, **settings):

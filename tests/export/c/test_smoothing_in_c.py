@@ -4,6 +4,7 @@ import ctypes
 import subprocess
 
 import pytest
+from bemi_lab.benchmarks.boards import size
 from compiled_c import STRICT, board, needs_gcc
 from exported_models import model
 from hypothesis import given
@@ -12,7 +13,6 @@ from hypothesis import strategies as st
 from bemi import Smoothing, save
 from bemi.cli import main
 from bemi.export.c import export, write
-from benchmarks.boards import size
 
 SETTINGS = ((1, 1), (2, 1), (5, 3), (5, 2), (9, 5), (255, 100))
 

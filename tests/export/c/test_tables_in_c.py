@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from bemi_lab.benchmarks.boards import run, size
 from compiled_c import SANITIZED, SCALING_HOST, answers, board, compiled, needs_gcc, stack_used
 from exported_models import expected
 from mixed_tables import new_rows, table_model, wild_readings
 
 from bemi import BeMiClassifier, ConstantInput, TableBits
 from bemi.export.c import export, write
-from bemi.inputs.readings import LARGEST_READING, MISSING
-from benchmarks.boards import run, size
+from bemi.inputs.fixed_point_inputs import LARGEST_READING, MISSING
 
 TABLES = Path(os.environ.get("BEMI_DATA", "no data folder"), "tables")
 FILES = sorted(TABLES.glob("*.csv"))

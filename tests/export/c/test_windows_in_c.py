@@ -4,13 +4,13 @@ import subprocess
 
 import numpy as np
 import pytest
+from bemi_lab.benchmarks.boards import run
 from compiled_c import SANITIZED, board, compiled, needs_gcc
 from exported_models import expected, expected_chances, model, waves
 from numpy.lib.stride_tricks import sliding_window_view
 
 from bemi.export.c import export, write
 from bemi.export.c.types import input_types
-from benchmarks.boards import run
 
 NAMES = (
     "counts of a signal",

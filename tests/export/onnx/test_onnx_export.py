@@ -19,7 +19,7 @@ from sklearn.datasets import load_digits, load_wine
 from bemi import BeMiClassifier, ConstantInput, IntegerHog, Network, recommended, save
 from bemi.cli import main
 from bemi.ensemble.folding import WIDEST_TABLE
-from bemi.inputs.readings import LARGEST_READING, MISSING
+from bemi.inputs.fixed_point_inputs import LARGEST_READING, MISSING
 from bemi.inputs.scaling import InputScaling
 
 onnx = pytest.importorskip("onnx")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bemi_lab import datasets
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numba import njit
@@ -19,7 +20,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from bemi import IntegerHog, datasets
+from bemi import IntegerHog
 from bemi.inputs.hog.constants import DIRECTIONS, GAIN, STEEPEST
 from bemi.inputs.hog.kernel import _roots
 from bemi.inputs.registry import from_parameters

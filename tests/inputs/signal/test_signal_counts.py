@@ -20,8 +20,8 @@ from sklearn.base import clone
 from bemi import BeMiClassifier, SignalCounts, load, recommended, save
 from bemi.export.page import TestData as WindowsToShow
 from bemi.export.page import page
+from bemi.inputs.export_hooks import file_of
 from bemi.inputs.inputs import Inputs
-from bemi.inputs.pieces import file_of
 from bemi.inputs.signal.responses import KERNELS, Layout, dilations, usual_rocket
 from bemi.inputs.signal.samples import LARGE, SMALL, Samples
 from bemi.inputs.transform import Takes

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from bemi import BeMiClassifier, TableBits, load, save, verify
-from bemi.inputs.readings import LARGEST_READING, MISSING
+from bemi.inputs.fixed_point_inputs import LARGEST_READING, MISSING
 from bemi.inputs.table.column import shortest_between, thresholds_of
 
 TABLE = pd.DataFrame(

@@ -9,7 +9,7 @@ import pytest
 from mixed_tables import patients
 
 from bemi import TableBits
-from bemi.inputs.pieces import number_field
+from bemi.inputs.export_hooks import number_field
 from bemi.inputs.table.page import page_fields, page_piece, page_rows
 
 X = pd.DataFrame(

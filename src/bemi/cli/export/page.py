@@ -11,10 +11,8 @@ from bemi.cli import choices
 from bemi.cli.options import IMAGE, add_json, add_missing, add_recordings, image_shape_or_none
 from bemi.cli.output import Notes, check_writable, show
 from bemi.cli.recordings import rows_for
-from bemi.datasets.sets import SETS
 
 if TYPE_CHECKING:
-    from bemi.datasets.dataset import Dataset
     from bemi.ensemble.ensemble import Ensemble
     from bemi.export.page import TestData, TrainingData
 
@@ -25,8 +23,7 @@ def add_command(targets: Any, **options: Any) -> None:
     add = command.add_argument
     add("model", type=Path)
     add("-o", "--output", type=Path, required=True, metavar="FILE", help="HTML file to write")
-    data = f"test rows to click through: a CSV or NPZ file, or one of {', '.join(SETS)} (default: none)"
-    add("--data", metavar="DATA", help=data)
+    add("--data", type=Path, metavar="FILE", help="test rows to click through: a CSV or NPZ file (default: none)")
     add("--target", help="column (CSV, default: label) or array (NPZ, default: y) with the labels")
     samples = "test rows in the page (default: %(default)s)"
     add("--samples", type=int, default=choices.PAGE_SAMPLES, metavar="N", help=samples)
@@ -51,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
 
     check_writable(options.output)
     ensemble, training = _with_record(load(options.model).ensemble_, options.model)
-    test, shape = _test(ensemble, options, training)
+    test, shape = _test(ensemble, options)
     page.write(
         ensemble,
         options.output,
@@ -93,80 +90,36 @@ def _with_record(ensemble: Ensemble, model: Path) -> tuple[Ensemble, TrainingDat
 
 def _others(ensemble: Ensemble, training: TrainingData | None, test: TestData | None) -> dict[str, float]:
     """Accuracy of other classifiers, untuned, on the same network inputs and the same training rows."""
-    import numpy as np
-
-    from bemi.baselines.alternatives import fitted
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer, StandardScaler
+    from sklearn.svm import SVC
 
     if training is None or test is None:
         return {}
     given = ensemble.training.given_rows
-    others = fitted(
-        training.rows[:given],
-        training.targets[:given],
-        images=ensemble.inputs.one_unit,
-        names=("linear SVM", "1-NN"),
-    )
+    rows, targets = training.rows[:given], training.targets[:given]
+    # Pixels share one unit; columns of a table do not.
+    largest = max(1.0, float(abs(rows).max()))
+    scaler = FunctionTransformer(lambda X: X / largest) if ensemble.inputs.one_unit else StandardScaler()
     inputs, truth = ensemble.inputs.of(test.X), ensemble.class_indices(test.y)
-    return {name: float(np.mean(predict(inputs) == truth)) for name, predict in others.items()}
+    others = {"linear SVM": SVC(kernel="linear"), "1-NN": KNeighborsClassifier(1)}
+    return {
+        name: make_pipeline(scaler, other).fit(rows, targets).score(inputs, truth) for name, other in others.items()
+    }
 
 
-def _test(
-    ensemble: Ensemble, options: argparse.Namespace, training: TrainingData | None
-) -> tuple[TestData | None, tuple[int, ...] | None]:
+def _test(ensemble: Ensemble, options: argparse.Namespace) -> tuple[TestData | None, tuple[int, ...] | None]:
     """Test rows, and their shape if they are images."""
-    from bemi import datasets
     from bemi.export.page import TestData
-    from bemi.rows.files import row_shape
+    from bemi.io.files import row_shape
 
-    if options.data is None:
+    path: Path | None = options.data
+    if path is None:
         return None, None
-    if options.data in SETS:
-        known = datasets.load(options.data)
-        return _of_set(ensemble, known, training), known.shape
-    path = Path(options.data)
-    if not path.exists():
-        raise ValueError(f"{path} is neither a file nor one of the sets {', '.join(SETS)}")
     notes = Notes()
-    rows = rows_for(argparse.Namespace(**vars(options) | {"data": path}), ensemble, notes, labelled=True)
+    rows = rows_for(options, ensemble, notes, labelled=True)
     notes.print()
     if rows.windows is not None:
         return TestData(rows.X, rows.y, f"windows of {path.name}"), None
     return TestData(rows.X, rows.y, f"rows of {path.name}"), row_shape(path)
-
-
-def _of_set(ensemble: Ensemble, known: Dataset, training: TrainingData | None) -> TestData:
-    """The test part of a data set; if it has none, all complete rows that the model was not trained on."""
-    import numpy as np
-
-    if known.train_X.shape[1] != ensemble.inputs.features:
-        raise ValueError(
-            f"{known.name} has {known.train_X.shape[1]} features, but the model has {ensemble.inputs.features}"
-        )
-    if known.has_test:
-        return _as_model_knows(ensemble, known.test_X, known.test_y, f"test rows of {known.name}", known)
-    complete = np.isfinite(known.train_X).all(axis=1)
-    X, y, about = known.train_X[complete], known.train_y[complete], f"rows of {known.name}"
-    if not complete.all():
-        about += " without missing values"
-    if training is None:
-        about += ", some of which it may have been trained on"
-    else:
-        seen = {row.tobytes() for row in training.rows}
-        new = np.array([row.tobytes() not in seen for row in ensemble.inputs.of(X)], dtype=bool)
-        X, y, about = X[new], y[new], f"{about} that it was not trained on"
-    return _as_model_knows(ensemble, X, y, about, known)
-
-
-def _as_model_knows(ensemble: Ensemble, X: Any, y: Any, about: str, known: Dataset) -> TestData:
-    """Rows of a data set with the model's column names and label type."""
-    import numpy as np
-    import pandas as pd
-
-    from bemi.export.page import TestData
-    from bemi.rows.labels import known_labels
-
-    if ensemble.inputs.names is not None:
-        X = pd.DataFrame(X, columns=list(ensemble.inputs.names))
-    if known.class_names is not None and set(ensemble.classes.tolist()) <= set(known.class_names):
-        y = np.array(known.class_names, dtype=object)[y]
-    return TestData(X, known_labels(y, ensemble.classes), about, known.class_names)

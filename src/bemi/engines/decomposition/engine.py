@@ -8,20 +8,21 @@ from fractions import Fraction
 from itertools import pairwise
 
 from bemi.engines import monolithic
-from bemi.engines.decomposition.max_margin import few_splits, listing, majority, widening
+from bemi.engines.decomposition.max_margin import enumerate_neurons as listing
+from bemi.engines.decomposition.max_margin import few_splits, majority, widening
 from bemi.engines.decomposition.max_margin import search as maxmargin
 from bemi.engines.decomposition.max_margin.instance import Budget
-from bemi.engines.decomposition.min_weight import listed
+from bemi.engines.decomposition.min_weight import enumerate_neurons as listed
 from bemi.engines.decomposition.min_weight import with_labels as nomargins
 from bemi.engines.decomposition.min_weight import with_margins as minlinks
+from bemi.engines.decomposition.sat_margin import annealing as walk
 from bemi.engines.decomposition.sat_margin import stage as satmargin
-from bemi.engines.decomposition.sat_margin import walk
 from bemi.engines.decomposition.soft import links as softlinks
 from bemi.engines.decomposition.soft import margins as softmargin
+from bemi.limits import Deadline, Limits
 from bemi.network import Network
-from bemi.problem.keep import KEEP_LABELS, Keep, KeepLabels, KeepMargins, KeepObjective
+from bemi.problem.invariants import KEEP_LABELS, Keep, KeepLabels, KeepMargins, KeepObjective
 from bemi.problem.problem import Problem
-from bemi.programs.limits import Deadline, Limits
 from bemi.stages.registry import get
 from bemi.stages.result import Outcome, StageResult
 

@@ -9,7 +9,7 @@ from bemi.ensemble.probabilities import Probabilities
 from bemi.export.c.costs import CODE
 from bemi.export.c.text import runtime
 from bemi.inputs.c_types import read_macro, smallest_type
-from bemi.inputs.pieces import CCode, CTable
+from bemi.inputs.export_hooks import CCode, CTable
 
 HEAD = "int bemi_predict_proba(const bemi_input_t x[BEMI_INPUTS], uint16_t p[BEMI_CLASSES])"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bemi.inputs.pieces import CCode, CPiece
+from bemi.inputs.export_hooks import CCode, CPiece
 
 LIST, PACKED, NIBBLES = "sum_list.c", "sum_packed.c", "sum_nibbles.c"
 WORDS, LOTS = "sum_words.c", "sum_lots.c"

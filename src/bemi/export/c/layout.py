@@ -11,15 +11,15 @@ from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.folding import EVIDENCE_SCALE, FoldedNetwork
 from bemi.ensemble.subsets import class_subsets, memberships
 from bemi.export.c import window
+from bemi.export.c.batches import Lots, in_lots, save_memory
 from bemi.export.c.chances import HEAD, coupled_code, pair_code
 from bemi.export.c.costs import CODE, ELECTION, LOTS, PACKED, WORDS, Costs, Work, costs
-from bemi.export.c.lots import Lots, in_lots, save_memory
 from bemi.export.c.text import BYTES, Tables, runtime, sum_type
 from bemi.export.c.types import TYPES, InputTypes
 from bemi.export.c.weights import Encoded, encoded
 from bemi.inputs.c_types import read_macro, smallest_type
+from bemi.inputs.export_hooks import CCode, CPiece, CWindow, own_piece
 from bemi.inputs.fixed_point_c import c_code
-from bemi.inputs.pieces import CCode, CPiece, CWindow, own_piece
 from bemi.problem.codes import ABSTAIN
 
 NO_EVIDENCE = 2**32 - 1

@@ -12,7 +12,7 @@ from bemi.export.c.chances import pair_code
 from bemi.export.c.costs import CODE, FRAMES, NEURON, Costs
 from bemi.export.c.text import Tables, runtime, sum_type
 from bemi.export.c.types import InputTypes
-from bemi.inputs.pieces import CPiece
+from bemi.inputs.export_hooks import CPiece
 from bemi.problem.codes import ABSTAIN
 
 

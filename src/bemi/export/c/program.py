@@ -8,9 +8,9 @@ from typing import Any
 import bemi
 from bemi.ensemble.smoothing import Smoothing
 from bemi.export.c import smooth, window
+from bemi.export.c.fixed_point_inputs import declarations, scaled_readings, units
 from bemi.export.c.layout import Layout
 from bemi.export.c.one_neuron import OneNeuron
-from bemi.export.c.readings import declarations, scaled_readings, units
 from bemi.export.c.text import comment, runtime, string
 from bemi.export.c.types import READING
 

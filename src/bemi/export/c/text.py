@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
 from bemi.inputs.c_types import SIGNED, UNSIGNED, bits_of
-from bemi.inputs.pieces import CCode
+from bemi.inputs.export_hooks import CCode
 
 BYTES = {kind: bits_of(kind) // 8 for kind in (*UNSIGNED, *SIGNED)}
 """Sizes of the table types."""

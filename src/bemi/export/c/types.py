@@ -8,10 +8,10 @@ import numpy as np
 
 from bemi.checks import check_choice
 from bemi.ensemble.ensemble import Ensemble
+from bemi.exact import PRE_ACTIVATION_LIMIT, Integers
 from bemi.inputs.c_types import bits_of, range_of, smallest_type
 from bemi.inputs.inputs import Inputs
 from bemi.inputs.transform import reader_of
-from bemi.products import PRE_ACTIVATION_LIMIT, Integers
 
 READING = "int32_t"
 """Type of a reading."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bemi.exact import Integers
 from bemi.export.c.costs import LIST, NIBBLES, PACKED, WORDS, steps
-from bemi.export.c.words import DICTIONARIES, Word, spelled
+from bemi.export.c.dictionary_coding import DICTIONARIES, Word, spelled
 from bemi.network import bits_per_weight
-from bemi.products import Integers
 
 LONGEST_STEP = LARGEST_GROUP = 255
 MOST_GROUPS = 255

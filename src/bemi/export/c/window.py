@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bemi.export.c.text import BYTES, runtime
-from bemi.inputs.pieces import CWindow
+from bemi.inputs.export_hooks import CWindow
 
 HEAD = "static int bemi_decide(const bemi_input_t *x, uint_fast16_t oldest)"
 HEAD_OF_CHANCES = "static int bemi_decide_proba(const bemi_input_t *x, uint_fast16_t oldest, uint16_t *p)"

@@ -8,8 +8,8 @@ import numpy as np
 
 from bemi.ensemble.probabilities import CERTAIN, RECIPROCAL, SHARE, WHOLE, Probabilities
 from bemi.ensemble.subsets import class_subsets
+from bemi.exact import Integers
 from bemi.export.onnx.vote import FirstLayer
-from bemi.products import Integers
 
 if TYPE_CHECKING:
     from bemi.export.onnx.graph import Tensor

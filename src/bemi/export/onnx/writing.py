@@ -12,15 +12,15 @@ import numpy as np
 import bemi
 from bemi.ensemble.ensemble import Ensemble, ensemble_of
 from bemi.ensemble.subsets import memberships
+from bemi.exact import PRE_ACTIVATION_LIMIT
 from bemi.export.onnx.chances import chances
 from bemi.export.onnx.vote import FirstLayer, collected, evidence, largest_shares, paper_label, votes
 from bemi.files import write_atomically
+from bemi.inputs.export_hooks import own_piece
+from bemi.inputs.fixed_point_inputs import LARGEST_READING, MISSING
 from bemi.inputs.inputs import Inputs
-from bemi.inputs.pieces import own_piece
-from bemi.inputs.readings import LARGEST_READING, MISSING
 from bemi.inputs.transform import Takes, reader_of
 from bemi.problem.codes import ABSTAIN
-from bemi.products import PRE_ACTIVATION_LIMIT
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -43,8 +43,8 @@ def write(model: Any, path: str | os.PathLike) -> None:
 def model(model: Any) -> ModelProto:
     """The ONNX model of a fitted classifier or an :class:`bemi.ensemble.ensemble.Ensemble`.
 
-    Its input ``x``, int32 of shape (N, features), holds readings (:mod:`bemi.inputs.readings`), or the features
-    themselves if the model takes integers as they are.  Its outputs are ``label``, the class index or -1, and
+    Its input ``x``, int32 of shape (N, features), holds readings (:mod:`bemi.inputs.fixed_point_inputs`), or the
+    features themselves if the model takes integers as they are.  Its outputs are ``label``, the class index or -1, and
     ``counts``, the votes for each class, both int64; with probabilities, also ``probabilities``, the chances of the
     classes in 65536ths, int32.  For every input within the declared range that Python accepts, they equal those of
     :meth:`bemi.BeMiClassifier.vote` and :meth:`bemi.BeMiClassifier.predict_proba`.

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from bemi.ensemble.ensemble import Ensemble, TrainingRows
-from bemi.ensemble.scorecard import Scorecard, why_no_card
 from bemi.ensemble.voting import STATUSES
 from bemi.export.page.results import TestData, plain_rows
+from bemi.inputs.export_hooks import number_field, own_piece
+from bemi.inputs.fixed_point_inputs import POWERS_OF_TEN
 from bemi.inputs.images import USUAL_SHAPES, check_shape
 from bemi.inputs.inputs import Inputs
-from bemi.inputs.pieces import number_field, own_piece
-from bemi.inputs.readings import POWERS_OF_TEN
 from bemi.inputs.transform import Takes
 from bemi.modelfile.weights import packed_weights
 from bemi.network import bits_per_weight
+from bemi.report.scorecard import Scorecard, why_no_card
 from bemi.stages import get
 from bemi.stages.result import StageResult
 

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.ensemble.ensemble import Ensemble
-from bemi.ensemble.summary import confusion, evaluation
+from bemi.exact import Integers
+from bemi.inputs.export_hooks import own_piece
 from bemi.inputs.inputs import Inputs
-from bemi.inputs.pieces import own_piece
 from bemi.problem.codes import ABSTAIN
-from bemi.products import Integers
+from bemi.report.summary import confusion, evaluation
 
 
 @dataclass(frozen=True, eq=False)

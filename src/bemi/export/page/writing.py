@@ -16,11 +16,11 @@ from typing import Any
 import bemi
 from bemi.checks import check_integer
 from bemi.ensemble.ensemble import Ensemble, TrainingRows, ensemble_of
-from bemi.ensemble.summary import training_summary
 from bemi.export.page.data import fields, image_data, label_texts, model_data, scorecards, weight_counts
 from bemi.export.page.results import TestData, results
 from bemi.files import write_atomically
-from bemi.inputs.pieces import PagePiece, own_piece
+from bemi.inputs.export_hooks import PagePiece, own_piece
+from bemi.report.summary import training_summary
 
 SCRIPTS_BEFORE_TRANSFORM = ("elements.js", "scaling.js")
 SCRIPTS_AFTER_TRANSFORM = (

@@ -11,10 +11,10 @@ import numpy as np
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.folding import FoldedNetwork
 from bemi.ensemble.subsets import memberships
+from bemi.exact import PRE_ACTIVATION_LIMIT, Integers
 from bemi.export.verilog.formats import input_format, integer_bits, terms_of
-from bemi.inputs.terms import BitTerm, ConstantTerm, FeatureTerm, NumberTerm, Term
+from bemi.inputs.circuit_terms import BitTerm, ConstantTerm, FeatureTerm, NumberTerm, Term
 from bemi.problem.codes import ABSTAIN
-from bemi.products import PRE_ACTIVATION_LIMIT, Integers
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from bemi.export.verilog.memories import Memory
 from bemi.export.verilog.sums import Stream, Values
 from bemi.export.verilog.text import address_bits
 from bemi.export.verilog.vote import fact_words, member_words
-from bemi.inputs.terms import BitTerm
+from bemi.inputs.circuit_terms import BitTerm
 
 MEASURED = "Measured by Yosys: nothing yet; make report measures, and writes it here."
 """The line of the header that ``make report`` replaces."""

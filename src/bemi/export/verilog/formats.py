@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from bemi.checks import check_integer
+from bemi.exact import PRE_ACTIVATION_LIMIT, Integers
+from bemi.inputs.circuit_terms import ConstantTerm, NumberTerm, Term
+from bemi.inputs.fixed_point_inputs import MISSING
 from bemi.inputs.inputs import Inputs
-from bemi.inputs.readings import MISSING
-from bemi.inputs.terms import ConstantTerm, NumberTerm, Term
 from bemi.inputs.transform import Takes
-from bemi.products import PRE_ACTIVATION_LIMIT, Integers
 
 MOST_BITS = 32
 

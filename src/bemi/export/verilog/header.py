@@ -9,7 +9,7 @@ from bemi.export.verilog.circuit import Circuit
 from bemi.export.verilog.costs import Costs
 from bemi.export.verilog.formats import SCALED_LIMIT, InputFormat
 from bemi.export.verilog.text import comment, quoted
-from bemi.inputs.readings import in_units
+from bemi.inputs.fixed_point_inputs import in_units
 
 MOST_LEVELS = 100
 """Categories with more levels are not listed; their readings are the positions in the sorted list of levels."""

@@ -20,8 +20,8 @@ from bemi.export.verilog.text import (
     zero_extended,
 )
 from bemi.export.verilog.vote import vote_of_sums
-from bemi.inputs.readings import MISSING
-from bemi.inputs.terms import BitTerm, NumberTerm
+from bemi.inputs.circuit_terms import BitTerm, NumberTerm
+from bemi.inputs.fixed_point_inputs import MISSING
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,9 @@ import numpy as np
 
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.voting import vote
+from bemi.exact import Integers, Rows
 from bemi.export.verilog.circuit import Circuit
-from bemi.inputs.terms import BitTerm, NumberTerm
-from bemi.products import Integers, Rows
+from bemi.inputs.circuit_terms import BitTerm, NumberTerm
 
 
 def random_rows(circuit: Circuit, count: int, seed: int = 0) -> tuple[Integers, Integers]:

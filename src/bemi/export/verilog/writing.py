@@ -10,6 +10,7 @@ import numpy as np
 
 from bemi.checks import check_choice, check_integer
 from bemi.ensemble.ensemble import ensemble_of
+from bemi.exact import Integers
 from bemi.export.verilog.circuit import Circuit
 from bemi.export.verilog.costs import Costs, costs
 from bemi.export.verilog.header import header
@@ -17,7 +18,6 @@ from bemi.export.verilog.sums import Stream, parallel_module
 from bemi.export.verilog.text import address_bits, runtime
 from bemi.export.verilog.vectors import given_rows, random_rows
 from bemi.files import write_texts
-from bemi.products import Integers
 
 INTERFACES = ("stream", "parallel")
 VECTORS = 100

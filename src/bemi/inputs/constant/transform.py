@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bemi.checks import check_integer
-from bemi.inputs.pieces import CPiece, PagePiece, file_of
-from bemi.inputs.terms import ConstantTerm, NumberTerm, Term
+from bemi.exact import Integers
+from bemi.inputs.circuit_terms import ConstantTerm, NumberTerm, Term
+from bemi.inputs.export_hooks import CPiece, PagePiece, file_of
 from bemi.inputs.transform import Takes, own_parameters
-from bemi.products import Integers
 
 if TYPE_CHECKING:
     from bemi.export.onnx.graph import Tensor

@@ -6,7 +6,7 @@ from math import isqrt
 from typing import TYPE_CHECKING
 
 from bemi.inputs.c_types import bits_of, smallest_type
-from bemi.inputs.pieces import CPiece, CTable, file_of
+from bemi.inputs.export_hooks import CPiece, CTable, file_of
 
 if TYPE_CHECKING:
     from bemi.inputs.hog.transform import IntegerHog

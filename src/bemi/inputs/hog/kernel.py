@@ -14,8 +14,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.compiling.loops import njit
-from bemi.products import Integers
+from bemi.exact import Integers
+from bemi.jit import njit
 
 Line = NDArray[np.int32]
 """One number per pixel; an image of several channels is an array of lines."""

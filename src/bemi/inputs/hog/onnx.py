@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from bemi.exact import Integers
 from bemi.inputs.hog.constants import WINDOW
-from bemi.products import Integers
 
 if TYPE_CHECKING:
     from bemi.export.onnx.graph import Tensor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bemi.inputs.pieces import PagePiece, file_of
+from bemi.inputs.export_hooks import PagePiece, file_of
 
 if TYPE_CHECKING:
     from bemi.inputs.hog.transform import IntegerHog

@@ -12,11 +12,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bemi.checks import check_integer, is_integer
+from bemi.exact import Integers
+from bemi.inputs.export_hooks import CPiece, PagePiece
 from bemi.inputs.hog.constants import DIRECTIONS, HogConstants, mass_shift, regions, usual_maximum
 from bemi.inputs.images import LARGEST_PIXEL, full_shape
-from bemi.inputs.pieces import CPiece, PagePiece
 from bemi.inputs.transform import Takes, own_parameters
-from bemi.products import Integers
 
 if TYPE_CHECKING:
     from bemi.export.onnx.graph import Tensor

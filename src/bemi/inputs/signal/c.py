@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bemi.inputs.c_types import read_macro
-from bemi.inputs.pieces import CPiece, CTable, CWindow, file_of
+from bemi.inputs.export_hooks import CPiece, CTable, CWindow, file_of
 from bemi.inputs.signal.responses import CENTRE, KERNELS, LARGEST, LARGEST_RESPONSE, THRESHOLDS, Layout
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bemi.inputs.pieces import PagePiece, file_of, number_field
-from bemi.inputs.readings import POWERS_OF_TEN
+from bemi.inputs.export_hooks import PagePiece, file_of, number_field
+from bemi.inputs.fixed_point_inputs import POWERS_OF_TEN
 
 if TYPE_CHECKING:
     from bemi.inputs.signal.transform import SignalCounts

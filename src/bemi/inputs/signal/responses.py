@@ -15,7 +15,7 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.products import Integers
+from bemi.exact import Integers
 
 LARGEST = 127
 """Outputs lie in ``-LARGEST..LARGEST``."""

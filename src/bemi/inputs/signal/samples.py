@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.checks import check_integer
-from bemi.inputs.readings import MOST_DECIMALS, readings
-from bemi.products import Integers
+from bemi.exact import Integers
+from bemi.inputs.fixed_point_inputs import MOST_DECIMALS, readings
 
 BITS = (12, 15)
 """Bits of a sample, with its sign: 12, so that responses fit 16 bits, or 15 for signals of a wide range."""

@@ -12,12 +12,12 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from bemi.checks import check_choice, check_integer, is_integer
-from bemi.inputs.pieces import CPiece, CWindow, PagePiece
+from bemi.exact import Integers
+from bemi.inputs.export_hooks import CPiece, CWindow, PagePiece
 from bemi.inputs.signal.responses import KERNELS, LARGEST, Layout, counts, responses, usual_rocket
 from bemi.inputs.signal.samples import BITS, Samples
 from bemi.inputs.signal.windows import LONGEST, SHORTEST, as_rows, as_windows, shape_of, shaped
 from bemi.inputs.transform import Takes, own_parameters
-from bemi.products import Integers
 
 if TYPE_CHECKING:
     from bemi.export.onnx.graph import Tensor
@@ -156,7 +156,7 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         return max(0, self.layout_.time.bit_length() - 8)
 
     def readings(self, X: Any) -> Integers:
-        """Readings of each window, shape (windows, time x channels); see :mod:`bemi.inputs.readings`."""
+        """Readings of each window, shape (windows, time x channels); see :mod:`bemi.inputs.fixed_point_inputs`."""
         check_is_fitted(self)
         rows = as_windows(X)
         windows = shaped(rows, self.layout_.time, self.layout_.channels)

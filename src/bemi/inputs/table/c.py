@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bemi.exact import Integers
 from bemi.inputs.c_types import SIGNED, UNSIGNED, read_macro, smallest_type
+from bemi.inputs.export_hooks import CCode, CPiece, CReading, CTable, file_of
 from bemi.inputs.fixed_point_c import VALUE, c_code
-from bemi.inputs.pieces import CCode, CPiece, CReading, CTable, file_of
-from bemi.inputs.readings import MISSING
+from bemi.inputs.fixed_point_inputs import MISSING
 from bemi.inputs.table.column import VALUE_GRID
 from bemi.inputs.table.outputs import AtLeast, Constant, IsLike, Output, Value, units_of
 from bemi.inputs.table.similarities import STEPS, UNIT_LEVEL
-from bemi.products import Integers
 
 if TYPE_CHECKING:
     from bemi.inputs.table.transform import TableBits

@@ -9,8 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bemi.checks import is_number
-from bemi.inputs.readings import MISSING
-from bemi.products import Integers
+from bemi.exact import Integers
+from bemi.inputs.fixed_point_inputs import MISSING
 
 Cells = NDArray[Any]
 """Numbers with NaN, or text with None, for missing cells."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bemi.inputs.circuit_terms import BitTerm, ConstantTerm, NumberTerm, Term
 from bemi.inputs.table.column import VALUE_GRID
 from bemi.inputs.table.outputs import AtLeast, Constant, Output, Value
-from bemi.inputs.terms import BitTerm, ConstantTerm, NumberTerm, Term
 
 if TYPE_CHECKING:
     from bemi.inputs.table.transform import TableBits

@@ -10,11 +10,19 @@ import numpy as np
 import pandas as pd
 
 from bemi.checks import check_integer
+from bemi.exact import Integers
 from bemi.inputs.fixed_point import LARGEST_SHIFT, FixedPoint
-from bemi.inputs.readings import LARGEST_READING, MISSING, MOST_DECIMALS, decimals_for, in_units, readings, spread
+from bemi.inputs.fixed_point_inputs import (
+    LARGEST_READING,
+    MISSING,
+    MOST_DECIMALS,
+    decimals_for,
+    in_units,
+    readings,
+    spread,
+)
 from bemi.inputs.table.cells import are_text, level_readings, levels_of, numbers, texts
 from bemi.inputs.table.texts import trouble_with_text
-from bemi.products import Integers
 
 VALUE_GRID = 127
 """Centred values saturate at this magnitude."""

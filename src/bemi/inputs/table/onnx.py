@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bemi.inputs.readings import MISSING
+from bemi.inputs.fixed_point_inputs import MISSING
 from bemi.inputs.table.column import VALUE_GRID
 from bemi.inputs.table.outputs import AtLeast, Constant, IsLike, Output, Value, units_of
 from bemi.inputs.table.similarities import ENTRIES, STEPS, UNIT_LEVEL

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bemi.inputs.readings import MISSING
+from bemi.inputs.fixed_point_inputs import MISSING
 from bemi.inputs.table.column import Column
 
 

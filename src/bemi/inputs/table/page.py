@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bemi.inputs.pieces import PagePiece, choice_field, file_of, number_field
-from bemi.inputs.readings import POWERS_OF_TEN
+from bemi.inputs.export_hooks import PagePiece, choice_field, file_of, number_field
+from bemi.inputs.fixed_point_inputs import POWERS_OF_TEN
 from bemi.inputs.table.cells import as_table, columns_of, numbers, texts
 from bemi.inputs.table.column import VALUE_GRID, Column
 from bemi.inputs.table.outputs import AtLeast, Constant, IsLevel, IsLike, IsMissing, Output, Value, units_of

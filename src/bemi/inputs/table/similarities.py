@@ -10,7 +10,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from bemi.checks import check_integer
-from bemi.products import Integers
+from bemi.exact import Integers
 
 UNIT_LEVEL = 64
 """Magnitude of a bit in distances, where centred values go up to 127."""

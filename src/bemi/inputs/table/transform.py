@@ -11,9 +11,11 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bemi.checks import check_integer
+from bemi.exact import Integers
+from bemi.inputs.circuit_terms import Term
+from bemi.inputs.export_hooks import CPiece, PagePiece
 from bemi.inputs.fixed_point import FixedPoint
-from bemi.inputs.pieces import CPiece, PagePiece
-from bemi.inputs.readings import LARGEST_READING, MISSING
+from bemi.inputs.fixed_point_inputs import LARGEST_READING, MISSING
 from bemi.inputs.table.cells import as_table, columns_of, names_of
 from bemi.inputs.table.column import VALUE_GRID, Column
 from bemi.inputs.table.outputs import (
@@ -28,9 +30,7 @@ from bemi.inputs.table.outputs import (
     units_of,
 )
 from bemi.inputs.table.similarities import UNIT_LEVEL, Similarities
-from bemi.inputs.terms import Term
 from bemi.inputs.transform import Takes, own_parameters
-from bemi.products import Integers
 
 if TYPE_CHECKING:
     from bemi.export.onnx.graph import Tensor
@@ -184,7 +184,7 @@ class TableBits(TransformerMixin, BaseEstimator):
         return self
 
     def readings(self, X: Any) -> Integers:
-        """Readings of each row, shape (rows, columns); see :mod:`bemi.inputs.readings`."""
+        """Readings of each row, shape (rows, columns); see :mod:`bemi.inputs.fixed_point_inputs`."""
         check_is_fitted(self)
         table = as_table(X)
         unnamed = names_of(table) is None or self.column_names is None

@@ -1,7 +1,7 @@
 """Which of several settings suits the training rows best, and what accuracy to expect of it.
 
 Candidates are compared by stratified cross-validation with the continuous machine
-(:mod:`bemi.training.choosing.machine`), which is nearly as accurate as the exact networks and trains in milliseconds.
+(:mod:`bemi.training.choosing.svm`), which is nearly as accurate as the exact networks and trains in milliseconds.
 Inputs are fitted inside each fold.
 
 The largest accuracy wins; of nearly equal ones, that which is right about rare classes, too: a point of accuracy counts
@@ -26,10 +26,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
+from bemi.exact import Integers
 from bemi.inputs.inputs import Inputs
-from bemi.products import Integers
 from bemi.training.choosing.folds import class_in_one_group, group_codes, group_folds, row_folds
-from bemi.training.choosing.machine import Lesson, labels
+from bemi.training.choosing.svm import Lesson, labels
 from bemi.training.training_set import variants_of
 
 FOLDS = 5

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from bemi.products import Integers
+from bemi.exact import Integers
 
 
 def group_codes(groups: ArrayLike, rows: int) -> tuple[Integers, list[Any]]:

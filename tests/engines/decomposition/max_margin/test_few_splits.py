@@ -18,11 +18,11 @@ from bemi.certificate.splits import splits_bound
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.max_margin import few_splits
 from bemi.engines.decomposition.max_margin.search import distinct_rows
-from bemi.engines.decomposition.neuron import widest
+from bemi.engines.decomposition.neuron import best_margin_search as widest
+from bemi.limits import FOREVER, Limits
 from bemi.network import Network
 from bemi.problem.measures import sum_of_margins
 from bemi.problem.problem import Problem
-from bemi.programs.limits import FOREVER, Limits
 from bemi.stages.result import Outcome
 
 

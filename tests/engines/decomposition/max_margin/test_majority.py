@@ -11,12 +11,13 @@ from oracle import AllNetworks
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.max_margin import few_splits
 from bemi.engines.decomposition.max_margin.majority import PATIENCE, majority
-from bemi.engines.decomposition.sat_margin import alternation, stage, walk
+from bemi.engines.decomposition.sat_margin import alternation, stage
+from bemi.engines.decomposition.sat_margin import annealing as walk
 from bemi.engines.start import initial_network
+from bemi.limits import FOREVER, Limits
 from bemi.network import Network
 from bemi.problem.measures import sum_of_margins
 from bemi.problem.problem import Problem
-from bemi.programs.limits import FOREVER, Limits
 from bemi.stages.registry import get
 
 OUTPUT = np.array([1, 1, 1, 1, 0])

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from oracle import AllNetworks
 
 from bemi.engines.decomposition.max_margin.upper import upper_bounds, upper_problem, widest_margins
+from bemi.limits import Limits
 from bemi.problem.problem import Problem
-from bemi.programs.limits import Limits
 from bemi.stages.registry import get
 
 

@@ -12,11 +12,11 @@ from bemi.engines.decomposition.max_margin import search as maxmargin
 from bemi.engines.decomposition.max_margin import widening
 from bemi.engines.decomposition.max_margin.instance import Budget
 from bemi.engines.decomposition.max_margin.widening import splits, widened
-from bemi.engines.decomposition.sat_margin.walk import most_confident, with_margins
+from bemi.engines.decomposition.sat_margin.annealing import most_confident, with_margins
 from bemi.engines.start import initial_network
+from bemi.limits import Deadline, Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.programs.limits import Deadline, Limits
 from bemi.stages.registry import get
 
 BETWEEN = Problem(

@@ -23,9 +23,9 @@ from bemi.engines.decomposition.min_weight import separators
 from bemi.engines.decomposition.min_weight import with_labels as nomargins
 from bemi.engines.decomposition.min_weight.separators import Separator, Task
 from bemi.engines.start import initial_network
+from bemi.limits import Limits
 from bemi.network import sign
 from bemi.problem.problem import Problem
-from bemi.programs.limits import Limits
 from bemi.stages.registry import get
 from bemi.training.pipeline import train
 

@@ -16,9 +16,9 @@ from bemi.engines import monolithic
 from bemi.engines.decomposition.min_weight import with_margins as minlinks
 from bemi.engines.decomposition.neuron.few_links import DENOMINATOR, LinksLP, exact_links_bound, fewer_links
 from bemi.engines.start import initial_network
+from bemi.limits import Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.programs.limits import Limits
 from bemi.stages.registry import get
 from bemi.stages.result import Outcome
 

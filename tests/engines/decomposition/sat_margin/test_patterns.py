@@ -15,10 +15,10 @@ from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.sat_margin.last_layers import best_last_layers
 from bemi.engines.decomposition.sat_margin.patterns import best_patterns
 from bemi.engines.start import initial_network
+from bemi.limits import FOREVER, Limits
 from bemi.network import Network, confidence_threshold
 from bemi.problem.codes import class_codes
 from bemi.problem.problem import Problem
-from bemi.programs.limits import FOREVER, Limits
 from bemi.stages.registry import get
 
 

@@ -17,11 +17,11 @@ from bemi.certificate import CertificateError
 from bemi.certificate.arithmetic import Rows
 from bemi.certificate.confidence import confident_bound
 from bemi.engines.decomposition import engine
-from bemi.engines.decomposition.neuron import agreement
+from bemi.engines.decomposition.neuron import best_agreement_search as agreement
 from bemi.engines.decomposition.sat_margin import alternation, prices
 from bemi.engines.start import initial_network
+from bemi.limits import FOREVER, Limits
 from bemi.problem.problem import Problem
-from bemi.programs.limits import FOREVER, Limits
 
 
 def noisy(rows: int, inputs: int, hidden: int, bound: int = 1, seed: int = 0) -> Problem:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from soft_brute import allowed, by_hand, norm, problems
 
 from bemi.engines.decomposition.soft import links, margins
-from bemi.problem.keep import KeepObjective
-from bemi.programs.limits import Limits
+from bemi.limits import Limits
+from bemi.problem.invariants import KeepObjective
 from bemi.stages.registry import get
 
 

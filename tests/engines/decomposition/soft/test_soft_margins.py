@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from soft_brute import best, by_hand, problems, proved
 
 from bemi.engines.decomposition.soft import margins
+from bemi.limits import Limits
 from bemi.problem.problem import Problem
-from bemi.programs.limits import Limits
 from bemi.stages.registry import get
 from bemi.stages.resolution import choose_resolution
 

@@ -9,8 +9,8 @@ from soft_brute import allowed, best, by_hand, problems
 
 from bemi.engines.decomposition.soft.search import Search
 from bemi.engines.decomposition.soft.terms import soft_rows
+from bemi.limits import FOREVER, Deadline
 from bemi.problem.problem import Problem
-from bemi.programs.limits import FOREVER, Deadline
 from bemi.stages.resolution import choose_resolution
 
 

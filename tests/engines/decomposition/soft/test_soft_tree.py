@@ -9,8 +9,8 @@ from bemi.certificate.arithmetic import Rows
 from bemi.certificate.softmargins import Restrictions, SoftMargins
 from bemi.engines.decomposition.soft import margins
 from bemi.engines.decomposition.soft import tree as module
+from bemi.limits import Limits
 from bemi.problem.problem import Problem
-from bemi.programs.limits import Limits
 from bemi.stages.registry import get
 from bemi.stages.resolution import choose_resolution
 from bemi.stages.result import Outcome

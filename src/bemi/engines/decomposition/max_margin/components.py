@@ -18,7 +18,7 @@ from bemi.engines.decomposition.max_margin.partial import Groups, Node, joined
 from bemi.engines.decomposition.neuron.linear_program import Floats
 from bemi.engines.decomposition.neuron.shortlist import kernel_arguments, proof_tree
 from bemi.engines.decomposition.neuron.shortlist_kernel import EXHAUSTED, UNDECIDED, explore, new_store
-from bemi.products import Integers
+from bemi.exact import Integers
 
 Schedule = tuple[tuple[int, int, int], ...]
 """Search limit, how many of the most promising pairs may be tried with it, consecutive failures that end the attempt.

@@ -16,8 +16,8 @@ from bemi.engines.decomposition.max_margin.instance import Instance
 from bemi.engines.decomposition.max_margin.partial import Node, PartialNeuron
 from bemi.engines.decomposition.neuron.linear_program import Floats, plain
 from bemi.engines.decomposition.neuron.shortlist import Shortlist
+from bemi.exact import Integers
 from bemi.problem.codes import outputs_for
-from bemi.products import Integers
 
 
 class Deductions:

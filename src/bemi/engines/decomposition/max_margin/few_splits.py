@@ -3,8 +3,8 @@
 Constant neurons have by far the largest margins, so a good network has as few others as possible.  They act as a bias.
 With two neurons that split, the output is an AND or an OR of them: both are right on all rows of one class, and each
 row of the other class has at least one of them right.  Such pairs are found exactly if a neuron has few weights
-(:mod:`bemi.engines.decomposition.neuron.widest`): one of the two is right on a given row of the other class, so list
-these; the other one must be right on all rows where the first is wrong, which leaves few possibilities.
+(:mod:`bemi.engines.decomposition.neuron.best_margin_search`): one of the two is right on a given row of the other
+class, so list these; the other one must be right on all rows where the first is wrong, which leaves few possibilities.
 
 Let c be the largest margin of constant neurons, d that of the others, s the largest sum of two margins of such a pair,
 P the weight bound and n the number of neurons.  If no neuron is right on all rows, then no network has more than
@@ -25,15 +25,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.engines.decomposition.max_margin.pair_walk import walked_pair
+from bemi.engines.decomposition.max_margin.pair_annealing import walked_pair
 from bemi.engines.decomposition.max_margin.search import distinct_rows
-from bemi.engines.decomposition.neuron.agreement import input_order
-from bemi.engines.decomposition.neuron.widest import Neurons, neurons
+from bemi.engines.decomposition.neuron.best_agreement_search import input_order
+from bemi.engines.decomposition.neuron.best_margin_search import Neurons, neurons
+from bemi.exact import Integers
+from bemi.limits import Deadline, Limits
 from bemi.network import Network
 from bemi.problem.measures import sum_of_margins
 from bemi.problem.problem import Problem
-from bemi.products import Integers
-from bemi.programs.limits import Deadline, Limits
 from bemi.stages.result import Outcome, StageResult
 from bemi.stages.stage import Stage
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from bemi.engines.decomposition.max_margin.upper import upper_bounds
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP, Signs
+from bemi.exact import Integers
+from bemi.limits import Deadline
 from bemi.problem.problem import Problem
-from bemi.products import Integers
-from bemi.programs.limits import Deadline
 
 
 class OutOfBudget(Exception):

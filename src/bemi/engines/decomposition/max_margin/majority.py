@@ -4,9 +4,9 @@ In Sat-Margin's networks with P = 1 and five neurons, three of some four are rig
 three are, and constants fill the other places.  But Sat-Margin allows sums of 0 and Max-Margin does not, so neurons are
 replaced one after the other.  A row needs the third neuron if exactly one of the other two is right on it; on all other
 rows either sign will do.  If neurons have few weights, the one with the widest margin is found exactly, in about a
-millisecond (:mod:`bemi.engines.decomposition.neuron.widest`).  Where none is right on all rows that need it, one
-that is right on most takes its place (:mod:`bemi.engines.decomposition.neuron.agreement`).  If no three neurons
-suffice, three of five may.
+millisecond (:mod:`bemi.engines.decomposition.neuron.best_margin_search`).  Where none is right on all rows that need
+it, one that is right on most takes its place (:mod:`bemi.engines.decomposition.neuron.best_agreement_search`).  If no
+three neurons suffice, three of five may.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from itertools import combinations
 import numpy as np
 
 from bemi.engines.decomposition.max_margin import few_splits
-from bemi.engines.decomposition.neuron.agreement import best_agreement
-from bemi.engines.decomposition.neuron.widest import neurons
+from bemi.engines.decomposition.neuron.best_agreement_search import best_agreement
+from bemi.engines.decomposition.neuron.best_margin_search import neurons
+from bemi.exact import Integers
+from bemi.limits import Deadline
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.products import Integers
-from bemi.programs.limits import Deadline
 
 PATIENCE = 60
 """Replacements without a gain, while something is missing, after which a thorough search gives up."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from bemi.engines.decomposition.max_margin.shape_rows import ShapeTree
 from bemi.engines.decomposition.neuron.linear_program import Floats, NeuronBound, Signs
-from bemi.products import Integers
+from bemi.exact import Integers
 
 Groups = Integers
 """A number for each row; rows with the same number get the same sign."""

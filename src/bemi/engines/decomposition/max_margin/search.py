@@ -11,10 +11,10 @@ from bemi.engines.decomposition.max_margin.instance import Budget
 from bemi.engines.decomposition.max_margin.upper import widest_margins
 from bemi.engines.decomposition.neuron.linear_program import NeuronBound, NeuronLP, Signs
 from bemi.engines.decomposition.neuron.rounding import integer_weights, settled_weights
+from bemi.exact import Integers
+from bemi.limits import Deadline, Limits
 from bemi.network import Network, sign
 from bemi.problem.problem import Problem
-from bemi.products import Integers
-from bemi.programs.limits import Deadline, Limits
 from bemi.stages.result import Outcome, StageResult
 from bemi.stages.stage import Stage
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bemi.engines.decomposition.neuron.linear_program import NeuronBound, NeuronLP, Signs, plain
-from bemi.products import Integers
+from bemi.exact import Integers
 
 _EPS = 1e-6
 

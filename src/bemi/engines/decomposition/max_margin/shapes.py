@@ -26,7 +26,7 @@ from bemi.engines.decomposition.max_margin.instance import Budget
 from bemi.engines.decomposition.max_margin.partial import LabelBounds, Node
 from bemi.engines.decomposition.max_margin.shape_rows import ShapeTree
 from bemi.engines.decomposition.neuron.linear_program import Signs, plain
-from bemi.products import Integers
+from bemi.exact import Integers
 
 MOST_SPLITTING, FEWEST_CODES = 3, 3
 _LIMITS = (1, 8, 40)  # linear programs for one attempt at a merge

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from bemi.engines import monolithic
 from bemi.engines.decomposition.max_margin.upper_listing import can_list, widest_listed
 from bemi.engines.start import initial_network
+from bemi.exact import Integers
+from bemi.limits import Limits
 from bemi.network import Network
-from bemi.problem.keep import KeepMargins
+from bemi.problem.invariants import KeepMargins
 from bemi.problem.problem import Problem
-from bemi.products import Integers
-from bemi.programs.limits import Limits
 
 
 def upper_bounds(layers: tuple[int, ...], weight_bound: int) -> Integers:

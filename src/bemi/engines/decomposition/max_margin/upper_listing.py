@@ -13,9 +13,9 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 from numpy.typing import NDArray
 
+from bemi.exact import Integers
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.products import Integers
 
 _MOST_COLUMNS = 2500
 _MOST_WORK = 100_000_000  # sums of all outputs over all choices for the second layer: about a second

@@ -21,11 +21,11 @@ from bemi.engines.decomposition.max_margin.search import distinct_rows
 from bemi.engines.decomposition.max_margin.upper import widest_margins
 from bemi.engines.decomposition.neuron.linear_program import NeuronBound, NeuronLP, Signs
 from bemi.engines.decomposition.neuron.rounding import integer_weights
+from bemi.exact import Integers
+from bemi.limits import Limits
 from bemi.network import Network, sign
 from bemi.problem.measures import better, sum_of_margins
 from bemi.problem.problem import Problem
-from bemi.products import Integers
-from bemi.programs.limits import Limits
 
 ORDERS = 30
 """The search ends after this many consecutive orders of the neurons without a better network."""

@@ -30,9 +30,9 @@ from bemi.engines.decomposition.min_weight.relations import (
 from bemi.engines.decomposition.neuron.few_links import DENOMINATOR, LinksBound, LinksLP, Signs
 from bemi.engines.decomposition.neuron.linear_program import Multipliers, NeuronBound, NeuronLP
 from bemi.engines.decomposition.neuron.link_tree import LinkTree
+from bemi.exact import Integers
+from bemi.limits import FOREVER, Deadline
 from bemi.problem.problem import Problem
-from bemi.products import Integers
-from bemi.programs.limits import FOREVER, Deadline
 
 Steps = list[Any]
 

@@ -19,11 +19,11 @@ from bemi.engines.decomposition.min_weight.relations import links_needed
 from bemi.engines.decomposition.neuron.few_links import LEAST_PROPOSALS, PROPOSALS_PER_WEIGHT, LinksBound, LinkSearch
 from bemi.engines.decomposition.neuron.rounding import integer_weights
 from bemi.engines.start import initial_network
+from bemi.exact import Integers
+from bemi.limits import Deadline, Limits
 from bemi.network import Network, sign
-from bemi.problem.keep import KeepMargins
+from bemi.problem.invariants import KeepMargins
 from bemi.problem.problem import Problem
-from bemi.products import Integers
-from bemi.programs.limits import Deadline, Limits
 
 PROPOSALS_PER_NODE = 20_000
 """How a node limit translates into the local search's proposals."""

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.products import Integers
+from bemi.exact import Integers
 
 FREE, EQUAL, OPPOSITE, IMPOSSIBLE, DECIDED = range(5)
 """What counting says about a pair: nothing yet, what every open neuron must do, a contradiction, nothing any more."""

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.compiling.loops import njit
+from bemi.exact import Integers
+from bemi.jit import njit
+from bemi.limits import Deadline
 from bemi.network import sign
-from bemi.products import Integers
-from bemi.programs.limits import Deadline
 
 PROPOSALS = 10_000_000
 """Maximum proposals of the walks; some seconds for images."""

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from bemi.engines.decomposition.min_weight import separators
 from bemi.engines.decomposition.min_weight.separators import MOST_NEURONS, Separator, Task
+from bemi.exact import Integers
+from bemi.limits import Deadline, Limits
 from bemi.network import Network, sign
 from bemi.problem.problem import Problem
-from bemi.products import Integers
-from bemi.programs.limits import Deadline, Limits
 from bemi.stages.result import Outcome, StageResult
 from bemi.stages.stage import Stage
 

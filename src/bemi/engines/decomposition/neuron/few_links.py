@@ -25,11 +25,11 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.compiling.loops import njit
 from bemi.engines.decomposition.neuron import metropolis
 from bemi.engines.decomposition.neuron.metropolis import fast_part
-from bemi.products import Integers
-from bemi.programs.limits import FOREVER, Deadline
+from bemi.exact import Integers
+from bemi.jit import njit
+from bemi.limits import FOREVER, Deadline
 
 Floats = NDArray[np.float64]
 Signs = NDArray[np.int8]

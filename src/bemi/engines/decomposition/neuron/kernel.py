@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.compiling.loops import njit
+from bemi.jit import njit
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.engines.decomposition.neuron.kernel import BELOW, FAILED, OPTIMAL, line_searches, walk
-from bemi.products import Integers
+from bemi.exact import Integers
 
 Signs = NDArray[np.int8]
 Floats = NDArray[np.float64]

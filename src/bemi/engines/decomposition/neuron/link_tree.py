@@ -24,8 +24,8 @@ import highspy
 import numpy as np
 
 from bemi.engines.decomposition.neuron.few_links import DENOMINATOR, Floats, Multipliers, Signs, set_rows
-from bemi.products import Integers
-from bemi.programs.limits import FOREVER, Deadline
+from bemi.exact import Integers
+from bemi.limits import FOREVER, Deadline
 
 Limits = dict[int, tuple[int, int]]
 """Smallest and largest weights of the inputs that the tree has branched on."""

@@ -13,8 +13,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.compiling.loops import njit
-from bemi.products import Integers
+from bemi.exact import Integers
+from bemi.jit import njit
 
 PARTNERS = 8
 """Partners per column: a proposal changes one weight, or that of a column and of one of its partners."""

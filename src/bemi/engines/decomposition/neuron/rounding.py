@@ -22,11 +22,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.compiling.loops import njit
 from bemi.engines.decomposition.neuron import metropolis
 from bemi.engines.decomposition.neuron.metropolis import fast_part
-from bemi.products import Integers
-from bemi.programs.limits import FOREVER, Deadline, Limits
+from bemi.exact import Integers
+from bemi.jit import njit
+from bemi.limits import FOREVER, Deadline, Limits
 from bemi.programs.program import Builder, Status
 from bemi.solvers import highs
 

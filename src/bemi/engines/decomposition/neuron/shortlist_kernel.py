@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.compiling.loops import njit
 from bemi.engines.decomposition.neuron.kernel import FAILED, OPTIMAL, line_searches, walk
+from bemi.jit import njit
 
 LEAF, MEMBER, BRANCH = 0, 1, 2
 """Kinds of places in the tree."""

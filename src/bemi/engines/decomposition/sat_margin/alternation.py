@@ -2,19 +2,19 @@
 
 With the other neurons fixed, some rows are confident whatever a neuron does, some never, and on the others it has to be
 right.  The neuron that is right on most of them is found exactly by
-:mod:`bemi.engines.decomposition.neuron.agreement`.  Neurons are replaced in random order until nothing improves.
-Then one of them, or all, begin anew, each from the rows of a random part of the data.
+:mod:`bemi.engines.decomposition.neuron.best_agreement_search`.  Neurons are replaced in random order until nothing
+improves. Then one of them, or all, begin anew, each from the rows of a random part of the data.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from bemi.engines.decomposition.neuron.agreement import best_agreement
+from bemi.engines.decomposition.neuron.best_agreement_search import best_agreement
+from bemi.exact import Integers
+from bemi.limits import Deadline, Limits
 from bemi.network import Network, confidence_threshold, sign
 from bemi.problem.problem import Problem
-from bemi.products import Integers
-from bemi.programs.limits import Deadline, Limits
 
 RESTARTS, RESTARTS_PER_NODE, RESTARTS_PER_SECOND = 90, 3, 60
 """How often neurons begin anew if there is no limit, and by the nodes or seconds of a limit.

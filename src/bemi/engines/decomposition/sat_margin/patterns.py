@@ -25,11 +25,11 @@ from bemi.engines.decomposition.sat_margin.last_layers import (
     missed,
 )
 from bemi.engines.start import separator
+from bemi.exact import Integers
+from bemi.limits import Deadline
 from bemi.network import Network, confidence_threshold
 from bemi.problem.measures import confident_outputs, confident_outputs_bound
 from bemi.problem.problem import Problem
-from bemi.products import Integers
-from bemi.programs.limits import Deadline
 from bemi.stages.result import Outcome, StageResult
 
 _WORK_PER_SECOND = 1 << 21

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from bemi.engines import monolithic
 from bemi.engines.decomposition.max_margin import few_splits, majority
-from bemi.engines.decomposition.sat_margin import alternation, patterns, prices, walk
+from bemi.engines.decomposition.sat_margin import alternation, patterns, prices
+from bemi.engines.decomposition.sat_margin import annealing as walk
+from bemi.limits import Deadline, Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.programs.limits import Deadline, Limits
 from bemi.stages.result import Outcome, StageResult
 from bemi.stages.stage import Stage
 

@@ -23,11 +23,11 @@ import numpy as np
 from bemi.engines.decomposition.soft.program import linear_program
 from bemi.engines.decomposition.soft.search import Search
 from bemi.engines.decomposition.soft.terms import DENOMINATOR, SoftRows, most_integer, soft_rows
+from bemi.exact import Integers
+from bemi.limits import Deadline, Limits
 from bemi.network import Network
-from bemi.problem.keep import KeepObjective
+from bemi.problem.invariants import KeepObjective
 from bemi.problem.problem import Problem
-from bemi.products import Integers
-from bemi.programs.limits import Deadline, Limits
 from bemi.stages.result import Outcome, StageResult
 from bemi.stages.stage import Stage
 

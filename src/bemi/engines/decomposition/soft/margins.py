@@ -2,7 +2,7 @@
 
 The continuous machine gives the first multipliers and weights to round.  The linear program of
 :mod:`~bemi.engines.decomposition.soft.program` improves both.  If the gap is still too large, dives or kicks
-look for better weights (:mod:`~bemi.engines.decomposition.soft.dives`,
+look for better weights (:mod:`~bemi.engines.decomposition.soft.diving`,
 :mod:`~bemi.engines.decomposition.soft.search`) and a tree for a better bound
 (:mod:`~bemi.engines.decomposition.soft.tree`).
 """
@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from bemi.engines.decomposition.soft.dives import DIVES, improved
+from bemi.engines.decomposition.soft.diving import DIVES, improved
 from bemi.engines.decomposition.soft.program import linear_program
 from bemi.engines.decomposition.soft.search import KICKS, Search
 from bemi.engines.decomposition.soft.terms import DENOMINATOR, Floats, SoftRows, soft_rows
 from bemi.engines.decomposition.soft.tree import NODES, Ending, Node, Tree
+from bemi.exact import Integers
+from bemi.limits import Deadline, Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.products import Integers
-from bemi.programs.limits import Deadline, Limits
 from bemi.stages.resolution_kernel import solve as solve_machine
 from bemi.stages.result import Outcome, StageResult
 from bemi.stages.stage import Stage

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.engines.decomposition.soft.terms import Floats, SoftRows
-from bemi.products import Integers
-from bemi.programs.limits import FOREVER, Deadline
+from bemi.exact import Integers
+from bemi.limits import FOREVER, Deadline
 
 _ROUNDS = 30  # of adding columns and terms
 _TOLERANCE = 1e-6

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from bemi.engines.decomposition.soft import search_kernel as kernel
 from bemi.engines.decomposition.soft.terms import Floats, SoftRows
-from bemi.products import Integers
-from bemi.programs.limits import FOREVER, Deadline
+from bemi.exact import Integers
+from bemi.limits import FOREVER, Deadline
 
 KICKS = 200
 """Maximum kicks of a search."""

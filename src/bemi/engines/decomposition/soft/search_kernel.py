@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bemi.compiling.loops import njit
+from bemi.jit import njit
 
 _FAST = {"reassoc", "contract", "nsz"}  # allows sums in any order, so that they are vectorised
 

@@ -18,9 +18,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from bemi.exact import Integers
 from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import ROW_WEIGHT_UNIT, normalised_rows, row_hinges, row_norms
-from bemi.products import Integers
 
 Floats = NDArray[np.float64]
 Multipliers = list[list[int]]

@@ -18,8 +18,8 @@ import numpy as np
 from bemi.engines.decomposition.soft.program import LinearProgram, Relaxed
 from bemi.engines.decomposition.soft.search import Search
 from bemi.engines.decomposition.soft.terms import Floats, SoftRows
-from bemi.products import Integers
-from bemi.programs.limits import Deadline
+from bemi.exact import Integers
+from bemi.limits import Deadline
 from bemi.stages.result import Outcome
 
 NODES = 4000

@@ -1,0 +1,1 @@
+"""The laboratory of bemi: experiments, systems to compare with, data sets and benchmarks."""

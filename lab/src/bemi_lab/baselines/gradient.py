@@ -1,0 +1,250 @@
+"""Gradient descent for binarised networks: the baselines GD_b and GD_t.
+
+GD_b is the method of Hubara et al. (2016), as Toro Icarte et al. (2019) use it: every link has a real *latent* weight
+in [-1, 1], of which the network sees only the sign.  GD_t gives every link two latent weights and uses the mean of
+their signs, so zeros occur: weights in {-1, 0, 1}.
+
+A sign has no useful slope.  The *straight-through* estimator passes the gradient unchanged if the argument lies in
+[-1, 1] and stops it elsewhere.  Latent weights are clipped to [-1, 1], so their gradient always passes.  For neurons,
+sums need a unit, since sums over raw pixels run to tens of thousands.  Hubara et al. use batch normalisation, which
+would give the network biases and factors that are not small integers.  Here every layer has one fixed unit, see
+:func:`units`: the typical size of its sums under random signs.  The gradient and the loss use it; the sign of a sum
+does not depend on it, so the network itself still has small integer weights.
+
+The loss is the squared hinge ``max(0, 1 - y s)^2``, averaged over all rows and outputs, with output sums s in their
+unit and codes y; Adam minimises it on all rows at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bemi.exact import Integers, Rows
+from bemi.limits import Deadline
+from bemi.network import Network
+from bemi.problem.problem import Problem
+
+Floats = NDArray[np.floating]
+
+HINGE_MARGIN = 1.0
+"""Output sums of at least this size, in their unit, on the right side cost nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """The result of gradient descent.
+
+    Attributes
+    ----------
+    network
+        The best network seen: most rows with all outputs right, then the smallest loss.  The last one may be worse,
+        since a small step can flip many signs.
+    loss
+        Its loss.
+    steps
+        Steps taken.
+    seconds
+        Wall time.
+    finished
+        Whether the loss reached zero; all outputs are then right.
+    """
+
+    network: Network
+    loss: float
+    steps: int
+    seconds: float
+    finished: bool
+
+
+class Activation(NamedTuple):
+    """The activation of weights and neurons, and the slope that the gradient uses for it."""
+
+    value: Callable[[Floats], Floats]
+    slope: Callable[[Floats], Floats]
+
+
+STRAIGHT_THROUGH = Activation(
+    value=lambda argument: 2 * (argument >= 0).astype(argument.dtype) - 1,
+    slope=lambda argument: (np.abs(argument) <= 1).astype(argument.dtype),
+)
+
+
+class Pass(NamedTuple):
+    """Weights that the network sees, sums of every layer in their units, the loss, and its gradient by latents."""
+
+    weights: list[Floats]
+    sums: list[Floats]
+    loss: float
+    gradient: list[Floats]
+
+
+def units(data: Floats, hidden_layers: Sequence[int]) -> list[float]:
+    """Unit of the sums of each layer: the root of the mean squared norm of the layer's inputs.
+
+    It is the standard deviation of a sum of these inputs under random signs.
+    """
+    squared_norm = float((data.astype(np.float64) ** 2).sum(axis=1).mean())
+    return [math.sqrt(squared_norm) or 1.0, *(math.sqrt(n) for n in hidden_layers)]
+
+
+def forward_and_back(
+    latents: Sequence[Floats],
+    fed: Sequence[Floats],
+    data: Floats,
+    codes: Floats,
+    units: Sequence[float],
+    activation: Activation,
+) -> Pass:
+    """The loss and its gradient.
+
+    Parameters
+    ----------
+    latents
+        Latent weights of each layer, shape (1 or 2, inputs, neurons).
+    fed
+        For each layer, 1 for neurons with incoming links, 0 for the others.
+    data, codes
+        Inputs and target outputs.
+    units
+        Unit of the sums of each layer.
+    activation
+        Of weights and hidden neurons.
+    """
+    weights = [
+        activation.value(latent).sum(axis=0) * (on / len(latent)) for latent, on in zip(latents, fed, strict=True)
+    ]
+    signals: list[Floats] = [data]
+    sums: list[Floats] = []
+    for w, unit in zip(weights, units, strict=True):
+        sums.append(signals[-1] @ w / unit)
+        signals.append(activation.value(sums[-1]))
+    missing = np.maximum(0, HINGE_MARGIN - codes * sums[-1])
+
+    slope = -2 / missing.size * codes * missing
+    gradient = []
+    for layer in reversed(range(len(latents))):
+        by_weight = signals[layer].T @ slope * (fed[layer] / (len(latents[layer]) * units[layer]))
+        gradient.append(activation.slope(latents[layer]) * by_weight)
+        if layer:
+            slope = slope @ weights[layer].T / units[layer] * activation.slope(sums[layer - 1])
+    return Pass(weights, sums, float((missing**2).mean()), gradient[::-1])
+
+
+class Adam:
+    """Adam by Kingma & Ba (2015) with their constants; updates arrays in place and clips them to [-1, 1]."""
+
+    def __init__(self, arrays: Sequence[Floats], learning_rate: float) -> None:
+        self._arrays = arrays
+        self._rate = learning_rate
+        self._first = [np.zeros_like(a) for a in arrays]
+        self._second = [np.zeros_like(a) for a in arrays]
+        self._steps = 0
+
+    def step(self, gradient: Sequence[Floats]) -> None:
+        self._steps += 1
+        first_bias, second_bias = 1 - 0.9**self._steps, 1 - 0.999**self._steps
+        for a, first, second, g in zip(self._arrays, self._first, self._second, gradient, strict=True):
+            first += 0.1 * (g - first)
+            second += 0.001 * (g * g - second)
+            a -= self._rate / first_bias * first / (np.sqrt(second / second_bias) + 1e-8)
+            np.clip(a, -1, 1, out=a)
+
+
+LATENT = 0.5
+"""Size of the latent weights of a given network."""
+
+
+def _set_latents(latents: Sequence[Floats], weights: Sequence[Integers]) -> None:
+    """Latent weights whose signs give the weights of a network; with one per link, those of zeros stay random."""
+    for latent, w in zip(latents, weights, strict=True):
+        latent[:, w != 0] = LATENT * w[w != 0]
+        if len(latent) == 2:
+            latent[0, w == 0], latent[1, w == 0] = LATENT, -LATENT
+
+
+def loss(problem: Problem, network: Network) -> float:
+    """The loss of a network as gradient descent measures it."""
+    unit = units(problem.data[:, problem.live].astype(np.float64), problem.hidden_layers)[-1]
+    sums = network.pre_activations(problem.data)[-1] / unit
+    return float((np.maximum(0, HINGE_MARGIN - problem.codes * sums) ** 2).mean())
+
+
+def descend(
+    problem: Problem,
+    *,
+    ternary: bool,
+    seconds: float | None,
+    steps: int | None = None,
+    learning_rate: float = 0.01,
+    seed: int = 0,
+    start: Network | None = None,
+) -> Descent:
+    """Train a network by gradient descent until the loss is zero or a limit is reached.
+
+    Latent weights start uniformly at random, or half-way on the side of a start's weights.  Inputs that are zero in
+    every training row get weight 0, since the rows say nothing about them, even in GD_b, which otherwise has no zeros.
+
+    Parameters
+    ----------
+    problem
+        What to train, with weight bound 1.
+    ternary
+        Weights in {-1, 0, 1} (GD_t) instead of {-1, 1} (GD_b).
+    seconds, steps
+        Limits, of which one may be None.  With only a step limit, the same seed gives the same network.
+    learning_rate
+        Of Adam.
+    seed
+        Of the first latent weights.
+    start
+        Network to start from; GD_b has no zeros, so its zeros are drawn at random there.
+    """
+    if problem.weight_bound != 1:
+        raise ValueError(
+            f"gradient descent trains weights in -1..1; weight_bound must be 1, got {problem.weight_bound}"
+        )
+    if len(problem.data) == 0:
+        raise ValueError("gradient descent needs at least one training row")
+    if seconds is None and steps is None:
+        raise ValueError("gradient descent may never reach zero loss; give a limit of seconds or of steps")
+    clock = Deadline.after(seconds)
+    live = problem.live
+    # Sums of integers are exact below this limit, in any order.
+    largest = max(np.abs(problem.data).sum(axis=1).max(), *problem.layers)
+    dtype: type[np.floating] = np.float32 if largest < Rows.EXACT else np.float64
+    data, codes = problem.data[:, live].astype(dtype), problem.codes.astype(dtype)
+    rng = np.random.default_rng(seed)
+    latents: list[Floats] = []
+    fed: list[Floats] = []
+    for inputs, neurons in pairwise((len(live), *problem.layers[1:])):
+        latents.append(rng.uniform(-1, 1, (2 if ternary else 1, inputs, neurons)).astype(dtype))
+        fed.append(np.ones(neurons, dtype))
+    if start is not None:
+        _set_latents(latents, [start.weights[0][live], *start.weights[1:]])
+    if problem.biased:
+        for on in fed[:-1]:
+            on[-1] = 0
+    sizes = units(data, problem.hidden_layers)
+    adam = Adam(latents, learning_rate)
+    best, most_right, taken = None, -1, 0
+    while True:
+        now = forward_and_back(latents, fed, data, codes, sizes, STRAIGHT_THROUGH)
+        right = int(((now.sums[-1] >= 0) == (codes > 0)).all(axis=1).sum())
+        if best is None or (right, -now.loss) > (most_right, -best.loss):
+            best, most_right = now, right
+        if now.loss == 0 or taken == steps or clock.passed:
+            break
+        adam.step(now.gradient)
+        taken += 1
+    weights = [w.astype(np.int64) for w in best.weights]
+    first = np.zeros(problem.layers[:2], dtype=np.int64)
+    first[live] = weights[0]
+    network = Network((first, *weights[1:]))
+    return Descent(network, best.loss, taken, clock.elapsed, best.loss == 0)

@@ -1,0 +1,41 @@
+"""``bemi-lab report``: tables and figures of finished runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from bemi.cli.options import add_json
+from bemi.cli.output import show
+
+
+def add_command(commands: Any) -> None:
+    command = commands.add_parser("report", help="tables and figures of finished runs")
+    command.set_defaults(run=run, example="bemi-lab report runs/exp3a -o exp3a.md")
+    command.add_argument(
+        "runs", nargs="+", type=Path, metavar="RUN", help="run folders, as bemi-lab reproduce makes them"
+    )
+    command.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE.md",
+        help="page to write (default: report.md in the first run's folder)",
+    )
+    command.add_argument("--title", default="Results", help="title of the page (default: Results)")
+    add_json(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    from bemi_lab.experiments import figures, report
+
+    page = options.output or options.runs[0] / "report.md"
+    written = report.write(options.runs, page, options.title)
+    if not figures.available():
+        print("bemi-lab: figures need matplotlib: pip install 'bemi-lab[figures]'", file=sys.stderr)
+    show(options, {"page": str(page), "files": [str(path) for path in written]})
+    if not options.json:
+        print(f"{page} and {len(written) - 1} tables and figures written")
+    return 0

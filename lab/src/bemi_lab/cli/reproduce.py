@@ -1,0 +1,169 @@
+"""``bemi-lab reproduce``: run the paper's experiments."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bemi.cli.options import add_json, add_many_machines
+from bemi.cli.output import on_cluster, progress_wanted, show
+from bemi.engines import ENGINES
+from bemi.solvers import SOLVERS
+from bemi_lab.experiments import experiment_types, spec
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from bemi_lab.experiments import tables
+
+
+def add_command(commands: Any) -> None:
+    command = commands.add_parser("reproduce", help="run the paper's experiments")
+    command.set_defaults(run=run, example="bemi-lab reproduce exp3a --quick")
+    add = command.add_argument
+    add("experiments", nargs="+", metavar="NAME", help=f"one or more of {', '.join(spec.names())}, or all")
+    add("--samples", type=int, metavar="N", help="draws of training rows per cell (default: 5, the paper's)")
+    add("--engine", default=spec.Settings.engine, help=f"how stages are solved: {' or '.join(ENGINES)}")
+    add("--solver", default=spec.Settings.solver, help=f"MILP solver: {' or '.join(SOLVERS)}")
+    add("--time-limit", type=float, metavar="S", help="seconds per network (default: 10)")
+    add(
+        "--system-time-limit",
+        type=float,
+        metavar="S",
+        help="seconds for each of exp2's other systems, instead of those in its file",
+    )
+    add(
+        "--paper-limits",
+        action="store_true",
+        help="use the paper's time limits: 160 s to an hour per network, two hours per other system",
+    )
+    add("--node-limit", type=int, metavar="N", help="branch-and-bound nodes per stage")
+    add("--gap", type=float, default=spec.Settings.gap, help="stop a stage once proven within this gap (default: 0.01)")
+    add("--dataset", help="use another data set than the paper's")
+    add(
+        "--images",
+        choices=spec.IMAGES,
+        help="training images: the paper's, or random ones drawn by --seed; without this option, the paper's wherever "
+        "they are known, but random ones with --quick and --dataset",
+    )
+    add("--seed", type=int, default=spec.Settings.seed, help="seed of random samples (default: 0)")
+    add("--jobs", type=int, default=-1, metavar="N", help="networks trained at the same time (default: one per core)")
+    add(
+        "--run",
+        type=Path,
+        default=Path("runs"),
+        dest="folder",
+        metavar="DIR",
+        help="folder of the runs (default: runs)",
+    )
+    add_many_machines(command)
+    small = "a small version of every table and figure, on bundled data where the paper's is not here"
+    add("--quick", action="store_true", help=small)
+    add_json(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    names = spec.names() if options.experiments == ["all"] else options.experiments
+    chosen = [experiment_types.of(name).load(name, quick=options.quick) for name in names]
+    if options.samples is not None and options.samples < 1:
+        raise ValueError(f"--samples must be at least 1, got {options.samples}")
+    for experiment in chosen:
+        for remark in experiment_types.of(experiment.name).remarks(experiment):
+            print(f"bemi-lab: {remark}", file=sys.stderr)
+    folders = []
+    for experiment in chosen:
+        folders.append(_run_one(experiment, options))
+        if not options.json and options.shard is None:
+            for title, table in experiment_types.of_run(folders[-1]).section(folders[-1]).brief.items():
+                show(options, {}, _in_terminal(table, title))
+    if options.json:
+        show(options, {"runs": [str(folder) for folder in folders]})
+    elif options.shard is not None:
+        print("this part is done; once all are, the same command without --shard tests the ensembles")
+    else:
+        print(f"tables and figures: bemi-lab report {' '.join(map(str, folders))}")
+    return 0
+
+
+def _run_one(experiment: Any, options: argparse.Namespace) -> Path:
+    """Run an experiment and return its folder."""
+    settings = _settings(experiment, options)
+    usual = settings.images == _usual_images(experiment, options)
+    folder: Path = options.folder / (experiment.name if usual else f"{experiment.name}-{settings.images}")
+    try:
+        with on_cluster(options.cluster):
+            experiment_types.of(experiment.name).reproduce(
+                experiment,
+                settings,
+                folder,
+                samples=options.samples,
+                n_jobs=options.jobs,
+                show=progress_wanted(options),
+                shard=options.shard or (1, 1),
+            )
+    except KeyboardInterrupt:
+        print(f"bemi-lab: finished work is kept in {folder}; repeat the command to continue", file=sys.stderr)
+        raise
+    return folder
+
+
+def _settings(experiment: Any, options: argparse.Namespace) -> spec.Settings:
+    limits = (options.time_limit, experiment.time_limit, spec.Settings.time_limit)
+    seconds = next(limit for limit in limits if limit is not None)
+    return spec.Settings(
+        dataset=options.dataset or _dataset(experiment, quick=options.quick),
+        engine=options.engine,
+        solver=options.solver,
+        time_limit=experiment.paper_seconds if options.paper_limits else seconds,
+        node_limit=options.node_limit,
+        gap=options.gap,
+        seed=options.seed,
+        system_seconds=_system_seconds(experiment, options),
+        images=options.images or _usual_images(experiment, options),
+    )
+
+
+def _usual_images(experiment: Any, options: argparse.Namespace) -> str:
+    """The paper's images, where they are known and the run is the paper's experiment."""
+    as_in_the_paper = experiment.paper_sizes is not None and options.dataset is None and not options.quick
+    return spec.PAPER_IMAGES if as_in_the_paper else spec.RANDOM_IMAGES
+
+
+def _system_seconds(experiment: Any, options: argparse.Namespace) -> float | None:
+    if options.system_time_limit is not None and options.system_time_limit <= 0:
+        raise ValueError(f"--system-time-limit must be positive seconds, got {options.system_time_limit:g}")
+    if experiment.systems is None:
+        return None
+    if options.paper_limits:
+        return experiment.systems.paper_seconds
+    return options.system_time_limit
+
+
+def _dataset(experiment: Any, *, quick: bool) -> str:
+    """The paper's data set; in a quick run without its files, one from scikit-learn."""
+    from bemi_lab import datasets
+
+    here = {listing.name for listing in datasets.available() if listing.here}
+    if quick and experiment.dataset in spec.BUNDLED and experiment.dataset not in here:
+        return spec.BUNDLED[experiment.dataset]
+    return experiment.dataset
+
+
+def _in_terminal(content: tables.Table, title: str) -> Table:
+    """A table that fits a terminal: means without their ranges."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from bemi_lab.experiments.results import Spread
+    from bemi_lab.experiments.tables import in_text
+
+    table = Table(title=title, box=SIMPLE_HEAD)
+    for heading in content.headings:
+        # A list of stages that is cut off tells nothing; numbers fold.
+        width = {"system": 24, "remark": 10, "stages": 12}.get(heading)
+        table.add_column(heading, justify="left" if width else "right", min_width=width)
+    for row in content.rows:
+        table.add_row(*[in_text(cell.mean if isinstance(cell, Spread) else cell) for cell in row])
+    return table

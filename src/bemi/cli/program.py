@@ -1,0 +1,87 @@
+"""What every program of commands shares: help with an example, errors in one line, exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from textwrap import indent
+from typing import Any, NoReturn, Protocol
+
+from bemi.files import printable
+
+
+class Command(Protocol):
+    """A module with one command.
+
+    It imports nothing slow before it runs, so that help and usage errors appear at once; a test enforces this.
+    """
+
+    def add_command(self, commands: Any) -> None:
+        """Add the command and its options; its default ``run`` takes the options and returns the exit code."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Usage errors are one line, and the exit code is 2.
+
+    A default ``details`` is a function whose text follows the options in the help; it is called only when help is
+    shown.  A default ``example`` is a command, or several, that ends the help.
+    """
+
+    def format_help(self) -> str:
+        details, example = self.get_default("details"), self.get_default("example")
+        self.epilog = None if details is None else details()
+        return super().format_help() + ("" if example is None else f"\nexample:\n{indent(example, '  ')}\n")
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}\n")
+
+
+def parser(name: str, description: str, commands: Iterable[Command], *, distribution: str, example: str) -> Parser:
+    """The parser of a program with these commands, in the order in which help lists them."""
+
+    class Version(argparse.Action):
+        """Looks up the version only on request."""
+
+        def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+            print(f"{name} {version(distribution)}")
+            parser.exit()
+
+    made = Parser(prog=name, description=description)
+    made.add_argument("--version", action=Version, nargs=0, help="show program's version number and exit")
+    made.set_defaults(example=example)
+    added = made.add_subparsers(dest="command", required=True, metavar="command")
+    for command in commands:
+        command.add_command(added)
+    return made
+
+
+def run(parser: Parser, arguments: Sequence[str] | None) -> int:
+    """Run a command; bad input gives one line on standard error and exit code 2."""
+    options = parser.parse_args(arguments)
+    try:
+        return options.run(options)
+    except BrokenPipeError:
+        return 0
+    except KeyboardInterrupt:
+        print(f"{parser.prog}: interrupted", file=sys.stderr)
+        return 130
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        return _fail(parser, f"{name}{error.strerror or error}")
+    except _expected_errors() as error:
+        return _fail(parser, str(error))
+
+
+def _expected_errors() -> tuple[type[Exception], ...]:
+    """Errors whose message is all the user needs; evaluated only after something went wrong."""
+    from bemi.running.pool import ClusterLost
+    from bemi.running.schedule import NetworksFailed
+
+    return (ValueError, NetworksFailed, ClusterLost)
+
+
+def _fail(parser: Parser, message: str) -> int:
+    print(f"{parser.prog}: {printable(' '.join(message.split()), longest=2000)}", file=sys.stderr)
+    return 2

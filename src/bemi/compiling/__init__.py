@@ -1,1 +1,0 @@
-"""Compiled loops, and the clock that stands still while they are compiled."""

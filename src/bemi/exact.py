@@ -1,0 +1,85 @@
+"""Exact products of integers: prepared rows and weights, multiplied in floating point wherever that is exact."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+
+PRE_ACTIVATION_LIMIT = 2**31
+"""Pre-activations stay below this, so that Python, 32-bit devices and the solvers' doubles agree exactly."""
+
+
+def too_large(largest: float) -> ValueError:
+    """The error for values whose pre-activations would leave the exact range."""
+    return ValueError(
+        f"values are too large: pre-activations may reach {largest:.3g}, the exact range ends at "
+        f"{PRE_ACTIVATION_LIMIT}; scale the data down or use input_scaling='per-feature'"
+    )
+
+
+class Rows:
+    """Integer rows, prepared for exact products.
+
+    Attributes
+    ----------
+    integers
+        The rows.
+    low, high
+        Their smallest and largest value, as floats.
+    """
+
+    EXACT = 2**24
+    """Single precision holds all integers up to here."""
+
+    def __init__(self, integers: Integers) -> None:
+        self.integers = integers
+        # Imported here because Numba is slow to import.
+        from bemi.jit import fill_with
+
+        floats = np.empty(integers.shape, dtype=np.float32)
+        low, high = fill_with(floats, integers)
+        if not -self.EXACT < low <= high < self.EXACT:
+            floats = integers.astype(np.float64)
+        self._floats = floats
+        self.low, self.high = float(low), float(high)
+
+    def times(self, weights: Weights) -> NDArray:
+        """The products, shape (rows, neurons): integers, of any dtype."""
+        if self.integers.size == 0 or weights.integers.size == 0:
+            return self.integers @ weights.integers
+        # Two bounds on every partial sum: the first is fast, the second may be smaller.
+        largest = max(self.high, -self.low) * weights.largest_sum
+        if largest >= self.EXACT:
+            # As floats: the magnitude of the smallest 64-bit integer does not fit its type.
+            largest = min(largest, np.abs(self._floats).sum(axis=1, dtype=np.float64).max() * weights.largest)
+        if largest >= PRE_ACTIVATION_LIMIT:
+            raise too_large(largest)
+        # Floating point is many times faster than integers.  No sum here can be invalid, yet linear algebra libraries
+        # raise the processor's flag now and then by computing with memory that nobody has filled and nobody reads.
+        with np.errstate(invalid="ignore"):
+            if largest < self.EXACT:
+                products = self._floats.astype(np.float32, copy=False) @ weights.single
+                return products[:, : weights.integers.shape[1]]
+            return self._floats.astype(np.float64, copy=False) @ weights.integers.astype(np.float64)
+
+
+class Weights:
+    """Integer weights, shape (inputs, neurons), prepared for exact products."""
+
+    def __init__(self, integers: Integers) -> None:
+        self.integers = integers
+        self.single = integers.astype(np.float32)
+        columns = integers.shape[1]
+        if columns > 8:
+            # Products are fastest if the number of columns is a multiple of eight.
+            self.single = np.pad(self.single, ((0, 0), (0, -columns % 8)))
+        sizes = np.abs(integers)
+        self.largest, self.largest_sum = int(sizes.max(initial=0)), int(sizes.sum(axis=0).max(initial=0))
+
+
+def exact_product(inputs: Integers, weights: Integers) -> Integers:
+    """Matrix product of integers."""
+    return Rows(inputs).times(Weights(weights)).astype(np.int64)

@@ -1,0 +1,281 @@
+"""From the text of a CSV file to columns of numbers (NaN where missing) and of categories (None where missing)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bemi.inputs.inputs import Inputs
+from bemi.inputs.table.texts import FEW_LEVELS, MANY_LEVELS, number_in, trouble_with_text
+from bemi.inputs.transform import Takes
+from bemi.io import MISSING_TOKENS
+from bemi.io.cells import Cells, DataFileError, Tell
+from bemi.io.known import Known
+
+INDEX_ROWS = 10
+"""With more rows than this, numbers in order in the first column are an index."""
+
+_INDEX_NAME = re.compile(r"Unnamed: 0(\.\d+)?")
+"""How pandas calls the column of an index that was written without a name, once or twice."""
+
+_DECIMAL_COMMA = re.compile(r"[+-]?(?:\d+,\d*|,\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+
+_WHOLE = re.compile(r"([+-]?\d+)\.0*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class ColumnRules:
+    """What a user says about the columns of a file; names of columns, except ``missing`` and ``keep_index``.
+
+    Attributes
+    ----------
+    categorical
+        Columns of categories, even if all cells are numbers or their texts do not look like categories.
+    numeric
+        Columns of numbers; any other text is an error.
+    drop
+        Columns to leave out.
+    missing
+        Texts that mean a missing cell, as no text at all always does.
+    keep_index
+        Whether a column that looks like an index is a feature.
+    """
+
+    categorical: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    missing: tuple[str, ...] = MISSING_TOKENS
+    keep_index: bool = False
+
+    def check(self, cells: Cells, target: str) -> None:
+        """Raise DataFileError for columns that the file does not have, and for two rules for one column."""
+        named: dict[str, str] = {}
+        for rule in ("drop", "categorical", "numeric"):
+            for name in getattr(self, rule):
+                if name == target:
+                    raise DataFileError(f"--{rule} names {name!r}, the column with the labels")
+                if name not in cells.table:
+                    raise DataFileError(f"--{rule}: {no_column(cells, name)}")
+                if named.setdefault(name, rule) != rule:
+                    raise DataFileError(f"--{named[name]} and --{rule} both name {name!r}; give one of them")
+
+
+NO_RULES = ColumnRules()
+"""The user says nothing."""
+
+
+@dataclass(frozen=True)
+class ModelColumns:
+    """The columns that a model takes.
+
+    Attributes
+    ----------
+    names
+        Their names; None if the model does not know them and takes columns by position.
+    levels
+        For each column its categories, or None if it has numbers.
+    takes_missing
+        Whether cells may be missing.
+    """
+
+    names: tuple[str, ...] | None
+    levels: tuple[tuple[str, ...] | None, ...]
+    takes_missing: bool = False
+
+    @classmethod
+    def of(cls, inputs: Inputs) -> ModelColumns:
+        """The columns of a model with these inputs."""
+        if Takes.by(inputs.transform) is not Takes.RAW_COLUMNS:
+            return cls(inputs.names, (None,) * inputs.features)
+        columns = inputs.transform.columns_  # type: ignore[union-attr]
+        return cls(inputs.names, tuple(column.levels for column in columns), takes_missing=True)
+
+
+def no_column(cells: Cells, name: str, most: int = 8) -> str:
+    """That a file lacks a column, and which it has."""
+    names = list(cells.table.columns)
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{cells.path} has no column {name!r}; its columns are {', '.join(map(repr, names[:most]))}{more}"
+
+
+def features(cells: Cells, rules: ColumnRules, tell: Tell) -> pd.DataFrame:
+    """Numbers where all cells are numbers, categories elsewhere, for training.
+
+    An index and columns without any value are left out.  Raises DataFileError for columns that are neither, such as
+    dates.
+    """
+    table = cells.table.drop(columns=list(rules.drop))
+    index = None if rules.keep_index else index_column(cells.having(table.columns), rules)
+    if index is not None:
+        tell(f"column {index!r} looks like an index and is left out; --keep makes it a feature")
+        table = table.drop(columns=index)
+    columns = [_Column(cells, name, rules.missing) for name in table.columns]
+    used = [column for column in columns if column.texts]
+    if not used:
+        raise DataFileError(f"{cells.path} has no feature columns")
+    found = _frame({column.name: column.typed(rules) for column in used})
+    for about, remark in (
+        ([column for column in columns if not column.texts], "without any value, left out"),
+        ([column for column in used if column.constant], "with one value in all rows, which tells nothing"),
+        ([column for column in used if column.decimal_comma], "with decimal commas"),
+    ):
+        if about:
+            tell(f"{'column' if len(about) == 1 else 'columns'} {remark}: {_listed([c.name for c in about])}")
+    return found
+
+
+def index_column(cells: Cells, rules: ColumnRules) -> str | None:
+    """The column that only counts or names the rows, if there is one that the user did not mention."""
+    names = [name for name in cells.table.columns if name not in (*rules.categorical, *rules.numeric)]
+    unnamed = [name for name in names if _INDEX_NAME.fullmatch(name)]
+    if unnamed:
+        return unnamed[0]
+    first = cells.table.columns[0] if len(cells.table.columns) else None
+    if first not in names or len(cells.table) <= INDEX_ROWS:
+        return None
+    texts = cells.table[first].tolist()
+    in_order = any(texts == [str(k) for k in range(start, start + len(texts))] for start in (0, 1))
+    return first if in_order else None
+
+
+def features_for(cells: Cells, columns: ModelColumns, missing: Sequence[str], tell: Tell) -> pd.DataFrame:
+    """The columns that a model takes, by name where it knows names, as it takes them.
+
+    Categories are those of the model wherever it has them.  Others stay as they are, and a line tells how many.
+    """
+    if columns.names is None:
+        cells = _without_index(cells, len(columns.levels))
+        names = list(cells.table.columns)
+    else:
+        names = list(columns.names)
+        lacking = [name for name in names if name not in cells.table]
+        if lacking:
+            raise DataFileError(f"{cells.path} lacks the model's column {lacking[0]!r} ({len(lacking)} missing in all)")
+    # Surplus columns without a name are left for the model to count; it names both numbers.
+    levels = [*columns.levels, *(None for _ in names)][: len(names)]
+    found = {}
+    for name, known in zip(names, levels, strict=True):
+        column = _Column(cells, name, missing)
+        found[name] = column.numbers(columns.takes_missing) if known is None else column.categories_in(known, tell)
+    return _frame(found)
+
+
+def _without_index(cells: Cells, features: int) -> Cells:
+    """A file without the index that it has beside the features, if it has one column too many."""
+    index = index_column(cells, NO_RULES) if len(cells.table.columns) == features + 1 else None
+    return cells if index is None else cells.having(cells.table.columns.drop(index))
+
+
+def _frame(columns: dict[str, NDArray]) -> pd.DataFrame:
+    """A data frame of arrays; text stays as it is, with None where missing."""
+    return pd.DataFrame({name: pd.Series(values, dtype=values.dtype) for name, values in columns.items()})
+
+
+class _Column:
+    """One column of a file: its different texts, and which of them each cell has.
+
+    Whatever can be said about a text is said once, however many cells have it.
+    """
+
+    def __init__(self, cells: Cells, name: str, missing: Iterable[str]) -> None:
+        self.cells, self.name = cells, name
+        self._tokens = {"", *missing}
+        places, given = pd.factorize(cells.table[name])
+        stripped, texts = pd.factorize(np.array([text.strip() for text in given], dtype=object))
+        self._all: list[str] = list(texts)
+        self._places: NDArray[np.intp] = stripped[places]
+        self.texts = [text for text in self._all if text not in self._tokens]
+        """Each text that is not missing, once."""
+        self.decimal_comma = cells.separator != "," and _has_decimal_commas(self.texts)
+        """Whether commas are decimal points."""
+
+    @property
+    def filled(self) -> int:
+        """Number of cells that are not missing."""
+        return int(np.array([text not in self._tokens for text in self._all])[self._places].sum())
+
+    @property
+    def constant(self) -> bool:
+        """Whether all cells are the same, and none is missing."""
+        return len(self.texts) == 1 and self.filled == len(self._places)
+
+    def typed(self, rules: ColumnRules) -> NDArray:
+        """Numbers or categories, by the rules and by what the cells look like."""
+        if self.name in rules.categorical:
+            return self.categories()
+        if self.name in rules.numeric or not any(np.isnan(self._number(text)) for text in self.texts):
+            return self.numbers(takes_missing=True)
+        # A category that most rows do not share tells nothing about new rows.
+        trouble = trouble_with_text(self.texts, most=max(FEW_LEVELS, min(MANY_LEVELS, self.filled / 2)))
+        if trouble is not None:
+            row = int(np.argmax(self._places == self._all.index(trouble.example)))
+            raise DataFileError(
+                f"{self.cells.path}: column {self.name!r} {trouble.words} {trouble.example!r} in "
+                f"{self.cells.row(row)}; correct it, leave the column out with --drop, or make it a category with "
+                "--categorical"
+            )
+        return self.categories()
+
+    def numbers(self, takes_missing: bool) -> NDArray[np.float64]:
+        """The numbers; NaN where missing.  Raises DataFileError at the first cell that is none."""
+        tokens = {number for number in map(number_in, self._tokens) if not np.isnan(number)}
+        values = np.empty(len(self._all))
+        wrong = np.zeros(len(self._all), dtype=bool)
+        for place, text in enumerate(self._all):
+            number = self._number(text)
+            missing = text in self._tokens or number in tokens
+            values[place] = np.nan if missing else number
+            wrong[place] = not (takes_missing if missing else np.isfinite(number))
+        bad = np.flatnonzero(wrong[self._places])
+        if len(bad):
+            text = self._all[self._places[bad[0]]]
+            what = "is empty" if text == "" else f"holds {text!r}, which is not a finite number"
+            if text in self._tokens:
+                what += "; this model takes no missing values"
+            raise DataFileError(f"{self.cells.place(int(bad[0]), self.name)} {what}")
+        return values[self._places]
+
+    def categories(self) -> NDArray:
+        """The texts, whole numbers without decimals; None where missing."""
+        return self._having([None if text in self._tokens else _as_level(text) for text in self._all])
+
+    def categories_in(self, known: Sequence[str], tell: Tell) -> NDArray:
+        """The known categories, whatever else their texts mean; other texts as :meth:`categories` has them."""
+        levels = Known(known)
+        found = [levels.find(text, None if text in self._tokens else text) for text in self._all]
+        unseen = [text for text in found if text is not None and text not in known]
+        if unseen:
+            cells = sum(int((self._places == found.index(text)).sum()) for text in unseen)
+            tell(f"column {self.name!r}: the model knows none of its categories in {cells} rows: {_listed(unseen)}")
+        return self._having(found)
+
+    def _having(self, texts: list[Any]) -> NDArray:
+        values = np.empty(len(texts), dtype=object)
+        values[:] = texts
+        return values[self._places]
+
+    def _number(self, text: str) -> float:
+        return number_in(text.replace(",", ".") if self.decimal_comma else text)
+
+
+def _has_decimal_commas(texts: Sequence[str]) -> bool:
+    """Whether some texts are numbers with a comma, and none is one with a point."""
+    if not any(map(_DECIMAL_COMMA.fullmatch, texts)):
+        return False
+    return not any("." in text and np.isfinite(number_in(text)) for text in texts)
+
+
+def _as_level(text: str) -> str:
+    """A category in the way in which a data frame with the same numbers has it."""
+    whole = _WHOLE.fullmatch(text)
+    return whole.group(1) if whole else text
+
+
+def _listed(texts: Sequence[str], most: int = 5) -> str:
+    return ", ".join(map(repr, texts[:most])) + (f" and {len(texts) - most} more" if len(texts) > most else "")

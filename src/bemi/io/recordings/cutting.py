@@ -1,0 +1,215 @@
+"""Cuts recordings into windows of equal length.
+
+A window never reaches across a gap in time, a change of label, a missing value or the end of a recording: recordings
+are first divided into *stretches* without any of these, and windows begin at multiples of the hop in each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from bemi.io.cells import Tell
+from bemi.io.recordings.recording import Recording
+
+GAP = 1.5
+"""A step of time this many times the usual one is a gap."""
+
+UNEVEN = 0.1
+"""Largest share by which the rate of a recording, or the duration of a window, may differ from the usual one; also the
+largest share of steps that may be gaps."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """Windows of recordings.
+
+    Attributes
+    ----------
+    X
+        Shape (windows, time, channels).
+    y
+        Label of each window; None without labels.
+    groups
+        Group of the recording of each window; the number of its stretch where no group is known.
+    starts
+        Time of the first sample of each window, as given, or its number in the recording.
+    """
+
+    X: NDArray
+    y: NDArray | None
+    groups: NDArray
+    starts: NDArray
+
+
+def cut(recordings: Sequence[Recording], window: int, hop: int, tell: Tell) -> Cut:
+    """All windows of the recordings; raises ValueError if there are none, or if times make no sense.
+
+    Parameters
+    ----------
+    recordings
+        What to cut, with the same channels each.
+    window, hop
+        Samples of a window, and from the start of one to that of the next.
+    tell
+        Gets a line for everything that is left out.
+    """
+    interval = usual_step(recordings)
+    tally = _Tally(window, interval)
+    X, y, groups, starts = [], [], [], []
+    stretches = 0
+    for recording in recordings:
+        made = 0
+        for first, end in _stretches(recording, interval, tally):
+            begins = tally.even(recording, np.arange(first, end - window + 1, hop))
+            stretches += 1
+            if not len(begins):
+                continue
+            made += len(begins)
+            X.append(sliding_window_view(recording.values, window, axis=0)[begins].transpose(0, 2, 1))
+            groups += [stretches - 1 if recording.group is None else recording.group] * len(begins)
+            starts.append(recording.starts[begins])
+            if recording.labels is not None:
+                y += recording.labels[begins].tolist()
+        if not made:
+            tally.without.append(recording.name)
+    if not X:
+        raise ValueError(f"no window of {window} samples is left: {'; '.join(tally.lines()) or 'there are no samples'}")
+    for line in tally.lines():
+        tell(line)
+    return Cut(np.concatenate(X), _plain(y) if y else None, _plain(groups), np.concatenate(starts))
+
+
+def usual_step(recordings: Sequence[Recording]) -> float | None:
+    """Median step of time; None without times.  Raises ValueError for times in disorder or of different rates."""
+    steps = [np.diff(recording.times) for recording in recordings if recording.times is not None]
+    if not steps:
+        return None
+    for recording, own in zip(recordings, steps, strict=True):
+        _check_order(recording, own)
+    forward = [own[own > 0] for own in steps]
+    pooled = np.concatenate([*forward, np.empty(0)])
+    if not len(pooled):
+        return None
+    usual = float(np.median(pooled))
+    for recording, own in zip(recordings, forward, strict=True):
+        median = float(np.median(own)) if len(own) else usual
+        if abs(median - usual) > UNEVEN * usual:
+            raise ValueError(
+                f"{recording.name} has a sample every {median:.6g}, most others have one every {usual:.6g}; resample "
+                "the recordings to one rate"
+            )
+    gaps = int((pooled > GAP * usual).sum())
+    if gaps > UNEVEN * len(pooled):
+        raise ValueError(
+            f"sampling is uneven: {100 * gaps / len(pooled):.0f} % of the steps of time are longer than {GAP} times "
+            f"the median of {usual:.6g}; resample the recordings to one rate"
+        )
+    return usual
+
+
+def _check_order(recording: Recording, steps: NDArray[np.float64]) -> None:
+    """Raise ValueError if times go back, except to the start: there, another recording of the same group begins."""
+    times, begin = recording.times, 0
+    assert times is not None
+    for place in (np.flatnonzero(steps <= 0) + 1).tolist():
+        if steps[place - 1] == 0 or times[place] > times[begin]:
+            what = "the same time again" if steps[place - 1] == 0 else "before the time above it"
+            raise ValueError(
+                f"{recording.sample(place)}: {recording.starts[place]} is {what}; sort the rows by time, and name the "
+                "column that tells recordings apart as id"
+            )
+        begin = place
+
+
+def _stretches(recording: Recording, interval: float | None, tally: _Tally) -> list[tuple[int, int]]:
+    """First position and end of every stretch of samples that windows may be cut from."""
+    count = len(recording.values)
+    missing = np.isnan(recording.values).any(axis=1) if recording.values.dtype.kind == "f" else np.zeros(count, bool)
+    labelled = np.ones(count, bool)
+    ends = np.zeros(count + 1, bool)
+    ends[[0, count]] = True
+    if recording.labels is not None:
+        labelled = recording.labels != None  # noqa: E711
+        ends[1:-1] |= recording.labels[1:] != recording.labels[:-1]
+    usable = labelled & ~missing
+    ends[1:-1] |= usable[1:] != usable[:-1]
+    if recording.times is not None and interval is not None:
+        steps = np.diff(recording.times)
+        # Where a label ends, nobody misses the time between.
+        tally.gaps += int(((steps > GAP * interval) & ~ends[1:-1]).sum())
+        ends[1:-1] |= (steps <= 0) | (steps > GAP * interval)
+    tally.missing += int((missing & labelled).sum())
+    tally.unlabelled += int((~labelled).sum())
+    bounds = np.flatnonzero(ends).tolist()
+    found = [(first, end) for first, end in pairwise(bounds) if usable[first]]
+    tally.stretches += len(found)
+    long = [(first, end) for first, end in found if end - first >= tally.window]
+    tally.short += len(found) - len(long)
+    return long
+
+
+class _Tally:
+    """Counts what is left out."""
+
+    def __init__(self, window: int, interval: float | None) -> None:
+        self.window, self.interval = window, interval
+        self.gaps = self.missing = self.unlabelled = self.stretches = self.short = self.uneven = 0
+        self.without: list[str] = []
+        """Recordings that gave no window."""
+
+    def even(self, recording: Recording, begins: NDArray[np.intp]) -> NDArray[np.intp]:
+        """The windows whose duration is about the usual one."""
+        if recording.times is None or self.interval is None:
+            return begins
+        usual = (self.window - 1) * self.interval
+        lasts = recording.times[begins + self.window - 1] - recording.times[begins]
+        kept = begins[np.abs(lasts - usual) <= UNEVEN * usual]
+        self.uneven += len(begins) - len(kept)
+        return kept
+
+    def lines(self) -> list[str]:
+        """What was left out, in words."""
+        found = []
+        if self.missing:
+            found.append(f"{_count(self.missing, 'sample')} without a value in some channel, in no window")
+        if self.unlabelled:
+            found.append(f"{_count(self.unlabelled, 'sample')} without a label, in no window")
+        if self.gaps:
+            found.append(
+                f"{_count(self.gaps, 'gap')} in time, longer than {GAP} times the usual step of {self.interval:.6g}; "
+                "no window spans one"
+            )
+        if self.uneven:
+            found.append(
+                f"{_count(self.uneven, 'window')} left out, more than {100 * UNEVEN:.0f} % longer or shorter in time "
+                "than usual"
+            )
+        if self.short:
+            found.append(
+                f"{self.short} of {_count(self.stretches, 'stretch', 'stretches')} of samples shorter than a window of "
+                f"{self.window}, left out"
+            )
+        if self.without:
+            names = ", ".join(self.without[:3]) + (", ..." if len(self.without) > 3 else "")
+            found.append(f"{_count(len(self.without), 'recording')} without any window: {names}")
+        return found
+
+
+def _count(count: int, one: str, many: str | None = None) -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def _plain(values: list[Any]) -> NDArray:
+    """An array of numbers or text, of objects only if they are mixed."""
+    if len({type(value) for value in values}) == 1 and isinstance(values[0], (bool, int, float, str)):
+        return np.array(values)
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found

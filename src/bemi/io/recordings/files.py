@@ -1,0 +1,164 @@
+"""Recordings in files: a long CSV file, or a folder with one such file per recording."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bemi.io import MISSING_TOKENS
+from bemi.io.cells import Cells, DataFileError, Tell, read_cells
+from bemi.io.columns import NO_RULES, ModelColumns, features_for, index_column
+from bemi.io.labels import labels
+from bemi.io.recordings.recording import Recording, recordings_of
+from bemi.io.recordings.windows import Columns, Windows, cut_all
+
+_LABEL_OF_FILE = re.compile(r"[^\d_.\- ]+")
+"""The label at the start of a file's name: all before the first digit, underscore, point, hyphen or blank."""
+
+
+def read_recordings(
+    path: Path,
+    window: int,
+    hop: int,
+    columns: Columns,
+    tell: Tell,
+    *,
+    missing: Sequence[str] = MISSING_TOKENS,
+    drop: Sequence[str] = (),
+    labelled: bool = True,
+) -> Windows:
+    """Windows of a CSV file, or of a folder of such files.
+
+    Parameters
+    ----------
+    path
+        The file or folder.
+    window, hop, columns
+        As in :func:`bemi.windows`; sizes are checked.
+    tell
+        Gets the lines that the user should see.
+    missing
+        Texts that mean a missing value.
+    drop
+        Columns that are no channels.
+    labelled
+        Whether labels are looked for: in a column, or in the names of files or folders if none has them.
+    """
+    tables, found = _tables(path, columns, missing, drop, tell)
+    if not labelled:
+        # A column of labels is no channel, but does not end windows either.
+        found = replace(found, target=None)
+    given = _labels_of_names(path, list(tables), tell) if labelled and found.target is None and path.is_dir() else {}
+    recordings: list[Recording] = []
+    for file, table in tables.items():
+        name = str(file.relative_to(path)) if path.is_dir() else str(path)
+        own = recordings_of(
+            table,
+            found.channels or (),
+            id=found.id,
+            time=found.time,
+            target=found.target,
+            name=name,
+            group=file.relative_to(path).with_suffix("").as_posix() if path.is_dir() else None,
+        )
+        recordings += [_labelled(recording, given[file]) if given else recording for recording in own]
+    return cut_all(recordings, found, window, hop, tell, channels_named=columns.channels is not None)
+
+
+def _tables(
+    path: Path, columns: Columns, missing: Sequence[str], drop: Sequence[str], tell: Tell
+) -> tuple[dict[Path, pd.DataFrame], Columns]:
+    """The table of every file, and the columns that all of them have."""
+    files = [path]
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.suffix.lower() == ".csv" and file.is_file())
+        if not files:
+            raise DataFileError(f"{path} has no CSV files")
+    tables, found = {}, columns
+    for file in files:
+        cells = read_cells(file, tell)
+        if file == files[0]:
+            found = _columns(cells, columns, drop, tell)
+        else:
+            # Every file must have what the first one has.
+            found.found_in(cells.table.columns.tolist(), str(file))
+        tables[file] = _table(cells, found, missing, tell, channels_named=columns.channels is not None)
+    return tables, found
+
+
+def _columns(cells: Cells, columns: Columns, drop: Sequence[str], tell: Tell) -> Columns:
+    names = cells.table.columns.tolist()
+    for name in drop:
+        if name not in names:
+            raise DataFileError(f"--drop: {cells.path} has no column {name!r}")
+    found = columns.found_in([name for name in names if name not in drop], str(cells.path))
+    index = index_column(cells, NO_RULES)
+    if columns.channels is None and index is not None and index in (found.channels or ()):
+        tell(f"column {index!r} looks like an index and is left out")
+        found = replace(found, channels=tuple(name for name in found.channels or () if name != index))
+    return found
+
+
+def _table(cells: Cells, columns: Columns, missing: Sequence[str], tell: Tell, *, channels_named: bool) -> pd.DataFrame:
+    """Channels as numbers, times as numbers if they are, ids and labels as integers or text."""
+    try:
+        table = _numbers(cells, tuple(columns.channels or ()), missing, tell)
+    except DataFileError as error:
+        raise error if channels_named else DataFileError(f"{error}; name the channels if this column is none") from None
+    if columns.time is not None:
+        try:
+            times = _numbers(cells, (columns.time,), missing, tell)[columns.time]
+            whole = bool((times == np.rint(times)).all())
+            table[columns.time] = times.astype(np.int64) if whole and times.abs().max() < 2**53 else times
+        except DataFileError:
+            table[columns.time] = cells.table[columns.time].str.strip()
+    if columns.id is not None:
+        table[columns.id] = labels(cells, columns.id)
+    if columns.target is not None:
+        table[columns.target] = _labels(cells, columns.target)
+    return table
+
+
+def _numbers(cells: Cells, names: tuple[Any, ...], missing: Sequence[str], tell: Tell) -> pd.DataFrame:
+    return features_for(cells, ModelColumns(names, (None,) * len(names), takes_missing=True), missing, tell)
+
+
+def _labels(cells: Cells, name: str) -> NDArray:
+    """Labels as :func:`bemi.io.labels.labels` reads them, None where the cell is empty."""
+    given = (cells.table[name].str.strip() != "").to_numpy()
+    found = np.full(len(given), None, dtype=object)
+    if given.any():
+        some = Cells(cells.path, cells.table[given].reset_index(drop=True), cells.separator, cells.encoding)
+        found[given] = labels(some, name)
+    return found
+
+
+def _labelled(recording: Recording, label: str) -> Recording:
+    return replace(recording, labels=np.full(len(recording.values), label, dtype=object))
+
+
+def _labels_of_names(folder: Path, files: Sequence[Path], tell: Tell) -> dict[Path, str]:
+    """The label of each file: the sub-folder that it is in, or the start of its name if there are no sub-folders."""
+    inside = {file: file.relative_to(folder).parts for file in files}
+    if all(len(parts) > 1 for parts in inside.values()):
+        found, what = {file: parts[0] for file, parts in inside.items()}, "sub-folders"
+    elif any(len(parts) > 1 for parts in inside.values()):
+        raise DataFileError(f"{folder} has files beside sub-folders, so neither tells the labels; name their column")
+    else:
+        matches = {file: _LABEL_OF_FILE.match(file.stem) for file in files}
+        without = [file for file, match in matches.items() if match is None]
+        if without:
+            raise DataFileError(
+                f"{without[0].name} does not begin with a label, as walk_01.csv does, and no column has the labels; "
+                "name their column"
+            )
+        found, what = {file: match.group() for file, match in matches.items() if match}, "starts of file names"
+    tell(f"labels are the {what}: {', '.join(sorted(set(found.values())))}")
+    return found

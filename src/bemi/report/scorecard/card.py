@@ -1,0 +1,158 @@
+"""One card: the points of a network that tells two classes apart by bits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bemi.ensemble.probabilities import CERTAIN, ChanceTable
+from bemi.exact import Integers
+from bemi.inputs.table.column import Column
+from bemi.inputs.table.outputs import AtLeast, Constant, Output
+
+UNLIKELY = 0.02
+"""Totals with a smaller chance, of either class, are not worth a place in a list of totals."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Points for a condition.
+
+    Attributes
+    ----------
+    column, condition
+        Name of a column, and what must hold for it, such as ``>= 54.5``; an empty condition for a column of 0 and 1.
+    points
+        What the line adds to the total.
+    input
+        Position of the bit among the inputs of the networks.
+    """
+
+    column: str
+    condition: str
+    points: int
+    input: int
+
+    @property
+    def name(self) -> str:
+        """Column and condition."""
+        return f"{self.column} {self.condition}".strip()
+
+
+@dataclass(frozen=True)
+class Card:
+    """Points that decide between two classes: the second if the total is above 0, otherwise the first.
+
+    With bits of magnitude c and the constant d, a network gives the first class if
+
+        s = d w_0 + c sum_i w_i b_i >= 0,   b_i = +1 if bit i is on, otherwise -1,
+
+    where w_0 belongs to the constant.  A line has the points ``-2 c w_i / unit``, and the card starts with
+    ``-(d w_0 - c sum_i w_i) / unit``, so the total is ``-s / unit``.  The unit is the largest that leaves integers.
+
+    Attributes
+    ----------
+    classes
+        Labels of the two classes; points count for the second.
+    start
+        The total if no line holds.
+    lines
+        In the order of the columns.
+    unit
+        What a point stands for in the sum of the network.
+    lowest, highest
+        Smallest and largest total that a row can have.
+    table
+        Chance of the first class by the sum of the network; None if the model has no probabilities.
+    """
+
+    classes: tuple[Any, Any]
+    start: int
+    lines: tuple[Line, ...]
+    unit: int
+    lowest: int
+    highest: int
+    table: ChanceTable | None = None
+
+    @classmethod
+    def of(
+        cls,
+        classes: tuple[Any, Any],
+        weights: Integers,
+        columns: Sequence[Column],
+        outputs: Sequence[Output],
+        level: int,
+        table: ChanceTable | None = None,
+    ) -> Card:
+        """The card of a network with these weights, for bits of magnitude ``level``."""
+        linked = [place for place, output in enumerate(outputs) if weights[place] and not isinstance(output, Constant)]
+        # Bits of one column stand together, thresholds in increasing order.
+        linked.sort(key=lambda place: (outputs[place].column, place))
+        points = {place: -2 * level * int(weights[place]) for place in linked}
+        constants = [
+            (output.reading, w) for output, w in zip(outputs, weights, strict=True) if isinstance(output, Constant)
+        ]
+        constant = sum(value * int(weight) for value, weight in constants)
+        start = level * sum(int(weights[place]) for place in linked) - constant
+        unit = math.gcd(start, *points.values()) or 1
+        points = {place: number // unit for place, number in points.items()}
+        start //= unit
+        lines = [_line(outputs[place], columns, number, place) for place, number in points.items()]
+        ends = [_ends([(outputs[p], points[p]) for p in own]) for own in _by_column(linked, outputs)]
+        lowest, highest = (start + sum(end) for end in (zip(*ends, strict=True) if ends else ((), ())))
+        return cls(classes, start, tuple(lines), unit, lowest, highest, table)
+
+    def by_size(self) -> Card:
+        """The same card with the most points first."""
+        return replace(self, lines=tuple(sorted(self.lines, key=lambda line: -abs(line.points))))
+
+    def totals(self, inputs: Integers) -> Integers:
+        """The total of each row, from the inputs of the networks."""
+        on = inputs[:, [line.input for line in self.lines]] > 0
+        return self.start + on @ np.array([line.points for line in self.lines], dtype=np.int64)
+
+    def chances(self, totals: ArrayLike) -> NDArray[np.float64]:
+        """Chance of the second class for each total; only if the model has probabilities."""
+        assert self.table is not None
+        return 1 - self.table(-self.unit * np.asarray(totals)) / CERTAIN
+
+    def some_totals(self, most: int = 9) -> list[int]:
+        """Up to so many round totals, evenly spaced, over the range where the chance changes."""
+        every = np.arange(self.lowest, self.highest + 1)
+        open_ = every[np.abs(self.chances(every) - 0.5) <= 0.5 - UNLIKELY]
+        low, high = (int(open_[0]), int(open_[-1])) if len(open_) else (self.lowest, self.highest)
+        steps = (factor * 10**power for power in range(10) for factor in (1, 2, 5))
+        step = next(step for step in steps if high // step - -(-low // step) < most)
+        return list(range(-(-low // step) * step, high + 1, step))
+
+
+def _line(output: Output, columns: Sequence[Column], points: int, place: int) -> Line:
+    column = columns[output.column]
+    return Line(column.name, output.name(column)[len(column.name) :].strip(), points, place)
+
+
+def _by_column(linked: Iterable[int], outputs: Sequence[Output]) -> list[list[int]]:
+    found: dict[int, list[int]] = {}
+    for place in linked:
+        found.setdefault(outputs[place].column, []).append(place)
+    return list(found.values())
+
+
+def _ends(bits: Iterable[tuple[Output, int]]) -> tuple[int, int]:
+    """Least and most points that one column gives.
+
+    Thresholds add up from the lowest, and of levels and a missing cell at most one holds.
+    """
+    reached, sums = 0, [0]
+    for output, points in bits:
+        if isinstance(output, AtLeast):
+            reached += points
+            sums.append(reached)
+        else:
+            sums.append(points)
+    return min(sums), max(sums)

@@ -1,0 +1,101 @@
+"""Max-Margin by listing all neurons, against brute force over all networks."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from oracle import AllNetworks, tiny_problems
+
+from bemi.engines.decomposition import engine
+from bemi.engines.decomposition.max_margin import enumerate_neurons as listing
+from bemi.engines.start import initial_network
+from bemi.limits import Limits
+from bemi.problem.problem import Problem
+from bemi.stages.registry import get
+from bemi.stages.result import Outcome
+
+INFEASIBLE = Problem(
+    np.array([[-4, -5, -4, 0], [0, -1, 1, 4], [3, -2, -2, 1], [0, 3, -1, -4], [3, -1, -2, 2]]),
+    np.array([[-1], [1], [1], [1], [-1]]),
+    (4, 4),
+    1,
+)
+"""Five dichotomies, none of which together give the codes without a sum of 0; solvers take minutes to find out."""
+
+
+@settings(max_examples=150, deadline=None)
+@given(problem=tiny_problems())
+def test_listing_equals_brute_force(problem):
+    best = AllNetworks.of(problem).best("mm")
+    found = listing.run(get("mm"), problem, start=initial_network(problem), limits=Limits())
+    if not problem.hidden_layers:
+        assert found is None
+        return
+    assert found is not None
+    assert found.objective == found.bound == best
+    assert found.outcome is (Outcome.INFEASIBLE if best is None else Outcome.OPTIMAL)
+
+
+def test_dichotomies_have_their_largest_margins():
+    rng = np.random.default_rng(0)
+    data = rng.integers(-9, 10, (6, 3))
+    listed = listing.Dichotomies.of(data, 2)
+    best: dict[tuple[int, ...], int] = {}
+    for weights in product(range(-2, 3), repeat=3):
+        sums = [sum(w * x for w, x in zip(weights, row, strict=True)) for row in data.tolist()]
+        if sums[0] > 0 and all(sums):
+            key = tuple(1 if s > 0 else -1 for s in sums)
+            best[key] = max(best.get(key, 0), min(map(abs, sums)))
+    assert dict(zip(map(tuple, listed.signs.T.tolist()), listed.margins.tolist(), strict=True)) == best
+    assert (listed.signs * (data @ listed.weights) >= listed.margins).all()
+    assert (np.diff(listed.margins) <= 0).all()
+
+
+def test_infeasibility_is_settled_by_the_list():
+    found = engine.run("mm", INFEASIBLE, start=initial_network(INFEASIBLE), limits=Limits(seconds=30))
+    assert found.outcome is Outcome.INFEASIBLE
+    assert found.seconds < 15
+
+
+def test_without_time_nothing_is_claimed():
+    found = listing.run(get("mm"), INFEASIBLE, start=initial_network(INFEASIBLE), limits=Limits(seconds=0.0))
+    assert found is not None
+    assert found.outcome is Outcome.NOT_FOUND
+
+
+@pytest.mark.parametrize(("seconds", "solved"), [(0.2, False), (30.0, True)])
+def test_a_solver_takes_over_while_it_has_the_time(monkeypatch, seconds, solved):
+    """Eight digits on a 4 x 4 grid: the best network has 905, linear programs prove 910; 312 columns."""
+    monkeypatch.setattr(engine, "COLUMNS_PER_ROOT_SECOND", 10)
+    rows = [
+        *(
+            [0, 32, 22, 20, 9, 45, 48, 18, 7, 46, 36, 1, 0, 24, 6, 0],
+            [0, 33, 16, 0, 7, 44, 2, 0, 28, 51, 41, 4, 4, 34, 36, 0],
+        ),
+        *(
+            [0, 27, 34, 0, 5, 51, 15, 0, 22, 59, 60, 5, 0, 20, 33, 0],
+            [0, 35, 11, 0, 7, 37, 22, 1, 32, 46, 52, 5, 3, 30, 18, 0],
+        ),
+        *(
+            [0, 22, 47, 32, 2, 59, 54, 12, 2, 21, 41, 0, 0, 6, 32, 0],
+            [0, 45, 40, 0, 5, 43, 56, 3, 0, 0, 18, 19, 0, 29, 43, 17],
+        ),
+        *(
+            [0, 30, 56, 1, 7, 39, 37, 4, 0, 11, 27, 6, 0, 13, 43, 3],
+            [0, 38, 52, 0, 0, 53, 57, 10, 5, 13, 19, 23, 3, 38, 45, 22],
+        ),
+    ]
+    problem = Problem(np.array(rows), np.repeat([[1], [-1]], 4, axis=0), (4, 4), 1)
+    asked = []
+
+    def solver(stage, problem, *, start, **rest):
+        asked.append(stage)
+        return engine.maxmargin.run(get(stage), problem, start=start, limits=Limits(nodes=1))
+
+    monkeypatch.setattr(engine.monolithic, "run", solver)
+    found = engine.run("mm", problem, start=initial_network(problem), limits=Limits(seconds=seconds))
+    assert found.objective == 905
+    assert asked == (["mm"] if solved else [])
