@@ -18,7 +18,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=100, strati
 old, new = y_train < 9, y_train == 9
 
 # One neuron per pair of digits, so that its 64 weights are an image, and a limit on work that keeps this page quick.
-clf = BeMiClassifier(hidden_layers=(), stages=("ml2",), weight_bound=7, time_limit=None, node_limit=10)
+clf = BeMiClassifier(hidden_layers=(), stages=("soft",), weight_bound=7, time_limit=None, node_limit=10)
 began = time.perf_counter()
 clf.fit(X_train[old], y_train[old])
 first = clf.networks_

@@ -20,7 +20,7 @@ from bemi.export import c
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=100, stratify=y, random_state=0)
-soft = {"hidden_layers": (), "stages": ("ml2",), "time_limit": None, "node_limit": 50}
+soft = {"hidden_layers": (), "stages": ("soft",), "time_limit": None, "node_limit": 50}
 models = {
     "pixels, hidden layers 4 and 4": BeMiClassifier(time_limit=None, node_limit=5),
     "gradient histograms, weights -1..1": BeMiClassifier(**soft, transform=IntegerHog()),

@@ -26,7 +26,7 @@ print(clf.choice_.in_words())
 # The classifier is 45 small networks, one for each pair of digits, which vote.  Their weights are integers from -7 to
 # 7, and each network comes with a proof of how much better any other network could be:
 
-gaps = [100 * report["ml2"].gap for report in clf.reports_.values()]
+gaps = [100 * report["soft"].gap for report in clf.reports_.values()]
 print(f"{len(clf.networks_)} networks, on average within {sum(gaps) / len(gaps):.1f} % of the best possible")
 
 # %%

@@ -20,7 +20,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=100, strati
 pipeline = Pipeline(
     [
         ("select", SelectKBest(k=10)),
-        ("network", BeMiClassifier(hidden_layers=(), stages=("ml2",), transform=ConstantInput(), C=1)),
+        ("network", BeMiClassifier(hidden_layers=(), stages=("soft",), transform=ConstantInput(), C=1)),
     ]
 )
 grid = {"select__k": [1, 2, 5, 10, 30], "network__weight_bound": [1, 3, 7, 15]}
@@ -33,7 +33,9 @@ print(f"cross-validated {100 * search.best_score_:.1f} %, on new rows {100 * sea
 # The network of the best pipeline is an ordinary one, with its proof:
 
 (report,) = search.best_estimator_["network"].reports_.values()
-print(f"{report['ml2'].links} links, within {100 * report['ml2'].gap:.1f} % of the best network: {report['ml2'].proof}")
+print(
+    f"{report['soft'].links} links, within {100 * report['soft'].gap:.1f} % of the best network: {report['soft'].proof}"
+)
 
 # %%
 # Every cell of the grid, with its standard error over the folds.  Cells within one standard error of the best are

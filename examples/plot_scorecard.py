@@ -20,7 +20,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=100, strati
 
 clf = BeMiClassifier(
     hidden_layers=(),  # one neuron, so that its weights are the points
-    stages=("ml2",),  # soft margins, as in a support vector machine
+    stages=("soft",),  # soft margins, as in a support vector machine
     weight_bound=5,
     C=3,
     hinges=2,  # closer to the logistic loss, for better chances
@@ -37,7 +37,7 @@ print(card)
 # rows say what the card is worth on new tumours.
 
 (report,) = clf.reports_.values()
-print(f"within {100 * report['ml2'].gap:.1f} % of the best card of five lines: {report['ml2'].proof}")
+print(f"within {100 * report['soft'].gap:.1f} % of the best card of five lines: {report['soft'].proof}")
 print(f"right on {100 * clf.score(X_test, y_test):.1f} % of {len(y_test)} other tumours")
 
 # %%

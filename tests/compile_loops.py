@@ -42,7 +42,7 @@ def main() -> None:
     flat = replace(problem, hidden_layers=())
     for max_links in (None, 2):
         soft, network = choose_resolution(flat, 10.0, max_links=max_links)
-        softmargin.run(get("ml2"), replace(flat, soft=soft), start=network, limits=limits)
+        softmargin.run(get("soft"), replace(flat, soft=soft), start=network, limits=limits)
     _images(rng.integers(0, 17, (24, 64)))
 
 

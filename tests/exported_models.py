@@ -15,7 +15,7 @@ from bemi.network import Network
 
 NODES = 20
 
-CHANCES = {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "probabilities": True}
+CHANCES = {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "probabilities": True}
 
 
 def _few(X, y, per_class):
@@ -91,7 +91,7 @@ def waves(rows, time, channels, classes=4, seed=0):
 
 
 def _signals(time, channels, *, classes=4, settings=None, **parameters):
-    usual = {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "transform": SignalCounts(**parameters)}
+    usual = {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "transform": SignalCounts(**parameters)}
     return _fitted(*waves(24, time, channels, classes), **usual | (settings or {}))
 
 
@@ -110,7 +110,7 @@ def wild_windows(counts, rows, seed=0):
 MODELS = {
     "digits": lambda: _fitted(*_digits(per_class=2)),
     "digits, the paper's ties": lambda: _fitted(*_digits(6), ties="abstain"),
-    "no hidden layer, P = 7": lambda: _fitted(*_digits(5), hidden_layers=(), weight_bound=7, stages=("ml2",)),
+    "no hidden layer, P = 7": lambda: _fitted(*_digits(5), hidden_layers=(), weight_bound=7, stages=("soft",)),
     "many ties": lambda: _replaced(_fitted(*_digits(6), stages=("sm",)), 1),
     "many ties, the paper's rule": lambda: _replaced(_fitted(*_digits(6), stages=("sm",), ties="abstain"), 1),
     "three classes per network": lambda: _replaced(_fitted(*_digits(5), stages=("sm",), subset_size=3), 2),
@@ -124,7 +124,7 @@ MODELS = {
     "large weights": lambda: _replaced(_fitted(*_digits(4), stages=("sm",), hidden_layers=(2,)), 5, bound=1000),
     "scaled signed features": lambda: _fitted(*_few(load_iris().data - 3.0, load_iris().target, 5)),
     "constant input": lambda: _fitted(
-        *load_wine(return_X_y=True), hidden_layers=(), weight_bound=7, stages=("ml2",), transform=ConstantInput()
+        *load_wine(return_X_y=True), hidden_layers=(), weight_bound=7, stages=("soft",), transform=ConstantInput()
     ),
     "chances of two classes": lambda: _fitted(*_digits(2, 9), **CHANCES, transform=ConstantInput(), input_scaling=None),
     "chances of five classes": lambda: _fitted(*_digits(5, 6), **CHANCES),
@@ -133,16 +133,16 @@ MODELS = {
         *_few(load_iris().data, np.array(['a"*/', "b\\n\n", "\u00e9??/"], dtype=object)[load_iris().target], 5)
     ),
     "histograms of doubled images": lambda: _fitted(
-        *_digits(4), hidden_layers=(), weight_bound=7, stages=("ml2",), transform=IntegerHog(orientations=8)
+        *_digits(4), hidden_layers=(), weight_bound=7, stages=("soft",), transform=IntegerHog(orientations=8)
     ),
     "histograms of a narrow image": lambda: _fitted(
-        *_narrow(), hidden_layers=(), stages=("ml2",), transform=IntegerHog((40, 1), 1000)
+        *_narrow(), hidden_layers=(), stages=("soft",), transform=IntegerHog((40, 1), 1000)
     ),
     "histograms of colours": lambda: _fitted(
-        *_colours(), hidden_layers=(), stages=("ml2",), transform=IntegerHog((17, 20, 3), 200, orientations=12)
+        *_colours(), hidden_layers=(), stages=("soft",), transform=IntegerHog((17, 20, 3), 200, orientations=12)
     ),
     "histograms, not straightened": lambda: _fitted(
-        *_colours(), hidden_layers=(), stages=("ml2",), transform=IntegerHog((17, 20, 3), 200, straighten=False)
+        *_colours(), hidden_layers=(), stages=("soft",), transform=IntegerHog((17, 20, 3), 200, straighten=False)
     ),
     "counts of a signal": lambda: _signals(49, 3),
     "counts of differences": lambda: _signals(64, 2, rocket=0),

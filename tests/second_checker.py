@@ -81,7 +81,7 @@ def read_json(text):
 
 def read_model(content):
     """R1"""
-    need(len(content) >= 42 and content[:6] == b"BEMI\x07\x00", "not a model")
+    need(len(content) >= 42 and content[:6] in (b"BEMI\x07\x00", b"BEMI\x08\x00"), "not a model")
     need(hashlib.sha256(content[:-32]).digest() == content[-32:], "the digest")
     (length,) = struct.unpack("<I", content[6:10])
     need(10 + length <= len(content) - 32, "the header's length")
@@ -100,9 +100,19 @@ def proved(model, certificate=None):
         raise Refused("not gzipped") from error
     claims = read_json(text)
     try:
+        renamed(header, claims)
         return whole_file(header, packed, digest, claims)
     except (KeyError, TypeError, IndexError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         raise Refused(f"malformed: {error!r}") from error
+
+
+def renamed(header, claims):
+    """R2: stages that had other names in model format 7 and certificate format 3."""
+    lists = [entry["reports"] for entry in header["networks"]]
+    lists += claims["networks"] if claims["format"] == 3 else []
+    for stage in (stage for stages in lists for stage in stages):
+        stage["stage"] = "soft" if stage["stage"] == "ml2" else stage["stage"]
+    header["settings"]["stages"] = ["soft" if name == "ml2" else name for name in header["settings"]["stages"]]
 
 
 HEADER = (
@@ -114,7 +124,7 @@ PARTS = ("given_rows", "probabilities", "selection", "signs", "subsets", "uncoun
 
 def whole_file(header, packed, digest, claims):
     members(claims, ("format", "model", "rows", "labels", "networks"), ("weights", "seconds"))
-    integer(claims["format"], 3, 3)
+    integer(claims["format"], 3, 4)
     need(claims["model"] == digest, "another model")
     members(header, HEADER, PARTS)
     need(type(header["classes"]) is list, "classes")
@@ -232,7 +242,9 @@ REPORT = ("stage", "objective", "bound", "proof", "links", "rows", "message", "o
 def all_stages(network, stages, entry, last):
     names = [stage["stage"] for stage in stages]
     need(names and names == list(network["settings"]["stages"]), "stages")
-    need(names == [s for s in ("sm", "mm", "mw") if s in names] or names in (["ml2"], ["ml2", "mw"]), "order of stages")
+    need(
+        names == [s for s in ("sm", "mm", "mw") if s in names] or names in (["soft"], ["soft", "mw"]), "order of stages"
+    )
     need(len(entry["reports"]) == len(stages), "reports")
     state = {"seen": range(len(network["rows"])), "margins": None, "ceiling": None, "before": None}
     results = []
@@ -268,16 +280,16 @@ def one_stage(network, stage, state):
         objective, shown = sat_margin(view, columns, stage["certificate"], state)
     elif name == "mm":
         objective, shown = max_margin(view, columns, stage["certificate"], state)
-    elif name == "ml2":
+    elif name == "soft":
         objective, shown = soft_margins(network, columns, stage, state)
     else:
         objective, shown = links, fewest_links(network, view, columns, stage, state)
-    if name == "ml2":
+    if name == "soft":
         value, claimed = rational(stage["objective"], 2**17), rational(stage["bound"], 2**17)
     else:
         value, claimed = integer(stage["objective"], 0, BIG - 1), integer(stage["bound"], 0, BIG - 1)
     need(value == objective, f"objective {value}, but {objective}")
-    better = (lambda a, b: a > b) if name in ("ml2", "mw") else (lambda a, b: a < b)
+    better = (lambda a, b: a > b) if name in ("soft", "mw") else (lambda a, b: a < b)
     need(not better(claimed, value), "the bound is on the wrong side")
     need(stage["proof"] in ("certified", "solver"), "kind of proof")
     if stage["proof"] == "certified":

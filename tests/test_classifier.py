@@ -263,7 +263,7 @@ def test_more_than_ten_classes():
 def test_a_transform_is_part_of_the_classifier():
     digits = load_digits()
     X, y = digits.data[:80].astype(int), digits.target[:80]
-    settings = {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "node_limit": 1, "time_limit": None}
+    settings = {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "node_limit": 1, "time_limit": None}
     model = BeMiClassifier(transform=IntegerHog(), **settings)
     copy = clone(model).set_params(transform__orientations=8)
     assert copy.get_params()["transform"].orientations == 8
@@ -281,9 +281,9 @@ def test_a_transform_is_part_of_the_classifier():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"stages": ("ml2",)}, "use hidden_layers=()"),
-        ({"stages": ("ml2", "mm"), "hidden_layers": ()}, "stages must be one of these lists"),
-        ({"stages": ("mw", "ml2"), "hidden_layers": ()}, "stages must be one of these lists"),
+        ({"stages": ("soft",)}, "use hidden_layers=()"),
+        ({"stages": ("soft", "mm"), "hidden_layers": ()}, "stages must be one of these lists"),
+        ({"stages": ("mw", "soft"), "hidden_layers": ()}, "stages must be one of these lists"),
         ({"C": 0}, "C must be a positive number"),
         ({"C": "1"}, "C must be a positive number"),
         ({"mw_loss": -0.1}, "mw_loss must be a number"),
@@ -294,7 +294,7 @@ def test_bad_soft_margin_parameters_are_refused(parameters, message):
         BeMiClassifier(**parameters).fit([[1, 2], [2, 1]], [0, 1])
 
 
-SOFT = {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "node_limit": 1, "time_limit": None}
+SOFT = {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "node_limit": 1, "time_limit": None}
 
 
 def test_a_part_of_the_pairs_votes():
@@ -352,7 +352,7 @@ def test_scenarios_add_the_rows_that_networks_violate():
         assert (rows >= len(X)).all()
         assert np.isin(model.training_targets_[rows], key).all()
         added += len(rows)
-        report = model.reports_[key]["ml2"]
+        report = model.reports_[key]["soft"]
         assert report.rows == np.isin(y, key).sum() + len(rows)
         (t,) = report.soft.resolutions
         own = pool[np.isin(pool_y, key)]
@@ -368,7 +368,7 @@ def test_scenarios_add_the_rows_that_networks_violate():
     assert not any(len(rows) for rows in plain.added_rows_.values())
 
 
-@pytest.mark.parametrize("stages", [("sm", "mm", "mw"), ("ml2",)])
+@pytest.mark.parametrize("stages", [("sm", "mm", "mw"), ("soft",)])
 def test_scenarios_work_with_workers_and_a_journal(tmp_path, stages):
     X, y = load_iris(return_X_y=True)
     X, y = X[::6], y[::6]

@@ -16,7 +16,7 @@ from sklearn.model_selection import cross_val_score
 from bemi import BeMiClassifier, ConstantInput, load, save
 from bemi.modelfile.container import ModelFileError, pack, read
 
-SOFT = {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "C": 1.0, "node_limit": 1, "time_limit": None}
+SOFT = {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "C": 1.0, "node_limit": 1, "time_limit": None}
 HIDDEN = {"hidden_layers": (2,), "stages": ("sm",), "node_limit": 1, "time_limit": 5}
 
 

@@ -43,7 +43,7 @@ def test_the_papers_settings_are_the_defaults():
 
 def test_a_classifier_for_the_data():
     clf = bemi.recommended(DIGITS, weight_bound=3, n_jobs=2)
-    assert (clf.weight_bound, clf.n_jobs, clf.stages) == (3, 2, ("ml2",))
+    assert (clf.weight_bound, clf.n_jobs, clf.stages) == (3, 2, ("soft",))
     assert bemi.recommended(DIGITS, image_shape=(4, 16)).transform.shape == (4, 16)
     assert bemi.recommended(DIGITS / 16, image_shape=(8, 8)).input_scaling == "common"
 
@@ -55,7 +55,7 @@ def test_a_constant_input_shifts_a_neuron(tmp_path):
     clf = bemi.recommended(X).fit(X, y)
     assert clf.transform_.has_constant
     assert clf.score(X, y) == 1
-    assert BeMiClassifier(hidden_layers=(), stages=("ml2",)).fit(X, y).score(X, y) < 1
+    assert BeMiClassifier(hidden_layers=(), stages=("soft",)).fit(X, y).score(X, y) < 1
     bemi.save(clf, tmp_path / "m")
     assert bemi.load(tmp_path / "m").predict(X).tolist() == y.tolist()
     assert bemi.verify(tmp_path / "m").networks == 1
@@ -68,11 +68,11 @@ def test_settings_in_words():
     assert words == [
         "features as they are; hidden layers 4, 4, weights in -1..1, stages sm, mm, mw",
         f"gradient histograms, the best of {len(presets.image_candidates())} candidates by cross-validation; "
-        "no hidden layer, weights in -7..7, stages ml2",
-        "gradient histograms; no hidden layer, weights in -7..7, stages ml2",
+        "no hidden layer, weights in -7..7, stages soft",
+        "gradient histograms; no hidden layer, weights in -7..7, stages soft",
         f"the best of {len(presets.tables().settings['candidates'])} candidates by cross-validation; no hidden layer, "
-        "weights in -15..15, stages ml2",
-        f"{TableBits().describe()}; no hidden layer, weights in -15..15, stages ml2",
+        "weights in -15..15, stages soft",
+        f"{TableBits().describe()}; no hidden layer, weights in -15..15, stages soft",
     ]
 
 
@@ -127,7 +127,7 @@ def test_with_two_images_of_a_class_deformed_copies_are_usual(tmp_path):
     bemi.save(clf, tmp_path / "m")
     loaded = bemi.load(tmp_path / "m")
     assert loaded.scenarios.get_params() == clf._copy(clf.choice_.candidate).scenarios.get_params()
-    assert bemi.verify(tmp_path / "m").certified["ml2"] == 3
+    assert bemi.verify(tmp_path / "m").certified["soft"] == 3
 
 
 def test_many_or_large_images_are_not_compared():

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 
 from bemi import BeMiClassifier, ConstantInput, IntegerHog, NoiseScenarios, TableBits, load, save, verify
 
-SOFT = {"hidden_layers": (), "weight_bound": 3, "stages": ("ml2",), "node_limit": 50, "time_limit": None}
+SOFT = {"hidden_layers": (), "weight_bound": 3, "stages": ("soft",), "node_limit": 50, "time_limit": None}
 
 
 def table(rows=60, seed=0):
@@ -35,7 +35,7 @@ def test_a_weight_is_a_number_of_equal_rows(engine):
     model = soft(engine=engine, gap=0.0, transform=None)  # a centre is the median of rows, whatever their weight
     weighted = model.fit(X, y, sample_weight=weights)
     repeated = clone(model).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
-    ours, theirs = weighted.reports_[0, 1]["ml2"], repeated.reports_[0, 1]["ml2"]
+    ours, theirs = weighted.reports_[0, 1]["soft"], repeated.reports_[0, 1]["soft"]
     assert ours.soft == theirs.soft
     assert ours.objective == theirs.objective
     assert ours.rows == np.count_nonzero(weights)
@@ -97,7 +97,7 @@ def test_class_weights_multiply_row_weights():
         soft(class_weight={5: 1.0}).fit(X, y)
 
 
-@pytest.mark.parametrize("stages", [("ml2",), ("ml2", "mw")])
+@pytest.mark.parametrize("stages", [("soft",), ("soft", "mw")])
 def test_links_are_limited_and_the_constant_does_not_count(stages):
     X, _ = table()
     y = X.sum(axis=1) > 25
@@ -137,7 +137,7 @@ def test_monotone_bits_of_a_table(tmp_path):
     assert all(w >= 0 for w, name in zip(weights, names, strict=True) if name.startswith("age >="))
     assert sum(w != 0 for w, name in zip(weights, names, strict=True) if name != "constant") <= 5
     save(model, tmp_path / "m.bemi")
-    assert verify(tmp_path / "m.bemi").certified["ml2"] == 1
+    assert verify(tmp_path / "m.bemi").certified["soft"] == 1
     copy = load(tmp_path / "m.bemi")
     assert (copy.monotone, copy.max_links, copy.hinges) == ({"age": -1}, 5, 2)
     with pytest.raises(ValueError, match="column 'pain' holds categories, which have no order"):

@@ -201,7 +201,7 @@ def scorecard() -> None:
     y = y.map({0: "malignant", 1: "benign"})
     X, _, y, _ = train_test_split(X, y, train_size=100, stratify=y, random_state=0)
     card = BeMiClassifier(
-        **{"hidden_layers": (), "stages": ("ml2",), "weight_bound": 5, "C": 3, "hinges": 2, "max_links": 5},
+        **{"hidden_layers": (), "stages": ("soft",), "weight_bound": 5, "C": 3, "hinges": 2, "max_links": 5},
         transform=TableBits(),
         probabilities=True,
         time_limit=None,

@@ -96,13 +96,13 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         Weights are integers in ``{-weight_bound..weight_bound}``.
     stages
         Which programs to solve, in order: ``"sm"`` (most training rows confidently right), ``"mm"`` (largest
-        margins), ``"mw"`` (fewest links).  Without a hidden layer also ``"ml2"`` (soft margins, as in a linear support
+        margins), ``"mw"`` (fewest links).  Without a hidden layer also ``"soft"`` (soft margins, as in a linear support
         vector machine), alone or followed by ``"mw"``.
     engine
         How a stage is run: ``"decomposition"`` searches neuron by neuron and certifies its bounds, ``"monolithic"``
         hands the whole stage to the solver as one program, as the paper does.
     solver
-        ``"highs"``, ``"gurobi"``, ``"scip"`` or, for all stages except ``"ml2"``, ``"cpsat"``; the name of an
+        ``"highs"``, ``"gurobi"``, ``"scip"`` or, for all stages except ``"soft"``, ``"cpsat"``; the name of an
         entry point in the group ``"bemi.solvers"``, or of a module such as ``"my_package.my_solver"``.
     time_limit
         Seconds per network: one number divided among the stages, one number per stage, or None for no limit.  Time that
@@ -137,18 +137,18 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         images, or None.  With :class:`bemi.SignalCounts`, ``X`` may be windows of a signal, shape (windows, time,
         channels).
     C
-        Penalty on margin violations in ``"ml2"``, as in support vector machines.
+        Penalty on margin violations in ``"soft"``, as in support vector machines.
     mw_loss
-        Fraction by which ``"mw"`` may raise the objective that ``"ml2"`` reached.
+        Fraction by which ``"mw"`` may raise the objective that ``"soft"`` reached.
     hinges
-        Hinges per row in ``"ml2"``: 1 as in support vector machines, or 2, which come closer to the logistic loss.
+        Hinges per row in ``"soft"``: 1 as in support vector machines, or 2, which come closer to the logistic loss.
     max_links
-        Maximum links of each output in ``"ml2"``, not counting that of a constant input; None for no limit.
+        Maximum links of each output in ``"soft"``, not counting that of a constant input; None for no limit.
     monotone
-        Features that may only push the decision one way, in ``"ml2"``: ``{name or position: 1}`` if larger values
+        Features that may only push the decision one way, in ``"soft"``: ``{name or position: 1}`` if larger values
         favour later classes, -1 if they favour earlier ones.
     class_weight
-        Weights of the classes in ``"ml2"``, which multiply those of their rows: None, ``"balanced"`` for equal totals,
+        Weights of the classes in ``"soft"``, which multiply those of their rows: None, ``"balanced"`` for equal totals,
         or ``{label: weight}``, 1 for a label that is left out.
     candidates
         Settings to choose from when the classifier is fitted, by cross-validation on the training rows, see
@@ -161,7 +161,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         1 shows a progress bar on standard error.
     probabilities
         Whether to fit chances of the classes, for :meth:`predict_proba` and the exports.  Needs ``stages`` that begin
-        with ``"ml2"``.
+        with ``"soft"``.
     total_time_limit
         Seconds for all networks together, or None.  Each network gets an equal part of the time left when it starts,
         and no more than ``time_limit``.
@@ -301,7 +301,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         y
             Labels: numbers or strings.
         sample_weight
-            How much each row counts in the objective of ``"ml2"``: with a weight of 2 as much as the row twice.  Rows
+            How much each row counts in the objective of ``"soft"``: with a weight of 2 as much as the row twice.  Rows
             of weight 0 are left out.  None if all rows count the same; other stages accept only that.
         groups
             What each row comes from, such as the recording of a window; the choice among ``candidates``, its estimate

@@ -42,7 +42,7 @@ def made(
             {"stage": name, "objective": objective, "bound": limit, "proof": "solver" if claimed else "certified"}
             | {"links": sum(map(bool, weights)), "rows": len(rows)}
             | {"message": "", "outcome": "optimal", "weights": weights, "certificate": None if claimed else proof}
-            | ({"soft": soft} if name == "ml2" else {})
+            | ({"soft": soft} if name == "soft" else {})
         )
     last = next(reversed(stages.values()))[0]
     layers = [len(rows[0]), *hidden, max(1, (size - 1).bit_length())]
@@ -253,7 +253,7 @@ def softmargins() -> Iterator[Parts]:
 
     def with_tree(tree: Any, theta: str = "1/1", objective: str = "11/2") -> Parts:
         proof = {"denominator": 1, "outputs": [tree]}
-        stages = {"ml2": ([1, 0], objective, "0/1", proof), "mw": ([1, 0], 1, 0, proof | {"theta": theta})}
+        stages = {"soft": ([1, 0], objective, "0/1", proof), "mw": ([1, 0], 1, 0, proof | {"theta": theta})}
         return made([[3, 4], [-3, 4]], [0, 1], [], 1, stages, soft=usual)
 
     yield with_tree(leaf)
@@ -262,9 +262,9 @@ def softmargins() -> Iterator[Parts]:
     for objective in ("11/0", "22/4"):
         yield with_tree(leaf, objective=objective)
     # False: both weights are links, and one is allowed.
-    limited = {"ml2": ([1, 1], "d/1", "0/1", None)}
+    limited = {"soft": ([1, 1], "d/1", "0/1", None)}
     yield made([[3, 4], [-3, 4]], [0, 1], [], 1, limited, soft=usual | {"max_links": 1}, max_links=1)
-    deep = {"ml2": ([1, 1, 0, 0, 1, 1], "11/2", "0/1", None)}
+    deep = {"soft": ([1, 1, 0, 0, 1, 1], "11/2", "0/1", None)}
     twice = usual | {"resolutions": ["1/1", "1/1"]}
     yield made([[3, 4], [-3, 4]], [0, 1], [2], 1, deep, soft=twice)
 
@@ -389,7 +389,7 @@ def sets_of_classes() -> Iterator[Parts]:
 def limits_on_weights() -> Iterator[Parts]:
     soft = {"price": "a/1", "resolutions": ["1/1"], "hinges": 1, "max_links": None}
     rows = [[3, 4], [-3, 4]]
-    stages = {"ml2": ([1, 0], "11/2", "0/1", None), "mw": ([1, 0], 1, 0, None)}
+    stages = {"soft": ([1, 0], "11/2", "0/1", None), "mw": ([1, 0], 1, 0, None)}
     base = made(rows, [0, 1], [], 1, stages, soft=soft, mw_loss=0.0)
     yield base
     for price in ("b/1", "9/1"):

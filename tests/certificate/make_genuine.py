@@ -157,7 +157,7 @@ def with_list(folder: Path) -> tuple[dict, bytes, dict]:
 def models(folder: Path) -> Iterator[tuple[str, tuple[dict, bytes, dict]]]:
     three, four = clusters(3, 3, 2, 4, 15), clusters(1, 4, 2, 4, 15)
     one = BeMiClassifier
-    soft = {"hidden_layers": (), "stages": ("ml2", "mw"), **NODES}
+    soft = {"hidden_layers": (), "stages": ("soft", "mw"), **NODES}
     yield "shapes", searched(folder, 100, one((3,), subset_size=3, **NODES), *three)
     yield "more shapes", searched(folder, 60, one((3,), stages=("mm",), subset_size=4, **NODES), *four)
     yield "open", searched(folder, 2, one((3,), subset_size=3, **NODES), *clusters(1, 3, 2, 4, 15))

@@ -36,12 +36,12 @@ SETTINGS = {
     "two bits": {"hidden_layers": (4,), "subset_size": 3},
     "larger weights": {"hidden_layers": (3,), "weight_bound": 3},
     "without margins": {"hidden_layers": (2,), "stages": ("sm", "mw")},
-    "soft margins": {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2", "mw"), "mw_loss": 0.05},
+    "soft margins": {"hidden_layers": (), "weight_bound": 7, "stages": ("soft", "mw"), "mw_loss": 0.05},
     "weights and limits": {
-        **{"hidden_layers": (), "weight_bound": 3, "stages": ("ml2", "mw"), "class_weight": {0: 2.5, 1: 0.3}},
+        **{"hidden_layers": (), "weight_bound": 3, "stages": ("soft", "mw"), "class_weight": {0: 2.5, 1: 0.3}},
         **{"hinges": 2, "max_links": 4, "monotone": {20: 1, 21: -1}, "mw_loss": 0.5},
     },
-    "soft margins, two bits": {"hidden_layers": (), "subset_size": 3, "stages": ("ml2",)},
+    "soft margins, two bits": {"hidden_layers": (), "subset_size": 3, "stages": ("soft",)},
     "without margins or a hidden layer": {"hidden_layers": (), "stages": ("sm", "mw"), "subset_size": 3},
     "two bits without margins": {"hidden_layers": (3,), "stages": ("sm", "mw"), "subset_size": 3, "weight_bound": 2},
 }
@@ -251,20 +251,20 @@ def test_a_stage_that_did_not_run_claims_nothing(model, tmp_path):
     assert refused(repaired_header(model, claims, tmp_path), claims, tmp_path)
 
 
-@pytest.mark.parametrize(("stage", "by"), [("sm", -1), ("mm", -1), ("ml2", 1), ("mw", 1)])
+@pytest.mark.parametrize(("stage", "by"), [("sm", -1), ("mm", -1), ("soft", 1), ("mw", 1)])
 def test_too_good_a_bound_is_refused_even_if_the_model_says_the_same(model, tmp_path, stage, by):
     for claims in tightened(claims_of(model), stage, by):
         reason = refused(repaired_header(model, claims, tmp_path), claims, tmp_path)
         # A proof may be stronger than what was claimed from it, but never beyond the best network there is.
         if reason is None:
             changed = [c for n in claims["networks"] for c in n if c["stage"] == stage and c["objective"] is not None]
-            assert stage != "ml2", "its bounds are claimed as they are proved"
+            assert stage != "soft", "its bounds are claimed as they are proved"
             assert all((c["objective"] - c["bound"]) * by >= 0 for c in changed)
 
 
 def test_negative_multipliers_missing_branches_and_false_merges_are_refused(model, tmp_path):
     kinds = dict.fromkeys(("negative", "branch", "merge"), 0)
-    for name in ("mm", "ml2", "mw"):
+    for name in ("mm", "soft", "mw"):
         original = claims_of(model)
         for number, stage in enumerate(stages_of(original, name)):
             if stage["certificate"] is None:
@@ -292,7 +292,7 @@ def test_negative_multipliers_missing_branches_and_false_merges_are_refused(mode
                 reason = refused(model, claims, tmp_path)
                 assert reason, f"{kind} change of {part[:3]} was accepted"
     proofs = [
-        s for name in ("mm", "ml2", "mw") for s in stages_of(claims_of(model), name) if every_list(s["certificate"])
+        s for name in ("mm", "soft", "mw") for s in stages_of(claims_of(model), name) if every_list(s["certificate"])
     ]
     assert bool(kinds["negative"]) == bool(proofs)
 
@@ -336,7 +336,7 @@ def test_random_mutations_are_refused_or_harmless(model, mutants, tmp_path):
             outcomes["refused"] += 1
             continue
         outcomes["accepted"] += 1
-        stage["bound"] = moved(stage["objective"], 1 if stage["stage"] in ("ml2", "mw") else -1)
+        stage["bound"] = moved(stage["objective"], 1 if stage["stage"] in ("soft", "mw") else -1)
         assert refused(repaired_header(model, claims, tmp_path), claims, tmp_path)
     assert bool(outcomes["refused"]) == bool(places)
 
@@ -352,7 +352,7 @@ def first_leaf(stage):
 
 def test_other_soft_margins_are_refused(model, tmp_path):
     original = claims_of(model)
-    if not stages_of(original, "ml2"):
+    if not stages_of(original, "soft"):
         pytest.skip("soft margins only")
     for change, reason in (
         (lambda s: s["soft"].__setitem__("price", "b/1"), "its price is not the model's"),
@@ -368,7 +368,7 @@ def test_other_soft_margins_are_refused(model, tmp_path):
         (lambda s: s["certificate"].__setitem__("denominator", 1), "above its price"),
     ):
         claims = copy.deepcopy(original)
-        change(stages_of(claims, "ml2")[0])
+        change(stages_of(claims, "soft")[0])
         assert reason in refused(repaired_header(model, claims, tmp_path), claims, tmp_path)
 
 
@@ -379,10 +379,10 @@ def limited(tmp_path_factory) -> Path:
     rng = np.random.default_rng(1)
     X = rng.integers(-9, 10, (40, 6))
     y = (X @ [3, -2, 2, 1, 1, 0] + rng.integers(-20, 21, 40) > 0).astype(int)
-    settings = {"hidden_layers": (), "weight_bound": 3, "stages": ("ml2",), "node_limit": 200, "time_limit": None}
+    settings = {"hidden_layers": (), "weight_bound": 3, "stages": ("soft",), "node_limit": 200, "time_limit": None}
     model = BeMiClassifier(**settings, max_links=3, monotone={0: 1, 4: -1}, transform=ConstantInput())
     save(model.fit(X, y, sample_weight=rng.integers(1, 4, 40)), path)
-    assert verify(path).certified["ml2"] == 1
+    assert verify(path).certified["soft"] == 1
     return path
 
 
@@ -428,7 +428,7 @@ def test_limits_are_those_of_the_model(limited, tmp_path, change, reason):
 
 def test_a_ceiling_that_is_not_kept_is_refused(model, tmp_path):
     claims = claims_of(model)
-    if not stages_of(claims, "ml2") or not stages_of(claims, "mw"):
+    if not stages_of(claims, "soft") or not stages_of(claims, "mw"):
         pytest.skip("soft margins and Min-Weight only")
 
     def lower(header: dict) -> None:

@@ -13,7 +13,7 @@ from bemi.cli import info, main
 from bemi.cli.info import MOST_LINES
 from bemi.report.contents import contents
 
-SETTINGS = {"hidden_layers": (), "stages": ("ml2", "mw"), "time_limit": 1.0}
+SETTINGS = {"hidden_layers": (), "stages": ("soft", "mw"), "time_limit": 1.0}
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def folder(tmp_path_factory):
     X = pd.DataFrame({"age [years]": generator.normal(50, 9, 40).round(), "cp": generator.choice(["c1", "c2"], 40)})
     save(BeMiClassifier(transform=TableBits(), **SETTINGS).fit(X, ["ill", "well"] * 20), folder / "table.bemi")
     digits = generator.integers(0, 9, (36, 5))
-    save(BeMiClassifier(**(SETTINGS | {"stages": ("ml2",)})).fit(digits, np.arange(36) % 9), folder / "nine.bemi")
+    save(BeMiClassifier(**(SETTINGS | {"stages": ("soft",)})).fit(digits, np.arange(36) % 9), folder / "nine.bemi")
     return folder
 
 
@@ -47,7 +47,7 @@ def test_json_has_all_that_the_file_has(folder, capsys):
 def test_the_console_names_columns_settings_and_proofs(folder, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
     _, out = run(capsys, "info", folder / "table.bemi")
-    for words in ("ill, well", "40 rows by highs", "stages ml2,mw", "hidden_layers none", "age [years]", "c1, c2"):
+    for words in ("ill, well", "40 rows by highs", "stages soft,mw", "hidden_layers none", "age [years]", "c1, c2"):
         assert words in out
     for words in ("cut at", "0.00 %", "bemi verify checks it", "ill / well"):
         assert words in out

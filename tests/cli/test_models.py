@@ -73,10 +73,10 @@ ALONE = ["--no-estimate"]
 @pytest.mark.parametrize(
     ("file", "options", "chosen", "expected"),
     [
-        ("rows", [], "images", {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "input_scaling": "auto"}),
+        ("rows", [], "images", {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "input_scaling": "auto"}),
         ("images", [], "images", {"weight_bound": 7}),
-        ("iris", [], "tables", {"hidden_layers": (), "stages": ("ml2",), "input_scaling": "auto"}),
-        ("iris", ALONE, "tables", {"stages": ("ml2",), "C": 3.0}),
+        ("iris", [], "tables", {"hidden_layers": (), "stages": ("soft",), "input_scaling": "auto"}),
+        ("iris", ALONE, "tables", {"stages": ("soft",), "C": 3.0}),
         ("iris", [*ALONE, "--image-shape", "2x2"], "images", {"input_scaling": "common"}),
         ("rows", ["--paper"], "the paper", {"hidden_layers": (4, 4), "weight_bound": 1, "stages": ("sm", "mm", "mw")}),
         ("rows", ["--hidden-layers", "2"], "the paper", {"hidden_layers": (2,), "stages": ("sm", "mm", "mw")}),
@@ -85,9 +85,9 @@ ALONE = ["--no-estimate"]
         ("rows", [*ALONE, "--C", "2"], "images", {"C": 2.0}),
         (
             "rows",
-            [*ALONE, "--stages", "ml2,mw", "--mw-loss", "0.2"],
+            [*ALONE, "--stages", "soft,mw", "--mw-loss", "0.2"],
             "images",
-            {"stages": ("ml2", "mw"), "mw_loss": 0.2},
+            {"stages": ("soft", "mw"), "mw_loss": 0.2},
         ),
         ("iris", ["--transform", "none", "--input-scaling", "common"], "tables", {"input_scaling": "common"}),
         (
@@ -188,7 +188,7 @@ def test_predict_writes_the_votes_of_every_network(kind, options, capsys, tmp_pa
 
 
 def test_predict_gives_chances_if_the_model_has_them(folder, capsys, tmp_path):
-    data, soft = folder / "digits.csv", ["--stages", "ml2", "--hidden-layers", "", "--no-estimate"]
+    data, soft = folder / "digits.csv", ["--stages", "soft", "--hidden-layers", "", "--no-estimate"]
     trained = run(capsys, "train", data, "--target", "digit", "-o", tmp_path / "m", *soft, "--probabilities")
     assert trained[0] == 0
     code, out, _ = run(capsys, "predict", tmp_path / "m", data, "--proba", "--json")
@@ -264,7 +264,7 @@ TRAIN = ("train", "{folder}/digits.csv", "--target", "digit", "-o", "{tmp}/m")
         ([*TRAIN, "--image-shape", "8"], "give a size as 28x28 or 32x32x3, not '8'"),
         ([*TRAIN, "--image-shape", "9,8"], "shape (9, 8) means 72 features, but X has 64"),
         ([*TRAIN, "--transform", "wavelets"], "invalid choice"),
-        ([*TRAIN, "--hidden-layers", "2", "--stages", "ml2"], "without a hidden layer"),
+        ([*TRAIN, "--hidden-layers", "2", "--stages", "soft"], "without a hidden layer"),
         (["train", "{folder}/digits.csv", "--magic"], "the following arguments are required"),
         (["predict", "{folder}/digits.csv", "{folder}/digits.csv"], "is not a bemi model"),
         (["predict", "{folder}/none", "{folder}/digits.csv"], "No such file"),

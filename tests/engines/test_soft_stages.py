@@ -58,13 +58,13 @@ def test_both_stages_against_every_network(case, loss):
     assert problem.soft_value(start) == value_by_hand(problem, start)
     checker = checker_of(problem)
 
-    whole = monolithic("ml2", problem, start=start, limits=Limits())
+    whole = monolithic("soft", problem, start=start, limits=Limits())
     assert problem.allows(whole.network)
     assert whole.objective == best == value_by_hand(problem, whole.network)
     assert whole.bound <= best
     assert float(best - whole.bound) <= 1e-5 * max(1.0, float(best))
 
-    ours = softmargin.run(get("ml2"), problem, start=start, limits=Limits())
+    ours = softmargin.run(get("soft"), problem, start=start, limits=Limits())
     assert ours.objective == value_by_hand(problem, ours.network) >= best
     assert 0 <= ours.bound <= best
     assert ours.objective <= problem.soft_value(start)
@@ -109,7 +109,7 @@ def test_the_continuous_machine_is_scikit_learns():
 def test_certified_gaps_are_small_on_images(weight_bound):
     problem, start = few_images(weight_bound=weight_bound)
     largest = {1: 0.1, 3: 0.06, 7: 0.02, 15: 0.01}[weight_bound]
-    report = softmargin.run(get("ml2"), problem, start=start, limits=Limits(gap=largest / 2))
+    report = softmargin.run(get("soft"), problem, start=start, limits=Limits(gap=largest / 2))
     assert report.proof == "certified"
     assert report.gap < largest
     sparse = softlinks.run(
@@ -125,7 +125,7 @@ def test_certified_gaps_are_small_on_images(weight_bound):
 
 def test_the_same_seed_gives_the_same_weights():
     problem, start = few_images()
-    runs = [softmargin.run(get("ml2"), problem, start=start, limits=Limits(nodes=20, seed=3)) for _ in range(2)]
+    runs = [softmargin.run(get("soft"), problem, start=start, limits=Limits(nodes=20, seed=3)) for _ in range(2)]
     assert runs[0].network == runs[1].network
     assert runs[0].certificate == runs[1].certificate
 

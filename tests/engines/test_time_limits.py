@@ -31,7 +31,7 @@ def noisy(rows: int, inputs: int) -> Problem:
 def processor_time(monkeypatch):
     # Compilation is apart.
     small = noisy(60, 20)
-    engine.run("ml2", small, start=initial_network(small, 0.0), limits=Limits(seconds=1.0))
+    engine.run("soft", small, start=initial_network(small, 0.0), limits=Limits(seconds=1.0))
     monkeypatch.setattr(clock, "now", time.process_time)
     # The time of several threads would be added up, and that of threads that wait for a core, too.
     with threadpool_limits(1):
@@ -42,7 +42,7 @@ def test_soft_margins_with_many_rows(processor_time):
     large, seconds = noisy(4500, 588), 2.0
     start = initial_network(large, 0.0)
     began = time.process_time()
-    found = engine.run("ml2", large, start=start, limits=Limits(seconds=seconds))
+    found = engine.run("soft", large, start=start, limits=Limits(seconds=seconds))
     taken = time.process_time() - began
     assert found.objective is not None
     assert 0.5 * seconds < taken < 1.1 * seconds

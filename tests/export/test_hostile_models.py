@@ -55,7 +55,7 @@ def file(tmp_path_factory) -> Path:
     """A model that a stranger wrote: trained under plain names, which were then replaced in its file."""
     folder = tmp_path_factory.mktemp("hostile")
     plain = pd.DataFrame(ROWS, columns=list("abcdefgh"))
-    classifier = BeMiClassifier((), stages=("ml2",), node_limit=1, time_limit=None, weight_bound=3)
+    classifier = BeMiClassifier((), stages=("soft",), node_limit=1, time_limit=None, weight_bound=3)
     bemi.save(classifier.fit(plain, list("uvwxyz") * 2), folder / "plain.bemi")
     header, weights, claims = opened(folder / "plain.bemi")
     header |= {"classes": LABELS, "classes_dtype": "|O", "feature_names": NAMES}
@@ -114,7 +114,7 @@ def hostile_table(texts) -> BeMiClassifier:
     table = pd.DataFrame(numbers | {"levels": np.array(texts, dtype=object)[np.arange(48) % len(texts)]})
     labels = np.array(texts[:4], dtype=object)[np.arange(48) % 4]
     transform = TableBits(thresholds=2)
-    return BeMiClassifier((), stages=("ml2",), node_limit=1, time_limit=None, transform=transform).fit(table, labels)
+    return BeMiClassifier((), stages=("soft",), node_limit=1, time_limit=None, transform=transform).fit(table, labels)
 
 
 @needs("iverilog")
@@ -158,7 +158,7 @@ def read(text: str) -> Reader:
 
 
 def test_a_page_has_the_elements_of_any_other(model):
-    plain = BeMiClassifier((), stages=("ml2",), node_limit=1, time_limit=None, weight_bound=3)
+    plain = BeMiClassifier((), stages=("soft",), node_limit=1, time_limit=None, weight_bound=3)
     usual = read(page(plain.fit(pd.DataFrame(ROWS, columns=list("abcdefgh")), list("uvwxyz") * 2), title="a"))
     hostile = read(page(model, title=HOSTILE[9]))
     assert hostile.tags == usual.tags

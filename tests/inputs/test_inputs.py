@@ -102,12 +102,12 @@ def test_a_scaling_that_would_not_be_used_is_refused():
 
 def test_a_classifier_with_raw_columns(tmp_path):
     classifier = BeMiClassifier(
-        hidden_layers=(), stages=("ml2",), transform=AboveMedian(), time_limit=None, node_limit=5
+        hidden_layers=(), stages=("soft",), transform=AboveMedian(), time_limit=None, node_limit=5
     )
     classifier.fit(ROWS, LABELS)
     signs = AboveMedian().fit(ROWS).transform(ROWS)
     assert np.array_equal(classifier.training_rows_, signs)
-    plain = BeMiClassifier(hidden_layers=(), stages=("ml2",), time_limit=None, node_limit=5).fit(signs, LABELS)
+    plain = BeMiClassifier(hidden_layers=(), stages=("soft",), time_limit=None, node_limit=5).fit(signs, LABELS)
     assert np.array_equal(classifier.predict(ROWS), plain.predict(signs))
     assert np.array_equal(classifier.vote(ROWS).counts, plain.vote(signs).counts)
     with pytest.raises(ValueError, match=r"cannot be saved: transform must be one of .*, got 'above-median'"):
@@ -126,7 +126,7 @@ def test_a_raw_transform_has_no_part_in_onnx():
     from bemi.export.onnx import model
 
     classifier = BeMiClassifier(
-        hidden_layers=(), stages=("ml2",), transform=AboveMedian(), time_limit=None, node_limit=5
+        hidden_layers=(), stages=("soft",), transform=AboveMedian(), time_limit=None, node_limit=5
     )
     with pytest.raises(ValueError, match=r"^the transform AboveMedian cannot be exported to ONNX: it has no onnx"):
         model(classifier.fit(ROWS, LABELS))
@@ -135,7 +135,7 @@ def test_a_raw_transform_has_no_part_in_onnx():
 def test_raw_columns_have_no_variants():
     classifier = BeMiClassifier(
         hidden_layers=(),
-        stages=("ml2",),
+        stages=("soft",),
         transform=AboveMedian(),
         scenarios=NoiseScenarios(),
         time_limit=None,

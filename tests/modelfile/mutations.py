@@ -45,7 +45,7 @@ ODD_VALUES = (
     2**32, 2**53, 2**63 - 1, 2**63, 2**64, 2**70, -(2**70), 2**256, 10**400, 0.0, -0.0, 1.0, 2.0, 0.5, -1.5, 5e-324,
     1e-310, 1e300, 1e308, -1e308, math.nan, math.inf, -math.inf,
     "", "a", "0", "1", "\x00", "b\x00", "ü", "\ud800", "x" * 5000, "unclassified", "margin", "abstain", "highs",
-    "sm", "mm", "mw", "ml2", "certified", "solver", "none", "auto", "common", "images", "noise", "integer-hog",
+    "sm", "mm", "mw", "soft", "certified", "solver", "none", "auto", "common", "images", "noise", "integer-hog",
     "|O", "<U1", "<U3", "<U9999", "<U99999999", "<i8", ">i8", "|i1", "|u1", "<u8", "<f2", "<f8", "|b1", "<M8[s]", "O,O",
     "1/0", "0/1", "-0/1", "1/1", "2/4", "ff/1", "-1/2", "f" * 3000 + "/1", "1/" + "f" * 3000, "1/2/3", "/", "0x1/1",
     [], {}, [[]], [0], [1], [0, 0], [0, 1], [1, 0], [0, 1, 2], [[0, 1]], [[0, 1], [0, 1]], [None], [""], [1.0], [True],
@@ -251,8 +251,9 @@ def exercise(model: bemi.BeMiClassifier, content: bytes, again: Path) -> None:
     assert same.networks_ == model.networks_
     assert list(same.networks_) == list(model.networks_)
     assert same.classes_.dtype == model.classes_.dtype
-    _, header, _ = split(content)
-    if json.loads(header)["bemi"] == json.loads(split(again.read_bytes())[1])["bemi"]:
+    schema, header, _ = split(content)
+    written = split(again.read_bytes())
+    if schema == written[0] and json.loads(header)["bemi"] == json.loads(written[1])["bemi"]:
         assert again.read_bytes() == content, "a model has one file"
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 from bemi import BeMiClassifier, ConstantInput, IntegerHog, SignalCounts, TableBits, save
 
 MODELS = Path(__file__).parent / "models"
-SOFT = {"hidden_layers": (), "stages": ("ml2",), "node_limit": 1, "time_limit": None}
+SOFT = {"hidden_layers": (), "stages": ("soft",), "node_limit": 1, "time_limit": None}
 
 
 def numbers(rows: int, columns: int, largest: int = 256) -> np.ndarray:

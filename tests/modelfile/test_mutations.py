@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 DATA = np.array([[5, 1, 0], [0, 5, 1], [1, 0, 5], [6, 1, 0], [0, 7, 1], [2, 0, 5]])
 CLASSES = [0, 1, 2, 0, 1, 2]
 FAST = {"hidden_layers": (2,), "node_limit": 1, "time_limit": 5}
-SOFT = {"hidden_layers": (), "node_limit": 1, "time_limit": None, "stages": ("ml2", "mw")}
+SOFT = {"hidden_layers": (), "node_limit": 1, "time_limit": None, "stages": ("soft", "mw")}
 
 
 def models() -> dict[str, BeMiClassifier]:

@@ -22,7 +22,7 @@ def table(rows=45):
 @pytest.fixture(scope="module")
 def fitted():
     X, y = table()
-    settings = {"hidden_layers": (), "stages": ("ml2",), "weight_bound": 3, "time_limit": 1.0}
+    settings = {"hidden_layers": (), "stages": ("soft",), "weight_bound": 3, "time_limit": 1.0}
     return BeMiClassifier(transform=TableBits(thresholds=2, values=True), **settings).fit(X, y)
 
 
@@ -42,11 +42,11 @@ def test_training_and_proofs(fitted):
     found = contents(fitted.ensemble_)
     assert found["classes"] == [0, 1, 2]
     assert found["training"]["rows"] == 45
-    assert found["training"]["settings"]["stages"] == ["ml2"]
+    assert found["training"]["settings"]["stages"] == ["soft"]
     assert found["training"]["settings"]["scenarios"] is None
     assert [network["classes"] for network in found["networks"]] == [[0, 1], [0, 2], [1, 2]]
     for network, (key, reports) in zip(found["networks"], fitted.reports_.items(), strict=True):
-        proved, report = network["stages"]["ml2"], reports["ml2"]
+        proved, report = network["stages"]["soft"], reports["soft"]
         assert proved["objective"] == float(report.objective)
         assert proved["bound"] == float(report.bound)
         assert proved["gap"] == report.gap

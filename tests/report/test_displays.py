@@ -14,7 +14,7 @@ import bemi
 from bemi import BeMiClassifier, FrontierDisplay, MarginsDisplay, VotesDisplay, WeightsDisplay
 from bemi.report.html import fitted_html
 
-SOFT = {"hidden_layers": (), "stages": ("ml2",), "node_limit": 1, "time_limit": None}
+SOFT = {"hidden_layers": (), "stages": ("soft",), "node_limit": 1, "time_limit": None}
 
 
 @pytest.fixture(autouse=True)
@@ -103,7 +103,7 @@ def test_a_notebook_shows_the_diagram_and_the_networks(digits, flowers):
     html = fitted_html(classifier.ensemble_)
     assert html in bundle["text/html"]
     assert "3 networks [64, 1], weights &minus;3..3" in html
-    gaps = [f"{100 * report['ml2'].gap:.1f}" for report in classifier.reports_.values()]
+    gaps = [f"{100 * report['soft'].gap:.1f}" for report in classifier.reports_.values()]
     assert re.findall(r"\)\">([\d.]+)</td>", html) == gaps
     unfitted = BeMiClassifier()._repr_mimebundle_()["text/html"]
     assert 'class="bemi"' not in unfitted

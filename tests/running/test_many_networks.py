@@ -130,7 +130,7 @@ def test_a_part_needs_a_folder_and_must_be_one_of_them(tmp_path):
         ((4,), {}),
         ((0, 3), {}),
         ((2,), {"subset_size": 3, "stages": ("sm", "mw")}),
-        ((1,), {"hidden_layers": (), "stages": ("ml2",), "transform": ConstantInput(60), "input_scaling": None}),
+        ((1,), {"hidden_layers": (), "stages": ("soft",), "transform": ConstantInput(60), "input_scaling": None}),
     ],
 )
 def test_only_networks_of_the_new_classes_are_trained(new, more, monkeypatch, tmp_path):

@@ -20,7 +20,7 @@ import bemi
 X, y = load_iris(return_X_y=True)
 
 def quick(n_jobs=None):
-    return bemi.BeMiClassifier(hidden_layers=(), stages=("ml2",), weight_bound=3, time_limit=0.1, n_jobs=n_jobs)
+    return bemi.BeMiClassifier(hidden_layers=(), stages=("soft",), weight_bound=3, time_limit=0.1, n_jobs=n_jobs)
 
 def score(n_jobs):
     return quick(n_jobs).fit(X, y).score(X, y)

@@ -49,7 +49,7 @@ def test_a_key_depends_on_everything_that_decides_the_result():
         *(replace(task, limits=replace(task.limits, **c)) for c in ({"nodes": 21}, {"gap": 0.5}, {"seed": 2})),
         replace(task, variants=Variants(data.reshape(3, 10), task.problem.codes)),
         *(replace(task, total_time_limit=seconds) for seconds in (5.0, 6.0)),
-        *(replace(task, stages=("ml2", "mw"), parameters=p) for p in ({}, {"C": 2.0}, {"mw_loss": 0.5})),
+        *(replace(task, stages=("soft", "mw"), parameters=p) for p in ({}, {"C": 2.0}, {"mw_loss": 0.5})),
     ]
     keys = {t.key() for t in [task, *other]}
     assert len(keys) == 1 + len(other)

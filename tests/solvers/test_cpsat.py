@@ -163,7 +163,7 @@ def test_the_process_ends_with_its_parent(how):
 
 @pytest.mark.parametrize("engine", ["monolithic", "decomposition"])
 def test_soft_margins_are_refused(engine):
-    model = BeMiClassifier(solver="cpsat", stages=("ml2",), hidden_layers=(), engine=engine)
+    model = BeMiClassifier(solver="cpsat", stages=("soft",), hidden_layers=(), engine=engine)
     with pytest.raises(ValueError, match="solver 'cpsat' solves programs of integers only"):
         model.fit([[0], [1]], [0, 1])
 

@@ -21,7 +21,7 @@ CODES = np.array([[1], [1], [-1], [-1]])
 def trained():
     settings = {"time_limit": None, "limits": Limits(nodes=20)}
     yield train(Problem(DATA, CODES, (2,)), **settings)
-    yield train(Problem(DATA, CODES, (), 3), ("ml2", "mw"), **settings)
+    yield train(Problem(DATA, CODES, (), 3), ("soft", "mw"), **settings)
 
 
 def same(a: StageResult, b: StageResult) -> bool:

@@ -22,7 +22,7 @@ def test_rationals_of_a_report_print_as_numbers_and_stay_exact():
     reached, bound = Fraction(1234567, 65536), Fraction(1, 3)
     clock = Deadline()
     report = StageResult.of(
-        "ml2", PROBLEM, NETWORK, reached, bound, clock=clock, proof="certified", outcome=Outcome.LIMIT
+        "soft", PROBLEM, NETWORK, reached, bound, clock=clock, proof="certified", outcome=Outcome.LIMIT
     )
     assert f"{report.objective:9}|{report.objective:.2f}|{report.bound}" == "   18.838|18.84|0.333333"
     assert "objective=18.838, bound=0.333333," in repr(report)

@@ -29,11 +29,11 @@ TRAININGS = {
     ("sm",),
     ("mm",),
     ("mw",),
-    ("ml2",),
+    ("soft",),
     ("sm", "mm"),
     ("sm", "mw"),
     ("mm", "mw"),
-    ("ml2", "mw"),
+    ("soft", "mw"),
     ("sm", "mm", "mw"),
 }
 
@@ -55,9 +55,9 @@ def test_exactly_these_lists_make_a_training():
 @pytest.mark.parametrize(
     ("stages", "words"),
     [
-        ((), "one of these lists: sm; mm; ml2; mw; sm, mm"),
-        (("mm", "sm"), "one of these lists: sm; mm; ml2; mw; sm, mm"),
-        (("sm", "xx"), "unknown stage 'xx'; known: sm, mm, ml2, mw"),
+        ((), "one of these lists: sm; mm; soft; mw; sm, mm"),
+        (("mm", "sm"), "one of these lists: sm; mm; soft; mw; sm, mm"),
+        (("sm", "xx"), "unknown stage 'xx'; known: sm, mm, soft, mw"),
         (([],), r"unknown stage \[\]"),
         ("sm", "must be a tuple such as"),
         (None, "must be a tuple such as"),
@@ -83,14 +83,14 @@ def test_every_stage_has_its_words_and_a_function_in_every_engine(stage):
 
 def test_a_list_is_called_by_its_stages_or_by_its_title():
     assert list_title(PAPER_STAGES) == "SM+MM+MW"
-    assert list_title(("ml2", "mw")) == "soft margins"
+    assert list_title(("soft", "mw")) == "soft margins"
 
 
 def test_only_soft_margins_forbid_hidden_layers():
     assert check_stages(PAPER_STAGES, (4, 4)) == PAPER_STAGES
     assert check_stages(SOFT_STAGES, ()) == SOFT_STAGES
-    with pytest.raises(ValueError, match="stage 'ml2' is for networks without a hidden layer"):
-        check_stages(("ml2", "mw"), (4,))
+    with pytest.raises(ValueError, match="stage 'soft' is for networks without a hidden layer"):
+        check_stages(("soft", "mw"), (4,))
 
 
 def problem() -> Problem:
@@ -114,8 +114,8 @@ def test_what_stages_hand_on():
     assert isinstance(after.keep, KeepMargins)
     assert [m.tolist() for m in after.keep.margins] == [[6]]
     assert get("mm").handover(Handover(seen), report("mm", network, None), {}) == Handover(seen)
-    begun = get("ml2").begin(given, parameters_read(("ml2",)))
-    ceiling = get("ml2").handover(Handover(begun.problem), report("ml2", begun.network), {"mw_loss": 0.5}).keep
+    begun = get("soft").begin(given, parameters_read(("soft",)))
+    ceiling = get("soft").handover(Handover(begun.problem), report("soft", begun.network), {"mw_loss": 0.5}).keep
     assert ceiling == KeepObjective(begun.problem.soft_value(begun.network) * 3 / 2)
     assert get("mw").handover(Handover(seen), report("mw", network), {}) == Handover(seen)
 
@@ -127,7 +127,7 @@ def test_what_must_be_kept_is_kept_or_not():
     assert not KeepLabels().holds(given, turned)
     assert KeepMargins((np.array([0]),)).holds(given, network)
     assert not KeepMargins((np.array([1]),)).holds(given, network)
-    begun = get("ml2").begin(given, parameters_read(("ml2",)))
+    begun = get("soft").begin(given, parameters_read(("soft",)))
     value = begun.problem.soft_value(begun.network)
     assert KeepObjective(value).holds(begun.problem, begun.network)
     assert not KeepObjective(value - 1).holds(begun.problem, begun.network)

@@ -9,7 +9,7 @@ from bemi import BeMiClassifier
 from bemi.training.parameters import check_parameters, usable_weights, without_effect
 
 DEFAULTS = BeMiClassifier().get_params(deep=False)
-SOFT = {"hidden_layers": (), "stages": ("ml2",)}
+SOFT = {"hidden_layers": (), "stages": ("soft",)}
 
 
 @pytest.mark.parametrize(
@@ -41,16 +41,18 @@ def test_bad_parameters_are_refused(given, words):
 )
 def test_what_a_stage_cannot_give_is_refused(stages, given):
     (name,) = given
-    with pytest.raises(ValueError, match=rf"{name} needs stages=\('ml2',\) and hidden_layers=\(\); it has no meaning"):
+    with pytest.raises(ValueError, match=rf"{name} needs stages=\('soft',\) and hidden_layers=\(\); it has no meaning"):
         check_parameters(DEFAULTS | {"stages": stages} | given)
     check_parameters(DEFAULTS | SOFT | given)
-    check_parameters(DEFAULTS | SOFT | {"stages": ("ml2", "mw")} | given)
+    check_parameters(DEFAULTS | SOFT | {"stages": ("soft", "mw")} | given)
 
 
 def test_weights_need_a_stage_that_weighs():
     weights = np.array([1.0, 2.0, 1.0])
-    assert usable_weights(weights, ("ml2", "mw")) is weights
-    with pytest.raises(ValueError, match=r"sample_weight needs stages=\('ml2',\) .* count rows, whatever their weight"):
+    assert usable_weights(weights, ("soft", "mw")) is weights
+    with pytest.raises(
+        ValueError, match=r"sample_weight needs stages=\('soft',\) .* count rows, whatever their weight"
+    ):
         usable_weights(weights, ("sm", "mm"))
     assert usable_weights(np.full(3, 2.0), ("sm",)) is None
 
@@ -60,8 +62,8 @@ def test_weights_need_a_stage_that_weighs():
     [
         (("sm", "mm", "mw"), {"C": 3.0, "mw_loss": 0.2}, ["C", "mw_loss"]),
         (("sm", "mm", "mw"), {"C": 10.0, "mw_loss": 0.01, "gap": 0.5}, []),
-        (("ml2",), {"C": 3.0, "mw_loss": 0.2}, ["mw_loss"]),
-        (("ml2", "mw"), {"C": 3.0, "mw_loss": 0.2}, []),
+        (("soft",), {"C": 3.0, "mw_loss": 0.2}, ["mw_loss"]),
+        (("soft", "mw"), {"C": 3.0, "mw_loss": 0.2}, []),
         (("sm",), {"gap": 0.5}, ["gap"]),
         (("sm", "mw"), {"mw_loss": 0.2}, ["mw_loss"]),
     ],

@@ -27,7 +27,7 @@ def test_a_generator_gives_another_seed_each_time():
 
 
 def test_equal_numbers_are_the_same_task():
-    soft = {"hidden_layers": (), "stages": ["ml2"]}
+    soft = {"hidden_layers": (), "stages": ["soft"]}
     one, other = task_settings(given(C=1, **soft)), task_settings(given(C=np.float64(1.0), **soft))
     assert one == other
     assert type(one["parameters"]["C"]) is float

@@ -30,7 +30,7 @@ def test_text_is_refused_where_numbers_are_needed():
 
 
 def test_predictions_take_text_where_training_did():
-    classifier = BeMiClassifier((), 1, ("ml2",), transform=TableBits(), time_limit=1).fit(TABLE, [0, 1, 1, 0])
+    classifier = BeMiClassifier((), 1, ("soft",), transform=TableBits(), time_limit=1).fit(TABLE, [0, 1, 1, 0])
     assert classifier.n_features_in_ == 2
     assert classifier.predict([[1.0, "red"], [None, "never seen"]]).shape == (2,)
 

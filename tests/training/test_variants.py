@@ -34,8 +34,8 @@ def drawn(seed, rows=6, pool=12, inputs=4, hidden=(), weight_bound=3):
 @settings(max_examples=25)
 def test_soft_margins_with_nothing_violated_speak_of_all_variants(seed):
     problem, variants = drawn(seed)
-    training = train_lazily(problem, variants, ("ml2",), **SETTINGS)
-    report = training.reports["ml2"]
+    training = train_lazily(problem, variants, ("soft",), **SETTINGS)
+    report = training.reports["soft"]
     assert report.rows == len(problem.data) + len(training.added)
     everything = variants.appended_to(problem, np.ones(len(variants.data), dtype=bool))
     value = soft_value(everything.data, everything.codes, report.network.weights[0], report.soft)
@@ -52,8 +52,8 @@ def test_soft_margins_with_nothing_violated_speak_of_all_variants(seed):
 @settings(max_examples=25)
 def test_a_violated_soft_margin_is_a_loss(seed):
     problem, variants = drawn(seed)
-    training = train(problem, ("ml2",), **SETTINGS)
-    report = training.reports["ml2"]
+    training = train(problem, ("soft",), **SETTINGS)
+    report = training.reports["soft"]
     (t,) = report.soft.resolutions
     sums = (variants.data.astype(int) @ report.network.weights[0])[:, 0] * variants.codes[:, 0]
     losses = [
@@ -63,7 +63,7 @@ def test_a_violated_soft_margin_is_a_loss(seed):
     assert shortfall(training, variants) == pytest.approx([float(loss) for loss in losses])
 
 
-@pytest.mark.parametrize(("stages", "hidden"), [(("sm", "mm"), (2,)), (("sm", "mm", "mw"), ()), (("ml2", "mw"), ())])
+@pytest.mark.parametrize(("stages", "hidden"), [(("sm", "mm"), (2,)), (("sm", "mm", "mw"), ()), (("soft", "mw"), ())])
 def test_the_network_is_that_of_the_rows_and_the_added_ones(stages, hidden):
     problem, variants = drawn(10, hidden=hidden)
     training = train_lazily(problem, variants, stages, **SETTINGS)
@@ -73,7 +73,7 @@ def test_the_network_is_that_of_the_rows_and_the_added_ones(stages, hidden):
     again = train(variants.appended_to(problem, taken), stages, **SETTINGS)
     assert again.network == training.network
     missing = shortfall(training, variants)
-    if "ml2" not in stages:
+    if "soft" not in stages:
         confident = training.network.confident(variants.data, variants.codes).all(axis=1)
         assert np.array_equal(missing > 0, ~confident)
     assert training.violated == (missing[~taken] > 0).sum() == 0

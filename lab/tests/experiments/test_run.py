@@ -68,7 +68,7 @@ def test_transformed_inputs_and_their_reference(tmp_path):
     expected = np.mean(machine.classes_[machine.decision_function(unit[1]).argmax(axis=1)] == rows.test_y)
     assert record["alternatives"][REFERENCE] == pytest.approx(expected)
     assert record["accuracy"] > 0.75
-    assert all(n["stages"]["ml2"]["proof"] == "certified" for n in record["networks"])
+    assert all(n["stages"]["soft"]["proof"] == "certified" for n in record["networks"])
 
 
 def test_networks_and_alternatives_see_the_same_noise(tmp_path):

@@ -47,7 +47,10 @@ from bemi.files import read_at_most
 from bemi.modelfile import container
 from bemi.modelfile.container import ModelFileError
 
-FORMAT = 3
+FORMAT = 4
+"""The format that is written."""
+_OLD_FORMAT = 3
+"""That of release 0.2.0, which is read, too."""
 _LARGEST_FILE = 1 << 26
 _LARGEST = 1 << 27
 _LARGEST_PARSED = 600 << 20
@@ -58,7 +61,7 @@ _BYTES = {b"{": 240, b"[": 72, b'"': 32, b",": 40}
 _MOST_CLASSES = 1 << 12
 _MOST_WEIGHTS = 1 << 24
 _LARGEST_NUMBER = 1e300
-_STAGES = (("sm", "mm", "mw"), ("ml2", "mw"))
+_STAGES = (("sm", "mm", "mw"), ("soft", "mw"))
 _REPORTED = ("stage", "objective", "bound", "proof", "links", "rows", "message", "outcome")
 """What the model says of a stage, too."""
 
@@ -250,8 +253,12 @@ def training_digest(
 
 def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result: Verification, work: Work) -> None:
     """Check all networks: rules R1 to R15."""
-    known = type(claims["format"]) is int and claims["format"] == FORMAT
+    known = type(claims["format"]) is int and claims["format"] in (_OLD_FORMAT, FORMAT)
     require(known, f"it has certificate format {claims['format']!r:.20}, not {FORMAT}")
+    if claims["format"] == _OLD_FORMAT:
+        for entry in claims["networks"]:
+            for stage in entry:
+                stage["stage"] = container.renamed_stage(stage["stage"])
     require(claims["model"] == result.digest, "it belongs to another model")
     only(claims, {"format", "model", "rows", "labels", "networks"}, {"weights", "seconds"})
     only(header, container.MEMBERS, container.PARTS)
@@ -444,12 +451,12 @@ class _Network:
             self.result.not_run[name] += 1
             return weights
         checks: dict[str, Callable[..., tuple[Any, Any]]]
-        checks = {"sm": self._confident, "mm": self._margins, "ml2": self._soft, "mw": self._links}
+        checks = {"sm": self._confident, "mm": self._margins, "soft": self._soft, "mw": self._links}
         objective, proved = checks[name](weights, claim)
-        number = rational if name == "ml2" else _integer
+        number = rational if name == "soft" else _integer
         value, limit = number(claim["objective"], "objective"), number(claim["bound"], "bound")
         require(value == objective, f"it claims {value}, but its weights give {objective}")
-        lower = name in ("ml2", "mw")  # these are minimised
+        lower = name in ("soft", "mw")  # these are minimised
         require(limit <= value if lower else limit >= value, "its bound is on the wrong side of its objective")
         if claim["proof"] == "certified":
             weaker = limit <= proved if lower else limit >= proved

@@ -182,7 +182,7 @@ def soft_margin(
     problem: Problem, *, start: Network, keep: Keep = KEEP_LABELS, limits: Limits, solver: str = "highs"
 ) -> StageResult:
     """Soft margins: the objective is an exact rational, the bound the solver's minus its tolerance."""
-    stage = get("ml2").name
+    stage = get("soft").name
     clock = limits.deadline()
     built = programs.soft_margin(problem)
     solution = solvers.get(solver).solve(built.milp, start=built.encode(start), limits=limits.until(clock))
@@ -217,7 +217,7 @@ def soft_margin(
     )
 
 
-RUNNERS = {"sm": sat_margin, "mm": max_margin, "mw": min_weight, "ml2": soft_margin}
+RUNNERS = {"sm": sat_margin, "mm": max_margin, "mw": min_weight, "soft": soft_margin}
 """The function for each stage."""
 
 

@@ -16,8 +16,14 @@ from typing import Any
 from bemi.files import printable, read_at_most
 
 MAGIC = b"BEMI"
-SCHEMA = 7
-"""The format that is written and read; earlier ones were never released."""
+SCHEMA = 8
+"""The format that is written."""
+
+READ = (7, 8)
+"""Formats that are read; 7 is that of release 0.2.0."""
+
+_OLD_STAGES = {"ml2": "soft"}
+"""Stages by the names that they have in format 7."""
 
 LARGEST_FILE = 64 * 2**20
 LARGEST_HEADER = 16 * 2**20
@@ -76,16 +82,39 @@ def unpack(content: bytes, name: str) -> tuple[dict[str, Any], bytes]:
     if len(content) < _PREFIX.size + _DIGEST_BYTES or not content.startswith(MAGIC):
         raise ModelFileError(f"{name} is not a bemi model")
     _, schema, header_length = _PREFIX.unpack_from(content)
-    if schema != SCHEMA:
+    if schema not in READ:
         older = "train the model again" if schema < SCHEMA else "use a newer release of bemi"
-        raise ModelFileError(f"{name} has model format {schema}, this release of bemi reads format {SCHEMA}; {older}")
+        raise ModelFileError(
+            f"{name} has model format {schema}, this release of bemi reads formats {READ[0]} to {SCHEMA}; {older}"
+        )
     body = memoryview(content)[:-_DIGEST_BYTES]
     if hashlib.sha256(body).digest() != content[-_DIGEST_BYTES:]:
         raise ModelFileError(f"{name} is damaged: its digest does not match")
     end = _PREFIX.size + header_length
     if end > len(body) or header_length > LARGEST_HEADER:
         raise ModelFileError(f"{name} is damaged: its header is too long")
-    return _parsed(bytes(body[_PREFIX.size : end]), name), bytes(body[end:])
+    header = _parsed(bytes(body[_PREFIX.size : end]), name)
+    if schema == READ[0]:
+        try:
+            header = _of_format_7(header)
+        except (LookupError, TypeError, AttributeError) as error:
+            raise ModelFileError(f"{name} is damaged: its header is incomplete") from error
+    return header, bytes(body[end:])
+
+
+def _of_format_7(header: dict[str, Any]) -> dict[str, Any]:
+    """A header of format 7 as format 8 has it."""
+    settings = header["settings"]
+    settings["stages"] = [renamed_stage(name) for name in settings["stages"]]
+    for entry in header["networks"]:
+        for report in entry["reports"]:
+            report["stage"] = renamed_stage(report["stage"])
+    return header
+
+
+def renamed_stage(name: Any) -> Any:
+    """A stage of format 7 by its present name; anything else unchanged."""
+    return _OLD_STAGES.get(name, name) if isinstance(name, str) else name
 
 
 def canonical(header: Any) -> bytes:

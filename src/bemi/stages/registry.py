@@ -109,7 +109,7 @@ STAGES: dict[str, Stage] = {
             shows_gap=True,
         ),
         Stage(
-            name="ml2",
+            name="soft",
             title="soft margins",
             asks_for="soft margins, as in a linear support vector machine",
             measure="soft-margin objective",
@@ -138,7 +138,7 @@ STAGES: dict[str, Stage] = {
             maximised=False,
             objective=_links,
             trivial_bound=lambda problem: 0,
-            may_follow=("sm", "mm", "ml2"),
+            may_follow=("sm", "mm", "soft"),
         ),
     )
 }
@@ -147,7 +147,7 @@ STAGES: dict[str, Stage] = {
 PAPER_STAGES = ("sm", "mm", "mw")
 """The paper's training: Sat-Margin, Max-Margin, Min-Weight."""
 
-SOFT_STAGES = ("ml2",)
+SOFT_STAGES = ("soft",)
 """Soft margins alone."""
 
 

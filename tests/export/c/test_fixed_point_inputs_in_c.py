@@ -75,7 +75,7 @@ def test_a_table_cannot_inject_code(tmp_path):
     labels = np.where(table["c\\"] < "a", '"; int z; //', "*/")
     bits = TableBits(categorical=list(table))
     made = export(
-        BeMiClassifier(hidden_layers=(), stages=("ml2",), C=1.0, transform=bits, time_limit=2).fit(table, labels)
+        BeMiClassifier(hidden_layers=(), stages=("soft",), C=1.0, transform=bits, time_limit=2).fit(table, labels)
     )
     (tmp_path / "bemi_model.h").write_text(made.header)
     names = enumerators(made.header)
@@ -97,7 +97,7 @@ def test_readings_have_32_bits():
 
 def test_scaled_inputs_need_room_for_both_signs():
     rows = np.random.default_rng(0).normal(2048.0, 40.0, (40, 3))
-    classifier = BeMiClassifier(hidden_layers=(), stages=("ml2",), C=1.0, transform=ConstantInput(), time_limit=2)
+    classifier = BeMiClassifier(hidden_layers=(), stages=("soft",), C=1.0, transform=ConstantInput(), time_limit=2)
     classifier.fit(rows, rows[:, 0] > 2048)
     assert "typedef int8_t bemi_input_t;" in export(classifier).header
     message = r"input_type='uint8_t' does not hold -127\.\.127, which scaled features fill; leave it out for int8_t"

@@ -17,7 +17,7 @@ from bemi.inputs.fixed_point_inputs import LARGEST_READING, MISSING
 
 TABLES = Path(os.environ.get("BEMI_DATA", "no data folder"), "tables")
 FILES = sorted(TABLES.glob("*.csv"))
-QUICK = {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "C": 1.0, "time_limit": None, "node_limit": 2}
+QUICK = {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "C": 1.0, "time_limit": None, "node_limit": 2}
 
 
 def indices(classifier, rows):
@@ -99,7 +99,7 @@ def test_cells_of_a_table(values, similarities, classes, optimize, tmp_path):
 
 @needs_gcc
 def test_outputs_without_a_link_are_not_computed(tmp_path):
-    full, light = table_model(classes=4), table_model(classes=4, stages=("ml2", "mw"), mw_loss=0.5)
+    full, light = table_model(classes=4), table_model(classes=4, stages=("soft", "mw"), mw_loss=0.5)
     used = np.any([network.weights[0].any(axis=1) for network in light.ensemble_.networks], axis=0)
     assert used.sum() < light.transform_.n_outputs - 3
     made = write(light, tmp_path)

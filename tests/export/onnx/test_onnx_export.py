@@ -122,7 +122,7 @@ CASES = {
     "trained, margin": (lambda: paper_digits("margin"), digit_images),
     "trained, abstain": (lambda: paper_digits("abstain"), digit_images),
     "soft margins": (
-        lambda: trained(paper, 6, 4, hidden_layers=(), stages=("ml2",), weight_bound=7),
+        lambda: trained(paper, 6, 4, hidden_layers=(), stages=("soft",), weight_bound=7),
         digit_images,
     ),
     "three classes each": (lambda: random_ensemble(SMALL, (4, 4), 1, size=3), small_numbers),

@@ -166,7 +166,7 @@ def image_model(kind):
     few = np.concatenate([np.flatnonzero(y == label)[:6] for label in range(10)])
     settings = {
         "paper": {"stages": ("sm",), "node_limit": 5, "ties": "abstain"},
-        "histograms": {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "transform": IntegerHog()},
+        "histograms": {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "transform": IntegerHog()},
     }[kind]
     return BeMiClassifier(time_limit=None, **({"node_limit": 20} | settings)).fit(X[few], y[few])
 
@@ -434,7 +434,9 @@ def test_predictions_on_tables_are_those_of_python(name, opened):
 def test_cells_are_read_as_python_reads_them(opened):
     """Numbers as text, whole numbers and truth values as categories, NaN."""
     X = pd.DataFrame({"n": [0.5, 1.5, 2.5, 3.5], "c": ["1", "2", "True", "2.5"]}, dtype=object)
-    classifier = BeMiClassifier(hidden_layers=(), stages=("ml2",), transform=TableBits(), node_limit=5, time_limit=None)
+    classifier = BeMiClassifier(
+        hidden_layers=(), stages=("soft",), transform=TableBits(), node_limit=5, time_limit=None
+    )
     classifier.fit(X, [0, 1, 0, 1])
     browser = opened(page(classifier))
     taken = [["1.5", 1.0], [" 2e0 ", True], [True, 2.5], [-0.0, "x"], [3, "2"]]
@@ -778,7 +780,7 @@ def test_weights_are_drawn_where_they_are(opened):
 
 def test_the_command(tmp_path, capsys):
     X, y = load_wine(return_X_y=True)
-    classifier = BeMiClassifier(hidden_layers=(), stages=("ml2",), time_limit=1.0).fit(X[::3], y[::3])
+    classifier = BeMiClassifier(hidden_layers=(), stages=("soft",), time_limit=1.0).fit(X[::3], y[::3])
     save(classifier, tmp_path / "wine.bemi")
     command = ["export", "page", str(tmp_path / "wine.bemi"), "-o", str(tmp_path / "page.html"), "--json"]
     assert main([*command, "--data", "wine", "--samples", "7"]) == 0
@@ -794,7 +796,7 @@ def test_the_command(tmp_path, capsys):
     new = ~(inputs[:, None] == inputs[::3]).all(axis=2).any(axis=1)
     nearest = KNeighborsClassifier(1).fit(classifier.training_rows_, classifier.training_targets_)
     assert data["test"]["others"]["1-NN"] == np.mean(nearest.predict(inputs[new]) == y[new])
-    times = [stages["ml2"].seconds for stages in classifier.reports_.values()]
+    times = [stages["soft"].seconds for stages in classifier.reports_.values()]
     assert [network["stages"][0]["seconds"] for network in data["networks"]] == pytest.approx(times, abs=1e-3)
     # Without the certificate nobody knows the training rows.
     (tmp_path / "wine.bemi.cert").unlink()
@@ -857,7 +859,7 @@ def test_a_transform_without_a_page_piece_is_refused_by_name(tmp_path):
         pass
 
     X, y = large_digits()
-    classifier = BeMiClassifier(hidden_layers=(), stages=("ml2",), transform=Other(), node_limit=5, time_limit=None)
+    classifier = BeMiClassifier(hidden_layers=(), stages=("soft",), transform=Other(), node_limit=5, time_limit=None)
     classifier.fit(X[:20], y[:20] % 2)
     with pytest.raises(
         ValueError, match=r"^the transform Other cannot be exported to a page: it has no page_piece of its own$"

@@ -27,7 +27,7 @@ needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is no
 @cache
 def classifier():
     X, y = waves(32, TIME, CHANNELS)
-    settings = {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "time_limit": None, "node_limit": 5}
+    settings = {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "time_limit": None, "node_limit": 5}
     return BeMiClassifier(**settings, transform=SignalCounts(rocket=84)).fit(X, CLASSES[y])
 
 
@@ -239,7 +239,7 @@ def data_of(text):
 
 def test_windows_of_64_samples_are_no_images(tmp_path, capsys):
     X, y = waves(16, 64, 1)
-    settings = {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "time_limit": None, "node_limit": 2}
+    settings = {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "time_limit": None, "node_limit": 2}
     fitted = BeMiClassifier(**settings, transform=SignalCounts(rocket=0)).fit(X, y)
     assert data_of(page(fitted))["image"] is None
     with pytest.raises(ValueError, match="windows of a signal, not images"):
@@ -287,7 +287,7 @@ def test_labels_in_javascript(name, tmp_path):
 @needs_node
 def test_ten_thousand_labels_in_javascript(tmp_path):
     X, y = waves(42, 128, 3, classes=7)
-    settings = {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "time_limit": None, "node_limit": 5}
+    settings = {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "time_limit": None, "node_limit": 5}
     fitted = BeMiClassifier(**settings, transform=SignalCounts()).fit(X, y)
     for seed in range(10):
         rows = wild_windows(fitted.transform_, 1000, seed)

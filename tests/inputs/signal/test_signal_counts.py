@@ -40,7 +40,7 @@ SHAPES = {
 }
 """Samples, channels, outputs of kernels and bits."""
 
-QUICK = {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",), "time_limit": None, "node_limit": 2}
+QUICK = {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "time_limit": None, "node_limit": 2}
 OUTPUTS = "void outputs(const int32_t *x, int32_t *z) { bemi_transform(x, z); }"
 
 
@@ -421,7 +421,7 @@ def test_recommended_settings():
     X, y = waves(32, 30, 2)
     classifier = recommended(X, time_limit=None, node_limit=2)
     assert isinstance(classifier.transform, SignalCounts)
-    assert (classifier.weight_bound, classifier.stages, classifier.hidden_layers) == (7, ("ml2",), ())
+    assert (classifier.weight_bound, classifier.stages, classifier.hidden_layers) == (7, ("soft",), ())
     assert classifier.fit(X, y).score(X, y) == 1.0
     with pytest.raises(ValueError, match="three dimensions are a signal"):
         recommended(X, image_shape=(30, 2))

@@ -56,7 +56,7 @@ def test_they_tell_what_no_column_tells_alone():
     rng = np.random.default_rng(1)
     X = rng.uniform(-1, 1, (400, 2))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    settings = {"hidden_layers": (), "stages": ("ml2",), "weight_bound": 7, "time_limit": 3.0}
+    settings = {"hidden_layers": (), "stages": ("soft",), "weight_bound": 7, "time_limit": 3.0}
     scores = [
         BeMiClassifier(**settings, transform=TableBits(similarities=s)).fit(X[:150], y[:150]).score(X[150:], y[150:])
         for s in (0, 150)

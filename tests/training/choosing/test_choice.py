@@ -8,7 +8,7 @@ from sklearn.model_selection import cross_val_score
 from bemi import BeMiClassifier, ConstantInput, TableBits, load, recommended, save
 from bemi.training.choosing.choice import MOST_ROWS, Candidate, choose
 
-SOFT = {"hidden_layers": (), "stages": ("ml2",), "weight_bound": 7, "time_limit": 2.0}
+SOFT = {"hidden_layers": (), "stages": ("soft",), "weight_bound": 7, "time_limit": 2.0}
 STEPS = Candidate("steps", {"transform": TableBits(), "C": 3.0})
 LINES = Candidate("lines", {"transform": ConstantInput(), "C": 3.0})
 DEFAULTS = {**BeMiClassifier().get_params(deep=False), "hinges": 1}

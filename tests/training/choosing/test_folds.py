@@ -54,7 +54,7 @@ def test_groups_must_be_one_per_row():
         group_codes(np.array(["a", None, "b"], dtype=object), 3)
 
 
-PLAIN = BeMiClassifier(hidden_layers=(), stages=("ml2",), transform=SignalCounts()).get_params(deep=False)
+PLAIN = BeMiClassifier(hidden_layers=(), stages=("soft",), transform=SignalCounts()).get_params(deep=False)
 AS_RECORDED = Candidate("as recorded", {"scenarios": None}, usual_up_to=inf)
 
 

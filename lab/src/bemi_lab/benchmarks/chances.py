@@ -80,7 +80,7 @@ def _table(name: str) -> tuple[pd.DataFrame, NDArray[Any]]:
 def _model(table: str, X: pd.DataFrame, settings: Settings) -> BeMiClassifier:
     options = {"engine": settings.engine, "time_limit": settings.seconds, "probabilities": True}
     if table in SEVERAL and table != "digits":
-        soft = {"hidden_layers": (), "weight_bound": 7, "stages": ("ml2",)}
+        soft = {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",)}
         return BeMiClassifier(**soft, transform=TableBits(), C=1.0, **options)
     return recommended(X).set_params(**options)
 

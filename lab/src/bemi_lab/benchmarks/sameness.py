@@ -82,7 +82,7 @@ def cases() -> Iterator[tuple[str, Callable[[], Rows], Callable[[np.ndarray, np.
     yield "digits, recommended", lambda: _digits(10), _recommended
     yield "digits, m = 3", few, fitted(subset_size=3, hidden_layers=(4,), node_limit=5)
     yield "digits, P = 7", few, fitted(weight_bound=7)
-    yield "digits, P = 3, soft margins and links", few, fitted(weight_bound=3, hidden_layers=(), stages=("ml2", "mw"))
+    yield "digits, P = 3, soft margins and links", few, fitted(weight_bound=3, hidden_layers=(), stages=("soft", "mw"))
     yield "digits, SM + MW", few, fitted(stages=("sm", "mw"))
     yield "digits, MM", few, fitted(stages=("mm",), hidden_layers=(3,))
     yield "digits, add_classes", few, _with_more_classes
@@ -91,7 +91,12 @@ def cases() -> Iterator[tuple[str, Callable[[], Rows], Callable[[np.ndarray, np.
         "digits, hog and scenarios",
         few,
         fitted(
-            hidden_layers=(), weight_bound=7, stages=("ml2",), transform=IntegerHog(), scenarios=ImageScenarios(), C=1.0
+            hidden_layers=(),
+            weight_bound=7,
+            stages=("soft",),
+            transform=IntegerHog(),
+            scenarios=ImageScenarios(),
+            C=1.0,
         ),
     )
     yield "iris, constant input", lambda: _table(load_iris, 3), fitted(transform=ConstantInput(), weight_bound=3)
@@ -104,7 +109,7 @@ def cases() -> Iterator[tuple[str, Callable[[], Rows], Callable[[np.ndarray, np.
     yield (
         "iris, monolithic soft",
         lambda: _table(load_iris, 10),
-        fitted(engine="monolithic", hidden_layers=(), stages=("ml2", "mw")),
+        fitted(engine="monolithic", hidden_layers=(), stages=("soft", "mw")),
     )
     yield "wine, recommended", lambda: _table(load_wine, 4), _recommended
     yield "heart disease, P = 1", _heart, fitted(hidden_layers=(5,), input_scaling="per-feature", node_limit=3)

@@ -166,11 +166,11 @@ def _with_listed_links(
 def soft_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, solver: str) -> StageResult:
     """Soft margins by one linear program per output."""
     clock = limits.deadline()
-    result = softmargin.run(get("ml2"), problem, start=start, limits=limits)
+    result = softmargin.run(get("soft"), problem, start=start, limits=limits)
     return _closed_by_solver(result, problem, keep, limits, clock, solver, SOFT_COLUMNS)
 
 
-RUNNERS = {"sm": sat_margin, "mm": max_margin, "mw": min_weight, "ml2": soft_margin}
+RUNNERS = {"sm": sat_margin, "mm": max_margin, "mw": min_weight, "soft": soft_margin}
 """The function for each stage."""
 
 

@@ -39,7 +39,7 @@ def proved(problem, proof, ceiling):
 @settings(max_examples=80)
 def test_it_against_every_network(case, loss):
     problem, start = case
-    best = margins.run(get("ml2"), problem, start=start, limits=Limits())
+    best = margins.run(get("soft"), problem, start=start, limits=Limits())
     ceiling = (1 + Fraction(loss)) * best.objective
     result = links.run(get("mw"), problem, start=best.network, keep=KeepObjective(ceiling), limits=Limits())
     columns = [
