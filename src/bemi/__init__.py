@@ -1,11 +1,37 @@
 """Few-bit neural networks, trained exactly from few examples by mixed-integer programming."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bemi.augment.deformations import ImageDeformations as ImageDeformations
+    from bemi.augment.scenarios import ImageScenarios as ImageScenarios
+    from bemi.augment.scenarios import NoiseScenarios as NoiseScenarios
+    from bemi.augment.signal_scenarios import SignalScenarios as SignalScenarios
+    from bemi.certificate import verify as verify
+    from bemi.ensemble.smoothing import Smoothing as Smoothing
+    from bemi.estimators import BeMiClassifier as BeMiClassifier
+    from bemi.estimators import FewBitClassifier as FewBitClassifier
+    from bemi.estimators import ScorecardClassifier as ScorecardClassifier
+    from bemi.estimators import load as load
+    from bemi.estimators import save as save
+    from bemi.inputs.constant.transform import ConstantInput as ConstantInput
+    from bemi.inputs.hog.transform import IntegerHog as IntegerHog
+    from bemi.inputs.signal.transform import SignalCounts as SignalCounts
+    from bemi.inputs.table.transform import TableBits as TableBits
+    from bemi.io.recordings.windows import windows as windows
+    from bemi.network import Network as Network
+    from bemi.report.displays import FrontierDisplay as FrontierDisplay
+    from bemi.report.displays import MarginsDisplay as MarginsDisplay
+    from bemi.report.displays import VotesDisplay as VotesDisplay
+    from bemi.report.displays import WeightsDisplay as WeightsDisplay
+
+    __version__: str
 
 _HOMES = {
-    "BeMiClassifier": "bemi.classifier",
+    "BeMiClassifier": "bemi.estimators",
     "ConstantInput": "bemi.inputs.constant.transform",
+    "FewBitClassifier": "bemi.estimators",
     "FrontierDisplay": "bemi.report.displays",
     "ImageDeformations": "bemi.augment.deformations",
     "ImageScenarios": "bemi.augment.scenarios",
@@ -13,40 +39,19 @@ _HOMES = {
     "MarginsDisplay": "bemi.report.displays",
     "Network": "bemi.network",
     "NoiseScenarios": "bemi.augment.scenarios",
+    "ScorecardClassifier": "bemi.estimators",
     "SignalCounts": "bemi.inputs.signal.transform",
     "SignalScenarios": "bemi.augment.signal_scenarios",
     "Smoothing": "bemi.ensemble.smoothing",
     "TableBits": "bemi.inputs.table.transform",
     "VotesDisplay": "bemi.report.displays",
     "WeightsDisplay": "bemi.report.displays",
-    "load": "bemi.classifier",
-    "recommended": "bemi.presets",
-    "save": "bemi.classifier",
+    "load": "bemi.estimators",
+    "save": "bemi.estimators",
     "verify": "bemi.certificate",
     "windows": "bemi.io.recordings.windows",
 }
-__all__ = [
-    "BeMiClassifier",
-    "ConstantInput",
-    "FrontierDisplay",
-    "ImageDeformations",
-    "ImageScenarios",
-    "IntegerHog",
-    "MarginsDisplay",
-    "Network",
-    "NoiseScenarios",
-    "SignalCounts",
-    "SignalScenarios",
-    "Smoothing",
-    "TableBits",
-    "VotesDisplay",
-    "WeightsDisplay",
-    "load",
-    "recommended",
-    "save",
-    "verify",
-    "windows",
-]
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bemi.cli import options as cli_options
 from bemi.cli.options import (
     IMAGE,
     add_column_rules,
@@ -17,23 +18,15 @@ from bemi.cli.options import (
     add_many_machines,
     add_quiet,
     add_recordings,
-    class_weights,
-    directions,
     image_shape,
-    integers,
-    names,
-    seconds,
 )
 from bemi.cli.output import Notes, check_writable, is_quiet, on_cluster, progress_wanted, show
 from bemi.cli.recordings import ABOUT_RECORDINGS, reading_of, refuse
-from bemi.engines import ENGINES
-from bemi.ensemble.ties import TIES
-from bemi.inputs import INPUT_SCALINGS, registry
-from bemi.solvers import SOLVERS
+from bemi.inputs import registry
+from bemi.settings import SETTINGS, Setting
 
 if TYPE_CHECKING:
-    from bemi.classifier import BeMiClassifier
-    from bemi.presets import Preset
+    from bemi.ensemble.ensemble import Ensemble
 
 
 _EXAMPLE = """\
@@ -44,7 +37,7 @@ bemi train wrist.csv --window 128 --id person --target activity -o wrist.bemi"""
 
 def add_command(commands: Any) -> None:
     command = commands.add_parser("train", help="train an ensemble and write it to a model file")
-    command.set_defaults(run=run, details=_stages, example=_EXAMPLE)
+    command.set_defaults(run=run, example=_EXAMPLE)
     add = command.add_argument
     add(
         "data",
@@ -63,72 +56,42 @@ def add_command(commands: Any) -> None:
     add_json(command)
 
 
-def _stages() -> str:
-    """What each stage asks for, and which lists of them there are."""
-    from bemi.stages.registry import STAGES, stage_lists
-
-    asked = "; ".join(f"{stage.name}, {stage.asks_for}" for stage in STAGES.values())
-    return f"Stages: {asked}. They can be run as {' or '.join(','.join(names) for names in stage_lists())}."
-
-
 def _add_model_options(command: argparse.ArgumentParser) -> None:
-    """What to train.  An option without a default leaves the choice to the preset or the classifier."""
+    """What to train.  An option without a default leaves the choice to the estimator."""
     add = command.add_argument
-    paper = "the paper's settings: hidden layers 4,4, weights -1..1, and its three stages"
-    add("--paper", action="store_true", help=paper)
+    add("--paper", action="store_true", help="train the paper's networks: hidden layers 4,4, weights -1..1")
+    add("--scorecard", type=int, metavar="N", help="train a scorecard of at most N lines, for tables")
     add(
         "--image-shape",
         type=image_shape,
         metavar=IMAGE,
         help="rows are images of this size (default: look at the data)",
     )
-    add(
-        "--transform",
-        choices=registry.short_names(),
-        help="gradient histograms, an additional constant input, bits, counts of a signal, or none",
-    )
-    add("--hidden-layers", type=integers, metavar="N,N", help="hidden layer sizes, '' for none")
-    add("--weight-bound", type=int, metavar="P", help="weights are integers in -P..P")
-    add("--stages", type=names, metavar="LIST", help="stages to run, separated by commas; see below")
-    add("--C", type=float, help="price of a missing soft margin (default: 10)")
-    loss = "share of the soft-margin objective to trade for fewer links (default: 0.01)"
-    add("--mw-loss", type=float, metavar="SHARE", help=loss)
-    add("--hinges", type=int, metavar="N", help="1 or 2 soft margins per row; 2 suit probabilities (default: 1)")
-    add("--max-links", type=int, metavar="K", help="at most K links per network, its constant not counted")
-    add(
-        "--monotone",
-        type=directions,
-        metavar="A=+1,B=-1",
-        help="columns whose larger values may only favour later classes (+1) or earlier ones (-1)",
-    )
-    weights = "balanced, or a weight per label as in ill=5,well=1 (default: every row counts 1)"
-    add("--class-weight", type=class_weights, metavar="W", help=weights)
-    chances = "learn probabilities of the classes, or do not"
-    add("--probabilities", action=argparse.BooleanOptionalAction, help=chances)
     estimate = "do not choose settings by cross-validation, which also estimates the accuracy on new rows"
     add("--no-estimate", action="store_true", help=estimate)
-    add("--subset-size", type=int, metavar="M", help="classes per network (default: 2)")
-    add("--subsets", type=int, metavar="N", help="train only N networks, chosen from the data (default: all)")
-    add("--max-per-class", type=int, metavar="N", help="train on at most N rows of each class: its medoids")
-    add(
-        "--scenarios",
-        action="store_true",
-        help="also train on rotated and resized images, on signals of another gain, or on noisy rows of a table",
-    )
-    add("--ties", help=f"rule for rows without a clear winner: {' or '.join(TIES)} (default: margin)")
-    add("--input-scaling", help=f"how features become integers: {', '.join(str(s).lower() for s in INPUT_SCALINGS)}")
+    for name in OPTIONS:
+        _add_setting(command, SETTINGS[name])
+
+
+def _add_setting(command: argparse.ArgumentParser, setting: Setting) -> None:
+    """Add the option of a declared setting; None if it is not given."""
+    option = setting.option
+    assert option is not None
+    details: dict[str, Any] = {"help": option.about, "default": None}
+    if option.switch:
+        details["action"] = argparse.BooleanOptionalAction
+    if option.parse:
+        details["type"] = {"int": int, "float": float}.get(option.parse) or getattr(cli_options, option.parse)
+    if option.metavar is not None:
+        details["metavar"] = option.metavar
+    if option.choices is not None:
+        details["choices"] = tuple(option.choices())
+    command.add_argument(f"--{setting.name.replace('_', '-')}", **details)
 
 
 def _add_running_options(command: argparse.ArgumentParser) -> None:
-    """How to train: engine, limits, processes, machines."""
+    """How to train: processes, machines."""
     add = command.add_argument
-    add("--engine", help=f"how stages are solved: {' or '.join(ENGINES)}")
-    add("--solver", help=f"MILP solver: {' or '.join(SOLVERS)}")
-    limit = "seconds per network, or one number per stage as in 5,5,1, or none (default: 10)"
-    add("--time-limit", type=seconds, metavar="S", help=limit)
-    add("--total-time-limit", type=float, metavar="S", help="seconds for all networks together")
-    add("--node-limit", type=int, metavar="N", help="branch-and-bound nodes per stage")
-    add("--gap", type=float, help="stop a stage once proven within this gap (default: 0.01)")
     add("--jobs", type=int, default=-1, metavar="N", help="networks trained at the same time (default: one per core)")
     add("--seed", type=int, default=0, help="seed of the solver's random choices (default: 0)")
     add(
@@ -141,12 +104,8 @@ def _add_running_options(command: argparse.ArgumentParser) -> None:
     add_many_machines(command)
 
 
-PARAMETERS = (
-    *("hidden_layers", "weight_bound", "stages", "C", "mw_loss", "engine", "solver", "time_limit", "node_limit", "gap"),
-    *("subset_size", "subsets", "max_per_class", "ties", "total_time_limit", "input_scaling"),
-    *("hinges", "max_links", "monotone", "probabilities"),
-)
-"""Options passed on as the classifier's parameter of the same name; the word none becomes None."""
+OPTIONS = tuple(name for name, setting in SETTINGS.items() if setting.option is not None)
+"""Settings that are options of the same name; the word none becomes None."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,49 +138,89 @@ class Given:
 
 
 def run(options: argparse.Namespace) -> int:
-    from bemi import presets, save
-    from bemi.classifier import BeMiClassifier
+    from bemi import save
 
     check_writable(options.output)
     notes = Notes()
     given = _signal(options, notes) if _is_signal(options) else _rows(options, notes)
-    preset = _preset(options, given)
-    settings = presets.overridden(preset.settings, _asked_for(options, preset, given))
-    classifier = BeMiClassifier(
-        **settings,
+    classifier = _classifier(options, given)
+    if progress_wanted(options):
+        # Before training, so that the user can still stop it and choose otherwise.
+        notes.print()
+        print(_duration(classifier, given.y), file=sys.stderr)
+    with on_cluster(options.cluster):
+        if options.shard is not None:
+            return _train_shard(options, classifier, given, notes)
+        classifier.fit(given.X, given.y, **({} if given.groups is None else {"groups": given.groups}))
+    save(classifier, options.output)
+    _tell_units(classifier, given, notes)
+    if not progress_wanted(options) and not is_quiet(options):
+        notes.print()
+    _report(options, classifier, given, notes.lines)
+    return 0
+
+
+def _classifier(options: argparse.Namespace, given: Given) -> Any:
+    """The estimator that the options name, with the parameters that they give."""
+    from bemi import BeMiClassifier, FewBitClassifier, ScorecardClassifier
+
+    if options.paper and options.scorecard is not None:
+        raise ValueError("--paper and --scorecard are two estimators; give one of them")
+    estimator: type = BeMiClassifier if options.paper else FewBitClassifier
+    asked = _asked_for(options, given)
+    if options.scorecard is not None:
+        if given.channels is not None or given.shape is not None:
+            raise ValueError("--scorecard is for tables")
+        estimator, asked = ScorecardClassifier, asked | {"max_lines": options.scorecard}
+    elif not options.paper:
+        asked |= _about_rows(options, given, asked)
+    elif given.channels is not None and "inputs" not in asked:
+        from bemi.inputs.signal.transform import SignalCounts
+
+        asked["inputs"] = SignalCounts(given.channels)
+    known = estimator().get_params(deep=False)
+    for name in asked:
+        if name not in known:
+            others = {"--paper": BeMiClassifier, "": FewBitClassifier, "--scorecard": ScorecardClassifier}
+            having = [flag for flag, other in others.items() if name in other().get_params(deep=False)]
+            needs = "needs --paper" if having == ["--paper"] else f"is no setting of {estimator.__name__}"
+            raise ValueError(f"--{name.replace('_', '-')} {needs}")
+    return estimator(
+        **asked,
         n_jobs=options.jobs,
         random_state=options.seed,
         verbose=int(progress_wanted(options)),
         run_dir=options.run_dir,
     )
-    announcement = f"settings of {preset.name} ({preset.why}): {presets.in_words(settings)}\n"
-    announcement += "to choose otherwise: --paper, --image-shape, --transform, --weight-bound, --stages, ..."
-    if progress_wanted(options):
-        # Before training, so that the user can still stop it and choose otherwise.
-        notes.print()
-        print(announcement, file=sys.stderr)
-        print(_duration(classifier, given.y), file=sys.stderr)
-    with on_cluster(options.cluster):
-        if options.shard is not None:
-            return _train_shard(options, classifier, given, notes)
-        classifier.fit(given.X, given.y, groups=given.groups)
-    save(classifier, options.output)
-    _tell_units(classifier, given, notes)
-    if not progress_wanted(options) and not is_quiet(options):
-        notes.print()
-    _report(options, classifier, preset, given, announcement, notes.lines)
-    return 0
 
 
-def _duration(classifier: BeMiClassifier, y: Any) -> str:
+def _about_rows(options: argparse.Namespace, given: Given, asked: dict[str, Any]) -> dict[str, Any]:
+    """What the few-bit classifier is told about the rows, and its usual settings if nothing shall be compared."""
+    from bemi.estimators.few_bit import COMPARED, kind_of
+    from bemi.inputs.signal.transform import SignalCounts
+    from bemi.settings import AUTO
+
+    told: dict[str, Any] = {}
+    if given.channels is not None:
+        told |= {"kind": "signal", "inputs": SignalCounts(given.channels)}
+    elif given.shape is not None:
+        told["kind"] = given.shape
+    told |= {name: value for name, value in asked.items() if name in ("kind", "inputs")}
+    if options.no_estimate:
+        usual = kind_of(given.X, told.get("kind", AUTO), told.get("inputs", AUTO)).usual
+        told = {name: usual[name] for name in COMPARED if name not in asked} | told
+    return told
+
+
+def _duration(classifier: Any, y: Any) -> str:
     """How long training may take; most networks are done long before their limit."""
     import numpy as np
     from joblib import effective_n_jobs
 
     from bemi.ensemble.subsets import class_subsets
 
-    given = classifier.subsets
-    networks = len(class_subsets(len(np.unique(y)), int(classifier.subset_size)))
+    given = getattr(classifier, "subsets", None)
+    networks = len(class_subsets(len(np.unique(y)), int(getattr(classifier, "subset_size", 2))))
     if given is not None:
         networks = given if isinstance(given, int) else len(given)
     cores, limit = min(effective_n_jobs(classifier.n_jobs), networks), classifier.time_limit
@@ -244,7 +243,7 @@ def _is_signal(options: argparse.Namespace) -> bool:
     """Whether the user says that the data are recordings or windows of a signal."""
     from bemi.inputs.transform import Takes
 
-    named = options.transform is not None and Takes.by(registry.by_short_name(options.transform)) is Takes.WINDOWS
+    named = options.inputs is not None and Takes.by(registry.by_short_name(options.inputs)) is Takes.WINDOWS
     if options.window is not None or named:
         return True
     from bemi.io.pictures import has_pictures
@@ -257,7 +256,7 @@ def _rows(options: argparse.Namespace, notes: Notes) -> Given:
     from bemi.io.columns import ColumnRules
     from bemi.io.files import read_labelled, row_shape
 
-    refuse(options, ABOUT_RECORDINGS, "is for signals; give --window too, or --transform signal")
+    refuse(options, ABOUT_RECORDINGS, "is for signals; give --window too, or --inputs signal")
     if options.data.is_dir():
         return _pictures(options)
     rules = ColumnRules(options.categorical, options.numeric, options.drop, options.missing, options.keep)
@@ -301,7 +300,7 @@ def _signal(options: argparse.Namespace, notes: Notes) -> Given:
     return Given(X, found.y, found.groups, channels=channels, names=names, why=why)
 
 
-def _tell_units(classifier: BeMiClassifier, given: Given, notes: Notes) -> None:
+def _tell_units(classifier: Any, given: Given, notes: Notes) -> None:
     """Tell how values of a signal that are not integers become integers."""
     from bemi.inputs.fixed_point_inputs import in_units
     from bemi.inputs.transform import reader_of
@@ -321,71 +320,44 @@ def _listed(channels: Sequence[Any]) -> str:
     return f"{count} ({', '.join(channels)})" if all(isinstance(name, str) for name in channels) else count
 
 
-def _preset(options: argparse.Namespace, given: Given) -> Preset:
-    """The base settings: the paper's if the user asks for hidden layers, which soft margins do not have."""
-    from bemi import presets
-    from bemi.inputs.scaling import are_integers
-    from bemi.inputs.transform import Takes
-    from bemi.stages import SOFT_STAGES
-
-    if options.paper:
-        return presets.paper("--paper")
-    if options.hidden_layers:
-        return presets.paper("--hidden-layers, which soft margins do not have")
-    if options.stages is not None and not set(SOFT_STAGES) & set(options.stages):
-        return presets.paper(f"--stages {','.join(options.stages)}")
-    compare = not options.no_estimate
-    if given.channels is not None:
-        return presets.signals(given.channels, compare=compare, why=given.why)
-    if options.transform is not None and registry.takes_images(registry.by_short_name(options.transform)):
-        return presets.images(given.shape, integers=are_integers(given.X), why=f"--transform {options.transform}")
-    if options.transform is not None and Takes.by(registry.by_short_name(options.transform)) is Takes.RAW_COLUMNS:
-        return presets.tables(f"--transform {options.transform}", compare=compare)
-    return presets.choose(given.X, given.shape, compare=compare)
-
-
-def _asked_for(options: argparse.Namespace, preset: Preset, given: Given) -> dict[str, Any]:
-    """Parameters of the classifier that the user chose."""
-    asked = {name: getattr(options, name) for name in PARAMETERS if getattr(options, name) is not None}
+def _asked_for(options: argparse.Namespace, given: Given) -> dict[str, Any]:
+    """Parameters that the user chose."""
+    asked = {name: getattr(options, name) for name in OPTIONS if getattr(options, name) is not None}
     asked = {name: None if value == "none" else value for name, value in asked.items()}
-    if given.channels is not None:
-        asked |= _transform_of_signals(options, preset, given.channels)
-    elif options.transform is not None:
-        asked["transform"] = registry.make(options.transform, given.shape)
+    if options.inputs is not None:
+        asked["inputs"] = _named_inputs(options.inputs, given)
     if options.class_weight is not None:
         asked["class_weight"] = labels_weighed(options.class_weight, given.y)
-    if options.scenarios:
-        asked |= _scenarios(preset, given, asked)
+    if options.copies is not None:
+        asked |= _copies(given, asked) if options.copies else {"copies": None}
     return asked
 
 
-def _transform_of_signals(options: argparse.Namespace, preset: Preset, channels: int) -> dict[str, Any]:
-    """The transform that the user named, or counts where the preset has none."""
-    from bemi.inputs.signal.transform import SignalCounts
+def _named_inputs(name: str, given: Given) -> Any:
+    """The transform of a short name, told the shape of images or the channels of a signal."""
     from bemi.inputs.transform import Takes
 
-    named = None if options.transform is None else registry.by_short_name(options.transform)
-    if options.transform is not None and Takes.by(named) is not Takes.WINDOWS:
-        return {"transform": registry.make(options.transform), "candidates": None}
-    return {} if preset.settings.get("transform") is not None else {"transform": SignalCounts(channels)}
+    named = registry.by_short_name(name)
+    if given.channels is not None and named is not None and Takes.by(named) is Takes.WINDOWS:
+        return named(given.channels)  # type: ignore[call-arg]
+    return registry.make(name, given.shape)
 
 
-def _scenarios(preset: Preset, given: Given, asked: dict[str, Any]) -> dict[str, Any]:
-    """Scenarios that suit the rows, and a transform that goes with them."""
+def _copies(given: Given, asked: dict[str, Any]) -> dict[str, Any]:
+    """Copies that suit the rows, and inputs that go with them."""
+    import numpy as np
+
     from bemi.augment.scenarios import ImageScenarios, NoiseScenarios, SignalScenarios
     from bemi.inputs.constant.transform import ConstantInput
-    from bemi.inputs.transform import Takes
+    from bemi.inputs.images import why_no_image
 
-    transform = asked.get("transform", preset.settings.get("transform"))
-    if Takes.by(transform) is Takes.WINDOWS:
-        return {"scenarios": SignalScenarios()}
-    if given.shape is not None or registry.takes_images(transform):
-        return {"scenarios": ImageScenarios(shape=given.shape)}
-    found: dict[str, Any] = {"scenarios": NoiseScenarios()}
-    if "transform" not in asked and ("candidates" in preset.settings or Takes.by(transform) is Takes.RAW_COLUMNS):
-        # Noisy rows are made of scaled numbers, which bits have not.
-        found["transform"] = ConstantInput()
-    return found
+    if given.channels is not None:
+        return {"copies": SignalScenarios()}
+    is_image = given.shape is not None or registry.takes_images(asked.get("inputs"))
+    if is_image or ("inputs" not in asked and why_no_image(np.asarray(given.X)) is None):
+        return {"copies": ImageScenarios(shape=given.shape)}
+    # Noisy rows are made of scaled numbers, which bits have not.
+    return {"copies": NoiseScenarios()} | ({} if "inputs" in asked else {"inputs": ConstantInput()})
 
 
 def labels_weighed(given: str | dict[str, float], y: Any) -> str | dict[Any, float]:
@@ -407,11 +379,13 @@ def labels_weighed(given: str | dict[str, float], y: Any) -> str | dict[Any, flo
     return found
 
 
-def _train_shard(options: argparse.Namespace, classifier: BeMiClassifier, given: Given, notes: Notes) -> int:
+def _train_shard(options: argparse.Namespace, classifier: Any, given: Given, notes: Notes) -> int:
     shard, shards = options.shard
     if options.run_dir is None:
         raise ValueError("--shard needs --run DIR, the folder that all parts share")
-    trained = classifier.fit_shard(given.X, given.y, shard, shards, groups=given.groups)
+    trained = classifier.fit_shard(
+        given.X, given.y, shard, shards, **({} if given.groups is None else {"groups": given.groups})
+    )
     if not progress_wanted(options) and not is_quiet(options):
         notes.print()
     result = {"shard": [shard, shards], "trained": trained, "run": str(options.run_dir), "notes": notes.lines}
@@ -422,30 +396,39 @@ def _train_shard(options: argparse.Namespace, classifier: BeMiClassifier, given:
     return 0
 
 
-def _report(
-    options: argparse.Namespace,
-    classifier: BeMiClassifier,
-    preset: Preset,
-    given: Given,
-    announcement: str,
-    notes: list[str],
-) -> None:
+def _report(options: argparse.Namespace, classifier: Any, given: Given, notes: list[str]) -> None:
     from bemi.cli.tables import estimate, result_table
     from bemi.report.summary import evaluation, training_summary
 
-    summary = training_summary(classifier.ensemble_)
-    summary |= {"settings": {"chosen": preset.name, "why": preset.why}, "notes": notes}
+    choice, ensemble = classifier.choice_, classifier.ensemble_
+    summary = training_summary(ensemble)
+    about = {"estimator": classifier.NAME, "networks": _in_words(ensemble)}
+    about |= {} if choice is None else {"kind": choice.kind, "why": given.why or choice.why}
+    summary |= {"settings": about, "notes": notes}
     summary |= {"reused_networks": classifier.reused_networks_}
-    summary |= {"model": str(options.output), "training": evaluation(classifier.ensemble_, given.X, given.y)}
-    summary |= {"estimate": estimate(classifier.choice_)}
+    summary |= {"model": str(options.output), "training": evaluation(ensemble, given.X, given.y)}
+    summary |= {"estimate": estimate(choice)}
     show(options, summary, result_table(summary))
     if options.json or is_quiet(options):
         return
-    if not progress_wanted(options):
-        print(announcement)
+    if choice is not None:
+        print(f"{choice.kind}: {about['why']}")
+    print(about["networks"])
     if summary["estimate"] is not None:
         print(f"chosen: {summary['estimate']['words']}")
     if classifier.reused_networks_:
         count = f"{classifier.reused_networks_} of {summary['networks']} networks"
         print(f"{count} were in {options.run_dir} and not trained again")
     print(f"model written to {options.output}")
+
+
+def _in_words(ensemble: Ensemble) -> str:
+    """What was trained, in one line."""
+    trained = ensemble.training.settings
+    seen = registry.describe(ensemble.inputs.transform)
+    if trained["input_scaling"] == "per-feature":
+        seen += ", each scaled to -127..127"
+    sizes = ", ".join(map(str, trained["hidden_layers"]))
+    hidden = f"hidden layers {sizes}" if sizes else "no hidden layer"
+    bound = trained["weight_bound"]
+    return f"{seen}; {hidden}, weights in -{bound}..{bound}, stages {', '.join(trained['stages'])}"

@@ -37,17 +37,6 @@ ROWS_AT_A_TIME = 512
 ROWS_DECIDED_TOGETHER = 4 * ROWS_AT_A_TIME
 """Rows whose votes are counted together: fewer, larger steps, with the network inputs of all of them in memory."""
 
-SELECTION = ("subsets", "max_per_class", "scenarios")
-"""Parameters about which networks and rows there are."""
-
-RECORDED = (
-    *("hidden_layers", "weight_bound", "stages", "engine", "solver", "time_limit", "node_limit", "gap"),
-    *("subset_size", "input_scaling", "C", "mw_loss", "hinges", "max_links", "monotone", "class_weight"),
-    *("random_state", "probabilities"),
-    *SELECTION,
-)
-"""Parameters of the training that an ensemble remembers; the number of jobs, for one, is not part of the model."""
-
 Reports = Mapping[str, StageResult]
 """Stage results of one network, by stage name."""
 
@@ -80,7 +69,7 @@ class TrainingRecord:
     Attributes
     ----------
     settings
-        Parameters by name, as they were in training.
+        The estimator's name and the recorded settings (:mod:`bemi.settings`), as they were in training.
     digest
         Digest of the training rows, their class indices and their weights.
     solver
@@ -364,12 +353,12 @@ def ensemble_of(model: Any) -> Ensemble:
         return model
     if isinstance(model, Pipeline):
         raise ValueError(
-            "a Pipeline cannot be saved or exported, its earlier steps are not part of a model: fit BeMiClassifier on "
+            "a Pipeline cannot be saved or exported, its earlier steps are not part of a model: fit the classifier on "
             "the raw rows, which it scales itself, or pass the last step alone, pipeline[-1]"
         )
     check_is_fitted(model)
     if not hasattr(model, "ensemble_"):
-        raise ValueError(f"a {type(model).__name__} is no model of bemi; pass the fitted BeMiClassifier itself")
+        raise ValueError(f"a {type(model).__name__} is no model of bemi; pass the fitted classifier itself")
     return model.ensemble_
 
 

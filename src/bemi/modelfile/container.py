@@ -106,6 +106,9 @@ def _of_format_7(header: dict[str, Any]) -> dict[str, Any]:
     """A header of format 7 as format 8 has it."""
     settings = header["settings"]
     settings["stages"] = [renamed_stage(name) for name in settings["stages"]]
+    settings["estimator"] = "few-bit" if "soft" in settings["stages"] else "bemi"
+    if "selection" in header:
+        header["selection"]["copies"] = header["selection"].pop("scenarios")
     for entry in header["networks"]:
         for report in entry["reports"]:
             report["stage"] = renamed_stage(report["stage"])

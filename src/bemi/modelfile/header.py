@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-import reprlib
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Mapping
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -18,17 +17,15 @@ from typing import Any
 import numpy as np
 
 from bemi import stages
-from bemi.ensemble.ensemble import RECORDED, SELECTION
+from bemi.checks import LARGEST_INTEGER, brief, listed, members, text, whole
 from bemi.ensemble.probabilities import LARGEST_INTERCEPT, LARGEST_SLOPE, UNIT
 from bemi.ensemble.probabilities import MOST_CLASSES as MOST_CLASSES_WITH_CHANCES
-from bemi.ensemble.ties import TIES
 from bemi.exact import PRE_ACTIVATION_LIMIT
-from bemi.inputs import INPUT_SCALINGS
 from bemi.inputs.fixed_point import LARGEST_SHIFT, MOST_BITS
 from bemi.inputs.fixed_point_inputs import LARGEST_READING, MOST_DECIMALS
 from bemi.modelfile.container import MEMBERS, PARTS
 from bemi.problem.codes import outputs_for
-from bemi.problem.soft_margin import HINGE_TARGETS
+from bemi.settings import RECORDED, SETTINGS, check_scalar
 from bemi.stages.result import Outcome
 
 MOST_CLASSES = 2**12
@@ -36,19 +33,17 @@ MOST_INPUTS = 2**20
 MOST_LAYERS = 32
 MOST_WEIGHTS = 2**24
 LONGEST_LABEL = 2**10
-LONGEST_TEXT = 2**14
 LONGEST_RATIONAL = 2**17
 LARGEST_RATIONAL = 2**1000
 """Within the range of a double, with room for a sum."""
-LARGEST_INTEGER = 2**63 - 1
-LARGEST_SEED = 2**256
-LARGEST_NUMBER = 1e300
 LEVELS = 4
 """Maximum nesting of lists in the parameters of a transform or of scenarios."""
 
-SETTINGS = (*(name for name in RECORDED if name not in (*SELECTION, "probabilities")), "ties")
-"""Parameters that every model file has; those of :data:`SELECTION` are in a part of their own if one is not None, and
-so are probabilities."""
+SELECTION = ("subsets", "max_per_class", "copies")
+"""Settings about which networks and rows there are, in a part of their own if one of them is not None."""
+
+RECORDED_SETTINGS = ("estimator", *(name for name in RECORDED if name not in (*SELECTION, "probabilities")), "ties")
+"""Settings that every model file has; whether there are probabilities follows from a part of their own."""
 
 _LABELS = {
     "|b1": bool,
@@ -71,12 +66,12 @@ _RATIONAL = re.compile("(?:0|-?[1-9a-f][0-9a-f]*)/[1-9a-f][0-9a-f]*")
 
 def checked(header: Any) -> dict[str, Any]:
     """The header, if it describes a model; otherwise ValueError with the reason."""
-    _members(header, "the header", MEMBERS, PARTS)
+    members(header, "the header", MEMBERS, PARTS)
     if any(header[part] is None for part in PARTS & header.keys()):
         raise ValueError("a member without a value must be left out")
-    _members(header["settings"], "settings", set(SETTINGS))
-    _text(header["bemi"], "bemi")
-    _text(header["solver"], "solver")
+    members(header["settings"], "settings", set(RECORDED_SETTINGS))
+    text(header["bemi"], "bemi")
+    text(header["solver"], "solver")
     if type(header["training_digest"]) is not str or not _DIGEST.fullmatch(header["training_digest"]):
         raise ValueError("training_digest must be 64 hexadecimal digits")
     settings = header["settings"]
@@ -84,15 +79,15 @@ def checked(header: Any) -> dict[str, Any]:
     _check_classes(header["classes"], header["classes_dtype"])
     _check_inputs(header)
     _check_limits(header)
-    outputs = outputs_for(_whole(settings["subset_size"], "subset_size", 2, len(header["classes"])))
+    outputs = outputs_for(whole(settings["subset_size"], "subset_size", 2, len(header["classes"])))
     layers = [header["inputs"], *settings["hidden_layers"], outputs]
-    networks = _listed(header["networks"], "networks")
+    networks = listed(header["networks"], "networks")
     _check_subsets(header, len(networks))
     if len(networks) * sum(a * b for a, b in pairwise(layers)) > MOST_WEIGHTS:
         raise ValueError(f"there are more than {MOST_WEIGHTS} weights")
     given = header.get("given_rows")
     if given is not None:
-        _whole(given, "given_rows", 1, LARGEST_INTEGER)
+        whole(given, "given_rows", 1, LARGEST_INTEGER)
     for entry in networks:
         _check_network(entry, layers, settings, given)
     if "selection" in header:
@@ -102,61 +97,19 @@ def checked(header: Any) -> dict[str, Any]:
     return header
 
 
-def _check_settings(settings: Mapping[str, Any]) -> None:
-    bound = _whole(settings["weight_bound"], "weight_bound", 1, PRE_ACTIVATION_LIMIT - 1)
-    for size in _listed(settings["hidden_layers"], "hidden_layers", MOST_LAYERS):
-        # A sum over a layer must stay within the exact range for all sign patterns.
-        _whole(size, "a hidden layer", 1, (PRE_ACTIVATION_LIMIT - 1) // bound)
-    for stage in _listed(settings["stages"], "stages", len(stages.STAGES)):
-        _text(stage, "a stage")
-    stages.check_stages(settings["stages"], hidden_layers=settings["hidden_layers"])
-    seconds = settings["time_limit"]
-    if isinstance(seconds, list):
-        _listed(seconds, "time_limit", len(settings["stages"]), len(settings["stages"]))
-    for number in seconds if isinstance(seconds, list) else [] if seconds is None else [seconds]:
-        _number(number, "time_limit")
-        if not number:
-            raise ValueError("time_limit must be positive")
-    if settings["node_limit"] is not None:
-        _whole(settings["node_limit"], "node_limit", 1, LARGEST_INTEGER)
-    if settings["random_state"] is not None:
-        _whole(settings["random_state"], "random_state", -LARGEST_SEED, LARGEST_SEED)
-    for name in ("gap", "C", "mw_loss"):
-        _number(settings[name], name)
-    if not settings["C"]:
-        raise ValueError("C must be positive")
-    _check_soft_settings(settings)
-    # The classifier checks the engine, and a solver that is not known here is none's fault.
-    _text(settings["engine"], "engine")
-    _text(settings["solver"], "solver")
-    for name, known in (("ties", TIES), ("input_scaling", INPUT_SCALINGS)):
-        if settings[name] not in tuple(known):
-            raise ValueError(f"{name} must be one of {', '.join(map(str, known))}, got {_brief(settings[name])}")
-
-
-def _check_soft_settings(settings: Mapping[str, Any]) -> None:
-    _whole(settings["hinges"], "hinges", min(HINGE_TARGETS), max(HINGE_TARGETS))
-    if settings["max_links"] is not None:
-        _whole(settings["max_links"], "max_links", 1, LARGEST_INTEGER)
-    if settings["monotone"] is not None:
-        for feature, direction in _pairs(settings["monotone"], "monotone", MOST_INPUTS):
-            _check_parameter(feature, "a feature in monotone", levels=0)
-            if _whole(direction, "a direction in monotone", -1, 1) == 0:
-                raise ValueError("a direction in monotone must be -1 or 1")
-    if settings["class_weight"] not in (None, "balanced"):
-        for label, weight in _pairs(settings["class_weight"], "class_weight", MOST_CLASSES):
-            _check_parameter(label, "a label in class_weight", levels=0)
-            _number(weight, "a weight in class_weight")
-
-
-def _pairs(value: Any, what: str, most: int) -> list[list[Any]]:
-    """A mapping as a file has it: a list of pairs with different keys."""
-    pairs = _listed(value, what, most)
-    for pair in pairs:
-        _listed(pair, f"an entry of {what}", 2, 2)
-    if any(isinstance(key, (list, dict)) for key, _ in pairs) or len({key for key, _ in pairs}) < len(pairs):
-        raise ValueError(f"{what} must have different keys")
-    return pairs
+def _check_settings(given: Mapping[str, Any]) -> None:
+    for name, value in given.items():
+        if name == "estimator":
+            text(value, name)
+        elif name == "hidden_layers":
+            for size in listed(value, name, MOST_LAYERS):
+                # A sum over a layer must stay within the exact range for all sign patterns.
+                whole(size, "a hidden layer", 1, (PRE_ACTIVATION_LIMIT - 1) // max(1, given["weight_bound"]))
+        else:
+            SETTINGS[name].values.check_stored(name, value)
+    stages.check_stages(given["stages"], hidden_layers=given["hidden_layers"])
+    if isinstance(given["time_limit"], list):
+        listed(given["time_limit"], "time_limit", len(given["stages"]), len(given["stages"]))
 
 
 def _check_limits(header: Mapping[str, Any]) -> None:
@@ -166,31 +119,31 @@ def _check_limits(header: Mapping[str, Any]) -> None:
         raise ValueError("signs belong to monotone features, and only to them")
     if ("uncounted" in header) != (settings["max_links"] is not None):
         raise ValueError("uncounted belongs to max_links, and only to it")
-    for sign in _listed(header.get("signs", []), "signs", inputs, inputs if "signs" in header else 0):
-        _whole(sign, "a sign", -1, 1)
-    for position in _listed(header.get("uncounted", []), "uncounted", inputs):
-        _whole(position, "an uncounted input", 0, inputs - 1)
+    for sign in listed(header.get("signs", []), "signs", inputs, inputs if "signs" in header else 0):
+        whole(sign, "a sign", -1, 1)
+    for position in listed(header.get("uncounted", []), "uncounted", inputs):
+        whole(position, "an uncounted input", 0, inputs - 1)
     _increasing(header.get("uncounted", []), "uncounted inputs")
 
 
 def _check_classes(classes: Any, dtype: Any) -> None:
     """Labels have one type, fit into the array that will hold them, are sorted, and are unique."""
-    labels = _listed(classes, "classes", MOST_CLASSES)
+    labels = listed(classes, "classes", MOST_CLASSES)
     if len(labels) < 2:
         raise ValueError("there must be at least two classes")
-    _text(dtype, "classes_dtype")
+    text(dtype, "classes_dtype")
     fixed = _FIXED_LENGTH.fullmatch(dtype)
     kind = str if fixed else _LABELS.get(dtype)
     if kind is None or any(type(label) is not kind for label in labels):
-        raise ValueError(f"labels must be numbers or text of the type that classes_dtype names, {_brief(dtype)}")
+        raise ValueError(f"labels must be numbers or text of the type that classes_dtype names, {brief(dtype)}")
     if kind is str:
         longest = min(LONGEST_LABEL, int(fixed[1])) if fixed else LONGEST_LABEL
         for label in labels:
-            _text(label, "a label", longest)
+            text(label, "a label", longest)
     elif kind is int:
         limits = np.iinfo(dtype)
         for label in labels:
-            _whole(label, "a label", int(limits.min), int(limits.max))
+            whole(label, "a label", int(limits.min), int(limits.max))
     elif kind is float and max(map(abs, labels)) > float(np.finfo(dtype).max):
         raise ValueError(f"a label is beyond the range of {dtype}")
     if any(a >= b for a, b in pairwise(labels)):
@@ -198,29 +151,29 @@ def _check_classes(classes: Any, dtype: Any) -> None:
 
 
 def _check_inputs(header: Mapping[str, Any]) -> None:
-    features = _whole(header["features"], "features", 1, MOST_INPUTS)
-    inputs = _whole(header["inputs"], "inputs", 1, MOST_INPUTS)
+    features = whole(header["features"], "features", 1, MOST_INPUTS)
+    inputs = whole(header["inputs"], "inputs", 1, MOST_INPUTS)
     if header["transform"] is None and inputs != features:
         raise ValueError("without a transform the networks must have an input per feature")
     if header["transform"] is not None:
         _check_parameters(header["transform"], "transform")
     if header["feature_names"] is not None:
-        for name in _listed(header["feature_names"], "feature_names", features, features):
-            _text(name, "a feature's name")
+        for name in listed(header["feature_names"], "feature_names", features, features):
+            text(name, "a feature's name")
         # scikit-learn would reject a data frame with duplicate names.
         if len(set(header["feature_names"])) < features:
             raise ValueError("feature_names must be unique")
-    scaling = _members(header["input_scaling"], "input_scaling", {"scale", "low", "high", "limit"})
+    scaling = members(header["input_scaling"], "input_scaling", {"scale", "low", "high", "limit"})
     # A network has no bias, so zero always counts as seen.
-    _whole(scaling["low"], "low", 1 - PRE_ACTIVATION_LIMIT, 0)
-    _whole(scaling["high"], "high", 0, PRE_ACTIVATION_LIMIT - 1)
+    whole(scaling["low"], "low", 1 - PRE_ACTIVATION_LIMIT, 0)
+    whole(scaling["high"], "high", 0, PRE_ACTIVATION_LIMIT - 1)
     if scaling["limit"] is not None:
-        _whole(scaling["limit"], "limit", 1, LARGEST_READING)
+        whole(scaling["limit"], "limit", 1, LARGEST_READING)
     if scaling["scale"] is not None:
-        scale = _members(scaling["scale"], "scale", set(_SCALE))
+        scale = members(scaling["scale"], "scale", set(_SCALE))
         for part, (low, high) in _SCALE.items():
-            for number in _listed(scale[part], part, features, features):
-                _whole(number, f"one of the {part}", low, high)
+            for number in listed(scale[part], part, features, features):
+                whole(number, f"one of the {part}", low, high)
 
 
 def _check_subsets(header: Mapping[str, Any], networks: int) -> None:
@@ -229,12 +182,12 @@ def _check_subsets(header: Mapping[str, Any], networks: int) -> None:
     every = math.comb(classes, size)
     if "subsets" not in header:
         if networks != every:
-            raise ValueError(f"there must be a network for each of {_brief(every)} sets of classes, got {networks}")
+            raise ValueError(f"there must be a network for each of {brief(every)} sets of classes, got {networks}")
         return
-    subsets = _listed(header["subsets"], "subsets", networks, networks)
+    subsets = listed(header["subsets"], "subsets", networks, networks)
     for subset in subsets:
-        for index in _listed(subset, "a set of classes", size, size):
-            _whole(index, "a class in subsets", 0, classes - 1)
+        for index in listed(subset, "a set of classes", size, size):
+            whole(index, "a class in subsets", 0, classes - 1)
         _increasing(subset, "the classes of a set")
     _increasing(subsets, "subsets")
     if networks == every:
@@ -242,16 +195,16 @@ def _check_subsets(header: Mapping[str, Any], networks: int) -> None:
 
 
 def _check_network(entry: Any, layers: list[int], settings: Mapping[str, Any], given: int | None) -> None:
-    _members(entry, "a network", {"splitting", "reports"} | ({"added"} if given is not None else set()))
-    for mark in _listed(entry["splitting"], "splitting", layers[1], layers[1]):
-        _whole(mark, "a mark of a splitting neuron", 0, 1)
+    members(entry, "a network", {"splitting", "reports"} | ({"added"} if given is not None else set()))
+    for mark in listed(entry["splitting"], "splitting", layers[1], layers[1]):
+        whole(mark, "a mark of a splitting neuron", 0, 1)
     if given is not None:
-        for row in _listed(entry["added"], "added"):
-            _whole(row, "an added row", given, LARGEST_INTEGER)
+        for row in listed(entry["added"], "added"):
+            whole(row, "an added row", given, LARGEST_INTEGER)
         _increasing(entry["added"], "added rows")
     links = sum(a * b for a, b in pairwise(layers))
     names = settings["stages"]
-    reports = _listed(entry["reports"], "reports", len(names), len(names))
+    reports = listed(entry["reports"], "reports", len(names), len(names))
     for position, (report, name) in enumerate(zip(reports, names, strict=True)):
         _check_report(report, name, links, layers[-1], first=position == 0)
         soft = report.get("soft", settings)
@@ -264,12 +217,12 @@ _OUTCOMES = {outcome.label for outcome in Outcome}
 
 
 def _check_report(report: Any, name: str, links: int, outputs: int, *, first: bool) -> None:
-    _members(report, "a report", _REPORT, {"soft"})
+    members(report, "a report", _REPORT, {"soft"})
     if report["stage"] != name:
         raise ValueError(f"the report of stage {name} is missing")
     stage = stages.get(name)
     if type(report["outcome"]) is not str or report["outcome"] not in _OUTCOMES:
-        raise ValueError(f"stage {name} has an unknown outcome, {_brief(report['outcome'])}")
+        raise ValueError(f"stage {name} has an unknown outcome, {brief(report['outcome'])}")
     ran = report["objective"] is not None
     if report["proof"] not in (("certified", "solver") if ran else ("none",)) or (report["bound"] is not None) != ran:
         raise ValueError(f"stage {name} must have an objective, a bound and a proof, or none of them")
@@ -281,47 +234,40 @@ def _check_report(report: Any, name: str, links: int, outputs: int, *, first: bo
         if bound < objective if stage.maximised else bound > objective:
             raise ValueError(f"stage {name} has a bound on the wrong side of its objective")
     if "soft" in report:
-        soft = _members(report["soft"], "soft", {"price", "resolutions", "hinges", "max_links"})
-        for quotient in (soft["price"], *_listed(soft["resolutions"], "resolutions", outputs, outputs)):
+        soft = members(report["soft"], "soft", {"price", "resolutions", "hinges", "max_links"})
+        for quotient in (soft["price"], *listed(soft["resolutions"], "resolutions", outputs, outputs)):
             if _quotient(quotient, "a price or resolution") <= 0:
                 raise ValueError("a price or resolution must be positive")
-    _whole(report["links"], "links", 0, links)
+    whole(report["links"], "links", 0, links)
     # The first stage sees all rows; it may leave none for later stages, which are then skipped.
-    _whole(report["rows"], "rows", 1 if ran or first else 0, LARGEST_INTEGER)
-    _text(report["message"], "message")
+    whole(report["rows"], "rows", 1 if ran or first else 0, LARGEST_INTEGER)
+    text(report["message"], "message")
 
 
 def _check_selection(selection: Any) -> None:
-    _members(selection, "selection", set(SELECTION))
+    members(selection, "selection", set(SELECTION))
     if all(value is None for value in selection.values()):
         raise ValueError("an empty selection must be left out")
-    sets = selection["subsets"]
-    if isinstance(sets, list):
-        for labels in sets:
-            for label in _listed(labels, "a set of labels", MOST_CLASSES):
-                _check_parameter(label, "a label in subsets", levels=0)
-    elif sets is not None:
-        _whole(sets, "subsets", 1, LARGEST_INTEGER)
-    if selection["max_per_class"] is not None:
-        _whole(selection["max_per_class"], "max_per_class", 1, LARGEST_INTEGER)
-    if selection["scenarios"] is not None:
-        _check_parameters(selection["scenarios"], "scenarios")
+    for name in SELECTION:
+        SETTINGS[name].values.check_stored(name, selection[name])
+    if selection["copies"] is not None:
+        _check_parameters(selection["copies"], "copies")
 
 
 def _check_probabilities(header: Mapping[str, Any]) -> None:
     """A sigmoid for every network, a share for every class, and a network for every pair of classes."""
     settings, classes = header["settings"], len(header["classes"])
-    able = stages.get(settings["stages"][0]).gives_chances
+    able = settings["stages"][0] in stages.SOFT_STAGES
     if not able or settings["subset_size"] != 2 or "subsets" in header or classes > MOST_CLASSES_WITH_CHANCES:
         raise ValueError("networks of this kind have no probabilities")
-    found = _members(header["probabilities"], "probabilities", {"sigmoids", "prior"})
+    found = members(header["probabilities"], "probabilities", {"sigmoids", "prior"})
     networks = len(header["networks"])
-    for sigmoid in _listed(found["sigmoids"], "sigmoids", networks, networks):
-        slope, intercept = _listed(sigmoid, "a sigmoid", 2, 2)
-        _whole(slope, "a slope", 0, LARGEST_SLOPE)
-        _whole(intercept, "an intercept", -LARGEST_INTERCEPT, LARGEST_INTERCEPT)
-    for share in _listed(found["prior"], "prior", classes, classes):
-        _whole(share, "a share of a class", 1, UNIT)
+    for sigmoid in listed(found["sigmoids"], "sigmoids", networks, networks):
+        slope, intercept = listed(sigmoid, "a sigmoid", 2, 2)
+        whole(slope, "a slope", 0, LARGEST_SLOPE)
+        whole(intercept, "an intercept", -LARGEST_INTERCEPT, LARGEST_INTERCEPT)
+    for share in listed(found["prior"], "prior", classes, classes):
+        whole(share, "a share of a class", 1, UNIT)
 
 
 def _check_parameters(value: Any, what: str) -> None:
@@ -329,73 +275,23 @@ def _check_parameters(value: Any, what: str) -> None:
     if not isinstance(value, dict) or type(value.get("name")) is not str:
         raise ValueError(f"{what} must have a name")
     for name, parameter in value.items():
-        _check_parameter(parameter, f"{what}: {_brief(name)}", LEVELS)
-
-
-def _check_parameter(value: Any, what: str, levels: int) -> None:
-    if isinstance(value, list) and levels:
-        for item in value:
-            _check_parameter(item, what, levels - 1)
-    elif type(value) is int:
-        _whole(value, what, -LARGEST_SEED, LARGEST_SEED)
-    elif type(value) is str:
-        _text(value, what)
-    elif value is not None and not isinstance(value, (bool, float)):
-        raise ValueError(f"{what} is nested too deeply")
-
-
-def _members(value: Any, what: str, required: Set[str], optional: Iterable[str] = ()) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{what} must be an object, got {_brief(value)}")
-    wrong = [*sorted(required - value.keys()), *sorted(value.keys() - required - set(optional))]
-    if wrong:
-        raise ValueError(f"{what} has {'an unknown' if wrong[0] in value else 'no'} member {_brief(wrong[0])}")
-    return value
-
-
-def _listed(value: Any, what: str, most: int = LARGEST_INTEGER, fewest: int = 0) -> list[Any]:
-    if not isinstance(value, list) or not fewest <= len(value) <= most:
-        size = f"{most}" if fewest == most else f"{fewest} to {most}"
-        raise ValueError(f"{what} must be a list of {size} values, got {_brief(value)}")
-    return value
-
-
-def _whole(value: Any, what: str, low: int, high: int) -> int:
-    if type(value) is not int or not low <= value <= high:
-        raise ValueError(f"{what} must be an integer in {low}..{high}, got {_brief(value)}")
-    return value
-
-
-def _number(value: Any, what: str) -> None:
-    if type(value) not in (int, float) or not 0 <= value <= LARGEST_NUMBER:
-        raise ValueError(f"{what} must be a number of at least 0, got {_brief(value)}")
-
-
-def _text(value: Any, what: str, longest: int = LONGEST_TEXT) -> None:
-    if type(value) is not str or len(value) > longest:
-        raise ValueError(f"{what} must be text of at most {longest} characters, got {_brief(value)}")
-    value.encode()  # JSON can hold half a surrogate pair, but no output can.
+        check_scalar(parameter, f"{what}: {brief(name)}", LEVELS)
 
 
 def _natural(value: Any, what: str) -> int:
-    return _whole(value, what, 0, LARGEST_INTEGER)
+    return whole(value, what, 0, LARGEST_INTEGER)
 
 
 def _quotient(value: Any, what: str) -> Fraction:
     """Text such as ``-1f/a``: a quotient in hexadecimal, in lowest terms, that a double can hold."""
     if type(value) is not str or len(value) > LONGEST_RATIONAL or not _RATIONAL.fullmatch(value):
-        raise ValueError(f"{what} must be a quotient in hexadecimal, got {_brief(value)}")
+        raise ValueError(f"{what} must be a quotient in hexadecimal, got {brief(value)}")
     numerator, denominator = (int(part, 16) for part in value.split("/"))
     if math.gcd(numerator, denominator) != 1 or abs(numerator) > LARGEST_RATIONAL * denominator:
-        raise ValueError(f"{what} must be in lowest terms and not too large, got {_brief(value)}")
+        raise ValueError(f"{what} must be in lowest terms and not too large, got {brief(value)}")
     return Fraction(numerator, denominator)
 
 
 def _increasing(values: list[Any], what: str) -> None:
     if any(a >= b for a, b in pairwise(values)):
         raise ValueError(f"{what} must be sorted and unique")
-
-
-def _brief(value: Any) -> str:
-    """A value for an error message: short, however large or deep it is."""
-    return reprlib.repr(value)

@@ -16,7 +16,7 @@ import numpy as np
 
 from bemi.augment import scenarios
 from bemi.certificate import FORMAT, certificate_path
-from bemi.ensemble.ensemble import SELECTION, Ensemble, TrainingRecord, check_open_label
+from bemi.ensemble.ensemble import Ensemble, TrainingRecord, check_open_label
 from bemi.ensemble.probabilities import Probabilities, Sigmoid
 from bemi.ensemble.subsets import class_subsets, given_subsets
 from bemi.ensemble.ties import TIES
@@ -28,7 +28,7 @@ from bemi.inputs.inputs import Inputs
 from bemi.inputs.scaling import InputScaling
 from bemi.modelfile import container
 from bemi.modelfile.container import ModelFileError
-from bemi.modelfile.header import SETTINGS, checked
+from bemi.modelfile.header import RECORDED_SETTINGS, SELECTION, checked
 from bemi.modelfile.weights import packed_weights, unpacked_networks
 from bemi.network import Network
 from bemi.problem.codes import outputs_for, signs_towards_later_classes
@@ -73,7 +73,7 @@ def read(path: str | os.PathLike, known: str | None = None) -> Ensemble:
 
 def _header(ensemble: Ensemble) -> dict[str, Any]:
     recorded, inputs = ensemble.training.settings, ensemble.inputs
-    settings = {name: recorded[name] for name in SETTINGS if name in recorded} | {"ties": ensemble.ties.name}
+    settings = {name: recorded[name] for name in RECORDED_SETTINGS if name in recorded} | {"ties": ensemble.ties.name}
     header = {
         "bemi": version("bemi"),
         "settings": {name: _plain(_as_pairs(value)) for name, value in settings.items()},
@@ -116,7 +116,7 @@ def _parts(ensemble: Ensemble, networks: list[dict[str, Any]]) -> dict[str, Any]
         for entry, added in zip(networks, ensemble.training.added_rows, strict=True):
             entry["added"] = added.tolist()
     selection = {name: ensemble.training.settings[name] for name in SELECTION}
-    selection["scenarios"] = scenarios.parameters(selection["scenarios"])
+    selection["copies"] = scenarios.parameters(selection["copies"])
     if any(value is not None for value in selection.values()):
         found["selection"] = _plain(selection)
     if ensemble.probabilities is not None:
@@ -218,9 +218,9 @@ def _inputs(header: dict[str, Any]) -> Inputs:
 
 def _training_record(header: dict[str, Any], settings: dict[str, Any]) -> TrainingRecord:
     selection = header.get("selection", dict.fromkeys(SELECTION))
-    known = selection["scenarios"]
+    known = selection["copies"]
     chosen = {name: _tuples(selection[name]) for name in SELECTION}
-    chosen["scenarios"] = None if known is None else scenarios.from_parameters(known)
+    chosen["copies"] = None if known is None else scenarios.from_parameters(known)
     return TrainingRecord(
         settings=settings | chosen | {"probabilities": "probabilities" in header},
         digest=header["training_digest"],

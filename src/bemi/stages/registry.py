@@ -150,6 +150,9 @@ PAPER_STAGES = ("sm", "mm", "mw")
 SOFT_STAGES = ("soft",)
 """Soft margins alone."""
 
+SPARSE_STAGES = (*SOFT_STAGES, "mw")
+"""Soft margins, then fewer links."""
+
 
 def get(name: str) -> Stage:
     """The stage of that name."""

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from bemi import engines
-from bemi.checks import is_number
+from bemi.checks import is_list
 from bemi.engines.start import initial_network
 from bemi.limits import Deadline, Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
+from bemi.settings import SETTINGS
 from bemi.stages.records import compacted
 from bemi.stages.registry import PAPER_STAGES, check_stages, every_parameter, get, parameters_read
 from bemi.stages.result import Outcome, StageResult
@@ -51,14 +50,11 @@ def share_time(time_limit: Any, stages: Sequence[str]) -> list[float | None]:
     """Seconds for each stage: one number is divided among them, a sequence gives one per stage, None is no limit."""
     if time_limit is None:
         return [None] * len(stages)
-    many = isinstance(time_limit, (tuple, list, np.ndarray))
-    given = list(time_limit) if many else [time_limit]
-    if not all(is_number(seconds) and seconds > 0 for seconds in given):
-        raise ValueError(f"time_limit must be positive seconds, one number or one per stage, got {time_limit!r}")
-    if many:
-        if len(given) != len(stages):
-            raise ValueError(f"time_limit has {len(given)} numbers for {len(stages)} stages")
-        return [float(seconds) for seconds in given]
+    SETTINGS["time_limit"].values.check("time_limit", time_limit)
+    if is_list(time_limit):
+        if len(time_limit) != len(stages):
+            raise ValueError(f"time_limit has {len(time_limit)} numbers for {len(stages)} stages")
+        return [float(seconds) for seconds in time_limit]
     shares = [get(name).time_share for name in stages]
     return [float(time_limit) * share / sum(shares) for share in shares]
 

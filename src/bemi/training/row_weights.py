@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bemi.checks import is_number
 from bemi.exact import Integers
 from bemi.problem.soft_margin import LARGEST_ROW_WEIGHT, ROW_WEIGHT_UNIT
 
-BALANCED = "balanced"
-"""Class weights for which all classes weigh the same in total."""
-
 Weights = NDArray[np.float64]
-
-
-def check_class_weight(class_weight: Any) -> None:
-    """Raise ValueError unless this is None, ``"balanced"`` or positive numbers by label."""
-    if class_weight is None or (isinstance(class_weight, str) and class_weight == BALANCED):
-        return
-    if not isinstance(class_weight, Mapping):
-        raise ValueError(f"class_weight must be None, {BALANCED!r} or weights by label, got {class_weight!r}")
-    for label, weight in class_weight.items():
-        if not is_number(weight, 0) or weight == 0:
-            raise ValueError(f"class_weight must have positive numbers, got {weight!r} for class {label!r}")
 
 
 def given_weights(sample_weight: ArrayLike | None, rows: int) -> Weights:

@@ -69,7 +69,7 @@ class Candidate:
     name
         What distinguishes them, in a few words.
     settings
-        Parameters of :class:`bemi.BeMiClassifier` by name.
+        Parameters of :class:`bemi.FewBitClassifier` by name.
     usual_up_to
         It is the usual candidate if classes have at most this many rows, or recordings, on average: others are taken
         only if there is enough to compare and they beat it clearly.  Without a usual candidate the best one is taken.
@@ -105,6 +105,8 @@ class Choice:
         Why there is no estimate; empty if there is one.
     reason
         Why it was or was not worth it to leave the usual candidate; empty if there is none.
+    kind, why
+        What the rows are, ``"image"``, ``"table"`` or ``"signal"``, and why they are taken for that.
     """
 
     candidate: Candidate
@@ -118,6 +120,8 @@ class Choice:
     recordings: int | None = None
     why_unknown: str = ""
     reason: str = ""
+    kind: str = ""
+    why: str = ""
 
     @property
     def name(self) -> str:
@@ -171,13 +175,13 @@ def choose(
     per_class = len(np.unique(targets * len(targets) + of_group)) / len(classes)
     usual = _usual(candidates, per_class)
     if names is not None and (lone := class_in_one_group(targets, of_group)) is not None:
-        return _unknown(candidates[usual or 0], _one_recording(classes[lone], names[of_group[targets == lone][0]]))
+        return unknown(candidates[usual or 0], _one_recording(classes[lone], names[of_group[targets == lone][0]]))
     rows = _some_of_each(targets, MOST_ROWS, rng)
     X, targets, of_group = _safe_indexing(X, rows), targets[rows], of_group[rows]
     omega = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)[rows]
     folds = int(min(FOLDS, np.bincount(targets).max() if names is None else len(names)))
     if folds < 2 or np.bincount(targets).min() < 2:
-        return _unknown(candidates[usual or 0], "too few rows to compare settings or to estimate the accuracy")
+        return unknown(candidates[usual or 0], "too few rows to compare settings or to estimate the accuracy")
     repeats = REPEATS if len(rows) <= ENOUGH_ROWS else 1
     right = np.zeros((len(rows), len(candidates)))
     alike = [(_Seen.of(members[0].settings, X), members) for members in _alike(candidates, defaults)]
@@ -214,8 +218,8 @@ def choose(
     )
 
 
-def _unknown(candidate: Candidate, why: str) -> Choice:
-    """The first candidate where nothing can be compared."""
+def unknown(candidate: Candidate, why: str) -> Choice:
+    """A candidate that was not compared with others."""
     return Choice(candidate, None, None, None, {}, 0, 0, why_unknown=why)
 
 
@@ -263,7 +267,7 @@ class _Seen:
 
     @classmethod
     def of(cls, settings: Mapping[str, Any], X: Any) -> _Seen:
-        inputs = Inputs.fit(X, settings["input_scaling"], settings["transform"])
+        inputs = Inputs.fit(X, settings["input_scaling"], settings["inputs"])
         return cls(inputs, inputs.checked(X), settings["input_scaling"])
 
     def without(self, held: NDArray[np.bool_], targets: Integers, omega: NDArray) -> _Fold:
@@ -297,8 +301,8 @@ class _Group:
     def labels(self, fold: _Fold, classes: int) -> Iterator[Integers]:
         """Class indices that the machines of each price give to the rows held out."""
         lesson = fold.lesson
-        if self.settings["scenarios"] is not None:
-            scenarios = _with_few_copies(self.settings["scenarios"], len(fold.trained))
+        if self.settings["copies"] is not None:
+            scenarios = _with_few_copies(self.settings["copies"], len(fold.trained))
             lesson = lesson.extended(variants_of(fold.inputs, fold.trained, scenarios))
         hinges = int(self.settings["hinges"])
         return labels(lesson, fold.tested, self.prices, classes=classes, hinges=hinges)
@@ -319,12 +323,12 @@ def _alike(candidates: Sequence[Candidate], defaults: Mapping[str, Any]) -> list
     found: dict[str, tuple[list[tuple[float, int]], dict[str, Any]]] = {}
     for position, candidate in enumerate(candidates):
         settings = {**defaults, **candidate.settings}
-        shared = {name: settings[name] for name in ("transform", "input_scaling", "hinges", "scenarios")}
+        shared = {name: settings[name] for name in ("inputs", "input_scaling", "hinges", "copies")}
         members, _ = found.setdefault(repr(shared), ([], shared))
         members.append((float(settings["C"]), position))
     by_inputs: dict[str, list[_Group]] = {}
     for members, shared in found.values():
-        inputs = repr((shared["transform"], shared["input_scaling"]))
+        inputs = repr((shared["inputs"], shared["input_scaling"]))
         by_inputs.setdefault(inputs, []).append(_Group.of(members, shared))
     return list(by_inputs.values())
 

@@ -1,0 +1,398 @@
+"""The classifier for accuracy: soft margins, with inputs, copies and penalty chosen from the rows.
+
+The settings that it chooses from are those that measured best on images, tables and signals; docs/accuracy.md has the
+measurements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf, isqrt
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bemi.augment.deformations import ImageDeformations
+from bemi.augment.signal_scenarios import SignalScenarios
+from bemi.ensemble.ensemble import Ensemble
+from bemi.ensemble.probabilities import MOST_CLASSES
+from bemi.estimators.base import Classifier
+from bemi.inputs.hog.transform import IntegerHog
+from bemi.inputs.images import why_no_image
+from bemi.inputs.registry import takes_images
+from bemi.inputs.scaling import are_integers
+from bemi.inputs.signal.transform import SignalCounts
+from bemi.inputs.table.cells import as_given
+from bemi.inputs.table.transform import TableBits
+from bemi.inputs.transform import Takes
+from bemi.settings import AUTO, SETTINGS
+from bemi.stages import SOFT_STAGES, SPARSE_STAGES
+from bemi.training.choosing.choice import Candidate, Choice, choose, unknown
+from bemi.training.row_weights import class_weights, given_weights
+from bemi.training.task import Task
+from bemi.training.task_settings import Settings, seed_of
+from bemi.training.validation import labels_of
+
+COMPARED = ("inputs", "copies", "C")
+"""Settings that cross-validation chooses."""
+
+MOST_IMAGES = 2000
+"""With more images than this, nothing is compared: deformed copies gain little, and take long."""
+
+MOST_PIXELS = 64 * 64 * 3
+"""The same for larger images."""
+
+FEW_RECORDINGS = 20
+"""Up to so many recordings of a class, or windows if recordings are not known, small copies are usual for signals;
+docs/signals.md has what they gain."""
+
+SMALL_GAINS, GAINS, SHIFTS = (0.8, 1.25), (0.625, 1.5), (-0.125, 0.125)
+"""Gains and shifts, in windows, of the copies to choose from."""
+
+PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+"""Values of C to choose from."""
+
+USUAL_PENALTY = 3.0
+"""C for bits of a table where nothing is compared."""
+
+LANDMARKS = 256
+"""Training rows that others are compared with, at most."""
+
+WEIGHT_BOUND, TABLE_BOUND = 7, 15
+"""Weight bound, and that of tables: their integer weights come closer to the continuous optimum than with 7, and so
+does the proof, at equal accuracy."""
+
+CHEAP_ROWS = 5000
+"""With at most this many rows, fitting probabilities takes a small part of the time of training."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What rows are, and which settings suit them.
+
+    Attributes
+    ----------
+    name
+        One of :data:`bemi.settings.KINDS`.
+    why
+        Why the rows are taken for that.
+    usual
+        Settings where nothing is compared.
+    candidates
+        Settings to compare by cross-validation; empty if there are too many rows for that.
+    """
+
+    name: str
+    why: str
+    usual: Mapping[str, Any]
+    candidates: tuple[Candidate, ...] = ()
+
+
+def images(rows: NDArray, shape: Sequence[int] | None = None, why: str = "asked for") -> Kind:
+    """Gradient histograms of images; ``shape`` as :class:`bemi.IntegerHog` takes it.
+
+    Cross-validation of a hundred images is noisy, so there are few candidates, far apart, and others must beat the
+    usual one by half a standard error: digits gain by all of the copies in training more than by the few compared.  A
+    penalty of 1 suits the many rows that copies make, 10 the few that there are without.
+    """
+    given = None if shape is None else tuple(shape)
+    straight, as_they_are = IntegerHog(shape=given), IntegerHog(shape=given, straighten=False)
+    small = ImageDeformations(rotation=4, scaling=0.1, shear=0.05, shift=0.02, bending=0.02, shape=given)
+    large = ImageDeformations(shape=given)
+    candidates = (
+        Candidate("straightened images, deformed", {"inputs": straight, "copies": large, "C": 1.0}, inf),
+        Candidate("images as they are, slightly deformed", {"inputs": as_they_are, "copies": small, "C": 1.0}, 0, 0.5),
+        Candidate("images as they are", {"inputs": as_they_are, "copies": None, "C": 10.0}, 0, 0.5),
+    )
+    usual = {
+        "inputs": straight,
+        "copies": None,
+        "C": SETTINGS["C"].default,
+        "weight_bound": WEIGHT_BOUND,
+        # Pixels share one unit, so one factor must scale them all.
+        "input_scaling": "auto" if are_integers(rows) else "common",
+    }
+    few = len(rows) <= MOST_IMAGES and rows[0].size <= MOST_PIXELS
+    return Kind("image", why, usual, candidates if few else ())
+
+
+def signals(why: str = "asked for") -> Kind:
+    """Counts of what happens in windows, as they were recorded, or also at other gains, earlier and later, or with a
+    little noise."""
+    nothing: tuple[float, ...] = ()
+    candidates = (
+        Candidate("windows as recorded", {"copies": None}, inf),
+        Candidate("small gains and shifts", {"copies": SignalScenarios(SMALL_GAINS, SHIFTS)}, FEW_RECORDINGS),
+        Candidate("gains", {"copies": SignalScenarios(GAINS)}),
+        Candidate("shifts", {"copies": SignalScenarios(nothing, SHIFTS)}),
+        Candidate("gains and shifts", {"copies": SignalScenarios(GAINS, SHIFTS)}),
+        Candidate("noise", {"copies": SignalScenarios(nothing, nothing, (0.03,))}),
+    )
+    usual = {"inputs": SignalCounts(), "copies": None, "C": SETTINGS["C"].default, "weight_bound": WEIGHT_BOUND}
+    return Kind("signal", why, usual, candidates)
+
+
+def tables(why: str = "asked for") -> Kind:
+    """Values, bits, similarities to training rows or all of them, whichever cross-validation prefers."""
+    inputs = {
+        "values": TableBits(thresholds=0, values=True),
+        "bits": TableBits(),
+        "values and bits": TableBits(values=True),
+        "similarities": TableBits(thresholds=0, similarities=LANDMARKS),
+        "values, bits and similarities": TableBits(values=True, similarities=LANDMARKS),
+    }
+    candidates = tuple(
+        Candidate(f"{name}, C = {C:g}", {"inputs": transform, "C": C})
+        for name, transform in inputs.items()
+        for C in PENALTIES
+    )
+    usual = {"inputs": TableBits(), "copies": None, "C": USUAL_PENALTY, "weight_bound": TABLE_BOUND}
+    return Kind("table", why, usual, candidates)
+
+
+def kind_of(X: Any, kind: Any = AUTO, inputs: Any = AUTO) -> Kind:
+    """What rows are: as ``kind`` says, as ``inputs`` takes them, or as they look."""
+    rows = np.asarray(X)
+    asked = f"kind={kind!r}"
+    if not isinstance(kind, str):
+        return images(rows, kind, f"the images are {' x '.join(map(str, kind))}")
+    if kind == "signal" or (kind == AUTO and (rows.ndim == 3 or Takes.by(inputs) is Takes.WINDOWS)):
+        sizes = f"windows of {rows.shape[1]} samples of {rows.shape[2]} channels are a signal" if rows.ndim == 3 else ""
+        return signals(sizes or asked)
+    if kind == "table":
+        return tables(asked)
+    if kind == "image":
+        return images(rows, None, asked)
+    if takes_images(inputs):
+        return images(rows, getattr(inputs, "shape", None), f"{type(inputs).__name__} takes images")
+    if Takes.by(inputs) is Takes.RAW_COLUMNS:
+        return tables(f"{type(inputs).__name__} takes tables")
+    why_not = why_no_image(rows)
+    if why_not is not None:
+        return tables(f"the rows are not treated as images: {why_not}")
+    side = isqrt(rows.shape[1])
+    return images(
+        rows, None, f"{side} x {side} non-negative integers per row, with neighbours alike, are treated as images"
+    )
+
+
+def left_to_choose(kind: Kind, given: Mapping[str, Any]) -> tuple[Candidate, ...]:
+    """Candidates of a kind without what is given, each once."""
+    fixed = {name: given[name] for name in COMPARED if not _is_auto(given[name])}
+    different: dict[str, Candidate] = {}
+    for candidate in kind.candidates:
+        open_settings = {name: value for name, value in candidate.settings.items() if name not in fixed}
+        different.setdefault(repr(sorted(open_settings.items())), replace(candidate, settings=open_settings))
+    if len(different) == 1:
+        return tuple(replace(candidate, name="settings as given") for candidate in different.values())
+    return tuple(different.values())
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == AUTO
+
+
+class SoftMarginClassifier(Classifier):
+    """What estimators with soft margins share: rows may have weights, and come from recordings.
+
+    Attributes
+    ----------
+    choice_
+        What was chosen, why, and what accuracy to expect: a :class:`bemi.training.choosing.choice.Choice`; None in a
+        classifier read from a file.
+    """
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
+        """Train one network per pair of classes.
+
+        Parameters
+        ----------
+        X
+            Rows, a data frame or an array of shape (rows, features), or windows of a signal, shape (windows, time,
+            channels).
+        y
+            Labels: numbers or strings.
+        sample_weight
+            How much each row counts: with a weight of 2 as much as the row twice.  Rows of weight 0 are left out.  None
+            if all rows count the same.
+        groups
+            What each row comes from, such as the recording of a window; the choice of settings, its estimate and the
+            fit of probabilities then never divide a group.  None if every row stands for itself.
+        """
+        return self._fit(X, y, sample_weight, groups)
+
+    def fit_shard(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        shard: int,
+        shards: int,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> int:
+        """Train one of several equal parts of the networks into ``run_dir``, and return how many had to be trained.
+
+        For machines that share only a folder: once all parts are done, :meth:`fit` finds every network there.  The
+        classifier itself does not change.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups
+            As in :meth:`fit`, the same for all parts.
+        shard, shards
+            Which part, counted from 1, and the number of parts.
+        """
+        return self._fit_shard(X, y, shard, shards, sample_weight, groups)
+
+    def training_tasks(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> dict[tuple, Task]:
+        """What :meth:`fit` would train on these data, by class subset; nothing is trained or changed.
+
+        If the tasks run elsewhere and write to the journal of ``run_dir``, ``fit`` has nothing left to train.
+        """
+        return self._training_tasks(X, y, sample_weight, groups)
+
+
+class FewBitClassifier(SoftMarginClassifier):
+    """Few-bit classifier for images, tables and signals that chooses its settings from the rows.
+
+    One integer linear network per pair of classes, trained to soft margins with a certified gap; the label is decided
+    by majority vote.  What the networks see, which copies of the rows they learn from and the penalty C are chosen by
+    cross-validation on the training rows, unless they are given; ``choice_`` tells what was chosen and why.
+
+    {parameters}
+
+    Attributes
+    ----------
+    choice_
+        What was chosen, why, and what accuracy to expect: a :class:`bemi.training.choosing.choice.Choice`; None in a
+        classifier read from a file.
+    ensemble_
+        The fitted model; see :class:`bemi.estimators.base.Classifier` for all fitted attributes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from bemi import FewBitClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = FewBitClassifier().fit(X[::5], y[::5])
+    >>> clf.predict(X[:2])
+    array([0, 0])
+    >>> clf.choice_.kind
+    'table'
+    """
+
+    NAME = "few-bit"
+    AUTOMATIC = ("kind", "inputs", "copies", "C", "weight_bound", "probabilities")
+
+    def __init__(
+        self,
+        kind: str | Sequence[int] = "auto",
+        *,
+        inputs: Any = "auto",
+        copies: Any = "auto",
+        C: float | str = "auto",
+        weight_bound: int | str = "auto",
+        max_links: int | None = None,
+        mw_loss: float | None = None,
+        monotone: Mapping[Any, int] | None = None,
+        class_weight: str | Mapping[Any, float] | None = None,
+        probabilities: bool | str = "auto",
+        subsets: int | Sequence[Sequence] | None = None,
+        ties: str = "margin",
+        time_limit: float | Sequence[float] | None = 10.0,
+        total_time_limit: float | None = None,
+        node_limit: int | None = None,
+        gap: float = 0.01,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+        run_dir: str | Path | None = None,
+    ) -> None:
+        self.kind = kind
+        self.inputs = inputs
+        self.copies = copies
+        self.C = C
+        self.weight_bound = weight_bound
+        self.max_links = max_links
+        self.mw_loss = mw_loss
+        self.monotone = monotone
+        self.class_weight = class_weight
+        self.probabilities = probabilities
+        self.subsets = subsets
+        self.ties = ties
+        self.time_limit = time_limit
+        self.total_time_limit = total_time_limit
+        self.node_limit = node_limit
+        self.gap = gap
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.run_dir = run_dir
+
+    def _translated(self, given: dict[str, Any]) -> dict[str, Any]:
+        stages = SOFT_STAGES if given["mw_loss"] is None else SPARSE_STAGES
+        loss = SETTINGS["mw_loss"].default if given["mw_loss"] is None else given["mw_loss"]
+        return given | {"stages": stages, "mw_loss": loss}
+
+    @classmethod
+    def _parameters_of(cls, ensemble: Ensemble) -> dict[str, Any]:
+        known = super()._parameters_of(ensemble)
+        return known if len(ensemble.training.settings["stages"]) > 1 else known | {"mw_loss": None}
+
+    def _resolved(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
+    ) -> Settings:
+        given = self._translated(self._settings())
+        rows = as_given(X)
+        labels = labels_of(y, rows)
+        kind = kind_of(X, given["kind"], given["inputs"])
+        given |= {name: value for name, value in kind.usual.items() if name not in COMPARED and _is_auto(given[name])}
+        self.choice_ = replace(
+            self._choice(kind, given, rows, labels, sample_weight, groups), kind=kind.name, why=kind.why
+        )
+        automatic = {name: value for name, value in kind.usual.items() if _is_auto(given[name])}
+        return self._with_probabilities({**given, **automatic, **self.choice_.candidate.settings}, labels)
+
+    def _choice(
+        self,
+        kind: Kind,
+        given: Mapping[str, Any],
+        rows: Any,
+        labels: NDArray,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+    ) -> Choice:
+        """The best candidate by cross-validation on the training rows, if there is something to choose."""
+        if not any(_is_auto(given[name]) for name in COMPARED):
+            return unknown(Candidate("settings as given", {}), "nothing was left to choose")
+        candidates = left_to_choose(kind, given)
+        if not candidates:
+            return unknown(Candidate("usual settings", {}), f"{len(rows)} large rows are too many to compare settings")
+        usual = {name: value for name, value in kind.usual.items() if _is_auto(given[name])}
+        weights = given_weights(sample_weight, len(labels))
+        classes, targets = np.unique(labels, return_inverse=True)
+        return choose(
+            candidates,
+            rows,
+            labels,
+            defaults={**given, **usual},
+            weights=weights * class_weights(given["class_weight"], classes, targets, weights)[targets],
+            seed=seed_of(given["random_state"]),
+            groups=groups,
+        )
+
+    def _with_probabilities(self, chosen: Settings, labels: NDArray) -> Settings:
+        """The settings with probabilities wherever they cost little, unless the user decided."""
+        if not _is_auto(chosen["probabilities"]):
+            if chosen["probabilities"] and chosen["subsets"] is not None:
+                raise ValueError("probabilities=True needs a network for every pair of classes; use subsets=None")
+            return chosen
+        cheap = len(labels) <= CHEAP_ROWS and len(np.unique(labels)) <= MOST_CLASSES
+        return {**chosen, "probabilities": cheap and chosen["subsets"] is None}
