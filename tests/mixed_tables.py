@@ -41,7 +41,7 @@ def table_model(*, values=False, classes=2, thresholds=5, similarities=0, **sett
     edges = np.quantile(risk, np.arange(1, classes) / classes)
     labels = np.array(["low", "high"] if classes == 2 else [f"risk {i}" for i in range(classes)], dtype=object)
     transform = TableBits(thresholds=thresholds, values=values, similarities=similarities, categorical=["grade"])
-    chosen = {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "C": 1.0, "transform": transform} | settings
+    chosen = {"weight_bound": 7, "C": 1.0, "inputs": transform} | settings
     return BeMiClassifier(time_limit=None, node_limit=20, **chosen).fit(X, labels[np.digitize(risk, edges)])
 
 

@@ -15,8 +15,9 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
+from soft_margins import soft_margins
 
-from bemi import BeMiClassifier, IntegerHog, Network, load, recommended, save
+from bemi import BeMiClassifier, FewBitClassifier, IntegerHog, Network, load, save
 from bemi.augment.medoids import select_rows
 from bemi.augment.scenarios import ImageScenarios, NoiseScenarios
 
@@ -184,7 +185,7 @@ GOOD = (np.array([[1, 2], [3, 1], [2, 5], [4, 1]]), [0, 1, 0, 1])
         ({"subsets": 2}, "subsets must be in 1..1 for 2 classes, 2 per network, got 2"),
         ({"subsets": [(0, 2)]}, "subsets has 2, which is not a class"),
         ({"max_per_class": 0}, "max_per_class must be None or an integer of at least 1, got 0"),
-        ({"scenarios": (-10, 10)}, "scenarios must be None or an object such as ImageScenarios"),
+        ({"copies": (-10, 10)}, "copies must be None or an object such as ImageScenarios"),
     ],
 )
 def test_bad_parameters_are_refused_in_one_line(parameters, words):
@@ -263,85 +264,69 @@ def test_more_than_ten_classes():
 def test_a_transform_is_part_of_the_classifier():
     digits = load_digits()
     X, y = digits.data[:80].astype(int), digits.target[:80]
-    settings = {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "node_limit": 1, "time_limit": None}
-    model = BeMiClassifier(transform=IntegerHog(), **settings)
-    copy = clone(model).set_params(transform__orientations=8)
-    assert copy.get_params()["transform"].orientations == 8
-    assert model.get_params()["transform"].orientations == 16
+    settings = {"weight_bound": 7, "node_limit": 1, "time_limit": None}
+    model = soft_margins(inputs=IntegerHog(), **settings)
+    copy = clone(model).set_params(inputs__orientations=8)
+    assert copy.get_params()["inputs"].orientations == 8
+    assert model.get_params()["inputs"].orientations == 16
     model.fit(X, y)
     inputs = model.transform_.transform(X)
-    plain = BeMiClassifier(**settings).fit(inputs, y)
+    plain = soft_margins(**settings).fit(inputs, y)
     assert plain.networks_ == model.networks_
     assert np.array_equal(model.predict(digits.data), plain.predict(model.transform_.transform(digits.data)))
     assert not hasattr(plain, "transform")
-    with pytest.raises(ValueError, match="transform must be None or a transformer"):
-        BeMiClassifier(transform="hog").fit(X, y)
+    with pytest.raises(ValueError, match="inputs must be None or a transformer"):
+        BeMiClassifier(inputs="hog").fit(X, y)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"stages": ("soft",)}, "use hidden_layers=()"),
-        ({"stages": ("soft", "mm"), "hidden_layers": ()}, "stages must be one of these lists"),
-        ({"stages": ("mw", "soft"), "hidden_layers": ()}, "stages must be one of these lists"),
-        ({"C": 0}, "C must be a positive number"),
-        ({"C": "1"}, "C must be a positive number"),
-        ({"mw_loss": -0.1}, "mw_loss must be a number"),
-    ],
-)
-def test_bad_soft_margin_parameters_are_refused(parameters, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        BeMiClassifier(**parameters).fit([[1, 2], [2, 1]], [0, 1])
-
-
-SOFT = {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "node_limit": 1, "time_limit": None}
+SOFT = {"weight_bound": 7, "node_limit": 1, "time_limit": None}
 
 
 def test_a_part_of_the_pairs_votes():
     X, y, test_X, test_y = few_digits(4, 6)
     names = np.array(["zero", "one", "two", "three"])
     pairs = [("two", "one"), ("zero", "one"), ("three", "two")]
-    model = BeMiClassifier(subsets=pairs, **SOFT).fit(X, names[y])
+    model = soft_margins(subsets=pairs, **SOFT).fit(X, names[y])
     assert list(model.networks_) == [("one", "two"), ("one", "zero"), ("three", "two")]
     votes = model.vote(test_X, names[test_y])
     assert (votes.counts.sum(axis=1) == 3).all()
     assert (votes.counts.max(axis=0) <= [2, 1, 2, 1]).all()
     assert np.mean(model.predict(test_X) == names[test_y]) > 0.8
     assert model.certified_radius(test_X[:5]).l1.shape == (5,)
-    every = BeMiClassifier(**SOFT).fit(X, names[y])
+    every = soft_margins(**SOFT).fit(X, names[y])
     assert all(model.networks_[key] == every.networks_[key] for key in model.networks_)
 
 
 def test_a_number_of_pairs_is_chosen_from_the_data():
     X, y, _, _ = few_digits(5, 5)
-    four, nine, ten = (BeMiClassifier(subsets=n, **SOFT).fit(X, y) for n in (4, 9, 10))
+    four, nine, ten = (soft_margins(subsets=n, **SOFT).fit(X, y) for n in (4, 9, 10))
     assert [len(m.networks_) for m in (four, nine, ten)] == [4, 9, 10]
     assert set(four.networks_) < set(nine.networks_) < set(ten.networks_)
-    assert ten.networks_ == BeMiClassifier(**SOFT).fit(X, y).networks_
-    triples = BeMiClassifier(subsets=3, subset_size=3, **SOFT).fit(X, y)
+    assert ten.networks_ == soft_margins(**SOFT).fit(X, y).networks_
+    triples = soft_margins(subsets=3, subset_size=3, **SOFT).fit(X, y)
     assert len(triples.networks_) == 3
     assert {label for key in triples.networks_ for label in key} == set(range(5))
 
 
 def test_medoids_of_each_class_are_trained_on():
     X, y, test_X, test_y = few_digits(3, 30)
-    model = BeMiClassifier(max_per_class=5, transform=IntegerHog(), **SOFT).fit(X, y)
+    model = soft_margins(max_per_class=5, inputs=IntegerHog(), **SOFT).fit(X, y)
     inputs = model.transform_.transform(X)
     assert np.array_equal(model.selected_rows_, select_rows(inputs, y, 5))
     assert np.array_equal(model.training_rows_, inputs[model.selected_rows_])
-    same = BeMiClassifier(transform=IntegerHog(), **SOFT).fit(X[model.selected_rows_], y[model.selected_rows_])
+    same = soft_margins(inputs=IntegerHog(), **SOFT).fit(X[model.selected_rows_], y[model.selected_rows_])
     assert same.networks_ == model.networks_
     assert same.training_digest_ == model.training_digest_
     assert model.score(test_X, test_y) > 0.9
-    all_of_them = BeMiClassifier(max_per_class=30, **SOFT).fit(X, y)
+    all_of_them = soft_margins(max_per_class=30, **SOFT).fit(X, y)
     assert np.array_equal(all_of_them.training_rows_, X)
 
 
 def test_scenarios_add_the_rows_that_networks_violate():
     X, y, test_X, test_y = few_digits(3, 4)
     turned = ImageScenarios(rotations=(-15, 15), scalings=(), shape=(8, 8))
-    model = BeMiClassifier(scenarios=turned, transform=IntegerHog(), **SOFT).fit(X, y)
-    plain = BeMiClassifier(transform=IntegerHog(), **SOFT).fit(X, y)
+    model = soft_margins(copies=turned, inputs=IntegerHog(), **SOFT).fit(X, y)
+    plain = soft_margins(inputs=IntegerHog(), **SOFT).fit(X, y)
     assert model.given_rows_ == len(X)
     assert plain.given_rows_ is None
     assert np.array_equal(model.training_rows_[: len(X)], plain.training_rows_)
@@ -364,26 +349,27 @@ def test_scenarios_add_the_rows_that_networks_violate():
         assert not losses[~taken].any()
     assert 0 < added < 2 * 2 * len(X)
     assert model.score(test_X, test_y) > 0.9
-    assert model.get_params()["scenarios__rotations"] == (-15, 15)
+    assert model.get_params()["copies__rotations"] == (-15, 15)
     assert not any(len(rows) for rows in plain.added_rows_.values())
 
 
-@pytest.mark.parametrize("stages", [("sm", "mm", "mw"), ("soft",)])
-def test_scenarios_work_with_workers_and_a_journal(tmp_path, stages):
+@pytest.mark.parametrize("made", [BeMiClassifier, soft_margins])
+def test_scenarios_work_with_workers_and_a_journal(tmp_path, made):
     X, y = load_iris(return_X_y=True)
     X, y = X[::6], y[::6]
-    settings = {**SOFT, "stages": stages, "scenarios": NoiseScenarios(0.3, 3)}
-    one = BeMiClassifier(**settings, run_dir=tmp_path).fit(X, y)
+    settings = {**SOFT, "copies": NoiseScenarios(0.3, 3)}
+    settings |= {"hidden_layers": ()} if made is BeMiClassifier else {}
+    one = made(**settings, run_dir=tmp_path).fit(X, y)
     assert any(len(rows) for rows in one.added_rows_.values())
     tasks = one.training_tasks(X, y)
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(f"{t.key()}.json.gz" for t in tasks.values())
-    for again in (BeMiClassifier(**settings, n_jobs=2), BeMiClassifier(**settings, run_dir=tmp_path)):
+    for again in (made(**settings, n_jobs=2), made(**settings, run_dir=tmp_path)):
         again.fit(X, y)
         assert again.networks_ == one.networks_
         assert again.training_digest_ == one.training_digest_
         for key, rows in one.added_rows_.items():
             assert np.array_equal(again.added_rows_[key], rows)
-    other = BeMiClassifier(**{**settings, "scenarios": NoiseScenarios(0.3, 3, random_state=1)}).training_tasks(X, y)
+    other = made(**{**settings, "copies": NoiseScenarios(0.3, 3, random_state=1)}).training_tasks(X, y)
     assert not {t.key() for t in tasks.values()} & {t.key() for t in other.values()}
 
 
@@ -397,14 +383,14 @@ def test_scenarios_of_another_shape_or_range_are_refused():
             return super().variants(X) + 100
 
     with pytest.raises(ValueError, match=re.escape("scenarios must give integers of shape (rows, variants, features)")):
-        BeMiClassifier(scenarios=Wrong(), **FAST).fit(*GOOD)
+        BeMiClassifier(copies=Wrong(), **FAST).fit(*GOOD)
     with pytest.raises(ValueError, match="scenarios must stay within the range of the data"):
-        BeMiClassifier(scenarios=Far(), **FAST).fit(*GOOD)
+        BeMiClassifier(copies=Far(), **FAST).fit(*GOOD)
 
 
 def test_no_variants_at_all_is_no_harm():
     nothing = ImageScenarios(rotations=(), scalings=(), shape=(1, 2))
-    model = BeMiClassifier(scenarios=nothing, **FAST).fit(*GOOD)
+    model = BeMiClassifier(copies=nothing, **FAST).fit(*GOOD)
     assert model.networks_ == BeMiClassifier(**FAST).fit(*GOOD).networks_
 
 
@@ -418,7 +404,7 @@ def test_labels_of_64_bits_without_sign_come_back_as_they_are():
 def test_brighter_pixels_than_in_training_are_the_brightest():
     images, y = load_digits(n_class=2, return_X_y=True)
     images = images[:20] / 17
-    classifier = recommended(images, image_shape=(8, 8), time_limit=1).fit(images, y[:20])
+    classifier = FewBitClassifier(kind=(8, 8), time_limit=1).fit(images, y[:20])
     brighter = np.clip(images * 1.2, 0, images.max() * 1.5)
     assert np.array_equal(classifier.predict(brighter), classifier.predict(np.minimum(brighter, images.max())))
 

@@ -7,13 +7,14 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from soft_margins import soft_margins
 
-from bemi import BeMiClassifier, TableBits, load, save
+from bemi import TableBits, load, save
 from bemi.cli import info, main
 from bemi.cli.info import MOST_LINES
 from bemi.report.contents import contents
 
-SETTINGS = {"hidden_layers": (), "stages": ("soft", "mw"), "time_limit": 1.0}
+SETTINGS = {"mw_loss": 0.01, "time_limit": 1.0}
 
 
 @pytest.fixture(scope="module")
@@ -21,9 +22,9 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("info")
     generator = np.random.default_rng(1)
     X = pd.DataFrame({"age [years]": generator.normal(50, 9, 40).round(), "cp": generator.choice(["c1", "c2"], 40)})
-    save(BeMiClassifier(transform=TableBits(), **SETTINGS).fit(X, ["ill", "well"] * 20), folder / "table.bemi")
+    save(soft_margins(inputs=TableBits(), **SETTINGS).fit(X, ["ill", "well"] * 20), folder / "table.bemi")
     digits = generator.integers(0, 9, (36, 5))
-    save(BeMiClassifier(**(SETTINGS | {"stages": ("soft",)})).fit(digits, np.arange(36) % 9), folder / "nine.bemi")
+    save(soft_margins(**SETTINGS | {}).fit(digits, np.arange(36) % 9), folder / "nine.bemi")
     return folder
 
 

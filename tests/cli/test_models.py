@@ -73,10 +73,10 @@ ALONE = ["--no-estimate"]
 @pytest.mark.parametrize(
     ("file", "options", "chosen", "expected"),
     [
-        ("rows", [], "images", {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "input_scaling": "auto"}),
+        ("rows", [], "images", {"weight_bound": 7, "input_scaling": "auto"}),
         ("images", [], "images", {"weight_bound": 7}),
-        ("iris", [], "tables", {"hidden_layers": (), "stages": ("soft",), "input_scaling": "auto"}),
-        ("iris", ALONE, "tables", {"stages": ("soft",), "C": 3.0}),
+        ("iris", [], "tables", {"input_scaling": "auto"}),
+        ("iris", ALONE, "tables", {"C": 3.0}),
         ("iris", [*ALONE, "--image-shape", "2x2"], "images", {"input_scaling": "common"}),
         ("rows", ["--paper"], "the paper", {"hidden_layers": (4, 4), "weight_bound": 1, "stages": ("sm", "mm", "mw")}),
         ("rows", ["--hidden-layers", "2"], "the paper", {"hidden_layers": (2,), "stages": ("sm", "mm", "mw")}),
@@ -87,7 +87,7 @@ ALONE = ["--no-estimate"]
             "rows",
             [*ALONE, "--stages", "soft,mw", "--mw-loss", "0.2"],
             "images",
-            {"stages": ("soft", "mw"), "mw_loss": 0.2},
+            {"mw_loss": 0.2},
         ),
         ("iris", ["--transform", "none", "--input-scaling", "common"], "tables", {"input_scaling": "common"}),
         (

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from soft_margins import soft_margins
 
 from bemi import BeMiClassifier, ConstantInput, IntegerHog, SignalCounts, TableBits, save
 
 MODELS = Path(__file__).parent / "models"
-SOFT = {"hidden_layers": (), "stages": ("soft",), "node_limit": 1, "time_limit": None}
+SOFT = {"node_limit": 1, "time_limit": None}
 
 
 def numbers(rows: int, columns: int, largest: int = 256) -> np.ndarray:
@@ -50,10 +51,10 @@ def classifiers() -> dict[str, BeMiClassifier]:
     """One classifier per kind of content."""
     return {
         "paper": BeMiClassifier(hidden_layers=(2, 2), node_limit=5, time_limit=None),
-        "images": BeMiClassifier(weight_bound=7, transform=IntegerHog(), **SOFT),
-        "constant": BeMiClassifier(weight_bound=3, transform=ConstantInput(), **SOFT),
-        "table": BeMiClassifier(weight_bound=15, transform=TableBits(), probabilities=True, hinges=2, **SOFT),
-        "signal": BeMiClassifier(weight_bound=3, transform=SignalCounts(2), **SOFT),
+        "images": soft_margins(weight_bound=7, inputs=IntegerHog(), **SOFT),
+        "constant": soft_margins(weight_bound=3, inputs=ConstantInput(), **SOFT),
+        "table": soft_margins(weight_bound=15, inputs=TableBits(), probabilities=True, hinges=2, **SOFT),
+        "signal": soft_margins(weight_bound=3, inputs=SignalCounts(2), **SOFT),
     }
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
+from soft_margins import soft_margins
 
 from bemi import BeMiClassifier, IntegerHog, save
 from bemi.augment.scenarios import ImageScenarios, NoiseScenarios
@@ -24,7 +25,7 @@ HERE = Path(__file__).parent
 DATA = np.array([[5, 1, 0], [0, 5, 1], [1, 0, 5], [6, 1, 0], [0, 7, 1], [2, 0, 5]])
 CLASSES = [0, 1, 2, 0, 1, 2]
 FAST = {"hidden_layers": (2,), "node_limit": 1, "time_limit": 5}
-SOFT = {"hidden_layers": (), "node_limit": 1, "time_limit": None, "stages": ("soft", "mw")}
+SOFT = {"node_limit": 1, "time_limit": None, "mw_loss": 0.01}
 
 
 def models() -> dict[str, BeMiClassifier]:
@@ -40,15 +41,13 @@ def models() -> dict[str, BeMiClassifier]:
         ),
         "bytes": BeMiClassifier(**FAST, subset_size=3, weight_bound=200).fit(DATA, np.array(CLASSES, dtype=np.int8)),
         "truth": BeMiClassifier(**FAST).fit(tiny, [True, False, True, False]),
-        "soft": BeMiClassifier(**SOFT, weight_bound=7).fit(DATA / 7, CLASSES),
-        "constant": BeMiClassifier(**SOFT, transform=ConstantInput(), weight_bound=3).fit(DATA, CLASSES),
-        "chances": BeMiClassifier(**SOFT, weight_bound=7, probabilities=True).fit(DATA, CLASSES),
-        "hog": BeMiClassifier(**SOFT, transform=IntegerHog(orientations=8)).fit(digits[:20].astype(int), labels[:20]),
+        "soft": soft_margins(**SOFT, weight_bound=7).fit(DATA / 7, CLASSES),
+        "constant": soft_margins(**SOFT, inputs=ConstantInput(), weight_bound=3).fit(DATA, CLASSES),
+        "chances": soft_margins(**SOFT, weight_bound=7, probabilities=True).fit(DATA, CLASSES),
+        "hog": soft_margins(**SOFT, inputs=IntegerHog(orientations=8)).fit(digits[:20].astype(int), labels[:20]),
         "some": BeMiClassifier(**FAST, subsets=[(0, 2), (1, 2)], max_per_class=1).fit(DATA, CLASSES),
-        "chosen": BeMiClassifier(**FAST, subsets=2, scenarios=NoiseScenarios(0.8, 4), random_state=3).fit(
-            DATA, CLASSES
-        ),
-        "images": BeMiClassifier(**FAST, scenarios=ImageScenarios(shifts=(1,), noise=(0.1,))).fit(
+        "chosen": BeMiClassifier(**FAST, subsets=2, copies=NoiseScenarios(0.8, 4), random_state=3).fit(DATA, CLASSES),
+        "images": BeMiClassifier(**FAST, copies=ImageScenarios(shifts=(1,), noise=(0.1,))).fit(
             tiny, np.array([0.0, 1.0, 0.0, 1.0])
         ),
     }

@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from mutations import joined, split, with_digest, written
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
+from soft_margins import soft_margins
 
-from bemi import BeMiClassifier, ConstantInput, IntegerHog, load, recommended, save, verify
+from bemi import BeMiClassifier, ConstantInput, FewBitClassifier, IntegerHog, load, save, verify
 from bemi.augment.scenarios import ImageScenarios, NoiseScenarios
 from bemi.certificate import CertificateError
 from bemi.inputs.registry import TRANSFORMS
@@ -30,13 +31,13 @@ from bemi.network import Network
 from bemi.report.summary import training_summary
 
 FAST = {"hidden_layers": (2,), "node_limit": 1, "time_limit": 5}
-SOFT = {"hidden_layers": (), "stages": ("soft",), "weight_bound": 7}
+SOFT = {"weight_bound": 7}
 LIMITED = SOFT | {"transform": ConstantInput(), "max_links": 2, "monotone": {0: -1}}
 DATA = np.array([[5, 1, 0], [0, 5, 1], [1, 0, 5], [6, 1, 0], [0, 7, 1], [2, 0, 5]])
 
 
 def fitted(labels=(0, 1, 2, 0, 1, 2), **parameters) -> BeMiClassifier:
-    return BeMiClassifier(**(FAST | parameters)).fit(DATA, np.array(labels))
+    return BeMiClassifier(**FAST | parameters).fit(DATA, np.array(labels))
 
 
 SCALE = {"decimals": [0, 1, -2], "centres": [0, 0, 0], "multipliers": [1, 2, 3], "shifts": [1, 2, 3]}
@@ -63,7 +64,7 @@ def contents(path):
         ((True, False, True, True, False, True), {"stages": ("sm", "mw"), "time_limit": (3, 2)}),
         (
             (0, 1, 2, 0, 1, 2),
-            {"stages": ("soft", "mw"), "hidden_layers": (), "weight_bound": 7, "C": 2.5, "mw_loss": 0.1},
+            {"weight_bound": 7, "C": 2.5, "mw_loss": 0.1},
         ),
         (
             ("b", "a", "ü", "b", "a", "ü"),
@@ -179,8 +180,8 @@ def test_other_formats_are_refused_with_advice(tmp_path, model_bytes, schema, ad
 def test_a_transform_comes_back(tmp_path):
     digits = load_digits()
     X, y = digits.data[:60].astype(int), digits.target[:60]
-    settings = {"hidden_layers": (), "weight_bound": 3, "stages": ("soft",), "node_limit": 1, "time_limit": None}
-    model = BeMiClassifier(transform=IntegerHog(orientations=8), **settings).fit(X, y)
+    settings = {"weight_bound": 3, "node_limit": 1, "time_limit": None}
+    model = soft_margins(inputs=IntegerHog(orientations=8), **settings).fit(X, y)
     save(model, tmp_path / "m.bemi")
     copy = load(tmp_path / "m.bemi")
     assert copy.get_params()["transform__orientations"] == 8
@@ -507,7 +508,7 @@ def test_headers_of_other_models_that_describe_none(tmp_path, parameters, path, 
 
 
 def test_a_transform_must_take_what_was_seen_in_training(tmp_path):
-    model = BeMiClassifier(**FAST, transform=IntegerHog(maximum=15)).fit(load_digits().data[:9] // 2, [0, 1, 2] * 3)
+    model = BeMiClassifier(**FAST, inputs=IntegerHog(maximum=15)).fit(load_digits().data[:9] // 2, [0, 1, 2] * 3)
     save(model, tmp_path / "m.bemi")
     for path, value in (("low", -1), ("high", 16)):
         (tmp_path / "x.bemi").write_bytes(changed((tmp_path / "m.bemi").read_bytes(), ("input_scaling", path), value))
@@ -646,7 +647,7 @@ def test_headers_of_many_values_are_refused_before_they_are_parsed(tmp_path, mod
 
 def test_huge_values_of_a_tiny_feature_saturate(tmp_path):
     """Without a warning of NumPy's."""
-    model = BeMiClassifier(**FAST, transform=ConstantInput()).fit(DATA * 1e-200, [0, 1, 2] * 2)
+    model = BeMiClassifier(**FAST, inputs=ConstantInput()).fit(DATA * 1e-200, [0, 1, 2] * 2)
     save(model, tmp_path / "m.bemi")
     copy = load(tmp_path / "m.bemi")
     assert np.array_equal(copy.predict(DATA * 1e300), model.predict(DATA * 1e-100))
@@ -654,7 +655,7 @@ def test_huge_values_of_a_tiny_feature_saturate(tmp_path):
 
 def test_parameters_set_after_the_fit_do_not_describe_the_networks(tmp_path):
     X, y = load_iris(return_X_y=True)
-    soft = recommended(X[::5], stages=("soft", "mw"), time_limit=1).fit(X[::5], y[::5])
+    soft = FewBitClassifier(mw_loss=0.01, time_limit=1).fit(X[::5], y[::5])
     price, loss = soft.fitted_C_, soft.mw_loss
     soft.set_params(C=price / 2, mw_loss=0.0, stages=("sm",), weight_bound=1)
     save(soft, tmp_path / "m")

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from sklearn.utils.class_weight import compute_class_weight
 
 from bemi.problem.soft_margin import ROW_WEIGHT_UNIT
-from bemi.training.row_weights import check_class_weight, class_weights, given_weights, in_units
+from bemi.settings import SETTINGS
+from bemi.training.row_weights import class_weights, given_weights, in_units
 
 CLASSES = np.array(["a", "b", "c"])
 
@@ -65,7 +66,7 @@ def test_balanced_classes_have_equal_totals():
 )
 def test_bad_class_weights_are_refused(class_weight, words):
     with pytest.raises(ValueError, match=words):
-        check_class_weight(class_weight)
+        SETTINGS["class_weight"].values.check("class_weight", class_weight)
 
 
 def test_a_class_that_is_not_there_is_named():

@@ -5,13 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from bemi import BeMiClassifier
-from bemi.ensemble.ensemble import RECORDED
-from bemi.training.settings import recorded, seed_of, task_settings
+from bemi.settings import RECORDED, SETTINGS
+from bemi.training.task_settings import recorded, seed_of, task_settings
 
 
 def given(**changes):
-    return vars(BeMiClassifier(**changes))
+    return {name: setting.default for name, setting in SETTINGS.items()} | {"estimator": "bemi"} | changes
 
 
 @pytest.mark.parametrize(("state", "seed"), [(None, 0), (7, 7), (np.int64(7), 7), (-1, 2**31 - 1), (2**40 + 3, 3)])
@@ -27,8 +26,7 @@ def test_a_generator_gives_another_seed_each_time():
 
 
 def test_equal_numbers_are_the_same_task():
-    soft = {"hidden_layers": (), "stages": ["soft"]}
-    one, other = task_settings(given(C=1, **soft)), task_settings(given(C=np.float64(1.0), **soft))
+    one, other = (task_settings(given(C=C, stages=("soft",))) for C in (1, np.float64(1.0)))
     assert one == other
     assert type(one["parameters"]["C"]) is float
     assert task_settings(given(time_limit=[1, np.int64(2), 3]))["time_limit"] == (1.0, 2.0, 3.0)
@@ -36,7 +34,7 @@ def test_equal_numbers_are_the_same_task():
 
 def test_records_are_plain_data():
     found = recorded(given(hidden_layers=[3], class_weight={np.int64(1): np.float32(2)}, random_state=np.int64(4)))
-    assert set(found) == set(RECORDED)
+    assert set(found) == {"estimator", *RECORDED}
     assert found["hidden_layers"] == (3,)
     json.dumps(found["class_weight"])
     assert (found["class_weight"], found["random_state"]) == ({1: 2.0}, 4)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from soft_margins import soft_margins
 
 from bemi import BeMiClassifier, TableBits
 from bemi.training.validation import check_new_classes, labels_of
@@ -30,7 +31,7 @@ def test_text_is_refused_where_numbers_are_needed():
 
 
 def test_predictions_take_text_where_training_did():
-    classifier = BeMiClassifier((), 1, ("soft",), transform=TableBits(), time_limit=1).fit(TABLE, [0, 1, 1, 0])
+    classifier = soft_margins(inputs=TableBits(), time_limit=1).fit(TABLE, [0, 1, 1, 0])
     assert classifier.n_features_in_ == 2
     assert classifier.predict([[1.0, "red"], [None, "never seen"]]).shape == (2,)
 

@@ -352,13 +352,16 @@ class FewBitClassifier(SoftMarginClassifier):
         given = self._translated(self._settings())
         rows = as_given(X)
         labels = labels_of(y, rows)
-        kind = kind_of(X, given["kind"], given["inputs"])
+        kind = self._kind(X)
         given |= {name: value for name, value in kind.usual.items() if name not in COMPARED and _is_auto(given[name])}
         self.choice_ = replace(
             self._choice(kind, given, rows, labels, sample_weight, groups), kind=kind.name, why=kind.why
         )
         automatic = {name: value for name, value in kind.usual.items() if _is_auto(given[name])}
         return self._with_probabilities({**given, **automatic, **self.choice_.candidate.settings}, labels)
+
+    def _kind(self, X: Any) -> Kind:
+        return kind_of(X, self.kind, self.inputs)
 
     def _choice(
         self,

@@ -4,14 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.model_selection import cross_val_score
+from soft_margins import choosing, soft_margins
 
-from bemi import BeMiClassifier, ConstantInput, TableBits, load, recommended, save
+from bemi import ConstantInput, FewBitClassifier, TableBits, load, save
+from bemi.settings import SETTINGS
 from bemi.training.choosing.choice import MOST_ROWS, Candidate, choose
 
-SOFT = {"hidden_layers": (), "stages": ("soft",), "weight_bound": 7, "time_limit": 2.0}
-STEPS = Candidate("steps", {"transform": TableBits(), "C": 3.0})
-LINES = Candidate("lines", {"transform": ConstantInput(), "C": 3.0})
-DEFAULTS = {**BeMiClassifier().get_params(deep=False), "hinges": 1}
+SOFT = {"weight_bound": 7, "time_limit": 2.0, "probabilities": False}
+STEPS = Candidate("steps", {"inputs": TableBits(), "C": 3.0})
+LINES = Candidate("lines", {"inputs": ConstantInput(), "C": 3.0})
+DEFAULTS = {name: setting.default for name, setting in SETTINGS.items()}
 
 
 def between(rows, seed):
@@ -43,7 +45,7 @@ def test_the_estimate_holds_on_new_rows():
     for seed in range(12):
         X, y = between(60, seed)
         noisy = np.where(np.random.default_rng(seed).random(60) < 0.15, 1 - y, y)
-        classifier = BeMiClassifier(**SOFT, candidates=(STEPS, LINES), random_state=seed).fit(X, noisy)
+        classifier = choosing(STEPS, LINES, **SOFT, random_state=seed).fit(X, noisy)
         new, truth = between(2000, 1000 + seed)
         noise = np.random.default_rng(50 + seed).random(2000) < 0.15
         accuracy = np.mean(classifier.predict(new) == np.where(noise, 1 - truth, truth))
@@ -57,7 +59,7 @@ def test_labels_that_nothing_tells_have_no_bright_prospects():
     """The best of many candidates looks good by chance; the estimate must not."""
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(40, 3)), rng.permutation([0, 1] * 20)
-    many = [Candidate(f"{t}, {c}", {"transform": TableBits(t), "C": c}) for t in (2, 4, 8) for c in (0.1, 1.0, 10.0)]
+    many = [Candidate(f"{t}, {c}", {"inputs": TableBits(t), "C": c}) for t in (2, 4, 8) for c in (0.1, 1.0, 10.0)]
     choice = choose(many, X, y, defaults=DEFAULTS, weights=None, seed=0)
     assert choice.expected <= max(choice.accuracies.values())
     assert choice.expected < 0.6
@@ -65,12 +67,12 @@ def test_labels_that_nothing_tells_have_no_bright_prospects():
 
 def test_the_fitted_classifier_is_that_of_the_choice(tmp_path):
     X, y = between(60, 3)
-    classifier = BeMiClassifier(**SOFT, node_limit=5, candidates=(LINES, STEPS)).fit(X, y)
-    plain = BeMiClassifier(**SOFT, node_limit=5, transform=TableBits(), C=3.0).fit(X, y)
+    classifier = choosing(LINES, STEPS, **SOFT, node_limit=5).fit(X, y)
+    plain = soft_margins(**SOFT, node_limit=5, inputs=TableBits(), C=3.0).fit(X, y)
     assert classifier.choice_.name == "steps"
-    assert plain.choice_ is None
+    assert plain.choice_.accuracies == {}
     assert classifier.networks_ == plain.networks_
-    assert classifier.get_params()["transform"] is None
+    assert classifier.get_params()["inputs"] == "auto"
     assert isinstance(classifier.transform_, TableBits)
     save(classifier, tmp_path / "chosen.bemi")
     save(plain, tmp_path / "plain.bemi")
@@ -81,13 +83,13 @@ def test_the_fitted_classifier_is_that_of_the_choice(tmp_path):
 def test_a_choice_sees_the_training_rows_alone():
     """Rows that are held out must not change what is chosen, so each fold chooses for itself."""
     X, y = between(60, 4)
-    classifier = BeMiClassifier(**SOFT, candidates=(LINES, STEPS))
+    classifier = choosing(LINES, STEPS, **SOFT)
     assert cross_val_score(classifier, X, y, cv=3).mean() > 0.7
-    assert not hasattr(classifier, "choice_")
+    assert classifier.choice_ is None
 
 
 def test_too_few_rows_to_choose():
-    classifier = BeMiClassifier(**SOFT, candidates=(LINES, STEPS)).fit([[0.5, 1], [1, 2], [3, 4]], [0, 1, 1])
+    classifier = choosing(LINES, STEPS, **SOFT).fit([[0.5, 1], [1, 2], [3, 4]], [0, 1, 1])
     assert classifier.choice_.name == "lines"
     assert classifier.choice_.expected is None
     assert "too few rows" in classifier.choice_.in_words()
@@ -116,7 +118,7 @@ def test_a_rare_class_is_not_given_up():
     y = np.zeros(400, dtype=int)
     y[:20], X[:20] = 1, X[:20] + 1.2
     timid, bold = Candidate("timid", {"C": 1e-4}), Candidate("bold", {"C": 10.0})
-    defaults = DEFAULTS | {"transform": TableBits(thresholds=0, values=True)}
+    defaults = DEFAULTS | {"inputs": TableBits(thresholds=0, values=True)}
     choice = choose([timid, bold], X, y, defaults=defaults, weights=None, seed=0)
     assert choice.accuracies["timid"] > 0.94
     assert choice.name == "bold"
@@ -135,20 +137,15 @@ def test_classes_are_added_with_the_chosen_settings():
     X, y = between(60, 8)
     three = np.where(X[:, 1] > 1.5, 2, y)
     old = three < 2
-    classifier = BeMiClassifier(**SOFT, candidates=(LINES, STEPS)).fit(X[old], three[old])
+    classifier = choosing(LINES, STEPS, **SOFT).fit(X[old], three[old])
     classifier.add_classes(X[~old], three[~old])
     assert classifier.classes_.tolist() == [0, 1, 2]
     assert classifier.score(X, three) > 0.8
 
 
-def test_recommended_takes_data_frames_and_lets_users_decide():
+def test_data_frames_are_taken_as_they_are():
     table = pd.DataFrame({"size": [1.0, 2.5, np.nan, 4.0] * 10, "colour": ["red", "blue", None, "red"] * 10})
     y = np.array(["a", "b", "b", "a"] * 10)
-    chosen = recommended(table, time_limit=2.0).fit(table, y)
+    chosen = FewBitClassifier(time_limit=2.0).fit(table, y)
     assert chosen.score(table, y) == 1
-    assert chosen.choice_ is not None
-    fixed = recommended(table, transform=TableBits(), C=1.0)
-    assert fixed.candidates is None
-    some = recommended(table, C=1.0)
-    assert {candidate.settings.get("C") for candidate in some.candidates} == {None}
-    assert len(some.candidates) < len(recommended(table).candidates)
+    assert chosen.choice_.expected is not None

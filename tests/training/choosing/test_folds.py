@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from soft_margins import choosing
 
-from bemi import BeMiClassifier, SignalCounts, SignalScenarios
+from bemi import SignalCounts, SignalScenarios
+from bemi.settings import SETTINGS
 from bemi.training.choosing.choice import Candidate, choose
 from bemi.training.choosing.folds import class_in_one_group, group_codes, group_folds, row_folds
 
@@ -54,8 +56,8 @@ def test_groups_must_be_one_per_row():
         group_codes(np.array(["a", None, "b"], dtype=object), 3)
 
 
-PLAIN = BeMiClassifier(hidden_layers=(), stages=("soft",), transform=SignalCounts()).get_params(deep=False)
-AS_RECORDED = Candidate("as recorded", {"scenarios": None}, usual_up_to=inf)
+PLAIN = {name: setting.default for name, setting in SETTINGS.items()} | {"inputs": SignalCounts()}
+AS_RECORDED = Candidate("as recorded", {"copies": None}, usual_up_to=inf)
 
 
 def leaking(people=8, per_person=6, seed=0):
@@ -91,7 +93,7 @@ def test_one_recording_of_a_class_allows_no_estimate():
 
 def test_a_classifier_takes_groups():
     X, y, groups = leaking()
-    clf = BeMiClassifier(**PLAIN | {"candidates": (AS_RECORDED,), "weight_bound": 7})
+    clf = choosing(AS_RECORDED, kind="signal", time_limit=2.0)
     assert clf.fit(X, y, groups=groups).choice_.recordings == 8
     assert clf.fit(X, y).choice_.recordings is None
     with pytest.raises(ValueError, match="groups must have one entry per row"):
@@ -109,7 +111,7 @@ def quiet_and_loud(seed, people=12):
     return X[:, :, None].round().astype(int), y, groups
 
 
-GAINS = Candidate("gains", {"scenarios": SignalScenarios((0.4, 0.6, 1.5, 2.4))})
+GAINS = Candidate("gains", {"copies": SignalScenarios((0.4, 0.6, 1.5, 2.4))})
 
 
 def test_scenarios_are_taken_where_they_help_and_the_reason_is_told():
@@ -139,11 +141,11 @@ def test_two_recordings_of_a_class_are_too_few_to_leave_what_is_usual():
 
 def test_other_candidates_need_more_than_chance():
     X, y, _groups = leaking()
-    same = Candidate("same", {"scenarios": SignalScenarios((1.0,))})
+    same = Candidate("same", {"copies": SignalScenarios((1.0,))})
     choice = choose([same, AS_RECORDED], X, y, defaults=PLAIN, weights=None, seed=0)
     assert choice.name == "as recorded"
     assert "which is not enough" in choice.in_words()
-    free = choose([same, Candidate("as recorded", {"scenarios": None})], X, y, defaults=PLAIN, weights=None, seed=0)
+    free = choose([same, Candidate("as recorded", {"copies": None})], X, y, defaults=PLAIN, weights=None, seed=0)
     assert free.accuracies["same"] >= free.accuracies["as recorded"]
     assert (free.name, free.reason) == ("same", "")
 
