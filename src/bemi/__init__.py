@@ -54,14 +54,16 @@ _HOMES = {
 __all__ = list(_HOMES)
 
 
-def __getattr__(name: str) -> Any:
-    # Names are imported on first use, so that the certificate checker needs only the standard library and the command
-    # line starts quickly.
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    if name == "__version__":
-        return import_module("importlib.metadata").version("bemi")
-    raise AttributeError(f"module 'bemi' has no attribute {name!r}")
+if not TYPE_CHECKING:  # a type checker would take any name for one of this module
+
+    def __getattr__(name: str) -> Any:
+        # Names are imported on first use, so that the certificate checker needs only the standard library and the
+        # command line starts quickly.
+        if name in _HOMES:
+            return getattr(import_module(_HOMES[name]), name)
+        if name == "__version__":
+            return import_module("importlib.metadata").version("bemi")
+        raise AttributeError(f"module 'bemi' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -15,7 +15,7 @@ from bemi.cli.output import Notes, check_writable
 from bemi.cli.recordings import ModelRows, rows_for
 
 if TYPE_CHECKING:
-    from bemi import BeMiClassifier
+    from bemi.estimators import Classifier
 
 
 def add_command(commands: Any) -> None:
@@ -75,7 +75,7 @@ def _places(rows: ModelRows) -> dict[str, list[Any]]:
     return {name: values.tolist() for name, values in known.items() if values is not None}
 
 
-def _write_votes(path: Path, classifier: BeMiClassifier, X: Any, labels: list[Any]) -> None:
+def _write_votes(path: Path, classifier: Classifier, X: Any, labels: list[Any]) -> None:
     """The vote of every network on every row, and what came of it."""
     import numpy as np
 
@@ -87,7 +87,7 @@ def _write_votes(path: Path, classifier: BeMiClassifier, X: Any, labels: list[An
         writer.writerows([row, *votes[row], label] for row, label in enumerate(labels))
 
 
-def _chances(classifier: BeMiClassifier, X: Any) -> list[list[float]]:
+def _chances(classifier: Classifier, X: Any) -> list[list[float]]:
     if classifier.ensemble_.probabilities is None:
         raise ValueError("this model has no probabilities; train it with --probabilities, or leave out --proba")
     return classifier.predict_proba(X).tolist()

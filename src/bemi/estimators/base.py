@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -39,6 +39,26 @@ from bemi.training.task_settings import Settings, check_solver, recorded, task_s
 from bemi.training.training_set import TrainingSet
 from bemi.training.validation import check_new_classes, rows_to_predict, training_rows
 
+if TYPE_CHECKING:
+
+    class _ScikitLearn:
+        """What scikit-learn's base classes, which have no types, give to a classifier."""
+
+        n_features_in_: int
+        feature_names_in_: NDArray
+
+        @classmethod
+        def _get_param_names(cls) -> list[str]: ...
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self, **parameters: Any) -> Self: ...
+        def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
+        def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]: ...
+        def _repr_html_(self) -> str: ...
+else:
+
+    class _ScikitLearn(ClassifierMixin, BaseEstimator):
+        pass
+
 
 def _fitted(path: str, *, by_key: bool = False) -> Any:
     """A fitted attribute of a classifier that is part of its ensemble; ``by_key`` if there is one per network.
@@ -69,7 +89,7 @@ def _has_probabilities(classifier: Classifier) -> bool:
     return True
 
 
-class Classifier(ClassifierMixin, BaseEstimator):
+class Classifier(_ScikitLearn):
     """Base of the estimators: an ensemble of few-bit networks, one for every set of classes, that vote.
 
     A subclass has a signature of declared settings (:mod:`bemi.settings`) and says by :meth:`_resolved` what training
