@@ -65,8 +65,8 @@ WEIGHT_BOUND, TABLE_BOUND = 7, 15
 """Weight bound, and that of tables: their integer weights come closer to the continuous optimum than with 7, and so
 does the proof, at equal accuracy."""
 
-CHEAP_ROWS = 5000
-"""With at most this many rows, fitting probabilities takes a small part of the time of training."""
+CHEAP_ROWS = 2000
+"""Up to so many rows with many inputs, images or signals, fitting probabilities takes seconds."""
 
 
 @dataclass(frozen=True)
@@ -358,7 +358,7 @@ class FewBitClassifier(SoftMarginClassifier):
             self._choice(kind, given, rows, labels, sample_weight, groups), kind=kind.name, why=kind.why
         )
         automatic = {name: value for name, value in kind.usual.items() if _is_auto(given[name])}
-        return self._with_probabilities({**given, **automatic, **self.choice_.candidate.settings}, labels)
+        return self._with_probabilities({**given, **automatic, **self.choice_.candidate.settings}, kind, labels)
 
     def _kind(self, X: Any) -> Kind:
         return kind_of(X, self.kind, self.inputs)
@@ -391,11 +391,11 @@ class FewBitClassifier(SoftMarginClassifier):
             groups=groups,
         )
 
-    def _with_probabilities(self, chosen: Settings, labels: NDArray) -> Settings:
+    def _with_probabilities(self, chosen: Settings, kind: Kind, labels: NDArray) -> Settings:
         """The settings with probabilities wherever they cost little, unless the user decided."""
         if not _is_auto(chosen["probabilities"]):
             if chosen["probabilities"] and chosen["subsets"] is not None:
                 raise ValueError("probabilities=True needs a network for every pair of classes; use subsets=None")
             return chosen
-        cheap = len(labels) <= CHEAP_ROWS and len(np.unique(labels)) <= MOST_CLASSES
+        cheap = (kind.name == "table" or len(labels) <= CHEAP_ROWS) and len(np.unique(labels)) <= MOST_CLASSES
         return {**chosen, "probabilities": cheap and chosen["subsets"] is None}
