@@ -7,7 +7,7 @@ import pytest
 
 from bemi.ensemble.decision import class_decisions, pair_decision
 from bemi.ensemble.voting import vote
-from bemi.problem.codes import ABSTAIN
+from bemi.problem.problem import ABSTAIN
 
 
 def check_all_votes(subsets, classes, *, abstaining, by_evidence):

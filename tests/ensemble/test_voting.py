@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bemi.ensemble.subsets import class_subsets, memberships
 from bemi.ensemble.voting import STATUSES, break_ties, label_statuses, shares, vote
-from bemi.problem.codes import ABSTAIN, class_codes, decode_outputs
+from bemi.problem.problem import ABSTAIN, class_codes, decode_outputs
 
 
 def votes_from_winners(n_classes: int, wins: dict[int, list[int]]) -> np.ndarray:

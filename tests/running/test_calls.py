@@ -22,8 +22,7 @@ from bemi import BeMiClassifier
 from bemi.running import dask
 from bemi.running.calls import results
 from bemi.running.dask import Cluster
-from bemi.running.pool import ATTEMPTS, ClusterLost, Lost
-from bemi.running.processes import Processes
+from bemi.running.pools import ATTEMPTS, ClusterLost, Lost, Processes
 from bemi.running.schedule import NetworksFailed
 from bemi.training.plan import Plan
 from bemi.training.task import Task

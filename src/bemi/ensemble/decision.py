@@ -13,7 +13,7 @@ from bemi.ensemble.folding import EVIDENCE_SCALE
 from bemi.ensemble.subsets import memberships
 from bemi.ensemble.voting import Votes, shares
 from bemi.exact import Integers
-from bemi.problem.codes import ABSTAIN
+from bemi.problem.problem import ABSTAIN
 
 TIE_BONUS = 1 / 2
 EVIDENCE_SHARE = 1 / 6

@@ -25,7 +25,7 @@ from bemi.ensemble.voting import Votes, vote
 from bemi.exact import PRE_ACTIVATION_LIMIT, Integers, Rows, Weights
 from bemi.inputs.inputs import Inputs
 from bemi.network import Network
-from bemi.problem.codes import ABSTAIN
+from bemi.problem.problem import ABSTAIN
 from bemi.stages.result import StageResult
 
 UNCLASSIFIED = "unclassified"

@@ -17,7 +17,7 @@ from bemi.ensemble.voting import Votes, shares
 from bemi.exact import Integers
 from bemi.limits import Limits
 from bemi.network import Network, first_pre_activations
-from bemi.problem.codes import ABSTAIN
+from bemi.problem.problem import ABSTAIN
 from bemi.programs.program import Builder, Status
 
 NORMS = ("linf", "l1")

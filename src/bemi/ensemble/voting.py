@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bemi.ensemble.subsets import memberships
 from bemi.exact import Integers
-from bemi.problem.codes import ABSTAIN
+from bemi.problem.problem import ABSTAIN
 
 STATUSES = {
     "1C": "one label leads, and it is right",

@@ -27,7 +27,7 @@ from bemi.inputs import INPUT_SCALINGS
 from bemi.inputs.fixed_point import LARGEST_SHIFT, MOST_BITS
 from bemi.inputs.fixed_point_inputs import LARGEST_READING, MOST_DECIMALS
 from bemi.modelfile.container import MEMBERS, PARTS
-from bemi.problem.codes import outputs_for
+from bemi.problem.problem import outputs_for
 from bemi.problem.soft_margin import HINGE_TARGETS
 from bemi.stages.result import Outcome
 

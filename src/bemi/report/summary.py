@@ -12,7 +12,7 @@ from sklearn.metrics import confusion_matrix
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.voting import CORRECT, STATUSES, Votes
 from bemi.exact import Integers
-from bemi.problem.codes import ABSTAIN
+from bemi.problem.problem import ABSTAIN
 from bemi.stages import get
 from bemi.stages.result import StageResult
 

@@ -18,11 +18,10 @@ from bemi import solvers
 from bemi.classifier import BeMiClassifier
 from bemi.ensemble.voting import CORRECT
 from bemi.network import Network
-from bemi.problem.codes import one_hot
-from bemi.problem.measures import Objective
+from bemi.problem.problem import Objective, one_hot
 from bemi.report.summary import stage_numbers
 from bemi.running.calls import results
-from bemi.running.pool import Lost
+from bemi.running.pools import Lost
 from bemi_lab.baselines import SYSTEMS, BaselineClassifier, NoNetwork
 from bemi_lab.baselines.hybrids import CP
 from bemi_lab.datasets import Sample

@@ -20,7 +20,7 @@ from bemi.export.c.weights import Encoded, encoded
 from bemi.inputs.c_types import read_macro, smallest_type
 from bemi.inputs.export_hooks import CCode, CPiece, CWindow, own_piece
 from bemi.inputs.fixed_point_c import c_code
-from bemi.problem.codes import ABSTAIN
+from bemi.problem.problem import ABSTAIN
 
 NO_EVIDENCE = 2**32 - 1
 LAYERS_INSTEAD = 255

@@ -8,7 +8,7 @@ import numpy as np
 
 from bemi.ensemble.folding import FoldedNetwork
 from bemi.exact import Integers
-from bemi.problem.codes import ABSTAIN, decode_outputs
+from bemi.problem.problem import ABSTAIN, decode_outputs
 
 if TYPE_CHECKING:
     from bemi.export.onnx.graph import Tensor

@@ -20,7 +20,7 @@ from bemi.inputs.export_hooks import own_piece
 from bemi.inputs.fixed_point_inputs import LARGEST_READING, MISSING
 from bemi.inputs.inputs import Inputs
 from bemi.inputs.transform import Takes, reader_of
-from bemi.problem.codes import ABSTAIN
+from bemi.problem.problem import ABSTAIN
 
 if TYPE_CHECKING:
     from onnx import ModelProto

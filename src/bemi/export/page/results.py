@@ -14,7 +14,7 @@ from bemi.ensemble.ensemble import Ensemble
 from bemi.exact import Integers
 from bemi.inputs.export_hooks import own_piece
 from bemi.inputs.inputs import Inputs
-from bemi.problem.codes import ABSTAIN
+from bemi.problem.problem import ABSTAIN
 from bemi.report.summary import confusion, evaluation
 
 

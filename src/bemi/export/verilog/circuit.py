@@ -14,7 +14,7 @@ from bemi.ensemble.subsets import memberships
 from bemi.exact import PRE_ACTIVATION_LIMIT, Integers
 from bemi.export.verilog.formats import input_format, integer_bits, terms_of
 from bemi.inputs.circuit_terms import BitTerm, ConstantTerm, FeatureTerm, NumberTerm, Term
-from bemi.problem.codes import ABSTAIN
+from bemi.problem.problem import ABSTAIN
 
 
 @dataclass(frozen=True, eq=False)
