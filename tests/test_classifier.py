@@ -17,8 +17,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from bemi import BeMiClassifier, IntegerHog, Network, load, recommended, save
+from bemi.augment.images import ImageScenarios
 from bemi.augment.medoids import select_rows
-from bemi.augment.scenarios import ImageScenarios, NoiseScenarios
+from bemi.augment.scenarios import NoiseScenarios
 
 FAST = {"hidden_layers": (), "node_limit": 5, "time_limit": None}
 

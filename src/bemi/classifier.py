@@ -125,9 +125,9 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         Maximum number of training rows per class, or None for all.  A class with more rows is represented by its
         medoids, with distances measured between network inputs.
     scenarios
-        Plausible variants of the rows, such as :class:`bemi.augment.scenarios.ImageScenarios` for images,
+        Plausible variants of the rows, such as :class:`bemi.augment.images.ImageScenarios` for images,
         :class:`bemi.augment.scenarios.NoiseScenarios` for tables or
-        :class:`bemi.augment.signal_scenarios.SignalScenarios` for windows of a signal, or None.  Training adds the
+        :class:`bemi.augment.scenarios.SignalScenarios` for windows of a signal, or None.  Training adds the
         variants that a network violates.
     input_scaling
         How features become integers: ``"auto"`` leaves integer-valued data alone and scales other data per feature,

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.augment.deformations import ImageDeformations
-from bemi.augment.signal_scenarios import SignalScenarios
+from bemi.augment.images import ImageDeformations
+from bemi.augment.scenarios import SignalScenarios
 from bemi.classifier import BeMiClassifier
 from bemi.inputs.hog.transform import IntegerHog
 from bemi.inputs.images import why_no_image

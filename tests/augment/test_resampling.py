@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.ndimage import map_coordinates
 
-from bemi.augment.resampling import STEPS, moved, resampled
+from bemi.augment.images import STEPS, moved, resampled
 
 
 @given(

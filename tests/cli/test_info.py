@@ -11,7 +11,7 @@ import pytest
 from bemi import BeMiClassifier, TableBits, load, save
 from bemi.cli import info, main
 from bemi.cli.info import MOST_LINES
-from bemi.report.contents import contents
+from bemi.report.summary import contents
 
 SETTINGS = {"hidden_layers": (), "stages": ("soft", "mw"), "time_limit": 1.0}
 

@@ -5,8 +5,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from bemi.ensemble.decision import class_decisions, pair_decision
-from bemi.ensemble.voting import vote
+from bemi.ensemble.voting import class_decisions, pair_decision, vote
 from bemi.problem.problem import ABSTAIN
 
 

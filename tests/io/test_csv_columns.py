@@ -129,7 +129,7 @@ def test_empty_and_constant_columns_are_told(cells, told):
     assert list(features(given, NO_RULES, told.append)) == ["a", "k", "q"]
     assert told == [
         "columns without any value, left out: 'e', 'Unnamed: 3'",
-        "column with one value in all rows, which tells nothing: 'k'",
+        "column constant in all rows, so without information: 'k'",
     ]
     with pytest.raises(DataFileError, match="no feature columns"):
         features(cells("a,b", ",", "NA,?"), NO_RULES, told.append)

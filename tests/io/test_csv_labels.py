@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bemi.io.cells import DataFileError
-from bemi.io.labels import check_classes, known_labels
+from bemi.io.tables import check_classes, known_labels
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from bemi.io.cells import DataFileError
 from bemi.io.columns import ColumnRules, ModelColumns
-from bemi.io.files import read_features, read_labelled, read_test
+from bemi.io.tables import read_features, read_labelled, read_test
 
 
 def write(tmp_path, text, name="data.csv"):

@@ -8,9 +8,9 @@ import pytest
 
 import bemi
 from bemi.inputs.inputs import Inputs
-from bemi.io.recordings.reading import ModelWindows, Reading, read_for_model, read_training, training_rows
-from bemi.io.recordings.rows import column_names, samples_in
-from bemi.io.recordings.windows import Columns
+from bemi.io.recording_files import column_names, samples_in
+from bemi.io.signals import ModelWindows, Reading, read_for_model, read_training, training_rows
+from bemi.io.windowing import Columns
 
 LONG = Columns("who", "t", "what")
 

@@ -22,7 +22,8 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
 
 from bemi import BeMiClassifier, ConstantInput, IntegerHog, load, recommended, save, verify
-from bemi.augment.scenarios import ImageScenarios, NoiseScenarios
+from bemi.augment.images import ImageScenarios
+from bemi.augment.scenarios import NoiseScenarios
 from bemi.certificate import CertificateError
 from bemi.inputs.registry import TRANSFORMS
 from bemi.modelfile.container import ModelFileError

@@ -16,12 +16,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from bemi.checks import check_choice
-from bemi.ensemble.decision import class_decisions, pair_decision
 from bemi.ensemble.folding import FoldedEnsemble, FoldedNetwork
 from bemi.ensemble.probabilities import Probabilities, shares_of
 from bemi.ensemble.radius import Radii, certified_radii
 from bemi.ensemble.ties import TIES, TieRule
-from bemi.ensemble.voting import Votes, vote
+from bemi.ensemble.voting import Votes, class_decisions, pair_decision, vote
 from bemi.exact import PRE_ACTIVATION_LIMIT, Integers, Rows, Weights
 from bemi.inputs.inputs import Inputs
 from bemi.network import Network
@@ -269,7 +268,7 @@ class Ensemble:
 
         Of two classes the second is the label if and only if the value is positive, and without a hidden layer the
         value is the negative score.  Of more the label is the one with the largest value, see
-        :func:`bemi.ensemble.decision.class_decisions`.
+        :func:`bemi.ensemble.voting.class_decisions`.
         """
         rows = self.inputs.checked(X)
         return np.concatenate([self._decisions_on(Rows(self.inputs(rows[part]))) for part in _pieces(len(rows))])
