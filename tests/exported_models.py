@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 from bemi import BeMiClassifier, ConstantInput, IntegerHog, SignalCounts
-from bemi.ensemble.voting import vote
+from bemi.ensemble import TIES, vote
 from bemi.exact import Rows
 from bemi.network import Network
 
@@ -189,7 +189,8 @@ def voted(classifier, integers):
         ensemble.votes(Rows(data)),
         np.array([n.subset for n in ensemble.networks]),
         len(classifier.classes_),
-        evidence=(lambda rows: ensemble.evidence(Rows(data[rows]))) if classifier.ties == "margin" else None,
+        ties=TIES[classifier.ties],
+        evidence=lambda rows: ensemble.evidence(Rows(data[rows])),
     )
 
 

@@ -226,7 +226,8 @@ class Ensemble:
             np.concatenate(votes),
             self.subsets,
             len(self.classes),
-            evidence=evidence if self.ties.by_evidence else None,
+            ties=self.ties,
+            evidence=evidence,
             truth=truth,
         )
 
@@ -280,8 +281,7 @@ class Ensemble:
         votes, evidence = prediction.votes(rows), prediction.evidence(rows)
         if len(self.classes) == 2:
             return pair_decision(votes[:, 0], evidence[:, 0])
-        by_evidence = (lambda chosen: evidence[chosen]) if self.ties.by_evidence else None
-        outcome = vote(votes, self.subsets, len(self.classes), evidence=by_evidence)
+        outcome = vote(votes, self.subsets, len(self.classes), ties=self.ties, evidence=evidence.__getitem__)
         return class_decisions(outcome, votes, evidence, self.subsets)
 
     def chances(self, X: ArrayLike) -> Integers:
@@ -318,7 +318,7 @@ class Ensemble:
             inputs,
             votes,
             outcome,
-            by_evidence=self.ties.by_evidence,
+            ties=self.ties,
             exact=exact,
             time_limit=time_limit,
             solver=solver,
@@ -375,10 +375,11 @@ def ensemble_of(model: Any) -> Ensemble:
 def check_open_label(classes: NDArray, ties: TieRule) -> None:
     """Raise ValueError if a class has the label of rows that the tie rule leaves open."""
     label = unclassified_label(classes)
-    if not ties.by_evidence and label in classes.tolist():
+    if not ties.labels_every_row and label in classes.tolist():
+        able = " or ".join(f"ties={rule.name!r}" for rule in TIES.values() if rule.labels_every_row)
         raise ValueError(
             f"{label!r} is a class, but ties={ties.name!r} needs that label for unclassified rows; rename the class or "
-            "use ties='margin'"
+            f"use {able}"
         )
 
 

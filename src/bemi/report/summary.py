@@ -12,7 +12,7 @@ from sklearn.metrics import confusion_matrix
 
 from bemi.augment import scenarios
 from bemi.ensemble.ensemble import Ensemble
-from bemi.ensemble.voting import CORRECT, STATUSES, Votes
+from bemi.ensemble.voting import LabelStatus, Votes
 from bemi.exact import Integers
 from bemi.inputs.fixed_point_inputs import in_units
 from bemi.inputs.inputs import Inputs
@@ -85,14 +85,14 @@ def evaluation(ensemble: Ensemble, X: ArrayLike, y: ArrayLike, votes: Votes | No
     """
     votes = ensemble.votes(X, ensemble.class_indices(y)) if votes is None else votes
     assert votes.status is not None
-    share = {status: float(np.mean(votes.status == status)) for status in STATUSES}
+    share = {status: float(np.mean(votes.status == status.value)) for status in LabelStatus}
     return {
         "rows": len(votes.status),
         "accuracy": float(np.mean(ensemble.labels(votes.label) == np.asarray(y))),
-        "paper_accuracy": sum(share[status] for status in CORRECT),
+        "paper_accuracy": sum(share[status] for status in LabelStatus if status.correct),
         "unclassified": float(np.mean(votes.unclassified)),
         "ties": ensemble.ties.name,
-        "statuses": share,
+        "statuses": {status.value: part for status, part in share.items()},
     }
 
 

@@ -16,7 +16,7 @@ from sklearn.base import ClassifierMixin
 
 from bemi import solvers
 from bemi.classifier import BeMiClassifier
-from bemi.ensemble.voting import CORRECT
+from bemi.ensemble import LabelStatus
 from bemi.network import Network
 from bemi.problem.problem import Objective, one_hot
 from bemi.report.summary import stage_numbers
@@ -264,7 +264,8 @@ def accuracies(classifier: ClassifierMixin, rows: Sample) -> tuple[float, float,
     networks = math.comb(len(classifier.classes_) - 1, classifier.subset_size - 1)
     good = float(np.mean(votes.counts[np.arange(len(truth)), truth] == networks))
     assert votes.status is not None
-    return good, largest, float(np.isin(votes.status, CORRECT).mean())
+    correct = [status.value for status in LabelStatus if status.correct]
+    return good, largest, float(np.isin(votes.status, correct).mean())
 
 
 def _networks(classifier: BeMiClassifier | BaselineClassifier) -> list[Network]:

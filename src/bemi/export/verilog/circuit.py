@@ -105,7 +105,7 @@ class Circuit:
         folded = ensemble.folded(lows, highs).networks
         first = folded[0].table
         self.single = len(folded) == 1 and first is not None and ABSTAIN not in first
-        self.by_evidence = ensemble.ties.by_evidence and not self.single
+        self.by_evidence = ensemble.ties.reads_evidence and not self.single
         kept = [self._kept(network) for network in folded]
         columns = np.concatenate([n.network.weights[0][:, own] for n, own in zip(folded, kept, strict=True)], axis=1)
         linked = np.abs(columns).sum(axis=1) > 0
