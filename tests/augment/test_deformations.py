@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from bemi.augment.images import ImageDeformations
+from bemi.augment import ImageDeformations
 
 STILL = {"rotation": 0, "scaling": 0, "shear": 0, "shift": 0, "bending": 0}
 

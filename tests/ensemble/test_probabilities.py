@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bemi.ensemble import Sigmoid
 from bemi.ensemble.probabilities import (
     LARGEST_INTERCEPT,
     LARGEST_SLOPE,
@@ -17,7 +18,6 @@ from bemi.ensemble.probabilities import (
     RECIPROCAL,
     UNIT,
     ChanceTable,
-    Sigmoid,
     coupled,
     shares_of,
 )

@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from bemi.io.cells import SEPARATORS, DataFileError, read_cells, separator_of
+from bemi.io import SEPARATORS, DataFileError, read_cells, separator_of
 
 
 def cells(tmp_path, content, told=None):

@@ -7,8 +7,7 @@ import pytest
 
 from bemi import ConstantInput, TableBits
 from bemi.inputs.inputs import Inputs
-from bemi.io.cells import DataFileError, read_cells
-from bemi.io.columns import NO_RULES, ColumnRules, ModelColumns, features, features_for
+from bemi.io import NO_RULES, ColumnRules, DataFileError, ModelColumns, features, features_for, read_cells
 
 TABLE = ModelColumns(("n", "c"), (None, ("a", "b")), takes_missing=True)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bemi.io.cells import DataFileError
-from bemi.io.tables import check_classes, known_labels
+from bemi.io import DataFileError, check_classes, known_labels
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bemi.io.cells import DataFileError
-from bemi.io.columns import ColumnRules, ModelColumns
-from bemi.io.tables import read_features, read_labelled, read_test
+from bemi.io import ColumnRules, DataFileError, ModelColumns, read_features, read_labelled, read_test
 
 
 def write(tmp_path, text, name="data.csv"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bemi.io.cells import Known
+from bemi.io import Known
 
 
 @pytest.mark.parametrize(

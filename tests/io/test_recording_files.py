@@ -8,9 +8,16 @@ import pytest
 
 import bemi
 from bemi.inputs.inputs import Inputs
-from bemi.io.recording_files import column_names, samples_in
-from bemi.io.signals import ModelWindows, Reading, read_for_model, read_training, training_rows
-from bemi.io.windowing import Columns
+from bemi.io import (
+    Columns,
+    ModelWindows,
+    Reading,
+    column_names,
+    read_for_model,
+    read_training,
+    samples_in,
+    training_rows,
+)
 
 LONG = Columns("who", "t", "what")
 

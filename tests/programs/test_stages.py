@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from oracle import keeping, networks, tiny_problems
 
 from bemi.network import Network
-from bemi.problem.problem import Problem
-from bemi.programs.program import linearize
-from bemi.programs.stages import max_margin, min_weight, sat_margin
+from bemi.problem import Problem
+from bemi.programs import linearize, max_margin, min_weight, sat_margin
 from bemi.solvers import highs
 from bemi.stages.registry import get
 

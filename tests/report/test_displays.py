@@ -12,7 +12,7 @@ from sklearn.metrics import ConfusionMatrixDisplay
 
 import bemi
 from bemi import BeMiClassifier, FrontierDisplay, MarginsDisplay, VotesDisplay, WeightsDisplay
-from bemi.report.html import fitted_html
+from bemi.report import fitted_html
 
 SOFT = {"hidden_layers": (), "stages": ("soft",), "node_limit": 1, "time_limit": None}
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from bemi import BeMiClassifier, solvers
 from bemi.limits import Limits
-from bemi.programs.program import Builder, Solution, Status
+from bemi.programs import Builder, Solution, Status
 from bemi.solvers import selftest
 
 
