@@ -19,7 +19,7 @@ SOFT = {"hidden_layers": (), "stages": ("soft",), "node_limit": 1, "time_limit":
 
 @pytest.fixture(autouse=True)
 def without_windows():
-    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason="matplotlib is not installed")
     pyplot.switch_backend("agg")
     yield
     pyplot.close("all")

@@ -262,7 +262,7 @@ def test_two_hundred_kills_over_twenty_fits(tmp_path):
 @pytest.fixture(scope="module")
 def cluster():
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
-    dask = pytest.importorskip("dask")
+    dask = pytest.importorskip("dask", reason="Dask is not installed")
     with (
         # A worker that happens to be dead so long after a death is given up for good, even if it was back in between.
         # The scheduler's own attempts, four of them for each of ours, cost the start of a worker each.
