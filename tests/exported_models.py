@@ -208,4 +208,4 @@ def expected_chances(classifier, integers):
     """Chances of the classes in 65536ths that Python gives."""
     ensemble = classifier.ensemble_
     scores = [network.pre_activations(ensemble.inputs.transformed(integers))[0] for network in ensemble.networks]
-    return ensemble.probabilities.chances(np.concatenate(scores, axis=1))
+    return ensemble.probabilities.of_scores(np.concatenate(scores, axis=1))

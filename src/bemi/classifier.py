@@ -478,7 +478,7 @@ class BeMiClassifier(ClassifierMixin, BaseEstimator):
         the predicted label, which the signs of the scores decide.
         """
         rows = self._rows(X)
-        chances = self.ensemble_.chances(rows)
+        chances = self.ensemble_.class_probabilities(rows)
         return chances / chances.sum(axis=1, keepdims=True)
 
     @available_if(_has_probabilities)

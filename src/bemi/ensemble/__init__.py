@@ -8,7 +8,7 @@ from bemi.ensemble.ties import TIES, TieRule
 _HOMES = {
     "ensemble": ("Ensemble", "TrainingRecord", "TrainingRows", "check_open_label", "ensemble_of"),
     "folding": ("FoldedEnsemble", "FoldedNetwork"),
-    "probabilities": ("Probabilities", "Sigmoid"),
+    "probabilities": ("Probabilities", "ProbabilityTable", "Sigmoid"),
     "radius": ("Radii", "exact_radius", "network_radius"),
     "smoothing": ("Smoothing",),
     "subsets": ("chosen_subsets", "class_subsets", "components", "fewest", "given_subsets", "memberships"),

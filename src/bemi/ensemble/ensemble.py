@@ -123,7 +123,7 @@ class Ensemble:
     ties
         What to do with rows that have no clear winner.
     probabilities
-        How scores become chances of the classes; None if the ensemble was trained without.
+        How scores become probabilities of the classes; None if the ensemble was trained without.
     """
 
     classes: NDArray
@@ -284,12 +284,12 @@ class Ensemble:
         outcome = vote(votes, self.subsets, len(self.classes), ties=self.ties, evidence=evidence.__getitem__)
         return class_decisions(outcome, votes, evidence, self.subsets)
 
-    def chances(self, X: ArrayLike) -> Integers:
-        """Chances of the classes in 65536ths, shape (rows, classes); ValueError if trained without probabilities."""
-        return self._probabilities().chances(self.scores(X))
+    def class_probabilities(self, X: ArrayLike) -> Integers:
+        """Probabilities of the classes in 65536ths, shape (rows, classes); ValueError if trained without them."""
+        return self._probabilities().of_scores(self.scores(X))
 
     def with_prior(self, shares: Mapping[Any, float]) -> Ensemble:
-        """The same ensemble with chances for rows among which the classes have these shares.
+        """The same ensemble with probabilities for rows among which the classes have these shares.
 
         Parameters
         ----------

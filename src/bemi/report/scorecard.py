@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from bemi.checks import check_choice
 from bemi.ensemble.ensemble import Ensemble
-from bemi.ensemble.probabilities import CERTAIN, ChanceTable
+from bemi.ensemble.probabilities import CERTAIN, ProbabilityTable
 from bemi.exact import Integers
 from bemi.inputs.table.column import Column
 from bemi.inputs.table.outputs import AtLeast, Constant, IsLike, Output, Value
 
 UNLIKELY = 0.02
-"""Totals with a smaller chance, of either class, are not worth a place in a list of totals."""
+"""Totals with a smaller probability, of either class, are not worth a place in a list of totals."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Card:
     lowest, highest
         Smallest and largest total that a row can have.
     table
-        Chance of the first class by the sum of the network; None if the model has no probabilities.
+        Probability of the first class by the sum of the network; None if the model has no probabilities.
     """
 
     classes: tuple[Any, Any]
@@ -79,7 +79,7 @@ class Card:
     unit: int
     lowest: int
     highest: int
-    table: ChanceTable | None = None
+    table: ProbabilityTable | None = None
 
     @classmethod
     def of(
@@ -89,7 +89,7 @@ class Card:
         columns: Sequence[Column],
         outputs: Sequence[Output],
         level: int,
-        table: ChanceTable | None = None,
+        table: ProbabilityTable | None = None,
     ) -> Card:
         """The card of a network with these weights, for bits of magnitude ``level``."""
         linked = [place for place, output in enumerate(outputs) if weights[place] and not isinstance(output, Constant)]
@@ -118,15 +118,20 @@ class Card:
         on = inputs[:, [line.input for line in self.lines]] > 0
         return self.start + on @ np.array([line.points for line in self.lines], dtype=np.int64)
 
-    def chances(self, totals: ArrayLike) -> NDArray[np.float64]:
-        """Chance of the second class for each total; only if the model has probabilities."""
+    def probabilities(self, totals: ArrayLike) -> NDArray[np.float64]:
+        """Probability of the second class for each total; only if the model has probabilities."""
         assert self.table is not None
         return 1 - self.table(-self.unit * np.asarray(totals)) / CERTAIN
 
+    @property
+    def every_total(self) -> Integers:
+        """All totals from the lowest to the highest."""
+        return np.arange(self.lowest, self.highest + 1)
+
     def some_totals(self, most: int = 9) -> list[int]:
-        """Up to so many round totals, evenly spaced, over the range where the chance changes."""
-        every = np.arange(self.lowest, self.highest + 1)
-        open_ = every[np.abs(self.chances(every) - 0.5) <= 0.5 - UNLIKELY]
+        """Up to so many round totals, evenly spaced, over the range where the probability changes."""
+        every = self.every_total
+        open_ = every[np.abs(self.probabilities(every) - 0.5) <= 0.5 - UNLIKELY]
         low, high = (int(open_[0]), int(open_[-1])) if len(open_) else (self.lowest, self.highest)
         steps = (factor * 10**power for power in range(10) for factor in (1, 2, 5))
         step = next(step for step in steps if high // step - -(-low // step) < most)
@@ -188,8 +193,8 @@ class Scorecard:
         if trouble is not None:
             raise ValueError(trouble)
         transform: Any = ensemble.inputs.transform
-        chances = ensemble.probabilities
-        tables = [None] * len(ensemble.networks) if chances is None else chances.tables
+        known = ensemble.probabilities
+        tables = [None] * len(ensemble.networks) if known is None else known.tables
         return cls(
             tuple(
                 Card.of(key, n.weights[0][:, 0], transform.columns_, transform.outputs_, transform.level_, table)
@@ -217,7 +222,7 @@ class Scorecard:
         return document(self._sorted(order), title)
 
     def figure(self, order: str = "column") -> Any:
-        """The cards as a matplotlib figure: points of every line, and the chance by total if the model has chances."""
+        """The cards as a matplotlib figure: points of every line, and the probability by total if it has any."""
         from bemi.report.scorecard_views import figure
 
         return figure(self._sorted(order))

@@ -30,18 +30,18 @@ def _text_card(card: Card) -> str:
             *lines,
             "",
             f"Total above 0: {second}.  Otherwise: {first}.",
-            *_text_chances(card),
+            *_text_probabilities(card),
         ]
     )
 
 
-def _text_chances(card: Card) -> list[str]:
+def _text_probabilities(card: Card) -> list[str]:
     if card.table is None:
         return []
     totals = card.some_totals()
     cells = [
-        (f"{total:+d}" if total else "0", f"{100 * chance:.0f} %")
-        for total, chance in zip(totals, card.chances(totals), strict=True)
+        (f"{total:+d}" if total else "0", f"{100 * share:.0f} %")
+        for total, share in zip(totals, card.probabilities(totals), strict=True)
     ]
     wide = [max(map(len, pair)) for pair in cells]
     heads = ("total", f"chance of {card.classes[1]}")
@@ -103,7 +103,7 @@ def _html_card(card: Card) -> str:
         f"{rows}</tbody>"
         '<tfoot><tr><td></td><th scope="row">Total</th><td class="points"></td><td></td></tr></tfoot></table>'
         f'<p class="rule"><span>above 0: <b class="above">{second}</b></span>'
-        f'<span>otherwise: <b class="below">{first}</b></span></p>{_html_chances(card)}</article>'
+        f'<span>otherwise: <b class="below">{first}</b></span></p>{_html_probabilities(card)}</article>'
     )
 
 
@@ -119,11 +119,11 @@ def _html_row(line: Line, most: int, before: Line | None) -> str:
     )
 
 
-def _html_chances(card: Card) -> str:
+def _html_probabilities(card: Card) -> str:
     if card.table is None:
         return ""
     totals = card.some_totals()
-    shares = card.chances(totals).tolist()
+    shares = card.probabilities(totals).tolist()
     heads = "".join(f'<th scope="col">{_signed(total)}</th>' for total in totals)
     wells = "".join(
         f'<td aria-hidden="true"><span class="well"><span style="height:{_percent(share)}"></span></span></td>'
@@ -154,7 +154,7 @@ WIDTH, CURVE_WIDTH = 6.0, 3.2
 
 
 def figure(cards: Sequence[Card]) -> Any:
-    """One row per card: bars of points, and beside them the chance by total if the model has chances."""
+    """One row per card: bars of points, and beside them the probability by total if the model has any."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -191,8 +191,8 @@ def _bars(axis: Any, card: Card) -> None:
 
 
 def _curve(axis: Any, card: Card) -> None:
-    totals = np.arange(card.lowest, card.highest + 1)
-    axis.step(totals, 100 * card.chances(totals), where="mid", color=PLUS)
+    totals = card.every_total
+    axis.step(totals, 100 * card.probabilities(totals), where="mid", color=PLUS)
     axis.axvline(0, color="black", linewidth=0.8)
     axis.axhline(50, color="#cccccc", linewidth=0.8, zorder=0)
     axis.set(ylim=(0, 100), xlabel="total", yticks=range(0, 101, 25))

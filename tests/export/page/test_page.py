@@ -73,7 +73,7 @@ def check_predictions(browser, classifier, rows, truth):
     outcome = classifier.vote(rows, labels)
     ensemble = classifier.ensemble_
     votes = ensemble.network_votes(ensemble.inputs.of(rows))
-    chances = [None] * len(rows) if ensemble.probabilities is None else ensemble.chances(rows).tolist()
+    chances = [None] * len(rows) if ensemble.probabilities is None else ensemble.class_probabilities(rows).tolist()
     for i, said in enumerate(said_by_page(browser, rows, truth)):
         label, _, own_votes, counts, dominant, unclassified, status, own_chances = said
         assert own_chances == chances[i]

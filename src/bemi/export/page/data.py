@@ -103,7 +103,7 @@ def scorecards(ensemble: Ensemble) -> list[dict[str, Any]] | None:
             "lowest": card.lowest,
             "highest": card.highest,
             # Of the second class, for each total from the lowest to the highest.
-            "chances": None if card.table is None else card.chances(range(card.lowest, card.highest + 1)).tolist(),
+            "chances": None if card.table is None else card.probabilities(card.every_total).tolist(),
         }
         for card in cards
     ]
