@@ -18,8 +18,7 @@ from bemi.engines.decomposition.sat_margin import prices
 from bemi.engines.decomposition.soft import margins as softmargin
 from bemi.engines.start import initial_network
 from bemi.limits import Deadline, Limits
-from bemi.problem.invariants import KeepMargins
-from bemi.problem.problem import Problem
+from bemi.problem.problem import KeepMargins, Problem
 from bemi.stages.registry import get
 from bemi.stages.resolution import choose_resolution
 

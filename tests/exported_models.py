@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 from bemi import BeMiClassifier, ConstantInput, IntegerHog, SignalCounts
-from bemi.ensemble.voting import vote
+from bemi.ensemble import TIES, vote
 from bemi.exact import Rows
 from bemi.network import Network
 
@@ -189,7 +189,8 @@ def voted(classifier, integers):
         ensemble.votes(Rows(data)),
         np.array([n.subset for n in ensemble.networks]),
         len(classifier.classes_),
-        evidence=(lambda rows: ensemble.evidence(Rows(data[rows]))) if classifier.ties == "margin" else None,
+        ties=TIES[classifier.ties],
+        evidence=lambda rows: ensemble.evidence(Rows(data[rows])),
     )
 
 
@@ -207,4 +208,4 @@ def expected_chances(classifier, integers):
     """Chances of the classes in 65536ths that Python gives."""
     ensemble = classifier.ensemble_
     scores = [network.pre_activations(ensemble.inputs.transformed(integers))[0] for network in ensemble.networks]
-    return ensemble.probabilities.chances(np.concatenate(scores, axis=1))
+    return ensemble.probabilities.of_scores(np.concatenate(scores, axis=1))

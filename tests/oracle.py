@@ -11,9 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from bemi.network import Network
-from bemi.problem.codes import class_codes
-from bemi.problem.invariants import Keep, KeepLabels, KeepMargins
-from bemi.problem.problem import Problem
+from bemi.problem.problem import Keep, KeepLabels, KeepMargins, Problem, class_codes
 
 ARCHITECTURES = (
     # hidden layers, inputs, outputs, weight bound: at most 3^10 networks each

@@ -18,8 +18,9 @@ from sklearn.preprocessing import MinMaxScaler
 from soft_margins import soft_margins
 
 from bemi import BeMiClassifier, FewBitClassifier, IntegerHog, Network, load, save
+from bemi.augment.images import ImageScenarios
 from bemi.augment.medoids import select_rows
-from bemi.augment.scenarios import ImageScenarios, NoiseScenarios
+from bemi.augment.scenarios import NoiseScenarios
 
 FAST = {"hidden_layers": (), "node_limit": 5, "time_limit": None}
 

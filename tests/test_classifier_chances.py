@@ -130,7 +130,7 @@ def test_only_classifiers_with_chances_offer_them():
     with pytest.raises(NotFittedError):
         soft().predict_proba(X)
     with pytest.raises(ValueError, match="this model has no probabilities; train it with probabilities=True"):
-        plain.ensemble_.chances(X)
+        plain.ensemble_.class_probabilities(X)
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bemi.augment.deformations import ImageDeformations as ImageDeformations
-    from bemi.augment.scenarios import ImageScenarios as ImageScenarios
+    from bemi.augment.images import ImageDeformations as ImageDeformations
+    from bemi.augment.images import ImageScenarios as ImageScenarios
     from bemi.augment.scenarios import NoiseScenarios as NoiseScenarios
-    from bemi.augment.signal_scenarios import SignalScenarios as SignalScenarios
+    from bemi.augment.scenarios import SignalScenarios as SignalScenarios
     from bemi.certificate import verify as verify
     from bemi.ensemble.smoothing import Smoothing as Smoothing
     from bemi.estimators import BeMiClassifier as BeMiClassifier
@@ -33,15 +33,15 @@ _HOMES = {
     "ConstantInput": "bemi.inputs.constant.transform",
     "FewBitClassifier": "bemi.estimators",
     "FrontierDisplay": "bemi.report.displays",
-    "ImageDeformations": "bemi.augment.deformations",
-    "ImageScenarios": "bemi.augment.scenarios",
+    "ImageDeformations": "bemi.augment.images",
+    "ImageScenarios": "bemi.augment.images",
     "IntegerHog": "bemi.inputs.hog.transform",
     "MarginsDisplay": "bemi.report.displays",
     "Network": "bemi.network",
     "NoiseScenarios": "bemi.augment.scenarios",
     "ScorecardClassifier": "bemi.estimators",
     "SignalCounts": "bemi.inputs.signal.transform",
-    "SignalScenarios": "bemi.augment.signal_scenarios",
+    "SignalScenarios": "bemi.augment.scenarios",
     "Smoothing": "bemi.ensemble.smoothing",
     "TableBits": "bemi.inputs.table.transform",
     "VotesDisplay": "bemi.report.displays",
@@ -49,7 +49,7 @@ _HOMES = {
     "load": "bemi.estimators",
     "save": "bemi.estimators",
     "verify": "bemi.certificate",
-    "windows": "bemi.io.recordings.windows",
+    "windows": "bemi.io.windowing",
 }
 __all__ = list(_HOMES)
 

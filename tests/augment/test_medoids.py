@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bemi.augment.medoids import k_medoids, select_rows
+from bemi.augment import k_medoids, select_rows
 
 
 def cost(X, chosen):

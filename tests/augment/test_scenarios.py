@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from bemi.augment.scenarios import ImageScenarios, NoiseScenarios, from_parameters, parameters
+from bemi.augment import ImageScenarios, NoiseScenarios, from_parameters, parameters
 
 NOTHING = {"rotations": (), "shears": (), "scalings": (), "shifts": (), "noise": ()}
 

@@ -7,8 +7,7 @@ import pytest
 from sklearn.base import clone
 
 import bemi
-from bemi.augment.scenarios import from_parameters, parameters
-from bemi.augment.signal_scenarios import SignalScenarios
+from bemi.augment import SignalScenarios, from_parameters, parameters
 
 WINDOWS = np.arange(48).reshape(2, 8, 3) - 10
 

@@ -29,8 +29,7 @@ from bemi.engines.decomposition.sat_margin import prices
 from bemi.engines.start import initial_network
 from bemi.inputs.constant.transform import ConstantInput
 from bemi.limits import FOREVER
-from bemi.problem.codes import class_codes
-from bemi.problem.problem import Problem
+from bemi.problem.problem import Problem, class_codes
 
 NODES = {"node_limit": 20, "time_limit": 5}
 

@@ -12,8 +12,7 @@ from bemi.certificate.arithmetic import Rows
 from bemi.certificate.margins import MarginProof
 from bemi.engines.decomposition.max_margin.dichotomies import Search
 from bemi.engines.decomposition.max_margin.instance import Budget
-from bemi.problem.codes import class_codes
-from bemi.problem.problem import Problem
+from bemi.problem.problem import Problem, class_codes
 
 
 @pytest.fixture(scope="module")

@@ -18,8 +18,7 @@ from bemi.engines.decomposition.soft import margins as softmargin
 from bemi.engines.monolithic import run as monolithic
 from bemi.limits import Limits
 from bemi.network import Network
-from bemi.problem.invariants import KeepObjective
-from bemi.problem.problem import Problem
+from bemi.problem.problem import KeepObjective, Problem
 from bemi.problem.soft_margin import row_norms
 from bemi.stages.registry import get
 from bemi.stages.resolution import choose_resolution

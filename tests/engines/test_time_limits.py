@@ -14,8 +14,7 @@ from bemi.engines.decomposition import engine
 from bemi.engines.start import initial_network
 from bemi.limits import Limits
 from bemi.network import Network
-from bemi.problem.invariants import KeepObjective
-from bemi.problem.problem import Problem
+from bemi.problem.problem import KeepObjective, Problem
 from bemi.problem.soft_margin import SoftMargin
 
 

@@ -13,9 +13,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bemi import BeMiClassifier, ConstantInput, Network, save
-from bemi.ensemble.ensemble import ROWS_AT_A_TIME, ROWS_DECIDED_TOGETHER, Ensemble, ensemble_of
+from bemi.ensemble import Ensemble, ensemble_of
+from bemi.ensemble.ensemble import ROWS_AT_A_TIME, ROWS_DECIDED_TOGETHER
 from bemi.export.c import export
-from bemi.problem.codes import ABSTAIN
+from bemi.problem import ABSTAIN
 
 MANY = ROWS_DECIDED_TOGETHER + 2 * ROWS_AT_A_TIME + 7
 

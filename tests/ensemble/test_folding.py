@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bemi import BeMiClassifier
-from bemi.ensemble.folding import WIDEST_TABLE, FoldedEnsemble, FoldedNetwork
-from bemi.ensemble.subsets import class_subsets
+from bemi.ensemble import FoldedEnsemble, FoldedNetwork, class_subsets
+from bemi.ensemble.folding import WIDEST_TABLE
 from bemi.exact import Rows
 from bemi.network import Network
-from bemi.problem.codes import ABSTAIN, decode_outputs
+from bemi.problem import ABSTAIN, decode_outputs
 
 
 def random_network(rng, layers, bound):

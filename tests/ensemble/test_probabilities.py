@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bemi.ensemble import Sigmoid
 from bemi.ensemble.probabilities import (
     LARGEST_INTERCEPT,
     LARGEST_SLOPE,
@@ -16,8 +17,7 @@ from bemi.ensemble.probabilities import (
     MOST_CLASSES,
     RECIPROCAL,
     UNIT,
-    ChanceTable,
-    Sigmoid,
+    ProbabilityTable,
     coupled,
     shares_of,
 )
@@ -29,7 +29,7 @@ def logistic(z):
 
 @given(st.floats(0, 50), st.floats(-20, 20), st.integers(-500, 500))
 def test_a_byte_is_the_rounded_chance(slope, intercept, twice):
-    found = Sigmoid.of(slope, intercept).chance(twice)
+    found = Sigmoid.of(slope, intercept).probability(twice)
     assert abs(found - min(255, max(1, 256 * logistic(slope * twice / 2 + intercept)))) <= 0.5 + 1e-4
 
 
@@ -41,19 +41,19 @@ def test_a_byte_is_the_rounded_chance(slope, intercept, twice):
 )
 def test_a_table_follows_its_sigmoid(slope, intercept, lowest, width):
     sigmoid, highest = Sigmoid.of(slope, intercept), min(2**29, lowest + width)
-    table = ChanceTable.of(sigmoid, lowest, highest)
-    assert len(table.chances) <= LONGEST_TABLE
-    assert sorted(table.chances) == list(table.chances)
+    table = ProbabilityTable.of(sigmoid, lowest, highest)
+    assert len(table.entries) <= LONGEST_TABLE
+    assert sorted(table.entries) == list(table.entries)
     assert -(2**31) < table.start <= table.end < 2**31
     scores = np.unique(np.clip(np.linspace(table.start - 9, table.end + 9, 60).astype(np.int64), lowest, highest))
-    exact = np.array([sigmoid.chance(2 * int(score)) for score in scores])
+    exact = np.array([sigmoid.probability(2 * int(score)) for score in scores])
     if table.shift == 0:
         assert np.array_equal(table(scores), exact)
     # An entry stands for scores at most its width away.
-    near = [[sigmoid.chance(2 * (int(score) + way * (1 << table.shift))) for way in (-1, 1)] for score in scores]
+    near = [[sigmoid.probability(2 * (int(score) + way * (1 << table.shift))) for way in (-1, 1)] for score in scores]
     assert all(low <= byte <= high for byte, (low, high) in zip(table(scores), near, strict=True))
-    assert table(np.array([-(2**31)])) == table.chances[0] == sigmoid.chance(2 * lowest)
-    assert table(np.array([2**31 - 1])) == table.chances[-1] == sigmoid.chance(2 * highest)
+    assert table(np.array([-(2**31)])) == table.entries[0] == sigmoid.probability(2 * lowest)
+    assert table(np.array([2**31 - 1])) == table.entries[-1] == sigmoid.probability(2 * highest)
 
 
 def test_sigmoids_stay_in_the_range_of_files():

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bemi import BeMiClassifier
-from bemi.ensemble.radius import UNLIMITED, exact_radius, network_radius
+from bemi.ensemble import exact_radius, network_radius
+from bemi.ensemble.radius import UNLIMITED
 from bemi.network import Network
 
 REACH = 6

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bemi.ensemble.subsets import chosen_subsets, components, fewest, given_subsets
+from bemi.ensemble import chosen_subsets, components, fewest, given_subsets
 
 
 def hang_together(subsets, n_classes):

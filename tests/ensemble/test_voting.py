@@ -1,18 +1,29 @@
-"""Voting: the paper's worked examples, the generalisation to m classes per network, both tie rules."""
+"""Voting: the paper's worked examples, the generalisation to m classes per network, tie rules, decision values."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bemi.ensemble.subsets import class_subsets, memberships
-from bemi.ensemble.voting import STATUSES, break_ties, label_statuses, shares, vote
-from bemi.problem.codes import ABSTAIN, class_codes, decode_outputs
+from bemi.ensemble import (
+    TIES,
+    LabelStatus,
+    class_decisions,
+    class_subsets,
+    label_statuses,
+    memberships,
+    pair_decision,
+    shares,
+    vote,
+)
+from bemi.problem import ABSTAIN, class_codes, decode_outputs
+
+MARGIN = TIES["margin"]
 
 
 def votes_from_winners(n_classes: int, wins: dict[int, list[int]]) -> np.ndarray:
@@ -135,7 +146,9 @@ def test_margin_rule_answers_where_the_paper_does_not():
     subsets = class_subsets(3, 2)
     assert vote(votes, subsets, 3).label.tolist() == [ABSTAIN]
     for strengths, winner in (([5, 9, 7], 2), ([9, 5, 7], 0), ([7, 7, 7], 0)):
-        outcome = vote(votes, subsets, 3, evidence=np.array([strengths]).__getitem__, truth=np.array([winner]))
+        outcome = vote(
+            votes, subsets, 3, ties=MARGIN, evidence=np.array([strengths]).__getitem__, truth=np.array([winner])
+        )
         assert outcome.label.tolist() == [winner]
         assert outcome.status.tolist() == ["oI'"], "statuses follow the paper's rule"
         assert outcome.unclassified.tolist() == [True]
@@ -143,11 +156,13 @@ def test_margin_rule_answers_where_the_paper_does_not():
 
 def test_the_evidence_of_many_networks_is_added_up_exactly():
     """Two classes with 300 votes each; more evidence than 64 bits hold speaks for the second."""
-    votes = np.repeat([[0, 1]], 300, axis=1)
-    dominant = np.array([[True, True]])
+    # 300 networks of 0 and 2, as many of 1 and 2: no network tells the two leaders apart.
+    subsets = np.repeat([[0, 2], [1, 2]], 300, axis=0)
+    votes = subsets[None, :, 0]
     evidence = np.where(votes == 1, 2**55 - 1, 1)
-    label = break_ties(np.array([ABSTAIN]), votes, dominant, evidence.__getitem__, np.array([300, 300]))
-    assert label.tolist() == [1]
+    outcome = vote(votes, subsets, 3, ties=MARGIN, evidence=evidence.__getitem__)
+    assert outcome.dominant.tolist() == [[True, True, False]]
+    assert outcome.label.tolist() == [1]
 
 
 @given(st.integers(3, 6), st.integers(0, 2**32 - 1))
@@ -158,10 +173,22 @@ def test_every_row_has_exactly_one_status_and_it_agrees_with_the_label(n_classes
     truth = rng.integers(0, n_classes, 50)
     outcome = vote(votes, subsets, n_classes, truth=truth)
     assert outcome.counts.sum(axis=1).tolist() == [len(subsets)] * 50
-    assert set(outcome.status) <= set(STATUSES)
-    correct = np.char.endswith(outcome.status, "C")
-    assert np.array_equal(correct, outcome.label == truth)
-    assert np.array_equal(np.char.startswith(outcome.status, "o"), outcome.unclassified)
+    statuses = [LabelStatus(name) for name in outcome.status.tolist()]
+    assert [status.correct for status in statuses] == (outcome.label == truth).tolist()
+    assert [status.leaders == "o" for status in statuses] == outcome.unclassified.tolist()
+
+
+def test_whatever_the_leaders_exactly_one_status_holds():
+    cases = [("1", True, True), ("1", False, False)]
+    cases += [("m", True, True), ("m", False, True), ("m", False, False), ("o", False, True), ("o", False, False)]
+    for leaders, correct, among in cases:
+        fitting = [
+            status
+            for status in LabelStatus
+            if (status.leaders, status.correct) == (leaders, correct) and status.among in (None, among)
+        ]
+        assert len(fitting) == 1, (leaders, correct, among)
+    assert len(cases) == len(LabelStatus)
 
 
 def test_a_true_label_that_was_never_trained_is_incorrect():
@@ -180,7 +207,7 @@ def test_with_all_sets_shares_are_the_papers_counts(n_classes, size, seed):
     subsets = class_subsets(n_classes, size)
     votes = subsets[np.arange(len(subsets)), rng.integers(0, size, (20, len(subsets)))]
     strengths = rng.integers(0, 5, votes.shape)
-    outcome = vote(votes, subsets, n_classes, evidence=strengths.__getitem__)
+    outcome = vote(votes, subsets, n_classes, ties=MARGIN, evidence=strengths.__getitem__)
     counts = np.stack([(votes == c).sum(axis=1) for c in range(n_classes)], axis=1)
     assert np.array_equal(outcome.dominant, counts == counts.max(axis=1, keepdims=True))
     for row in np.flatnonzero(outcome.unclassified):
@@ -216,13 +243,79 @@ def test_two_leaders_that_never_met_are_told_apart_by_evidence_per_network():
     paper = vote(votes, subsets, 5, truth=np.array([3]))
     assert (paper.label[0], paper.unclassified[0], paper.status[0]) == (ABSTAIN, True, "mI'")
     # 5 against (3 + 6) / 2, then against (3 + 8) / 2.
-    assert vote(votes, subsets, 5, evidence=np.array([[5, 9, 3, 6]]).__getitem__).label.tolist() == [0]
-    assert vote(votes, subsets, 5, evidence=np.array([[5, 9, 3, 8]]).__getitem__).label.tolist() == [3]
+    assert vote(votes, subsets, 5, ties=MARGIN, evidence=np.array([[5, 9, 3, 6]]).__getitem__).label.tolist() == [0]
+    assert vote(votes, subsets, 5, ties=MARGIN, evidence=np.array([[5, 9, 3, 8]]).__getitem__).label.tolist() == [3]
 
 
 def test_two_leaders_that_met_are_told_apart_by_their_network():
     # 0 and 2 both win two of three; their own network says 2, whatever the evidence.
     subsets = np.array([[0, 1], [0, 2], [0, 3], [1, 2], [2, 3]])
-    outcome = vote(np.array([[0, 2, 0, 1, 2]]), subsets, 4, evidence=np.array([[9, 1, 9, 1, 1]]).__getitem__)
+    outcome = vote(
+        np.array([[0, 2, 0, 1, 2]]), subsets, 4, ties=MARGIN, evidence=np.array([[9, 1, 9, 1, 1]]).__getitem__
+    )
     assert np.flatnonzero(outcome.dominant[0]).tolist() == [0, 2]
     assert outcome.label.tolist() == [2]
+
+
+# Decision values agree with labels, for every vote there can be.
+
+
+def check_all_votes(subsets, classes, *, abstaining, ties):
+    """Every combination of votes with several kinds of evidence: equal, none, random, and nearly equal."""
+    subsets = np.array(subsets)
+    choices = [[*members, *([ABSTAIN] if abstaining else [])] for members in subsets.tolist()]
+    every = np.array(list(product(*choices)))
+    rng = np.random.default_rng(len(every))
+    nearly = 2**54 + rng.integers(0, 2, every.shape)
+    for evidence in (np.ones_like(every), np.zeros_like(every), rng.integers(0, 2**31, every.shape), nearly):
+        outcome = vote(every, subsets, classes, ties=ties, evidence=evidence.__getitem__)
+        values = class_decisions(outcome, every, evidence, subsets)
+        labelled = outcome.label != ABSTAIN
+        assert labelled.all() or not ties.labels_every_row
+        assert np.array_equal(values.argmax(axis=1)[labelled], outcome.label[labelled])
+        # Fewer votes are never made up for by evidence.
+        standing = outcome.counts / np.bincount(subsets.reshape(-1), minlength=classes)
+        rows, better, worse = np.nonzero(standing[:, :, None] > standing[:, None, :] + 1e-9)
+        assert (values[rows, better] > values[rows, worse]).all()
+
+
+@pytest.mark.parametrize("ties", TIES.values(), ids=TIES)
+@pytest.mark.parametrize("classes", [3, 4, 5])
+def test_all_pairs(classes, ties):
+    check_all_votes(list(combinations(range(classes), 2)), classes, abstaining=False, ties=ties)
+
+
+@pytest.mark.parametrize("ties", TIES.values(), ids=TIES)
+@pytest.mark.parametrize(
+    ("subsets", "classes"),
+    [
+        (list(combinations(range(4), 3)), 4),
+        ([(0, 1, 2)], 3),
+        ([(0, 1, 2), (2, 3, 4), (1, 2, 3), (0, 3, 4)], 5),
+    ],
+)
+def test_networks_that_may_abstain(subsets, classes, ties):
+    check_all_votes(subsets, classes, abstaining=True, ties=ties)
+
+
+@pytest.mark.parametrize("ties", TIES.values(), ids=TIES)
+def test_classes_with_different_numbers_of_networks(ties):
+    subsets = [(0, 1), (0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (3, 4), (2, 5), (4, 5)]
+    check_all_votes(subsets, 6, abstaining=False, ties=ties)
+
+
+def test_more_evidence_for_a_class_raises_its_value():
+    subsets = np.array(list(combinations(range(3), 2)))
+    votes = np.array([[0, 0, 1], [0, 0, 1]])
+    evidence = np.array([[5, 5, 5], [9, 5, 5]]) * 2**24
+    values = class_decisions(vote(votes, subsets, 3), votes, evidence, subsets)
+    assert values[1, 0] > values[0, 0]
+    assert values[1, 1] < values[0, 1]
+    assert values[1, 2] == values[0, 2]
+
+
+def test_two_classes_are_decided_by_the_sign():
+    votes = np.array([0, 0, 1, 1])
+    values = pair_decision(votes, np.array([0, 2**25, 0, 2**25]))
+    assert np.array_equal(values > 0, votes == 1)
+    assert np.argsort(values).tolist() == [1, 0, 2, 3]

@@ -11,10 +11,9 @@ import pytest
 from sklearn.datasets import load_digits
 
 from bemi.cli import main
-from bemi.io.cells import DataFileError
-from bemi.io.pictures import check_labelled, has_pictures, read_pictures
+from bemi.io import DataFileError, check_labelled, has_pictures, read_pictures
 
-Image = pytest.importorskip("PIL.Image")
+Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 
 GREY = np.arange(12, dtype=np.uint8).reshape(3, 4) * 20
 

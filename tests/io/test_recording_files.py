@@ -8,9 +8,16 @@ import pytest
 
 import bemi
 from bemi.inputs.inputs import Inputs
-from bemi.io.recordings.reading import ModelWindows, Reading, read_for_model, read_training, training_rows
-from bemi.io.recordings.rows import column_names, samples_in
-from bemi.io.recordings.windows import Columns
+from bemi.io import (
+    Columns,
+    ModelWindows,
+    Reading,
+    column_names,
+    read_for_model,
+    read_training,
+    samples_in,
+    training_rows,
+)
 
 LONG = Columns("who", "t", "what")
 

@@ -197,7 +197,7 @@ def clipped(frame):
         ),
         (lambda f: f.drop(index=range(50, 80)), "1 of 2 stretches of samples shorter than a window of 16, left out"),
         (lambda f: f.drop(index=range(50, 80)), "1 recording without any window: the table: who b"),
-        (lambda f: f.assign(y=7), "channel 'y' with one value in all windows, which tells nothing"),
+        (lambda f: f.assign(y=7), "channel 'y' constant in all windows, so without information"),
         (clipped, r"channel 'x' may be clipped: \d.\d % of its samples have the largest value 450"),
     ],
 )

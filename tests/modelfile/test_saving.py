@@ -23,7 +23,8 @@ from sklearn.exceptions import NotFittedError
 from soft_margins import soft_margins
 
 from bemi import BeMiClassifier, ConstantInput, FewBitClassifier, IntegerHog, load, save, verify
-from bemi.augment.scenarios import ImageScenarios, NoiseScenarios
+from bemi.augment.images import ImageScenarios
+from bemi.augment.scenarios import NoiseScenarios
 from bemi.certificate import CertificateError
 from bemi.inputs.registry import TRANSFORMS
 from bemi.modelfile.container import ModelFileError

@@ -12,7 +12,7 @@ from oracle import AllNetworks, tiny_problems
 
 from bemi.inputs.scaling import InputScaling
 from bemi.network import Network
-from bemi.problem.problem import Problem
+from bemi.problem import Problem
 from bemi.stages.registry import get
 
 CODES = np.array([[1], [-1]])

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bemi.network import Network
-from bemi.problem.problem import Problem
-from bemi.problem.soft_margin import SoftMargin, hinge_terms, missing_margin, row_hinges, row_norms, soft_value
+from bemi.problem import Problem, SoftMargin, hinge_terms, missing_margin, row_hinges, row_norms, soft_value
 
 
 def by_hand(data, codes, weights, soft, row_weights=None):

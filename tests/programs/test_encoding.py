@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from oracle import networks, tiny_problems
 
 from bemi.network import Network
-from bemi.problem.problem import Problem
-from bemi.programs.encoding import Encoding
+from bemi.problem import Problem
+from bemi.programs import Encoding
 from bemi.programs.stages import sign_rows
 from bemi.solvers import highs
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bemi.programs.program import MILP, Builder, Solution, Status, linearize
+from bemi.programs import MILP, Builder, Solution, Status, linearize
 
 
 @st.composite

@@ -12,14 +12,14 @@ from sklearn.metrics import ConfusionMatrixDisplay
 
 import bemi
 from bemi import BeMiClassifier, FrontierDisplay, MarginsDisplay, VotesDisplay, WeightsDisplay
-from bemi.report.html import fitted_html
+from bemi.report import fitted_html
 
 SOFT = {"hidden_layers": (), "stages": ("soft",), "node_limit": 1, "time_limit": None}
 
 
 @pytest.fixture(autouse=True)
 def without_windows():
-    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason="matplotlib is not installed")
     pyplot.switch_backend("agg")
     yield
     pyplot.close("all")

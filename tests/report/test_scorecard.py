@@ -151,11 +151,11 @@ def test_chances_are_those_of_the_classifier(classes):
     own = card.cards[0]
     X = new_rows(300)
     if classes == 2:
-        assert np.array_equal(own.chances(card.score(X)), classifier.predict_proba(X)[:, 1])
+        assert np.array_equal(own.probabilities(card.score(X)), classifier.predict_proba(X)[:, 1])
     totals = own.some_totals()
     assert 3 <= len(totals) <= 9
     assert len(set(np.diff(totals))) == 1
-    expected = [round(100 * chance) for chance in own.chances(totals)]
+    expected = [round(100 * chance) for chance in own.probabilities(totals)]
     shown = next(line for line in card.text().splitlines() if line.startswith(f"  chance of {own.classes[1]}  "))
     assert [int(n) for n in re.findall(r"(\d+) %", shown)] == expected
     found = [int(n) for n in re.findall(r"<td>(\d+)&nbsp;%</td>", card.html())]

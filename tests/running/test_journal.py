@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from bemi.limits import Limits
-from bemi.problem.problem import Problem
-from bemi.running.journal import Journal
+from bemi.problem import Problem
+from bemi.running import Journal
 from bemi.training.pipeline import train
 
 

@@ -1,29 +1,46 @@
 """A budget for all networks, parts of an ensemble on machines that share a folder, and classes that come later."""
 
-import time
-
 import numpy as np
 import pytest
 from test_calls import SETTINGS, rows
 
 from bemi import BeMiClassifier, ConstantInput, NoiseScenarios, load, save, verify
-from bemi.ensemble.subsets import class_subsets
+from bemi.ensemble import class_subsets
 from bemi.stages.result import Outcome
-from bemi.training.task import Task, shortened
+from bemi.training.task import LEAST_SECONDS, Task, shortened
 
 # A budget for all networks.
 
 
-def test_a_budget_is_shared_out_over_the_networks_that_are_left(monkeypatch):
-    given = []
-    original = Task.run
-    monkeypatch.setattr(Task, "run", lambda task, seconds: given.append(seconds) or original(task, seconds))
+@pytest.fixture
+def trained_for(monkeypatch):
+    """Replaces the clock by one that moves only when a network is trained, by the seconds that a function gives.
+
+    The function gets what the network was given; the fixture collects that.
+    """
+    now, original, given = [100.0], Task.run, []
+    monkeypatch.setattr("bemi.limits.time.perf_counter", lambda: now[0])
+
+    def with_use(use):
+        def run(task, seconds):
+            given.append(seconds)
+            if seconds < LEAST_SECONDS:
+                return original(task, seconds)
+            now[0] += use(seconds)
+            # Searches that wait for this clock would wait forever, so nodes limit them.
+            return original(task, None)
+
+        monkeypatch.setattr(Task, "run", run)
+        return given
+
+    return with_use
+
+
+def test_a_budget_is_shared_out_over_the_networks_that_are_left(trained_for):
+    given = trained_for(lambda seconds: 2.0)
     BeMiClassifier(**SETTINGS, total_time_limit=200.0, n_jobs=1).fit(*rows(5))
-    assert len(given) == 10
-    assert given[0] == pytest.approx(20.0, rel=0.1)
     # What a network leaves is for those after it.
-    assert sorted(given) == given
-    assert given[-1] > 5 * given[0]
+    assert given == pytest.approx([(200.0 - 2.0 * done) / (10 - done) for done in range(10)])
 
 
 def test_a_budget_only_makes_time_limits_shorter():
@@ -35,26 +52,26 @@ def test_a_budget_only_makes_time_limits_shorter():
     assert shortened(None, None) is None
 
 
-def test_a_budget_holds():
-    """Networks that would take all the time they get."""
-    rng = np.random.default_rng(0)
-    X, y = rng.integers(0, 256, (60, 40)), np.repeat(np.arange(6), 10)
-    began = time.perf_counter()
-    classifier = BeMiClassifier((5,), total_time_limit=3.0, gap=0.0, n_jobs=1, weight_bound=3).fit(X, y)
-    assert time.perf_counter() - began < 3.0 + 5.0
+def test_a_budget_holds(trained_for):
+    """Networks that take all the time they get."""
+    given = trained_for(lambda seconds: seconds)
+    classifier = BeMiClassifier(**SETTINGS, total_time_limit=3.0, n_jobs=1).fit(*rows(6))
     assert len(classifier.networks_) == 15
+    assert given == pytest.approx([0.2] * 15)
 
 
-def test_a_budget_holds_for_more_networks_than_it_can_train(tmp_path):
-    """Trained for however short a time, these 435 networks would take many times the budget."""
+def test_a_budget_holds_for_more_networks_than_it_can_train(tmp_path, trained_for):
+    """Trained for the shortest time there is, these 435 networks would take many times the budget."""
     X, y = rows(30)
-    began = time.perf_counter()
-    classifier = BeMiClassifier(total_time_limit=1.0, n_jobs=1).fit(X, y)
-    assert time.perf_counter() - began < 1.0 + 5.0
+    given = trained_for(lambda seconds: seconds)
+    assert 435 * LEAST_SECONDS > 10 * 0.2
+    classifier = BeMiClassifier(**SETTINGS, total_time_limit=0.2, n_jobs=1).fit(X, y)
+    trained = [seconds for seconds in given if seconds >= LEAST_SECONDS]
+    assert sum(trained) == pytest.approx(0.2)
     messages = [[report.message for report in reports.values()] for reports in classifier.reports_.values()]
     assert len(messages) == 435
     late = [text for text in messages if Outcome.NO_TIME.sentence in text]
-    assert late
+    assert len(late) == 435 - len(trained)
     assert all(text == [Outcome.NO_TIME.sentence] * 3 for text in late)
     assert classifier.score(X, y) > 0.2, "by chance it would be 1 in 30"
     save(classifier, tmp_path / "m")

@@ -63,7 +63,7 @@ SCRIPTS = {
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_fit_inside_a_worker_ends(name, tmp_path):
     if "dask" in name:
-        pytest.importorskip("distributed")
+        pytest.importorskip("distributed", reason="distributed is not installed")
     if "fork" in name and not hasattr(os, "fork"):
         pytest.skip("no forks on this system")
     script = tmp_path / "nested.py"  # joblib's processes import it

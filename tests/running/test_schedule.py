@@ -7,10 +7,8 @@ import pytest
 
 from bemi import BeMiClassifier
 from bemi.limits import Limits
-from bemi.problem.problem import Problem
-from bemi.running import schedule
-from bemi.running.journal import Journal
-from bemi.running.schedule import run
+from bemi.problem import Problem
+from bemi.running import Journal, run, schedule
 from bemi.training import task as task_module
 from bemi.training.task import Task
 from bemi.training.variants import Variants

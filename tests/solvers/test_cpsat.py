@@ -15,7 +15,7 @@ import pytest
 
 from bemi import BeMiClassifier, solvers
 from bemi.limits import Limits
-from bemi.programs.program import Builder, Status
+from bemi.programs import Builder, Status
 
 if "cpsat" not in solvers.installed():
     pytest.skip("solver cpsat is not installed", allow_module_level=True)

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from bemi import BeMiClassifier, solvers
 from bemi.limits import Limits
-from bemi.programs.program import Builder, Solution, Status
+from bemi.programs import Builder, Solution, Status
 from bemi.solvers import selftest
 
 
@@ -112,7 +112,7 @@ def test_version(backend):
 
 
 def test_gurobi_without_a_licence_says_that_the_model_is_too_large():
-    pytest.importorskip("gurobipy")
+    pytest.importorskip("gurobipy", reason="Gurobi is not installed")
     builder = Builder()
     x = builder.columns(3000, 0, 1, integer=True)
     builder.rows(x[None, :], np.ones(3000), upper=5)

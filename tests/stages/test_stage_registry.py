@@ -10,8 +10,7 @@ import pytest
 from bemi.engines import decomposition, monolithic
 from bemi.limits import Deadline
 from bemi.network import Network
-from bemi.problem.invariants import KeepLabels, KeepMargins, KeepObjective
-from bemi.problem.problem import Problem
+from bemi.problem.problem import KeepLabels, KeepMargins, KeepObjective, Problem
 from bemi.stages.registry import (
     PAPER_STAGES,
     SOFT_STAGES,

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from bemi.engines.monolithic import min_weight_goal
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.programs.goal import Goal
+from bemi.programs.encoding import Goal
 
 
 @dataclass(frozen=True, eq=False)

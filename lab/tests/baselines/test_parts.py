@@ -22,8 +22,7 @@ from test_hybrids import largest_margin, signs_and_margins, without_limit
 from bemi.engines.monolithic import min_weight_goal
 from bemi.limits import FOREVER, Deadline
 from bemi.network import Network, sign
-from bemi.problem.codes import one_hot
-from bemi.problem.problem import Problem
+from bemi.problem.problem import Problem, one_hot
 
 
 @pytest.fixture(scope="module")

@@ -5,28 +5,22 @@ Training adds only those variants that the network gets wrong or not clearly rig
 docs/scenarios-and-selection.md explains the rules and measures their effect.
 
 Variants are made from the integers that ``input_scaling`` gives, before any transform, and are integers in the same
-range.  Those of windows of a signal are made from its readings, see :mod:`bemi.augment.signal_scenarios`.  Your own
-scenario object must offer what :class:`Scenarios` lists.
+range.  Those of windows of a signal are made from its readings.  Your own scenario object must offer what
+:class:`Scenarios` lists.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from bemi.augment.deformations import ImageDeformations
-from bemi.augment.resampling import moved, resampled
-from bemi.augment.signal_scenarios import SignalScenarios
+from bemi.augment.images import ImageDeformations, ImageScenarios
 from bemi.checks import check_choice, check_integer, check_number, numbers_in
 from bemi.exact import Integers
-from bemi.inputs.images import check_shape, full_shape
-
-_MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
 
 class Scenarios(Protocol):
@@ -37,89 +31,6 @@ class Scenarios(Protocol):
 
         Windows of a signal are given as (windows, time, channels), and their variants have one dimension more, too.
         """
-
-
-class ImageScenarios(BaseEstimator):
-    """Rotated, sheared, resized, shifted or noisy images.
-
-    Every number gives one variant of each image (a shift gives four), all else unchanged.  Values between pixels are
-    interpolated, pixels outside the image are 0.
-
-    Parameters
-    ----------
-    rotations
-        Angles in degrees.
-    shears
-        Shears: pixels sideways per pixel down.
-    scalings
-        Factors of the size; the centre stays where it is.
-    shifts
-        Pixels up, down, left and right.
-    noise
-        Standard deviations of normal noise on each pixel, as fractions of the range of the data.
-    shape
-        ``(height, width)`` or ``(height, width, channels)``; None for square grey images.
-    random_state
-        Seed of the noise.
-    """
-
-    def __init__(
-        self,
-        rotations: Sequence[float] = (-5, 5),
-        shears: Sequence[float] = (),
-        scalings: Sequence[float] = (0.95, 1.05),
-        shifts: Sequence[float] = (),
-        noise: Sequence[float] = (),
-        shape: Sequence[int] | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.rotations = rotations
-        self.shears = shears
-        self.scalings = scalings
-        self.shifts = shifts
-        self.noise = noise
-        self.shape = shape
-        self.random_state = random_state
-
-    def check(self) -> None:
-        """Raise ValueError for the first invalid parameter."""
-        for name in ("rotations", "shears", "shifts"):
-            numbers_in(name, getattr(self, name))
-        numbers_in("scalings", self.scalings, at_least=0.1)
-        numbers_in("noise", self.noise, at_least=0)
-        if self.shape is not None:
-            check_shape(self.shape)
-        check_integer("random_state of scenarios", self.random_state, 0)
-
-    def variants(self, X: ArrayLike) -> Integers:
-        """Variants of images, given as rows of pixels with the channels of a pixel together."""
-        self.check()
-        X = np.asarray(X, dtype=np.int64)
-        height, width, channels = full_shape(self.shape, X.shape[1])
-        found = []
-        for matrix, shift in self._maps():
-            sources = moved(height, width, matrix[None]) - np.array(shift)[:, None, None]
-            found.append(resampled(X, (height, width, channels), np.repeat(sources, len(X), axis=0)))
-        low, high = int(X.min(initial=0)), int(X.max(initial=0))
-        rng = np.random.default_rng(int(self.random_state))
-        for deviation in numbers_in("noise", self.noise):
-            noisy = X + np.rint(rng.normal(0, deviation * (high - low), X.shape)).astype(np.int64)
-            found.append(np.clip(noisy, low, high))
-        return _stacked(found, X)
-
-    def _maps(self) -> Iterator[tuple[NDArray[np.float64], tuple[float, float]]]:
-        """Where each pixel of a variant comes from: matrix and shift of (row, column), relative to the centre."""
-        still = (0.0, 0.0)
-        for angle in numbers_in("rotations", self.rotations):
-            c, s = math.cos(math.radians(angle)), math.sin(math.radians(angle))
-            yield np.array([[c, s], [-s, c]]), still
-        for slant in numbers_in("shears", self.shears):
-            yield np.array([[1.0, 0.0], [slant, 1.0]]), still
-        for size in numbers_in("scalings", self.scalings):
-            yield np.eye(2) / size, still
-        for pixels in numbers_in("shifts", self.shifts):
-            for down, right in _MOVES:
-                yield np.eye(2), (down * pixels, right * pixels)
 
 
 class NoiseScenarios(BaseEstimator):
@@ -155,6 +66,65 @@ class NoiseScenarios(BaseEstimator):
         return np.clip(X[:, None] + np.rint(noise).astype(np.int64), X.min(axis=0), X.max(axis=0))
 
 
+class SignalScenarios(BaseEstimator):
+    """Windows of another gain, windows that begin earlier or later, noisy windows.
+
+    Every number gives one variant of each window, all else unchanged.  Variants are made of readings, the integers that
+    a device is given.
+
+    Parameters
+    ----------
+    gains
+        Factors of all samples, as of another sensor or a weaker movement.
+    shifts
+        By how much a window moves, as fractions of its length: what happened appears later if positive.  The first or
+        last sample is repeated where the window has none.
+    noise
+        Standard deviations of normal noise on each sample, as fractions of the channel's standard deviation.
+    random_state
+        Seed of the noise.
+    """
+
+    def __init__(
+        self,
+        gains: Sequence[float] = (0.625, 1.5),
+        shifts: Sequence[float] = (),
+        noise: Sequence[float] = (),
+        random_state: int = 0,
+    ) -> None:
+        self.gains = gains
+        self.shifts = shifts
+        self.noise = noise
+        self.random_state = random_state
+
+    def check(self) -> None:
+        """Raise ValueError for the first invalid parameter."""
+        numbers_in("gains", self.gains, at_least=0)
+        if any(abs(shift) >= 1 for shift in numbers_in("shifts", self.shifts)):
+            raise ValueError(f"shifts must be fractions of a window, between -1 and 1, got {self.shifts!r}")
+        numbers_in("noise", self.noise, at_least=0)
+        check_integer("random_state of scenarios", self.random_state, 0)
+
+    def variants(self, X: ArrayLike) -> Integers:
+        """Variants of readings of shape (windows, time, channels), shape (windows, variants, time, channels)."""
+        self.check()
+        X = np.asarray(X, dtype=np.int64)
+        if X.ndim != 3:
+            raise ValueError(
+                f"SignalScenarios are for windows of a signal, shape (windows, time, channels), got {X.shape}; use "
+                "transform=SignalCounts()"
+            )
+        found = [np.rint(X * gain).astype(np.int64) for gain in numbers_in("gains", self.gains)]
+        time = np.arange(X.shape[1])
+        for shift in numbers_in("shifts", self.shifts):
+            found.append(X[:, np.clip(time - round(shift * len(time)), 0, len(time) - 1)])
+        rng = np.random.default_rng(int(self.random_state))
+        spread = X.std(axis=(0, 1)) if len(X) else 0.0
+        for deviation in numbers_in("noise", self.noise):
+            found.append(X + np.rint(rng.normal(0.0, 1.0, X.shape) * deviation * spread).astype(np.int64))
+        return np.stack(found, axis=1) if found else np.empty((len(X), 0, *X.shape[1:]), dtype=np.int64)
+
+
 SCENARIOS: dict[str, type[Any]] = {
     "images": ImageScenarios,
     "deformations": ImageDeformations,
@@ -181,7 +151,3 @@ def from_parameters(given: Mapping[str, Any]) -> Any:
     made = kind(**{key: tuple(v) if isinstance(v, list) else v for key, v in given.items() if key != "name"})
     made.check()
     return made
-
-
-def _stacked(found: list[Integers], X: Integers) -> Integers:
-    return np.stack(found, axis=1) if found else np.empty((len(X), 0, X.shape[1]), dtype=np.int64)

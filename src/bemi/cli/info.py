@@ -30,7 +30,7 @@ def add_command(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     from bemi import load
     from bemi.modelfile import container
-    from bemi.report.contents import contents
+    from bemi.report.summary import contents
 
     found = contents(load(options.model).ensemble_)
     found = {"model": str(options.model), "bytes": options.model.stat().st_size} | found

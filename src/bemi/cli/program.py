@@ -76,7 +76,7 @@ def run(parser: Parser, arguments: Sequence[str] | None) -> int:
 
 def _expected_errors() -> tuple[type[Exception], ...]:
     """Errors whose message is all the user needs; evaluated only after something went wrong."""
-    from bemi.running.pool import ClusterLost
+    from bemi.running.pools import ClusterLost
     from bemi.running.schedule import NetworksFailed
 
     return (ValueError, NetworksFailed, ClusterLost)

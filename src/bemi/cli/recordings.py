@@ -11,8 +11,8 @@ from bemi.cli.output import Notes, model_columns
 
 if TYPE_CHECKING:
     from bemi.ensemble.ensemble import Ensemble
-    from bemi.io.recordings.reading import Reading
-    from bemi.io.recordings.windows import Windows
+    from bemi.io.signals import Reading
+    from bemi.io.windowing import Windows
 
 ABOUT_RECORDINGS = ("hop", "id", "time", "channels")
 """Options that only signals have."""
@@ -20,8 +20,8 @@ ABOUT_RECORDINGS = ("hop", "id", "time", "channels")
 
 def reading_of(options: argparse.Namespace) -> Reading:
     """What the options say about a file of signals."""
-    from bemi.io.recordings.reading import Reading
-    from bemi.io.recordings.windows import Columns
+    from bemi.io.signals import Reading
+    from bemi.io.windowing import Columns
 
     number = isinstance(options.channels, int)
     return Reading(
@@ -67,9 +67,8 @@ class ModelRows:
 
 def rows_for(options: argparse.Namespace, ensemble: Ensemble, notes: Notes, *, labelled: bool) -> ModelRows:
     """The data of a command, for its model."""
-    from bemi.io.files import read_features, read_test
-    from bemi.io.labels import known_labels
-    from bemi.io.recordings.reading import ModelWindows, read_for_model
+    from bemi.io.signals import ModelWindows, read_for_model
+    from bemi.io.tables import known_labels, read_features, read_test
 
     model = ModelWindows.of(ensemble.inputs)
     if model is not None:
@@ -87,8 +86,8 @@ def rows_for(options: argparse.Namespace, ensemble: Ensemble, notes: Notes, *, l
 
 def _pictures_for(folder: Path, ensemble: Ensemble, *, labelled: bool) -> ModelRows:
     """Images of a folder in the size that a model takes."""
-    from bemi.io.labels import known_labels
     from bemi.io.pictures import check_labelled, has_pictures, read_pictures
+    from bemi.io.tables import known_labels
 
     if not has_pictures(folder):
         raise ValueError(f"{folder} is a folder without images, and this model takes no recordings")

@@ -254,7 +254,7 @@ def _is_signal(options: argparse.Namespace) -> bool:
 def _rows(options: argparse.Namespace, notes: Notes) -> Given:
     """Rows of a table or images."""
     from bemi.io.columns import ColumnRules
-    from bemi.io.files import read_labelled, row_shape
+    from bemi.io.tables import read_labelled, row_shape
 
     refuse(options, ABOUT_RECORDINGS, "is for signals; give --window too, or --inputs signal")
     if options.data.is_dir():
@@ -283,7 +283,7 @@ def _signal(options: argparse.Namespace, notes: Notes) -> Given:
     """Windows of a signal."""
     import pandas as pd
 
-    from bemi.io.recordings.reading import read_training, training_rows
+    from bemi.io.signals import read_training, training_rows
 
     refuse(options, ("categorical", "numeric", "keep", "image_shape"), "is not for signals")
     found = read_training(options.data, reading_of(options), notes)
@@ -347,7 +347,8 @@ def _copies(given: Given, asked: dict[str, Any]) -> dict[str, Any]:
     """Copies that suit the rows, and inputs that go with them."""
     import numpy as np
 
-    from bemi.augment.scenarios import ImageScenarios, NoiseScenarios, SignalScenarios
+    from bemi.augment.images import ImageScenarios
+    from bemi.augment.scenarios import NoiseScenarios, SignalScenarios
     from bemi.inputs.constant.transform import ConstantInput
     from bemi.inputs.images import why_no_image
 
@@ -364,7 +365,7 @@ def labels_weighed(given: str | dict[str, float], y: Any) -> str | dict[Any, flo
     """Class weights by label, each label in the type that the file gave it."""
     import numpy as np
 
-    from bemi.io.known import Known
+    from bemi.io.cells import Known
 
     if isinstance(given, str):
         return given

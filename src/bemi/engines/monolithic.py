@@ -10,14 +10,10 @@ from typing import Any
 from bemi import solvers
 from bemi.limits import Limits
 from bemi.network import Network
-from bemi.problem.invariants import KEEP_LABELS, Keep
-from bemi.problem.measures import Objective
-from bemi.problem.problem import Problem
+from bemi.problem.problem import KEEP_LABELS, Keep, Objective, Problem
 from bemi.programs import stages as programs
-from bemi.programs.goal import Goal
-from bemi.programs.program import Solution, Status, integer_bound
-from bemi.programs.stages import StageProgram
-from bemi.solvers.tolerance import LARGEST_COEFFICIENT, largest_coefficient
+from bemi.programs.encoding import Goal, StageProgram
+from bemi.programs.program import LARGEST_COEFFICIENT, Solution, Status, integer_bound, largest_coefficient
 from bemi.stages.registry import get
 from bemi.stages.result import ClaimMismatch, Outcome, Proof, StageResult
 

@@ -16,16 +16,15 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from bemi.checks import check_choice
-from bemi.ensemble.decision import class_decisions, pair_decision
 from bemi.ensemble.folding import FoldedEnsemble, FoldedNetwork
 from bemi.ensemble.probabilities import Probabilities, shares_of
 from bemi.ensemble.radius import Radii, certified_radii
 from bemi.ensemble.ties import TIES, TieRule
-from bemi.ensemble.voting import Votes, vote
+from bemi.ensemble.voting import Votes, class_decisions, pair_decision, vote
 from bemi.exact import PRE_ACTIVATION_LIMIT, Integers, Rows, Weights
 from bemi.inputs.inputs import Inputs
 from bemi.network import Network
-from bemi.problem.codes import ABSTAIN
+from bemi.problem.problem import ABSTAIN
 from bemi.stages.result import StageResult
 
 UNCLASSIFIED = "unclassified"
@@ -113,7 +112,7 @@ class Ensemble:
     ties
         What to do with rows that have no clear winner.
     probabilities
-        How scores become chances of the classes; None if the ensemble was trained without.
+        How scores become probabilities of the classes; None if the ensemble was trained without.
     """
 
     classes: NDArray
@@ -216,7 +215,8 @@ class Ensemble:
             np.concatenate(votes),
             self.subsets,
             len(self.classes),
-            evidence=evidence if self.ties.by_evidence else None,
+            ties=self.ties,
+            evidence=evidence,
             truth=truth,
         )
 
@@ -258,7 +258,7 @@ class Ensemble:
 
         Of two classes the second is the label if and only if the value is positive, and without a hidden layer the
         value is the negative score.  Of more the label is the one with the largest value, see
-        :func:`bemi.ensemble.decision.class_decisions`.
+        :func:`bemi.ensemble.voting.class_decisions`.
         """
         rows = self.inputs.checked(X)
         return np.concatenate([self._decisions_on(Rows(self.inputs(rows[part]))) for part in _pieces(len(rows))])
@@ -270,16 +270,15 @@ class Ensemble:
         votes, evidence = prediction.votes(rows), prediction.evidence(rows)
         if len(self.classes) == 2:
             return pair_decision(votes[:, 0], evidence[:, 0])
-        by_evidence = (lambda chosen: evidence[chosen]) if self.ties.by_evidence else None
-        outcome = vote(votes, self.subsets, len(self.classes), evidence=by_evidence)
+        outcome = vote(votes, self.subsets, len(self.classes), ties=self.ties, evidence=evidence.__getitem__)
         return class_decisions(outcome, votes, evidence, self.subsets)
 
-    def chances(self, X: ArrayLike) -> Integers:
-        """Chances of the classes in 65536ths, shape (rows, classes); ValueError if trained without probabilities."""
-        return self._probabilities().chances(self.scores(X))
+    def class_probabilities(self, X: ArrayLike) -> Integers:
+        """Probabilities of the classes in 65536ths, shape (rows, classes); ValueError if trained without them."""
+        return self._probabilities().of_scores(self.scores(X))
 
     def with_prior(self, shares: Mapping[Any, float]) -> Ensemble:
-        """The same ensemble with chances for rows among which the classes have these shares.
+        """The same ensemble with probabilities for rows among which the classes have these shares.
 
         Parameters
         ----------
@@ -308,7 +307,7 @@ class Ensemble:
             inputs,
             votes,
             outcome,
-            by_evidence=self.ties.by_evidence,
+            ties=self.ties,
             exact=exact,
             time_limit=time_limit,
             solver=solver,
@@ -365,10 +364,11 @@ def ensemble_of(model: Any) -> Ensemble:
 def check_open_label(classes: NDArray, ties: TieRule) -> None:
     """Raise ValueError if a class has the label of rows that the tie rule leaves open."""
     label = unclassified_label(classes)
-    if not ties.by_evidence and label in classes.tolist():
+    if not ties.labels_every_row and label in classes.tolist():
+        able = " or ".join(f"ties={rule.name!r}" for rule in TIES.values() if rule.labels_every_row)
         raise ValueError(
             f"{label!r} is a class, but ties={ties.name!r} needs that label for unclassified rows; rename the class or "
-            "use ties='margin'"
+            f"use {able}"
         )
 
 

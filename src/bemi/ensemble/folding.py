@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bemi.exact import PRE_ACTIVATION_LIMIT, Integers, Rows, Weights
 from bemi.network import Network
-from bemi.problem.codes import ABSTAIN, decode_outputs
+from bemi.problem.problem import ABSTAIN, decode_outputs
 
 WIDEST_TABLE = 8
 """Most neurons that index a network's table; if more are left, its upper layers are computed instead."""

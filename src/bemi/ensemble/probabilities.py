@@ -1,8 +1,8 @@
-"""Chances of the classes, from the integer scores of networks that tell two classes apart.
+"""Probabilities of the classes, from the integer scores of networks that tell two classes apart.
 
-Training fits a :class:`Sigmoid` to each network.  For prediction it becomes a :class:`ChanceTable`: bytes over the
-clipped score.  The chances of more than two classes are coupled from those of all pairs.  Everything here is integer
-arithmetic that fits 32 bits, except where noted, so that C, ONNX and JavaScript give the same numbers.
+Training fits a :class:`Sigmoid` to each network.  For prediction it becomes a :class:`ProbabilityTable`: bytes over the
+clipped score.  The probabilities of more than two classes are coupled from those of all pairs.  Everything here is
+integer arithmetic that fits 32 bits, except where noted, so that C, ONNX and JavaScript give the same numbers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CERTAIN = 256
 """Denominator of the bytes in tables, which are in 1..255."""
 
 WHOLE = 2**16
-"""Denominator of chances."""
+"""Denominator of probabilities."""
 
 LONGEST_TABLE = 128
 """Entries of a table.  Neighbours then differ by at most a sixth in log-odds, which costs no measurable log-loss."""
@@ -43,12 +43,12 @@ MOST_CLASSES = 2**10
 
 RECIPROCAL = 2**20
 SHARE = 2**28
-"""Numerators of 1/r in units of 2^-12, and of chances in units of 2^-16 from sums of these."""
+"""Numerators of 1/r in units of 2^-12, and of probabilities in units of 2^-16 from sums of these."""
 
 
 @cache
 def _thresholds() -> tuple[int, ...]:
-    """Twice the log-odds, over 2^32, from which on a chance is rounded to 2, 3, ..., 255 256ths.
+    """Twice the log-odds, over 2^32, from which on a probability is rounded to 2, 3, ..., 255 256ths.
 
     Decimal logarithms are correctly rounded on every platform; those of floating point are not.
     """
@@ -82,34 +82,34 @@ class Sigmoid:
         """The sigmoid with this added to the log-odds."""
         return Sigmoid.of(self.slope / UNIT, self.intercept / UNIT + log_odds)
 
-    def chance(self, twice_score: int) -> int:
+    def probability(self, twice_score: int) -> int:
         """``256 / (1 + exp(-log-odds))`` at half of ``twice_score``, rounded to 1..255."""
         return 1 + bisect_right(_thresholds(), self.slope * twice_score + 2 * self.intercept)
 
 
 @dataclass(frozen=True)
-class ChanceTable:
-    """Chance of the first class by score: ``chances[(clip(score, start, end) - start) >> shift] / 256``.
+class ProbabilityTable:
+    """Probability of the first class by score: ``entries[(clip(score, start, end) - start) >> shift] / 256``.
 
     Attributes
     ----------
     start, shift
         The smallest score that the table tells from smaller ones, and how many low bits of a score it ignores.
-    chances
+    entries
         Numbers in 1..255.
     """
 
     start: int
     shift: int
-    chances: tuple[int, ...]
+    entries: tuple[int, ...]
 
     @classmethod
-    def of(cls, sigmoid: Sigmoid, lowest: int, highest: int) -> ChanceTable:
+    def of(cls, sigmoid: Sigmoid, lowest: int, highest: int) -> ProbabilityTable:
         """The table of a sigmoid for scores in ``lowest..highest``; scores beyond count as the nearest of these."""
         # Up to the one score and from the other on, which bisection finds, the byte does not change.
-        least, most = sigmoid.chance(2 * lowest), sigmoid.chance(2 * highest)
-        first = _last(lowest, highest, lambda score: sigmoid.chance(2 * score) == least)
-        last = -_last(-highest, -first, lambda score: sigmoid.chance(-2 * score) == most)
+        least, most = sigmoid.probability(2 * lowest), sigmoid.probability(2 * highest)
+        first = _last(lowest, highest, lambda score: sigmoid.probability(2 * score) == least)
+        last = -_last(-highest, -first, lambda score: sigmoid.probability(-2 * score) == most)
         shift = 0
         while (last - first) >> shift > LONGEST_TABLE - 3:
             shift += 1
@@ -118,21 +118,21 @@ class ChanceTable:
         # scores of an entry stands for them all.
         start = first - width + 1
         middles = range(2 * start + width - 1, 2 * last, 2 * width)
-        return cls(start, shift, (least, *map(sigmoid.chance, middles[1:]), *([most] if last > first else [])))
+        return cls(start, shift, (least, *map(sigmoid.probability, middles[1:]), *([most] if last > first else [])))
 
     @property
     def end(self) -> int:
         """The largest score that the table tells from larger ones."""
-        return self.start + (len(self.chances) << self.shift) - 1
+        return self.start + (len(self.entries) << self.shift) - 1
 
     def __call__(self, scores: Integers) -> Integers:
-        """Chances in 256ths."""
-        return np.array(self.chances)[(np.clip(scores, self.start, self.end) - self.start) >> self.shift]
+        """Probabilities in 256ths."""
+        return np.array(self.entries)[(np.clip(scores, self.start, self.end) - self.start) >> self.shift]
 
 
 @dataclass(frozen=True)
 class Probabilities:
-    """How scores become chances; part of an ensemble with a network for every pair of classes.
+    """How scores become probabilities; part of an ensemble with a network for every pair of classes.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class Probabilities:
 
     sigmoids: tuple[Sigmoid, ...]
     prior: tuple[int, ...]
-    tables: tuple[ChanceTable, ...]
+    tables: tuple[ProbabilityTable, ...]
 
     @classmethod
     def of(
@@ -155,11 +155,11 @@ class Probabilities:
     ) -> Probabilities:
         """Probabilities with tables for the scores that inputs like the training rows can have."""
         low, high = inputs.bounds(inputs.scaling.low, inputs.scaling.high)
-        tables = [ChanceTable.of(s, *_scores(n, low, high)) for s, n in zip(sigmoids, networks, strict=True)]
+        tables = [ProbabilityTable.of(s, *_scores(n, low, high)) for s, n in zip(sigmoids, networks, strict=True)]
         return cls(tuple(sigmoids), tuple(prior), tuple(tables))
 
     def with_prior(self, shares: Sequence[float], networks: Sequence[Network], inputs: Inputs) -> Probabilities:
-        """The chances for rows among which the classes have these shares.
+        """The probabilities for rows among which the classes have these shares.
 
         For classes i, j of a pair, ``log((share_i / prior_i) / (share_j / prior_j))`` is added to the log-odds.
         """
@@ -169,8 +169,8 @@ class Probabilities:
         sigmoids = [s.shifted(float(moves[i] - moves[j])) for s, (i, j) in zip(self.sigmoids, pairs, strict=True)]
         return Probabilities.of(sigmoids, prior, networks, inputs)
 
-    def chances(self, scores: Integers) -> Integers:
-        """Chances of the classes in 65536ths, at least 1, from the scores of all networks, shape (rows, networks).
+    def of_scores(self, scores: Integers) -> Integers:
+        """Probabilities of the classes in 65536ths, at least 1, from all scores, shape (rows, networks).
 
         Their sum is 65536 for two classes, and up to rounding for more.
         """
@@ -192,10 +192,10 @@ def shares_of(given: Mapping[Any, float], labels: Sequence[Any]) -> list[float]:
 
 
 def coupled(firsts: Integers, classes: int) -> Integers:
-    """Chances of the classes in 65536ths, from the chance of each pair's first class in 256ths, shape (rows, pairs).
+    """Probabilities of the classes in 65536ths, from those of each pair's first class in 256ths, shape (rows, pairs).
 
-    With r_ij the chance of i against j, ``p_i = 1 / (sum_j 1 / r_ij - (k - 2))``, then divided by their sum (Price,
-    Knerr, Personnaz and Dreyfus, 1995).  Quotients are floors, except that the last is rounded.
+    With r_ij the probability of i against j, ``p_i = 1 / (sum_j 1 / r_ij - (k - 2))``, then divided by their sum
+    (Price, Knerr, Personnaz and Dreyfus, 1995).  Quotients are floors, except that the last is rounded.
     """
     if classes == 2:
         return firsts * (WHOLE // CERTAIN) @ np.array([[1, -1]]) + np.array([0, WHOLE])

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from bemi import solvers
 from bemi.ensemble.subsets import memberships
+from bemi.ensemble.ties import TieRule
 from bemi.ensemble.voting import Votes, shares
 from bemi.exact import Integers
 from bemi.limits import Limits
 from bemi.network import Network, first_pre_activations
-from bemi.problem.codes import ABSTAIN
+from bemi.problem.problem import ABSTAIN
 from bemi.programs.program import Builder, Status
 
 NORMS = ("linf", "l1")
@@ -49,7 +50,7 @@ def certified_radii(
     votes: Integers,
     outcome: Votes,
     *,
-    by_evidence: bool,
+    ties: TieRule,
     exact: bool = False,
     time_limit: float | None = None,
     solver: str = "highs",
@@ -62,8 +63,8 @@ def certified_radii(
         The networks, and the class indices that each was trained on.
     inputs, votes, outcome
         Inputs of the networks, the vote of each network, and the vote of the ensemble.
-    by_evidence
-        Whether ties are broken by evidence.
+    ties
+        The tie rule.
     exact
         Solve a mixed-integer program per norm for each row with a single dominant label, instead of deriving a bound
         from the pre-activations.
@@ -76,7 +77,7 @@ def certified_radii(
     found = {}
     for norm in NORMS:
         radii = [network_radius(network, first, norm) for network, first in zip(networks, firsts, strict=True)]
-        found[norm] = ensemble_radius(np.stack(radii, axis=1), votes, subsets, outcome, by_evidence=by_evidence)
+        found[norm] = ensemble_radius(np.stack(radii, axis=1), votes, subsets, outcome, ties)
     single = np.flatnonzero(outcome.dominant.sum(axis=1) == 1) if exact else ()
     limits = Limits(seconds=time_limit)
     for row in single:
@@ -102,9 +103,7 @@ def network_radius(network: Network, first: Integers, norm: str) -> Integers:
     return radii.min(axis=1)
 
 
-def ensemble_radius(
-    radii: Integers, votes: Integers, subsets: Integers, outcome: Votes, *, by_evidence: bool
-) -> Integers:
+def ensemble_radius(radii: Integers, votes: Integers, subsets: Integers, outcome: Votes, ties: TieRule) -> Integers:
     """Radius within which an ensemble's label stays, from that of every network (shape (rows, networks)).
 
     A unique leader stays as long as it would still lead however the networks within reach voted.  Any other label stays
@@ -116,7 +115,7 @@ def ensemble_radius(
     rows = np.arange(len(radii))
     winner = outcome.dominant.argmax(axis=1)
     single = outcome.dominant.sum(axis=1) == 1
-    nothing_changes = np.where(outcome.unclassified & by_evidence, 0, ranked[:, 0])
+    nothing_changes = np.where(outcome.unclassified & ties.reads_evidence, 0, ranked[:, 0])
     found = np.where(single, ranked[:, 0], nothing_changes)
     sure, most = outcome.counts.copy(), outcome.counts.copy()
     holds = single.copy()

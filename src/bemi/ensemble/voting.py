@@ -1,33 +1,62 @@
-"""From the networks' outputs to a label: codes, votes, dominant labels, ties, statuses.  Pure NumPy."""
+"""From the networks' votes to a label: dominant labels, ties, label statuses, and decision values for scikit-learn."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from enum import Enum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bemi.ensemble.folding import EVIDENCE_SCALE
 from bemi.ensemble.subsets import memberships
+from bemi.ensemble.ties import PAPER_RULE, TiedRows, TieRule
 from bemi.exact import Integers
-from bemi.problem.codes import ABSTAIN
+from bemi.problem.problem import ABSTAIN
 
-STATUSES = {
-    "1C": "one label leads, and it is right",
-    "1I": "one label leads, and it is wrong",
-    "mC": "leaders tie, and their network decides rightly",
-    "mI'": "leaders tie, the right label among them, but their network decides otherwise",
-    "mI''": "leaders tie, and the right label is not among them",
-    "oI'": "too many leaders to decide, the right label among them",
-    "oI''": "too many leaders to decide, and the right label is not among them",
-}
-"""The paper's label statuses: the number of dominant labels (1, m, or o for other), then C for correct or I for
-incorrect; with more than one dominant label, ' if the true label is among them and '' if it is not."""
 
-CORRECT = tuple(status for status in STATUSES if status.endswith("C"))
-"""Statuses of rows that the paper's rule labels correctly."""
+class LabelStatus(Enum):
+    """The paper's label statuses: what the paper's rule makes of a row whose true label is known.
+
+    The value is the paper's name: the number of dominant labels (1, m as many as a network has classes, or o for any
+    other), then C for correct or I for incorrect; with more than one dominant label, ' if the true label is among them
+    and '' if it is not.
+
+    Attributes
+    ----------
+    leaders
+        How many labels are dominant: ``"1"``, ``"m"`` or ``"o"``.
+    correct
+        Whether the row gets its true label.
+    among
+        Whether the true label is one of the dominant ones; None if that makes no difference.
+    words
+        Human-readable description.
+    """
+
+    leaders: str
+    correct: bool
+    among: bool | None
+    words: str
+
+    ONE_RIGHT = ("1C", "1", True, None, "one label leads, and it is right")
+    ONE_WRONG = ("1I", "1", False, None, "one label leads, and it is wrong")
+    SEVERAL_RIGHT = ("mC", "m", True, None, "leaders tie, and their network decides rightly")
+    SEVERAL_AMONG = (
+        *("mI'", "m", False, True),
+        "leaders tie, the right label among them, but their network decides otherwise",
+    )
+    SEVERAL_WRONG = ("mI''", "m", False, False, "leaders tie, and the right label is not among them")
+    OPEN_AMONG = ("oI'", "o", False, True, "too many leaders to decide, the right label among them")
+    OPEN_WRONG = ("oI''", "o", False, False, "too many leaders to decide, and the right label is not among them")
+
+    def __new__(cls, value: str, leaders: str, correct: bool, among: bool | None, words: str) -> LabelStatus:
+        status = object.__new__(cls)
+        status._value_ = value
+        status.leaders, status.correct, status.among, status.words = leaders, correct, among, words
+        return status
 
 
 def shares(counts: Integers, networks: Integers) -> NDArray[np.float64]:
@@ -98,54 +127,22 @@ def paper_labels(votes: Integers, dominant: NDArray[np.bool_], subsets: Integers
     return label
 
 
-def break_ties(
-    label: Integers,
-    votes: Integers,
-    dominant: NDArray[np.bool_],
-    evidence: Callable[[Integers], Integers],
-    networks: Integers,
-) -> Integers:
-    """Give every row that the paper leaves unclassified a label.
-
-    Each dominant class collects the evidence of the networks that voted for it, divided by the number of its networks;
-    the largest sum wins, then the lowest class.
-    """
-    label = label.copy()
-    left = np.flatnonzero(label == ABSTAIN)
-    if len(left):
-        worth = evidence(left)
-        # Sums over a common denominator stay integers, of arbitrary size.
-        common = math.lcm(*(int(n) for n in networks if n))
-        weights = np.array([common // max(int(n), 1) for n in networks], dtype=object)
-        if int(worth.max()) * votes.shape[1] * max(weights) <= np.iinfo(np.int64).max:
-            weights = weights.astype(np.int64)
-        sums = np.zeros((len(left), len(networks) + 1), dtype=weights.dtype)
-        np.add.at(sums, (np.arange(len(left))[:, None], votes[left]), worth.astype(weights.dtype))
-        # ABSTAIN added to the last column.
-        label[left] = np.where(dominant[left], sums[:, :-1] * weights, -1).argmax(axis=1)
-    return label
-
-
 def label_statuses(label: Integers, dominant: NDArray[np.bool_], truth: Integers, subset_size: int) -> NDArray[np.str_]:
     """Label status of each row from the paper's label (not a tie-broken one) and the true class index.
 
     A true label that is not one of the classes is given as :data:`ABSTAIN`.
     """
     number = dominant.sum(axis=1)
+    leaders = np.where(number == 1, "1", np.where(number == subset_size, "m", "o"))
     known = truth >= 0
     among = np.zeros(len(truth), dtype=bool)
     among[known] = dominant[np.flatnonzero(known), truth[known]]
     correct = (label == truth) & known
-    conditions: Sequence[NDArray[np.bool_]] = (
-        (number == 1) & correct,
-        number == 1,
-        (number == subset_size) & correct,
-        (number == subset_size) & among,
-        number == subset_size,
-        among,
-    )
-    *named, rest = STATUSES
-    return np.select(list(conditions), named, default=rest)
+    found = np.empty(len(truth), dtype=f"<U{max(len(status.value) for status in LabelStatus)}")
+    for status in LabelStatus:
+        fits = (leaders == status.leaders) & (correct == status.correct)
+        found[fits if status.among is None else fits & (among == status.among)] = status.value
+    return found
 
 
 def vote(
@@ -153,6 +150,7 @@ def vote(
     subsets: Integers,
     n_classes: int,
     *,
+    ties: TieRule = PAPER_RULE,
     evidence: Callable[[Integers], Integers] | None = None,
     truth: Integers | None = None,
 ) -> Votes:
@@ -169,9 +167,10 @@ def vote(
         Class indices that each network was trained on, shape (networks, m).
     n_classes
         Number of classes.
+    ties
+        Decides the rows that the paper's rule leaves unclassified.
     evidence
-        Maps row indices to the evidence of every network on these rows.  If given, it breaks the ties that the paper
-        leaves unclassified.
+        Maps row indices to the evidence of every network on these rows; for tie rules that read it.
     truth
         True class indices.  If given, label statuses are computed.
     """
@@ -182,6 +181,74 @@ def vote(
     label = paper_labels(votes, dominant, subsets)
     status = None if truth is None else label_statuses(label, dominant, truth, subsets.shape[1])
     unclassified = label == ABSTAIN
-    if evidence is not None:
-        label = break_ties(label, votes, dominant, evidence, networks)
+    rows = np.flatnonzero(unclassified)
+    if len(rows):
+
+        def evidence_of_rows() -> Integers:
+            assert evidence is not None, f"ties={ties.name!r} needs evidence"
+            return evidence(rows)
+
+        label[rows] = ties.decide(TiedRows(votes[rows], dominant[rows], networks, evidence_of_rows))
     return Votes(counts, dominant, label, unclassified, status)
+
+
+TIE_BONUS = 1 / 2
+EVIDENCE_SHARE = 1 / 6
+"""In units of the smallest difference between two shares of votes.  Evidence, which is in (-1, 1), cannot outweigh the
+tie rule (2/6 < 1/2), and both together cannot outweigh a vote (1/2 + 2/6 < 1)."""
+
+
+def pair_decision(votes: Integers, evidence: Integers) -> NDArray[np.float64]:
+    """Decision value of the second of two classes, from one network's votes and evidence: positive if it is the vote.
+
+    A row on a decision boundary has no evidence, but its vote still counts.
+    """
+    return np.where(votes == 1, evidence + 1, -evidence) / EVIDENCE_SCALE
+
+
+def class_decisions(outcome: Votes, votes: Integers, evidence: Integers, subsets: Integers) -> NDArray[np.float64]:
+    """Decision value of each class, shape (rows, classes): its largest entry is the label, if the row has one.
+
+    The values rank rows, in the form that scikit-learn's tools expect; they are not probabilities.  They follow the
+    vote: first the votes, then what the tie rule decides, then the evidence.
+
+    In units of the smallest difference between two shares, class c of a row has
+
+        share_c + 1/2 [several classes lead and the label is c] + 1/6 b(net_c),   b(e) = e / (1 + |e|),
+
+    where net_c is the evidence of its networks that voted for it minus that of those that voted for another class.
+
+    Parameters
+    ----------
+    outcome
+        The vote of the ensemble.
+    votes, evidence
+        Vote and evidence of every network on every row, shape (rows, networks).
+    subsets
+        Class indices of each network, shape (networks, m).
+    """
+    classes = outcome.counts.shape[1]
+    networks = memberships(subsets, classes)
+    most = int(networks.max())
+    # Shares a/b and c/d differ by at least 1/(b d); if all classes have equally many networks, by 1/b.
+    step = 1.0 if networks.min() == most else 1 / most
+    rows = np.arange(len(votes))
+    leading = outcome.dominant.sum(axis=1) > 1
+    tied = np.zeros(outcome.counts.shape)
+    decided = leading & (outcome.label != ABSTAIN)
+    tied[rows[decided], outcome.label[decided]] = TIE_BONUS
+    net = _net_evidence(votes, evidence / EVIDENCE_SCALE, subsets, classes)
+    return most * shares(outcome.counts, networks) + step * (tied + EVIDENCE_SHARE * net / (1 + np.abs(net)))
+
+
+def _net_evidence(
+    votes: Integers, evidence: NDArray[np.float64], subsets: Integers, classes: int
+) -> NDArray[np.float64]:
+    """Evidence of each class's networks for it, minus their evidence for other classes; abstentions do not count."""
+    evidence = np.where(votes == ABSTAIN, 0.0, evidence)
+    member = np.zeros((len(subsets), classes))
+    np.put_along_axis(member, subsets, 1.0, axis=1)
+    support = np.zeros((len(votes), classes + 1))
+    np.add.at(support, (np.arange(len(votes))[:, None], votes), evidence)
+    # ABSTAIN added nothing to the last column.
+    return 2 * support[:, :-1] - evidence @ member

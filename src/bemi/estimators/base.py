@@ -379,7 +379,7 @@ class Classifier(_ScikitLearn):
         predicted label, which the signs of the scores decide.
         """
         rows = self._rows(X)
-        integers = self.ensemble_.chances(rows)
+        integers = self.ensemble_.class_probabilities(rows)
         return integers / integers.sum(axis=1, keepdims=True)
 
     @available_if(_has_probabilities)

@@ -15,8 +15,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bemi.augment.deformations import ImageDeformations
-from bemi.augment.signal_scenarios import SignalScenarios
+from bemi.augment.images import ImageDeformations
+from bemi.augment.scenarios import SignalScenarios
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.probabilities import MOST_CLASSES
 from bemi.estimators.base import Classifier

@@ -15,8 +15,7 @@ from bemi.inputs.inputs import Inputs
 from bemi.inputs.table.texts import FEW_LEVELS, MANY_LEVELS, number_in, trouble_with_text
 from bemi.inputs.transform import Takes
 from bemi.io import MISSING_TOKENS
-from bemi.io.cells import Cells, DataFileError, Tell
-from bemi.io.known import Known
+from bemi.io.cells import Cells, DataFileError, Known, Tell
 
 INDEX_ROWS = 10
 """With more rows than this, numbers in order in the first column are an index."""
@@ -122,7 +121,7 @@ def features(cells: Cells, rules: ColumnRules, tell: Tell) -> pd.DataFrame:
     found = _frame({column.name: column.typed(rules) for column in used})
     for about, remark in (
         ([column for column in columns if not column.texts], "without any value, left out"),
-        ([column for column in used if column.constant], "with one value in all rows, which tells nothing"),
+        ([column for column in used if column.constant], "constant in all rows, so without information"),
         ([column for column in used if column.decimal_comma], "with decimal commas"),
     ):
         if about:

@@ -24,7 +24,7 @@ from bemi.exact import PRE_ACTIVATION_LIMIT
 from bemi.inputs.fixed_point import LARGEST_SHIFT, MOST_BITS
 from bemi.inputs.fixed_point_inputs import LARGEST_READING, MOST_DECIMALS
 from bemi.modelfile.container import MEMBERS, PARTS
-from bemi.problem.codes import outputs_for
+from bemi.problem.problem import outputs_for
 from bemi.settings import RECORDED, SETTINGS, check_scalar
 from bemi.stages.result import Outcome
 

@@ -31,7 +31,7 @@ from bemi.modelfile.container import ModelFileError
 from bemi.modelfile.header import RECORDED_SETTINGS, SELECTION, checked
 from bemi.modelfile.weights import packed_weights, unpacked_networks
 from bemi.network import Network
-from bemi.problem.codes import outputs_for, signs_towards_later_classes
+from bemi.problem.problem import outputs_for, signs_towards_later_classes
 from bemi.stages.records import stage_claim, stage_record, stage_result
 
 _MAPPINGS = ("monotone", "class_weight")

@@ -1,10 +1,14 @@
-"""A training problem: integer rows, the codes they should give, the layers and the weight bound."""
+"""A training problem, the value of a network on it, and what a network must preserve while something else improves.
+
+A problem is integer rows, the codes that they should give, the layers and the weight bound.  All values of a network
+are recomputed from its weights in exact integers.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +17,40 @@ from bemi.checks import check_integer, is_integer
 from bemi.exact import PRE_ACTIVATION_LIMIT, Integers, too_large
 from bemi.network import Network
 from bemi.problem.soft_margin import LARGEST_ROW_WEIGHT, ROW_WEIGHT_UNIT, SoftMargin, soft_value
+
+ABSTAIN = -1
+"""Vote of a network that gives a code beyond its last class, and label of an unclassified row."""
+
+
+def outputs_for(n_classes: int) -> int:
+    """Number of outputs needed to tell this many classes apart."""
+    return max(1, (n_classes - 1).bit_length())
+
+
+def class_codes(n_classes: int) -> Integers:
+    """Output codes, shape (classes, outputs): binary digits of 0, 1, ..., most significant first, 0 -> +1, 1 -> -1."""
+    digits = (np.arange(n_classes)[:, None] >> np.arange(outputs_for(n_classes))[::-1]) & 1
+    return 1 - 2 * digits
+
+
+def decode_outputs(outputs: Integers, n_classes: int) -> Integers:
+    """Class that each row of ±1 outputs encodes, or :data:`ABSTAIN` for a code beyond the last class."""
+    powers = 1 << np.arange(outputs.shape[1])[::-1]
+    number = ((1 - outputs) // 2) @ powers
+    return np.where(number < n_classes, number, ABSTAIN)
+
+
+def signs_towards_later_classes(directions: Integers) -> Integers:
+    """The sign of each weight, by input, if larger inputs favour later classes (+1), earlier ones (-1) or either (0).
+
+    Of two classes the earlier one has the code +1.
+    """
+    return -directions
+
+
+def one_hot(targets: Integers, classes: int) -> Integers:
+    """Codes with one output per class: +1 for a row's own class, -1 for all others."""
+    return np.where(targets[:, None] == np.arange(classes), 1, -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,3 +210,89 @@ def check_hidden_layers(hidden_layers: Any) -> None:
     known = isinstance(hidden_layers, (tuple, list, np.ndarray))
     if not known or not all(is_integer(n, 1) for n in list(hidden_layers)):
         raise ValueError(f"hidden_layers must be a tuple of integers of at least 1 (or empty), got {hidden_layers!r}")
+
+
+Objective = int | Fraction
+"""An exact objective value."""
+
+
+def confident_outputs(problem: Problem, network: Network) -> int:
+    """Number of confidently right outputs."""
+    return int(network.confident(problem.data, problem.codes).sum())
+
+
+def confident_outputs_bound(problem: Problem) -> int:
+    """Upper bound on the confidently right outputs of every network.
+
+    Equal rows give equal outputs, so of each output on them only the more frequent sign can be right.
+    """
+    distinct, group = np.unique(problem.data, axis=0, return_inverse=True)
+    balance = np.zeros((len(distinct), problem.codes.shape[1]), dtype=np.int64)
+    np.add.at(balance, group.reshape(-1), problem.codes)
+    return int((problem.codes.size + np.abs(balance).sum()) // 2)
+
+
+def sum_of_margins(problem: Problem, network: Network) -> int | None:
+    """Sum of the margins of all neurons, or None if one of them is below 1."""
+    reached = network.margins(problem.data, problem.codes)
+    return int(sum(m.sum() for m in reached)) if all((m >= 1).all() for m in reached) else None
+
+
+def sum_of_margins_bound(problem: Problem) -> int:
+    """Upper bound on the sum of margins of every network."""
+    return sum(n * cap for n, cap in zip(problem.layers[1:], problem.margin_caps(), strict=True))
+
+
+def better(value: Any, other: Any, *, maximised: bool) -> bool:
+    """Whether one objective value beats another; None, an infeasible network, beats nothing."""
+    if value is None or other is None:
+        return value is not None
+    return bool(value > other if maximised else value < other)
+
+
+@dataclass(frozen=True, eq=False)
+class KeepMargins:
+    """Every neuron keeps a margin of at least this, given per layer."""
+
+    solvers_may_miss: ClassVar[bool] = False
+
+    margins: tuple[Integers, ...]
+
+    def holds(self, problem: Problem, network: Network) -> bool:
+        """Whether a network keeps it on the rows of a problem."""
+        reached = network.margins(problem.data, problem.codes)
+        return all(bool((have >= need).all()) for have, need in zip(reached, self.margins, strict=True))
+
+
+@dataclass(frozen=True)
+class KeepObjective:
+    """The soft-margin objective stays at or below a ceiling, within its limits on signs and links."""
+
+    solvers_may_miss: ClassVar[bool] = True
+
+    ceiling: Fraction
+
+    def holds(self, problem: Problem, network: Network) -> bool:
+        """Whether a network keeps it on the rows of a problem."""
+        return problem.allows(network) and problem.soft_value(network) <= self.ceiling
+
+
+@dataclass(frozen=True)
+class KeepLabels:
+    """Every row stays classified right."""
+
+    solvers_may_miss: ClassVar[bool] = False
+
+    def holds(self, problem: Problem, network: Network) -> bool:
+        """Whether a network keeps it on the rows of a problem."""
+        return problem.all_right(network)
+
+
+Keep = KeepMargins | KeepObjective | KeepLabels
+"""What a network must preserve while something else is improved.
+
+``solvers_may_miss`` tells whether a solver's network may violate it within the solver's tolerance, since its rows are
+not integer."""
+
+KEEP_LABELS = KeepLabels()
+"""The least that a network must keep."""

@@ -1,16 +1,19 @@
-"""A network on data as columns and rows of a program, and back."""
+"""Networks as points of programs: columns and rows for a network on data, programs of stages, and goals."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bemi.exact import Integers
 from bemi.network import Network, sign
-from bemi.problem.problem import Problem
-from bemi.programs.program import Builder, Floats, Indices
+from bemi.problem.problem import Objective, Problem, better
+from bemi.programs.program import MILP, Builder, Floats, Indices
 
 Within = tuple[Sequence[Integers], Sequence[Integers]]
 """Smallest and largest weights, one array per layer each."""
@@ -109,3 +112,101 @@ class Encoding:
         first = self._dead.copy()
         first[self.live] = weights[0]
         return Network((first, *weights[1:]), self.problem.weight_bound)
+
+
+Groups = list[list[Indices]]
+"""Per hidden layer, the sets of neurons that may change places."""
+
+
+@dataclass(frozen=True, eq=False)
+class StageProgram:
+    """A stage as a program, with maps from networks to its points and back.
+
+    Attributes
+    ----------
+    milp
+        The program.
+    encoding
+        Its columns shared by all stages.
+    stage_columns
+        Maps a network to ``(indices, values)`` of the columns that only this stage has.
+    order_key
+        Maps a network and a hidden layer to one number per neuron; interchangeable neurons are in descending order.
+    interchangeable
+        Per hidden layer, the sets of interchangeable neurons.
+    flips
+        Whether hidden neurons are flipped so that they give +1 on the first row.
+    constant
+        Difference between the stage's objective and the program's.
+    """
+
+    milp: MILP
+    encoding: Encoding
+    stage_columns: Callable[[Network], list[tuple[Indices, NDArray]]]
+    order_key: Callable[[Network, int], Integers]
+    interchangeable: Groups
+    flips: bool
+    constant: float = 0.0
+
+    def encode(self, network: Network) -> Floats:
+        """The point that represents a network."""
+        x = self.encoding.encode(network, len(self.milp.cost))
+        for index, values in self.stage_columns(network):
+            x[index] = values
+        return x
+
+    def decode(self, x: Floats) -> Network:
+        """The network that a point represents."""
+        return self.encoding.decode(x)
+
+    def canonical(self, network: Network) -> Network:
+        """An equally good network that satisfies the symmetry-breaking rows; solvers reject any other start."""
+        data = self.encoding.problem.data
+        first = np.zeros_like(network.weights[0])
+        first[self.encoding.live] = network.weights[0][self.encoding.live]
+        network = Network((first, *network.weights[1:]), network.weight_bound)
+        for layer, groups in enumerate(self.interchangeable):
+            if self.flips:
+                network = network.flipped(layer, network.pre_activations(data[:1])[layer][0] < 0)
+            order = np.arange(network.layers[layer + 1])
+            key = self.order_key(network, layer)
+            for group in groups:
+                order[group] = group[np.argsort(-key[group], kind="stable")]
+            network = network.reordered(layer, order)
+        return network
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """What a network should achieve on a problem.
+
+    Attributes
+    ----------
+    name, problem, maximised
+        Its name, the data, and whether a larger objective is better.
+    program
+        Builds the program.
+    value
+        Maps a network to its objective, or None if the network is infeasible.
+    trivial
+        A bound on the objective that can be checked by hand.
+    unit
+        The value of one unit of the objective in reports.
+    """
+
+    name: str
+    problem: Problem
+    maximised: bool
+    program: Callable[[], StageProgram]
+    value: Callable[[Network], int | None]
+    trivial: int
+    unit: Fraction | int = 1
+
+    def in_report_units(self, value: int) -> Objective:
+        """An objective in the units of reports."""
+        scaled = value * Fraction(self.unit)
+        return int(scaled) if scaled.denominator == 1 else scaled
+
+    def better(self, value: int | None, other: int | None) -> bool:
+        """Whether one objective beats another."""
+        return better(value, other, maximised=self.maximised)

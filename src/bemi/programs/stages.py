@@ -5,7 +5,7 @@ On integer data every strict inequality is a step of 1, so the paper's epsilon d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,72 +14,10 @@ from numpy.typing import NDArray
 
 from bemi.exact import Integers
 from bemi.network import Network, confidence_threshold
-from bemi.problem.invariants import KEEP_LABELS, Keep, KeepLabels, KeepMargins, KeepObjective
-from bemi.problem.problem import Problem
+from bemi.problem.problem import KEEP_LABELS, Keep, KeepLabels, KeepMargins, KeepObjective, Problem
 from bemi.problem.soft_margin import ROW_WEIGHT_UNIT, row_hinges, row_norms
-from bemi.programs.encoding import Encoding
-from bemi.programs.program import MILP, Floats, Indices
-
-Groups = list[list[Indices]]
-"""Per hidden layer, the sets of neurons that may change places."""
-
-
-@dataclass(frozen=True, eq=False)
-class StageProgram:
-    """A stage as a program, with maps from networks to its points and back.
-
-    Attributes
-    ----------
-    milp
-        The program.
-    encoding
-        Its columns shared by all stages.
-    stage_columns
-        Maps a network to ``(indices, values)`` of the columns that only this stage has.
-    order_key
-        Maps a network and a hidden layer to one number per neuron; interchangeable neurons are in descending order.
-    interchangeable
-        Per hidden layer, the sets of interchangeable neurons.
-    flips
-        Whether hidden neurons are flipped so that they give +1 on the first row.
-    constant
-        Difference between the stage's objective and the program's.
-    """
-
-    milp: MILP
-    encoding: Encoding
-    stage_columns: Callable[[Network], list[tuple[Indices, NDArray]]]
-    order_key: Callable[[Network, int], Integers]
-    interchangeable: Groups
-    flips: bool
-    constant: float = 0.0
-
-    def encode(self, network: Network) -> Floats:
-        """The point that represents a network."""
-        x = self.encoding.encode(network, len(self.milp.cost))
-        for index, values in self.stage_columns(network):
-            x[index] = values
-        return x
-
-    def decode(self, x: Floats) -> Network:
-        """The network that a point represents."""
-        return self.encoding.decode(x)
-
-    def canonical(self, network: Network) -> Network:
-        """An equally good network that satisfies the symmetry-breaking rows; solvers reject any other start."""
-        data = self.encoding.problem.data
-        first = np.zeros_like(network.weights[0])
-        first[self.encoding.live] = network.weights[0][self.encoding.live]
-        network = Network((first, *network.weights[1:]), network.weight_bound)
-        for layer, groups in enumerate(self.interchangeable):
-            if self.flips:
-                network = network.flipped(layer, network.pre_activations(data[:1])[layer][0] < 0)
-            order = np.arange(network.layers[layer + 1])
-            key = self.order_key(network, layer)
-            for group in groups:
-                order[group] = group[np.argsort(-key[group], kind="stable")]
-            network = network.reordered(layer, order)
-        return network
+from bemi.programs.encoding import Encoding, Groups, StageProgram
+from bemi.programs.program import Floats, Indices
 
 
 def _all_interchangeable(problem: Problem) -> Groups:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bemi.ensemble.ensemble import Ensemble, ensemble_of
-from bemi.report.scorecard.figure import GREY, MINUS, PLUS
+from bemi.report.scorecard_views import GREY, MINUS, PLUS
 
 MOST_BARS = 20
 """Weights of a neuron that are drawn as bars: the largest ones."""

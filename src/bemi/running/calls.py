@@ -14,10 +14,8 @@ from typing import Any
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
 
-from bemi.running.dask import Cluster
-from bemi.running.inline import Inline
-from bemi.running.pool import CHECK_SECONDS, CONNECTION_LOST, ClusterLost, Lost, Pool
-from bemi.running.processes import Processes
+from bemi.running.dask import Cluster, Inline
+from bemi.running.pools import CHECK_SECONDS, CONNECTION_LOST, ClusterLost, Lost, Pool, Processes
 
 POOLS: tuple[Callable[[Any, int], Pool | None], ...] = (Inline.of, Cluster.of, Processes.of)
 """Functions from joblib's backend and a number of jobs to a pool or None; the first pool is used."""

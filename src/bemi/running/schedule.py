@@ -1,18 +1,22 @@
-"""Train the networks of a plan: finished ones are read, the others are trained and written."""
+"""Train the networks of a plan: finished ones are read, the others are trained and written; a progress bar."""
 
 from __future__ import annotations
 
 import math
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy as np
 
 from bemi.checks import check_integer
 from bemi.limits import Deadline
 from bemi.running.calls import results
 from bemi.running.journal import Journal
-from bemi.running.pool import ATTEMPTS, ClusterLost, Lost
+from bemi.running.pools import ATTEMPTS, ClusterLost, Lost
+from bemi.stages.registry import get
 from bemi.stages.result import Outcome
 from bemi.training.pipeline import Training
 from bemi.training.task import Task
@@ -102,9 +106,6 @@ def train_all(
     show
         Whether to show a progress bar.
     """
-    # Imported here: worker processes load this module and show no progress.
-    from bemi.running.progress import progress
-
     journal = None if run_dir is None else Journal(run_dir)
     trainings: dict[int, Training] = {}
     lost = []
@@ -155,3 +156,37 @@ def check_shard(shard: int, shards: int) -> None:
     """Raise unless ``1 <= shard <= shards``."""
     check_integer("shards", shards, 1)
     check_integer("shard", shard, 1, shards)
+
+
+class Progression(Protocol):
+    """Tell the display that one more item, such as a network, is done."""
+
+    def __call__(self, training: Training | None, text: str = "") -> None: ...
+
+
+@contextmanager
+def progress(total: int, *, show: bool, what: str = "training") -> Iterator[Progression]:
+    """A bar on standard error: networks done, time left and the mean margin gap so far."""
+    # Imported here: worker processes load this module and show no progress.
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns: tuple[Any, ...] = (
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
+    gaps: list[float] = []
+    with Progress(*columns, console=Console(stderr=True), disable=not show) as display:
+        bar = display.add_task("", total=total)
+
+        def advance(training: Training | None, text: str = "") -> None:
+            reports = {} if training is None else training.reports
+            gaps.extend(report.gap for name, report in reports.items() if get(name).shows_gap and report.ran)
+            parts = [text] if text else []
+            parts += [f"mean margin gap {np.mean(gaps):.2%}"] if gaps else []
+            display.update(bar, advance=1, description=", ".join(parts))
+
+        yield advance

@@ -11,8 +11,7 @@ from gurobipy import GRB
 from numpy.typing import ArrayLike
 
 from bemi.limits import Limits
-from bemi.programs.program import MILP, Solution, Status, linearize
-from bemi.solvers.tolerance import feasibility_tolerance
+from bemi.programs.program import MILP, Solution, Status, feasibility_tolerance, linearize
 
 _STATUS = {
     GRB.OPTIMAL: Status.OPTIMAL,

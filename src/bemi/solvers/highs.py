@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bemi.limits import Limits
-from bemi.programs.program import MILP, Solution, Status, linearize
-from bemi.solvers.tolerance import feasibility_tolerance
+from bemi.programs.program import MILP, Solution, Status, feasibility_tolerance, linearize
 
 _STATUS = {
     highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,

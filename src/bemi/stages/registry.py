@@ -16,9 +16,16 @@ from numpy.typing import NDArray
 
 from bemi.exact import Integers
 from bemi.network import Network
-from bemi.problem.invariants import Keep, KeepMargins, KeepObjective
-from bemi.problem.measures import confident_outputs, confident_outputs_bound, sum_of_margins, sum_of_margins_bound
-from bemi.problem.problem import Problem
+from bemi.problem.problem import (
+    Keep,
+    KeepMargins,
+    KeepObjective,
+    Problem,
+    confident_outputs,
+    confident_outputs_bound,
+    sum_of_margins,
+    sum_of_margins_bound,
+)
 from bemi.problem.soft_margin import SoftMargin, row_hinges, row_norms
 from bemi.stages.resolution import choose_resolution
 from bemi.stages.result import StageResult

@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 from bemi.limits import Deadline
 from bemi.network import Network
-from bemi.problem.measures import Objective
-from bemi.problem.problem import Problem
+from bemi.problem.problem import Objective, Problem
 from bemi.problem.soft_margin import SoftMargin
 
 Proof = Literal["certified", "solver", "none"]

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from bemi.exact import Integers
 from bemi.network import Network
-from bemi.problem.invariants import KEEP_LABELS, Keep
-from bemi.problem.measures import Objective, better
-from bemi.problem.problem import Problem
+from bemi.problem.problem import KEEP_LABELS, Keep, Objective, Problem, better
 from bemi.problem.soft_margin import SoftMargin
 from bemi.stages.result import StageResult
 

@@ -14,8 +14,7 @@ from bemi.certificate import training_digest
 from bemi.ensemble.ensemble import Ensemble, TrainingRecord, keys_of
 from bemi.ensemble.ties import TieRule
 from bemi.exact import Integers
-from bemi.problem.codes import class_codes, signs_towards_later_classes
-from bemi.problem.problem import Problem
+from bemi.problem.problem import Problem, class_codes, signs_towards_later_classes
 from bemi.training.pipeline import Training
 from bemi.training.task import Task
 from bemi.training.training_set import TrainingSet

@@ -73,7 +73,7 @@ def check_predictions(browser, classifier, rows, truth):
     outcome = classifier.vote(rows, labels)
     ensemble = classifier.ensemble_
     votes = ensemble.network_votes(ensemble.inputs.of(rows))
-    chances = [None] * len(rows) if ensemble.probabilities is None else ensemble.chances(rows).tolist()
+    chances = [None] * len(rows) if ensemble.probabilities is None else ensemble.class_probabilities(rows).tolist()
     for i, said in enumerate(said_by_page(browser, rows, truth)):
         label, _, own_votes, counts, dominant, unclassified, status, own_chances = said
         assert own_chances == chances[i]
@@ -220,7 +220,7 @@ def test_samples_are_test_rows_and_predicted_as_python_does(kind, opened):
     assert wrong.sum() == min(100, (predicted != y).sum())
     assert not np.diff(wrong.astype(int)).max() > 0, "the misclassified come first"
     assert data["test"]["accuracy"] == np.mean(predicted == y)
-    matrix = np.array(data["test"]["confusion"]["paper"])
+    matrix = np.array(data["test"]["confusion"]["the paper's rule"])
     outcome = classifier.vote(X)
     assert matrix.sum() == len(y)
     assert matrix[:, -1].sum() == outcome.unclassified.sum()

@@ -16,8 +16,7 @@ from bemi.exact import Integers
 from bemi.inputs.scaling import InputScaling
 from bemi.limits import Limits
 from bemi.network import Network, sign
-from bemi.problem.codes import one_hot
-from bemi.problem.problem import Problem, check_hidden_layers, check_weight_bound, with_constant
+from bemi.problem.problem import Problem, check_hidden_layers, check_weight_bound, one_hot, with_constant
 from bemi.stages.result import Outcome, StageResult
 from bemi_lab.baselines.starts import fitting_network
 from bemi_lab.baselines.systems import CP, SYSTEMS, System

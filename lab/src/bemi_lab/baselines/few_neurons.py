@@ -15,8 +15,7 @@ import numpy as np
 from bemi.exact import Integers
 from bemi.limits import Deadline
 from bemi.network import Network
-from bemi.problem.codes import one_hot
-from bemi.problem.problem import Problem
+from bemi.problem.problem import Problem, one_hot
 from bemi_lab.baselines.dichotomies import best_code
 from bemi_lab.baselines.starts import Start, layer_for, own_sizes
 

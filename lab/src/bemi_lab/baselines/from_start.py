@@ -13,7 +13,7 @@ from bemi.engines.monolithic import min_weight_goal
 from bemi.limits import Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.programs.goal import Goal
+from bemi.programs.encoding import Goal
 from bemi.stages.result import StageResult
 from bemi_lab.baselines import few_neurons, links, margins, objectives
 from bemi_lab.baselines.batches import train_in_batches

@@ -13,9 +13,8 @@ from bemi.engines.start import initial_network
 from bemi.exact import Integers
 from bemi.limits import Deadline, Limits
 from bemi.network import Network, sign
-from bemi.problem.codes import one_hot
-from bemi.problem.problem import Problem
-from bemi.programs.goal import Goal
+from bemi.problem.problem import Problem, one_hot
+from bemi.programs.encoding import Goal
 from bemi.stages.result import Outcome, StageResult
 from bemi_lab.baselines import objectives
 from bemi_lab.baselines.margins import largest_margins

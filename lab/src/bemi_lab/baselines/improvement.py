@@ -10,7 +10,7 @@ from bemi.engines.monolithic import solve_goal
 from bemi.limits import Deadline, Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.programs.goal import Goal
+from bemi.programs.encoding import Goal
 from bemi.stages.result import Outcome, StageResult
 
 LARGEST_COLUMNS = 3000

@@ -17,12 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from bemi.exact import Integers
 from bemi.network import Network, sign
-from bemi.problem.measures import sum_of_margins_bound
-from bemi.problem.problem import Problem
-from bemi.programs.encoding import Encoding, Within
-from bemi.programs.goal import Goal
+from bemi.problem.problem import Problem, sum_of_margins_bound
+from bemi.programs.encoding import Encoding, Goal, StageProgram, Within
 from bemi.programs.program import Indices
-from bemi.programs.stages import StageProgram, confident_columns, right_rows, sign_rows
+from bemi.programs.stages import confident_columns, right_rows, sign_rows
 
 
 def largest_sum(problem: Problem) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 
 from bemi.exact import Integers
 from bemi.problem.problem import Problem
-from bemi.programs.goal import Goal
+from bemi.programs.encoding import Goal
 from bemi_lab.baselines import objectives
 from bemi_lab.baselines.neighbourhoods import RowValues
 

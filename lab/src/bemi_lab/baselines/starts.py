@@ -21,8 +21,7 @@ from bemi.engines.decomposition.neuron import best_margin_search as widest
 from bemi.exact import Integers
 from bemi.limits import Deadline
 from bemi.network import Network
-from bemi.problem.codes import one_hot
-from bemi.problem.problem import Problem
+from bemi.problem.problem import Problem, one_hot
 from bemi_lab.baselines.dichotomies import Dichotomies, best_code
 
 LISTING_SHARE = 0.25

@@ -9,9 +9,8 @@ from functools import partial
 from bemi.engines.monolithic import min_weight_goal
 from bemi.limits import Limits
 from bemi.network import Network
-from bemi.problem.measures import Objective
-from bemi.problem.problem import Problem
-from bemi.programs.goal import Goal
+from bemi.problem.problem import Objective, Problem
+from bemi.programs.encoding import Goal
 from bemi.stages.result import StageResult
 from bemi_lab.baselines import from_start, objectives, published
 from bemi_lab.baselines.batches import train_in_batches

@@ -21,8 +21,7 @@ from sklearn.datasets import load_digits
 
 from bemi.exact import Integers
 from bemi.limits import Limits
-from bemi.problem.codes import class_codes
-from bemi.problem.problem import Problem
+from bemi.problem.problem import Problem, class_codes
 from bemi.report.summary import stage_numbers
 from bemi.stages.result import StageResult
 from bemi.training.pipeline import train

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bemi import BeMiClassifier, save, verify
 from bemi.report.summary import evaluation, training_summary
-from bemi.running.processes import Processes
+from bemi.running.pools import Processes
 from bemi_lab.benchmarks.common import (
     TEST_IMAGES,
     Cell,

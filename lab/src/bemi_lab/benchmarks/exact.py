@@ -15,8 +15,7 @@ import numpy as np
 
 from bemi import BeMiClassifier
 from bemi.exact import Integers
-from bemi.problem.codes import class_codes
-from bemi.problem.problem import Problem
+from bemi.problem.problem import Problem, class_codes
 from bemi_lab import datasets
 from bemi_lab.benchmarks.common import Record, Settings, image_set, known_gaps, measure, sample
 from bemi_lab.experiments import markdown

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from bemi import BeMiClassifier, IntegerHog
-from bemi.augment.scenarios import ImageScenarios
+from bemi.augment.images import ImageScenarios
 from bemi.ensemble.subsets import chosen_subsets, components
 from bemi.exact import Integers
 from bemi.stages import SOFT_STAGES

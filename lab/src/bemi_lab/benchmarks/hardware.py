@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bemi.presets import images, tables
 
 from bemi import BeMiClassifier, TableBits
 from bemi.export import verilog
-from bemi.presets import images, tables
 from bemi_lab.benchmarks.common import Record, Settings, image_set, percent, sample, unseen_images
 from bemi_lab.datasets.tables import load_table
 from bemi_lab.experiments import markdown

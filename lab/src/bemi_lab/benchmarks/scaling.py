@@ -17,7 +17,7 @@ from bemi import BeMiClassifier, save
 from bemi.exact import Integers
 from bemi.running.calls import results
 from bemi.running.journal import Journal
-from bemi.running.processes import Processes
+from bemi.running.pools import Processes
 from bemi.training.pipeline import Training
 from bemi_lab.benchmarks.common import Record, Settings, sample
 from bemi_lab.experiments import markdown

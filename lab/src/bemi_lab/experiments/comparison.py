@@ -18,8 +18,8 @@ from typing import Any, Protocol
 
 from bemi.files import write_atomically
 from bemi.running.calls import results
-from bemi.running.pool import Lost
-from bemi.running.progress import progress
+from bemi.running.pools import Lost
+from bemi.running.schedule import progress
 from bemi_lab.experiments.folder import machine, open_run, read_json, write_json
 from bemi_lab.experiments.spec import Settings, check_images
 from bemi_lab.experiments.tabular.spec import TableExperiment

@@ -18,18 +18,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bemi.classifier import BeMiClassifier
 from sklearn.impute import SimpleImputer
 
 from bemi import solvers
-from bemi.classifier import BeMiClassifier
 from bemi.inputs import registry
 from bemi.inputs.inputs import Inputs
 from bemi.network import Network
 from bemi.report.summary import confusion, evaluation, stage_numbers, training_summary
 from bemi.running import schedule
 from bemi.running.journal import Journal
-from bemi.running.pool import Lost
-from bemi.running.progress import progress
+from bemi.running.pools import Lost
+from bemi.running.schedule import progress
 from bemi.training.task import Task
 from bemi_lab.baselines.alternatives import REFERENCE, Predict, fitted, fitted_reference
 from bemi_lab.baselines.hybrids import CP

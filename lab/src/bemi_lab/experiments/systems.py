@@ -12,17 +12,16 @@ from itertools import product
 from typing import Any, Protocol
 
 import numpy as np
+from bemi.classifier import BeMiClassifier
 from sklearn.base import ClassifierMixin
 
 from bemi import solvers
-from bemi.classifier import BeMiClassifier
-from bemi.ensemble.voting import CORRECT
+from bemi.ensemble import LabelStatus
 from bemi.network import Network
-from bemi.problem.codes import one_hot
-from bemi.problem.measures import Objective
+from bemi.problem.problem import Objective, one_hot
 from bemi.report.summary import stage_numbers
 from bemi.running.calls import results
-from bemi.running.pool import Lost
+from bemi.running.pools import Lost
 from bemi_lab.baselines import SYSTEMS, BaselineClassifier, NoNetwork
 from bemi_lab.baselines.hybrids import CP
 from bemi_lab.datasets import Sample
@@ -265,7 +264,8 @@ def accuracies(classifier: ClassifierMixin, rows: Sample) -> tuple[float, float,
     networks = math.comb(len(classifier.classes_) - 1, classifier.subset_size - 1)
     good = float(np.mean(votes.counts[np.arange(len(truth)), truth] == networks))
     assert votes.status is not None
-    return good, largest, float(np.isin(votes.status, CORRECT).mean())
+    correct = [status.value for status in LabelStatus if status.correct]
+    return good, largest, float(np.isin(votes.status, correct).mean())
 
 
 def _networks(classifier: BeMiClassifier | BaselineClassifier) -> list[Network]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bemi.ensemble.voting import CORRECT, STATUSES
+from bemi.ensemble import LabelStatus
 from bemi.inputs import registry
 from bemi.network import bits_per_weight
 from bemi.stages import PAPER_STAGES, get, list_title
@@ -305,17 +305,18 @@ def radii(run: Run) -> Table:
 
 
 def statuses(run: Run) -> Table:
-    headings = [*_axis_headings(run), "whose", "correct", "wrong", "n.l.", *STATUSES]
+    names = [status.value for status in LabelStatus]
+    headings = [*_axis_headings(run), "whose", "correct", "wrong", "n.l.", *names]
     rows = []
     for result in run.cells:
-        shares = {name: result.status(name).mean for name in STATUSES}
-        right = sum(shares[name] for name in CORRECT)
+        shares = {name: result.status(name).mean for name in names}
+        right = sum(shares[status.value] for status in LabelStatus if status.correct)
         open_ = result.unclassified.mean
         rows.append([*_labels(run, result), "ours", right, 100 - right - open_, open_, *shares.values()])
-        if result.paper.keys() >= STATUSES.keys():
+        if result.paper.keys() >= set(names):
             right, open_ = result.paper["accuracy"], result.paper["unclassified"]
             row = [*_labels(run, result), paper_title(run), right, 100 - right - open_, open_]
-            rows.append(row + [result.paper[name] for name in STATUSES])
+            rows.append(row + [result.paper[name] for name in names])
     caption = (
         "Test rows in % by outcome and by label status (number of dominant labels: 1, m = 2, other; C correct, I "
         "incorrect; ' true label among the dominant ones, '' not)."

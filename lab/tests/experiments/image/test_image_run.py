@@ -37,7 +37,7 @@ def three_digits():
     with pytest.MonkeyPatch.context() as changed:
         changed.setattr(lessons, "load", lambda name: few)
         changed.setattr("bemi.training.choosing.choice.MOST_VARIANTS", 30)
-        changed.setattr("bemi.augment.deformations.MOST_COPIES", 5)
+        changed.setattr("bemi.augment.images.MOST_COPIES", 5)
         yield
     lessons.lesson.cache_clear()
     lessons._loaded.cache_clear()

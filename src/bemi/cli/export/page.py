@@ -112,7 +112,7 @@ def _others(ensemble: Ensemble, training: TrainingData | None, test: TestData | 
 def _test(ensemble: Ensemble, options: argparse.Namespace) -> tuple[TestData | None, tuple[int, ...] | None]:
     """Test rows, and their shape if they are images."""
     from bemi.export.page import TestData
-    from bemi.io.files import row_shape
+    from bemi.io.tables import row_shape
 
     path: Path | None = options.data
     if path is None:

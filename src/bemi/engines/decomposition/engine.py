@@ -21,8 +21,7 @@ from bemi.engines.decomposition.soft import links as softlinks
 from bemi.engines.decomposition.soft import margins as softmargin
 from bemi.limits import Deadline, Limits
 from bemi.network import Network
-from bemi.problem.invariants import KEEP_LABELS, Keep, KeepLabels, KeepMargins, KeepObjective
-from bemi.problem.problem import Problem
+from bemi.problem.problem import KEEP_LABELS, Keep, KeepLabels, KeepMargins, KeepObjective, Problem
 from bemi.stages.registry import get
 from bemi.stages.result import Outcome, StageResult
 

@@ -28,19 +28,19 @@ def pair_code(probabilities: Probabilities, *, prepare: str, score: str, head: s
     """
     (table,) = probabilities.tables
     macros = {
-        "BEMI_CHANCES": len(table.chances),
+        "BEMI_CHANCES": len(table.entries),
         "BEMI_CHANCES_FROM": f"({table.start}L)",
         "BEMI_CHANCES_SHIFT": table.shift,
     }
     source = Template(runtime("chances_pair.c")).substitute(head=head, prepare=prepare, score=score)
-    return CCode(source, macros, (CTable("bemi_chances", "uint8_t", table.chances),), CODE["chances_pair.c"])
+    return CCode(source, macros, (CTable("bemi_chances", "uint8_t", table.entries),), CODE["chances_pair.c"])
 
 
 def coupled_code(probabilities: Probabilities, *, prepare: str, head: str = HEAD) -> CCode:
     """Chances of more than two classes, from those of all pairs; ``prepare`` makes the state of a prediction."""
     tables = probabilities.tables
     starts = [table.start for table in tables]
-    places = [*accumulate((len(table.chances) for table in tables), initial=0)]
+    places = [*accumulate((len(table.entries) for table in tables), initial=0)]
     kinds = {
         "START": smallest_type(min(starts), max(starts)),
         "CHANCES": smallest_type(0, places[-1], ("uint16_t", "uint32_t")),
@@ -53,7 +53,7 @@ def coupled_code(probabilities: Probabilities, *, prepare: str, head: str = HEAD
             CTable("bemi_chances_from", kinds["START"], starts),
             CTable("bemi_chances_shift", "uint8_t", [table.shift for table in tables]),
             CTable("bemi_chances_at", kinds["CHANCES"], places),
-            CTable("bemi_chances", "uint8_t", [chance for table in tables for chance in table.chances]),
+            CTable("bemi_chances", "uint8_t", [chance for table in tables for chance in table.entries]),
         ),
         CODE["chances.c"],
     )

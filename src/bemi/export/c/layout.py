@@ -20,7 +20,7 @@ from bemi.export.c.weights import Encoded, encoded
 from bemi.inputs.c_types import read_macro, smallest_type
 from bemi.inputs.export_hooks import CCode, CPiece, CWindow, own_piece
 from bemi.inputs.fixed_point_c import c_code
-from bemi.problem.codes import ABSTAIN
+from bemi.problem.problem import ABSTAIN
 
 NO_EVIDENCE = 2**32 - 1
 LAYERS_INSTEAD = 255
@@ -68,7 +68,7 @@ class Layout:
         # A single network decides on its own, unless it may abstain.
         first = self.networks[0].table
         self.single = len(self.networks) == 1 and first is not None and ABSTAIN not in first
-        self.by_evidence = ensemble.ties.by_evidence and not self.single
+        self.by_evidence = ensemble.ties.reads_evidence and not self.single
         every = class_subsets(self.classes, 2)
         self.all_pairs = ensemble.subsets.shape == every.shape and bool((ensemble.subsets == every).all())
         self.has_layers = any(n.table is None for n in self.networks)
@@ -114,7 +114,7 @@ class Layout:
 
     def code(self) -> list[str]:
         """Functions of the source, in order."""
-        ties = runtime("ties.c").rstrip() if self.by_evidence else "    return -1;"
+        ties = "" if self.single else runtime(self.ensemble.ties.piece("C")).rstrip()
         *parts, decision = self.runtime_files()
         return [
             *([] if self.scaling is None else [self.scaling.source]),

@@ -13,7 +13,7 @@ from bemi.export.c.costs import CODE, FRAMES, NEURON, Costs
 from bemi.export.c.text import Tables, runtime, sum_type
 from bemi.export.c.types import InputTypes
 from bemi.inputs.export_hooks import CPiece
-from bemi.problem.codes import ABSTAIN
+from bemi.problem.problem import ABSTAIN
 
 
 class OneNeuron:

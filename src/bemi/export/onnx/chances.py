@@ -37,10 +37,10 @@ def _firsts(sums: Tensor, layer: FirstLayer, probabilities: Probabilities) -> Te
     tables = probabilities.tables
     columns = np.array([layer.index(network, np.array([0]))[0] for network in range(len(tables))])
     starts, ends = (np.array([getattr(table, side) for table in tables]) for side in ("start", "end"))
-    offsets = np.cumsum([0, *(len(table.chances) for table in tables)])[:-1]
+    offsets = np.cumsum([0, *(len(table.entries) for table in tables)])[:-1]
     scores = sums.gather(columns, axis=1).at_least(starts).at_most(ends)
     places = (scores - starts) // np.array([1 << table.shift for table in tables]) + offsets
-    every = sums.graph.constant(np.concatenate([table.chances for table in tables]), np.int32)
+    every = sums.graph.constant(np.concatenate([table.entries for table in tables]), np.int32)
     return every.gather(places, axis=0)
 
 

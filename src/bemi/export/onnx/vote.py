@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bemi.ensemble.folding import FoldedNetwork
 from bemi.exact import Integers
-from bemi.problem.codes import ABSTAIN, decode_outputs
+from bemi.problem.problem import ABSTAIN, decode_outputs
 
 if TYPE_CHECKING:
     from bemi.export.onnx.graph import Tensor
@@ -139,6 +140,25 @@ def largest_shares(sums: Tensor, networks: Integers, among: Tensor | None = None
         rest = sums - whole * networks
         behind |= of_a.equals(of_b) & (rest.unsqueeze(2) * networks < rest.unsqueeze(1) * networks[:, None])
     return behind.cast(np.int32).max(2).equals(0)
+
+
+def most_evidence(
+    label: Tensor, votes: Tensor, dominant: Tensor, sums: Tensor, layer: FirstLayer, networks: Integers
+) -> Tensor:
+    """The label, and where there is none the leader that :func:`bemi.ensemble.ties.most_evidence` gives."""
+    classes = len(networks)
+    support = collected(votes, evidence(sums, layer), classes)
+    nearest = largest_shares(support, networks, dominant).first(-1, classes)
+    return label.equals(ABSTAIN).choose(nearest, label)
+
+
+def no_label(label: Tensor, *_: object) -> Tensor:
+    """The label as it is."""
+    return label
+
+
+TIE_BREAKS: dict[str, Callable[..., Tensor]] = {"most_evidence": most_evidence, "no_label": no_label}
+"""Code for tie rules, by the name that :meth:`bemi.ensemble.ties.TieRule.piece` gives it."""
 
 
 def paper_label(votes: Tensor, dominant: Tensor, subsets: Integers, classes: int) -> Tensor:

@@ -14,13 +14,12 @@ from bemi.ensemble.ensemble import Ensemble, ensemble_of
 from bemi.ensemble.subsets import memberships
 from bemi.exact import PRE_ACTIVATION_LIMIT
 from bemi.export.onnx.chances import chances
-from bemi.export.onnx.vote import FirstLayer, collected, evidence, largest_shares, paper_label, votes
+from bemi.export.onnx.vote import TIE_BREAKS, FirstLayer, collected, largest_shares, paper_label, votes
 from bemi.files import write_atomically
 from bemi.inputs.export_hooks import own_piece
 from bemi.inputs.fixed_point_inputs import LARGEST_READING, MISSING
 from bemi.inputs.inputs import Inputs
 from bemi.inputs.transform import Takes, reader_of
-from bemi.problem.codes import ABSTAIN
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -61,17 +60,14 @@ def _model(ensemble: Ensemble) -> ModelProto:
     graph = Graph()
     x = graph.input("x", np.int32, ("N", inputs.features))
     networks = ensemble.folded(*inputs.bounds(*_scaled_range(inputs))).networks
-    layer = FirstLayer(networks, evidence=ensemble.ties.by_evidence, scores=ensemble.probabilities is not None)
+    layer = FirstLayer(networks, evidence=ensemble.ties.reads_evidence, scores=ensemble.probabilities is not None)
     sums = _transformed(_scaled(x, inputs), inputs) @ layer.weights
     cast = votes(sums, layer)
     counts = collected(cast, graph.constant(1, np.int64).expand(cast.sizes(0, 2)), classes)
     shared_by = memberships(ensemble.subsets, classes)
     dominant = largest_shares(counts, shared_by)
     label = paper_label(cast, dominant, ensemble.subsets, classes)
-    if ensemble.ties.by_evidence:
-        support = collected(cast, evidence(sums, layer), classes)
-        nearest = largest_shares(support, shared_by, dominant).first(-1, classes)
-        label = label.equals(ABSTAIN).choose(nearest, label)
+    label = TIE_BREAKS[ensemble.ties.piece("ONNX")](label, cast, dominant, sums, layer, shared_by)
     outputs: dict[str, Any] = {"label": (label.cast(np.int64), ("N",)), "counts": (counts, ("N", classes))}
     if ensemble.probabilities is not None:
         outputs["probabilities"] = (chances(sums, layer, ensemble.probabilities), ("N", classes))

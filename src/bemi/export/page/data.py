@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from bemi.ensemble.ensemble import Ensemble, TrainingRows
-from bemi.ensemble.voting import STATUSES
+from bemi.ensemble.ties import PAPER_RULE
+from bemi.ensemble.voting import LabelStatus
 from bemi.export.page.results import TestData, plain_rows
 from bemi.inputs.export_hooks import number_field, own_piece
 from bemi.inputs.fixed_point_inputs import POWERS_OF_TEN
@@ -36,7 +37,7 @@ MOST_BARS = 31
 
 def model_data(ensemble: Ensemble) -> dict[str, Any]:
     """Everything a prediction needs except the transform, and the training results of every network."""
-    scaling = ensemble.inputs.scaling
+    scaling, ties = ensemble.inputs.scaling, ensemble.ties
     low, high = ensemble.inputs.bounds(scaling.low, scaling.high)
     folded = ensemble.folded(low, high).networks
     parts = zip(folded, ensemble.splitting, ensemble.reports, strict=True)
@@ -45,8 +46,12 @@ def model_data(ensemble: Ensemble) -> dict[str, Any]:
         "layers": ensemble.layers,
         "weightBound": ensemble.weight_bound,
         "bitsPerWeight": bits_per_weight(ensemble.weight_bound),
-        "ties": ensemble.ties.name,
-        "byEvidence": ensemble.ties.by_evidence,
+        "ties": {
+            "decide": ties.piece("page"),
+            "isPaperRule": ties == PAPER_RULE,
+            "sentence": ties.sentence,
+            "reason": ties.reason,
+        },
         "unclassified": str(ensemble.unclassified_label),
         "scaling": _scaling(ensemble.inputs),
         "inputRange": [int(low.min()), int(high.max())],
@@ -54,7 +59,10 @@ def model_data(ensemble: Ensemble) -> dict[str, Any]:
         "solver": ensemble.training.solver,
         "weights": base64.b64encode(b"".join(map(packed_weights, ensemble.networks))).decode(),
         **_stage_words(ensemble.stages),
-        "statusWords": STATUSES,
+        "statuses": [
+            {"name": s.value, "leaders": s.leaders, "correct": s.correct, "among": s.among, "words": s.words}
+            for s in LabelStatus
+        ],
         "networks": [
             {
                 "classes": n.subset.tolist(),
@@ -95,7 +103,7 @@ def scorecards(ensemble: Ensemble) -> list[dict[str, Any]] | None:
             "lowest": card.lowest,
             "highest": card.highest,
             # Of the second class, for each total from the lowest to the highest.
-            "chances": None if card.table is None else card.chances(range(card.lowest, card.highest + 1)).tolist(),
+            "chances": None if card.table is None else card.probabilities(card.every_total).tolist(),
         }
         for card in cards
     ]

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.ensemble.ensemble import Ensemble
+from bemi.ensemble.ties import PAPER_RULE
 from bemi.exact import Integers
 from bemi.inputs.export_hooks import own_piece
 from bemi.inputs.inputs import Inputs
-from bemi.problem.codes import ABSTAIN
+from bemi.problem.problem import ABSTAIN
 from bemi.report.summary import confusion, evaluation
 
 
@@ -44,9 +45,9 @@ def results(ensemble: Ensemble, test: TestData, others: Mapping[str, float], sam
     truth = ensemble.class_indices(y)
     votes = ensemble.votes(test.X, truth)
     given = votes.label
-    tables = {"paper": confusion(ensemble, votes, truth)}
-    if ensemble.ties.by_evidence:
-        tables[ensemble.ties.name] = confusion(ensemble, votes, truth, by_paper=False)
+    tables = {PAPER_RULE.words: confusion(ensemble, votes, truth)}
+    if ensemble.ties != PAPER_RULE:
+        tables = {f"ties by {ensemble.ties.name}": confusion(ensemble, votes, truth, by_paper=False), **tables}
     right = (given == truth) & (truth != ABSTAIN)
     return {
         "about": test.about,

@@ -14,7 +14,7 @@ from bemi.ensemble.subsets import memberships
 from bemi.exact import PRE_ACTIVATION_LIMIT, Integers
 from bemi.export.verilog.formats import input_format, integer_bits, terms_of
 from bemi.inputs.circuit_terms import BitTerm, ConstantTerm, FeatureTerm, NumberTerm, Term
-from bemi.problem.codes import ABSTAIN
+from bemi.problem.problem import ABSTAIN
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ class Circuit:
         folded = ensemble.folded(lows, highs).networks
         first = folded[0].table
         self.single = len(folded) == 1 and first is not None and ABSTAIN not in first
-        self.by_evidence = ensemble.ties.by_evidence and not self.single
+        self.by_evidence = ensemble.ties.reads_evidence and not self.single
         kept = [self._kept(network) for network in folded]
         columns = np.concatenate([n.network.weights[0][:, own] for n, own in zip(folded, kept, strict=True)], axis=1)
         linked = np.abs(columns).sum(axis=1) > 0

@@ -80,6 +80,6 @@ def _output(circuit: Circuit) -> list[str]:
     labels = circuit.ensemble.classes.tolist()
     lines = ["out_label is the number of the class, valid while out_valid is 1 and until out_ready is 1:"]
     lines += [f"  {number}: {quoted(str(label))}" for number, label in enumerate(labels)]
-    if circuit.ensemble.ties.by_evidence:
+    if circuit.ensemble.ties.labels_every_row:
         return [*lines, "out_unclassified is 0: every row gets a label."]
     return [*lines, "out_unclassified is 1 for rows that the vote leaves open; out_label then means nothing."]

@@ -47,9 +47,12 @@ def given_rows(circuit: Circuit, X: Any) -> tuple[Integers, Integers]:
 def labels(ensemble: Ensemble, inputs: Integers) -> Integers:
     """Class indices for inputs of the networks, -1 for unclassified."""
     folded = ensemble.folded()
-    evidence = (lambda chosen: folded.evidence(Rows(inputs[chosen]))) if ensemble.ties.by_evidence else None
+
+    def evidence(chosen: Integers) -> Integers:
+        return folded.evidence(Rows(inputs[chosen]))
+
     votes = folded.votes(Rows(inputs))
-    return vote(votes, ensemble.subsets, len(ensemble.classes), evidence=evidence).label
+    return vote(votes, ensemble.subsets, len(ensemble.classes), ties=ensemble.ties, evidence=evidence).label
 
 
 def _near(circuit: Circuit, places: list[int]) -> Integers:

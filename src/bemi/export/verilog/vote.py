@@ -8,9 +8,12 @@ from bemi.export.verilog.circuit import Circuit, Voter
 from bemi.export.verilog.formats import integer_bits
 from bemi.export.verilog.memories import Memory
 from bemi.export.verilog.text import address_bits, choice, constant, extended, runtime, zero_extended
-from bemi.problem.codes import ABSTAIN
+from bemi.problem.problem import ABSTAIN
 
 TIE_STATES = "    localparam [3:0] CHOOSE = 4'd6, FETCH = 4'd7, MULTIPLY = 4'd8, COLLECT = 4'd9, COMPARE = 4'd10;"
+
+AT_THE_END: dict[str, list[str]] = {"evidence": [], "unclassified": ["out_unclassified <= 1'b1;"]}
+"""What a row is marked with at its end, by the name that :meth:`bemi.ensemble.ties.TieRule.piece` gives the rule."""
 
 
 def vote_of_sums(circuit: Circuit) -> str:
@@ -85,9 +88,7 @@ def _counting(circuit: Circuit, vote_bits: int, label_bits: int) -> dict[str, ob
 
 def _ties(circuit: Circuit, vote_bits: int, network_bits: int, label_bits: int) -> dict[str, object]:
     """What happens if the paper's rule gives no label."""
-    done = ["state <= DONE;", "out_valid <= 1'b1;"]
-    if not circuit.by_evidence:
-        done = ["out_unclassified <= 1'b1;", *done]
+    done = [*AT_THE_END[circuit.ensemble.ties.piece("Verilog")], "state <= DONE;", "out_valid <= 1'b1;"]
     # Without any evidence the first of the leaders wins, which is the label so far.
     empty: dict[str, object] = {"evidence": "", "tie_states": "", "states": ""}
     if not circuit.evidence:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.ensemble.subsets import class_subsets
+from bemi.ensemble.ties import TIES
 from bemi.ensemble.voting import vote
 from bemi.exact import Integers
 from bemi.stages.resolution import TARGETS
@@ -84,4 +85,4 @@ def _voted(tested: Integers, weights: Floats, pairs: Integers, classes: int) -> 
     def evidence(chosen: Integers) -> Integers:
         return (np.abs(scores[chosen]) / norms / largest * _EVIDENCE).astype(np.int64)
 
-    return vote(votes, pairs, classes, evidence=evidence).label
+    return vote(votes, pairs, classes, ties=TIES["margin"], evidence=evidence).label

@@ -21,8 +21,7 @@ from bemi.engines.decomposition.max_margin.search import distinct_rows
 from bemi.engines.decomposition.neuron import best_margin_search as widest
 from bemi.limits import FOREVER, Limits
 from bemi.network import Network
-from bemi.problem.measures import sum_of_margins
-from bemi.problem.problem import Problem
+from bemi.problem.problem import Problem, sum_of_margins
 from bemi.stages.result import Outcome
 
 

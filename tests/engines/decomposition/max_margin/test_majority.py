@@ -16,8 +16,7 @@ from bemi.engines.decomposition.sat_margin import annealing as walk
 from bemi.engines.start import initial_network
 from bemi.limits import FOREVER, Limits
 from bemi.network import Network
-from bemi.problem.measures import sum_of_margins
-from bemi.problem.problem import Problem
+from bemi.problem.problem import Problem, sum_of_margins
 from bemi.stages.registry import get
 
 OUTPUT = np.array([1, 1, 1, 1, 0])

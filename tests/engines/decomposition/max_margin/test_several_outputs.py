@@ -13,8 +13,7 @@ from bemi.engines.decomposition.max_margin import search as maxmargin
 from bemi.engines.decomposition.max_margin.search import distinct_rows
 from bemi.engines.start import initial_network
 from bemi.limits import Limits
-from bemi.problem.codes import class_codes
-from bemi.problem.problem import Problem
+from bemi.problem.problem import Problem, class_codes
 from bemi.stages.registry import get
 from bemi.training.pipeline import train
 

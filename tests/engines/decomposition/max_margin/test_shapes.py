@@ -15,8 +15,7 @@ from bemi.engines.decomposition.max_margin.instance import Budget
 from bemi.engines.decomposition.max_margin.partial import Node, PartialNeuron
 from bemi.engines.decomposition.max_margin.search import distinct_rows
 from bemi.engines.decomposition.max_margin.shapes import shape_labels
-from bemi.problem.codes import class_codes
-from bemi.problem.problem import Problem
+from bemi.problem.problem import Problem, class_codes
 
 
 def few_rows(seed: int, rows: int = 7, codes: int = 5, neurons: int = 4, low: int = 0) -> Problem:

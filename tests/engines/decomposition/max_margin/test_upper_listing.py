@@ -12,9 +12,7 @@ from bemi.engines.decomposition.max_margin.upper import widest_margins
 from bemi.engines.decomposition.max_margin.upper_listing import can_list, widest_listed
 from bemi.engines.start import initial_network
 from bemi.limits import Limits
-from bemi.problem.codes import class_codes
-from bemi.problem.measures import sum_of_margins
-from bemi.problem.problem import Problem
+from bemi.problem.problem import Problem, class_codes, sum_of_margins
 
 
 def patterns(seed: int) -> Problem:

@@ -19,8 +19,7 @@ from bemi.engines.decomposition.max_margin import few_splits
 from bemi.engines.decomposition.min_weight.enumerate_neurons import listed_links
 from bemi.engines.start import initial_network
 from bemi.limits import FOREVER, Limits
-from bemi.problem.invariants import KeepMargins
-from bemi.problem.problem import Problem
+from bemi.problem.problem import KeepMargins, Problem
 
 
 def checked(problem: Problem, margins: list[np.ndarray], proof: dict) -> int:

@@ -17,8 +17,7 @@ from bemi.engines.decomposition.sat_margin.patterns import best_patterns
 from bemi.engines.start import initial_network
 from bemi.limits import FOREVER, Limits
 from bemi.network import Network, confidence_threshold
-from bemi.problem.codes import class_codes
-from bemi.problem.problem import Problem
+from bemi.problem.problem import Problem, class_codes
 from bemi.stages.registry import get
 
 

@@ -11,7 +11,7 @@ from soft_brute import allowed, by_hand, norm, problems
 
 from bemi.engines.decomposition.soft import links, margins
 from bemi.limits import Limits
-from bemi.problem.invariants import KeepObjective
+from bemi.problem.problem import KeepObjective
 from bemi.stages.registry import get
 
 

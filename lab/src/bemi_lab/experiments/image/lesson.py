@@ -9,14 +9,14 @@ from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
+from bemi.classifier import BeMiClassifier
+from bemi.training.settings import seed_of
 from numpy.typing import NDArray
 
 from bemi import recommended
-from bemi.classifier import BeMiClassifier
 from bemi.exact import Integers
 from bemi.inputs.inputs import Inputs
 from bemi.training.choosing.choice import Choice, choose
-from bemi.training.settings import seed_of
 from bemi.training.training_set import variants_of
 from bemi_lab.datasets import Dataset, Sample, load, sample
 from bemi_lab.experiments.signal.draws import draw

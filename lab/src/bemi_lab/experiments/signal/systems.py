@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
+from bemi.presets import GAINS, SHIFTS, SMALL_GAINS
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from bemi import SignalCounts, SignalScenarios, recommended
-from bemi.presets import GAINS, SHIFTS, SMALL_GAINS
 from bemi_lab.experiments.signal import peers
 from bemi_lab.experiments.spec import Settings
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
+from bemi.classifier import BeMiClassifier
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from bemi import TableBits, recommended
-from bemi.classifier import BeMiClassifier
 from bemi.stages import SOFT_STAGES
 from bemi_lab.experiments.spec import Settings
 from bemi_lab.experiments.tabular import peers

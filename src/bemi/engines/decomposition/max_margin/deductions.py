@@ -17,7 +17,7 @@ from bemi.engines.decomposition.max_margin.partial import Node, PartialNeuron
 from bemi.engines.decomposition.neuron.linear_program import Floats, plain
 from bemi.engines.decomposition.neuron.shortlist import Shortlist
 from bemi.exact import Integers
-from bemi.problem.codes import outputs_for
+from bemi.problem.problem import outputs_for
 
 
 class Deductions:

@@ -20,8 +20,7 @@ from bemi.engines.decomposition.max_margin.partial import Node, PartialNeuron, m
 from bemi.engines.decomposition.max_margin.shapes import Shapes
 from bemi.engines.decomposition.neuron.linear_program import Floats, NeuronBound, Signs, plain
 from bemi.engines.decomposition.neuron.shortlist import Lister
-from bemi.problem.measures import sum_of_margins_bound
-from bemi.problem.problem import Problem
+from bemi.problem.problem import Problem, sum_of_margins_bound
 
 ROOT_SCHEDULE: Schedule = ((1, 400, 400), (8, 60, 16), (40, 40, 8), (200, 20, 4))
 # The same before shapes, which do the rest: for three or four codes, and for more.

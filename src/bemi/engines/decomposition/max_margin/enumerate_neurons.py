@@ -29,8 +29,7 @@ from bemi.engines.start import initial_network
 from bemi.exact import Integers, exact_product
 from bemi.limits import Deadline, Limits
 from bemi.network import Network
-from bemi.problem.measures import better, sum_of_margins
-from bemi.problem.problem import Problem
+from bemi.problem.problem import Problem, better, sum_of_margins
 from bemi.stages.result import Outcome, StageResult
 from bemi.stages.stage import Stage
 

@@ -32,8 +32,7 @@ from bemi.engines.decomposition.neuron.best_margin_search import Neurons, neuron
 from bemi.exact import Integers
 from bemi.limits import Deadline, Limits
 from bemi.network import Network
-from bemi.problem.measures import sum_of_margins
-from bemi.problem.problem import Problem
+from bemi.problem.problem import Problem, sum_of_margins
 from bemi.stages.result import Outcome, StageResult
 from bemi.stages.stage import Stage
 

@@ -9,7 +9,7 @@ import numpy as np
 from bemi.engines.decomposition.max_margin.instance import Budget, Instance
 from bemi.engines.decomposition.neuron.linear_program import NeuronBound, Signs
 from bemi.exact import Integers
-from bemi.problem.codes import outputs_for
+from bemi.problem.problem import outputs_for
 
 EPS = 1e-6
 _MOST_CODES = 6  # up to this many, every dichotomy of whole classes is tried

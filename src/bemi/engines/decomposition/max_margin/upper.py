@@ -14,8 +14,7 @@ from bemi.engines.start import initial_network
 from bemi.exact import Integers
 from bemi.limits import Limits
 from bemi.network import Network
-from bemi.problem.invariants import KeepMargins
-from bemi.problem.problem import Problem
+from bemi.problem.problem import KeepMargins, Problem
 
 
 def upper_bounds(layers: tuple[int, ...], weight_bound: int) -> Integers:

@@ -24,8 +24,7 @@ from bemi.engines.decomposition.neuron.rounding import integer_weights
 from bemi.exact import Integers
 from bemi.limits import Limits
 from bemi.network import Network, sign
-from bemi.problem.measures import better, sum_of_margins
-from bemi.problem.problem import Problem
+from bemi.problem.problem import Problem, better, sum_of_margins
 
 ORDERS = 30
 """The search ends after this many consecutive orders of the neurons without a better network."""

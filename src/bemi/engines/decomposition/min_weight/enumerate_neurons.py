@@ -25,8 +25,7 @@ from bemi.engines.decomposition.neuron.best_margin_search import neurons
 from bemi.exact import Integers
 from bemi.limits import Deadline, Limits
 from bemi.network import Network
-from bemi.problem.invariants import KeepMargins
-from bemi.problem.problem import Problem
+from bemi.problem.problem import KeepMargins, Problem
 from bemi.stages.result import Outcome, StageResult
 
 _NODES = 1_000_000  # of a search for the fewest links: a fifth of a second for 160 rows

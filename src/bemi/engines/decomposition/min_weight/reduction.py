@@ -22,8 +22,7 @@ from bemi.engines.start import initial_network
 from bemi.exact import Integers
 from bemi.limits import Deadline, Limits
 from bemi.network import Network, sign
-from bemi.problem.invariants import KeepMargins
-from bemi.problem.problem import Problem
+from bemi.problem.problem import KeepMargins, Problem
 
 PROPOSALS_PER_NODE = 20_000
 """How a node limit translates into the local search's proposals."""

@@ -14,8 +14,7 @@ from bemi.engines.decomposition.min_weight.pattern_tree import PatternTree
 from bemi.engines.decomposition.min_weight.reduction import Reduction
 from bemi.limits import Deadline, Limits
 from bemi.network import Network
-from bemi.problem.invariants import KeepMargins
-from bemi.problem.problem import Problem
+from bemi.problem.problem import KeepMargins, Problem
 from bemi.stages.result import Outcome, StageResult
 from bemi.stages.stage import Stage
 

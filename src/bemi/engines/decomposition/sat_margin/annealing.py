@@ -25,8 +25,7 @@ from bemi.exact import Integers, exact_product
 from bemi.jit import njit
 from bemi.limits import FOREVER, Deadline, Limits
 from bemi.network import Network, confidence_threshold
-from bemi.problem.measures import confident_outputs_bound
-from bemi.problem.problem import Problem
+from bemi.problem.problem import Problem, confident_outputs_bound
 
 Floats = NDArray[np.float64]
 

@@ -28,8 +28,7 @@ from bemi.engines.start import separator
 from bemi.exact import Integers
 from bemi.limits import Deadline
 from bemi.network import Network, confidence_threshold
-from bemi.problem.measures import confident_outputs, confident_outputs_bound
-from bemi.problem.problem import Problem
+from bemi.problem.problem import Problem, confident_outputs, confident_outputs_bound
 from bemi.stages.result import Outcome, StageResult
 
 _WORK_PER_SECOND = 1 << 21

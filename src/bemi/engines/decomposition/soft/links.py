@@ -26,8 +26,7 @@ from bemi.engines.decomposition.soft.terms import DENOMINATOR, SoftRows, most_in
 from bemi.exact import Integers
 from bemi.limits import Deadline, Limits
 from bemi.network import Network
-from bemi.problem.invariants import KeepObjective
-from bemi.problem.problem import Problem
+from bemi.problem.problem import KeepObjective, Problem
 from bemi.stages.result import Outcome, StageResult
 from bemi.stages.stage import Stage
 

@@ -6,9 +6,9 @@ const RECIPROCAL = 2 ** 20;
 const SHARE = 2 ** 28;
 
 /** Chance of the first class of a network's pair in 256ths: a table over the clipped score. */
-function firstChance({ start, shift, chances }, score) {
+function firstChance({ start, shift, entries }, score) {
   const step = Math.floor(Math.max(0, score - start) / 2 ** shift);
-  return chances[Math.min(step, chances.length - 1)];
+  return entries[Math.min(step, entries.length - 1)];
 }
 
 /** Chances of the classes in 65536ths, from a table and a score for every pair of classes. */

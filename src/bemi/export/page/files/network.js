@@ -98,7 +98,7 @@ class Ensemble {
     const best = Math.max(...shares);
     const dominant = shares.map((share) => share === best);
     const paper = this.paperLabel(votes, dominant);
-    const decision = paper === ABSTAIN && this.data.byEvidence ? this.byMargin(votes, dominant, sums) : paper;
+    const decision = paper === ABSTAIN ? this[this.data.ties.decide](votes, dominant, sums) : paper;
     const status = truth === null ? null : this.status(paper, dominant, truth);
     const chances = this.chances(sums);
     return { inputs, sums, votes, counts, shares, dominant, paper, decision, status, chances };
@@ -128,7 +128,7 @@ class Ensemble {
   }
 
   /** The dominant label with the most evidence from the networks that voted for it, relative to how many it has. */
-  byMargin(votes, dominant, sums) {
+  mostEvidence(votes, dominant, sums) {
     const gathered = new Array(this.classes).fill(0n);
     this.networks.forEach((network, n) => {
       if (votes[n] !== ABSTAIN) gathered[votes[n]] += this.evidence(network, sums[n][0]);
@@ -142,6 +142,10 @@ class Ensemble {
       if (ahead) winner = index;
     }
     return winner;
+  }
+
+  noLabel() {
+    return ABSTAIN;
   }
 
   networksOf(index) {
@@ -163,11 +167,12 @@ class Ensemble {
   /** The paper's label status; a true label that is not one of the classes is ABSTAIN. */
   status(paper, dominant, truth) {
     const number = dominant.filter(Boolean).length;
+    const leaders = number === 1 ? "1" : number === this.networks[0].classes.length ? "m" : "o";
     const correct = truth !== ABSTAIN && paper === truth;
     const among = truth !== ABSTAIN && dominant[truth];
-    const tick = among ? "'" : "''";
-    if (number === 1) return correct ? "1C" : "1I";
-    if (number === this.networks[0].classes.length) return correct ? "mC" : `mI${tick}`;
-    return `oI${tick}`;
+    return this.data.statuses.find(
+      (status) =>
+        status.leaders === leaders && status.correct === correct && (status.among === null || status.among === among),
+    ).name;
   }
 }

@@ -16,7 +16,7 @@ function showResults(ensemble, element) {
 function accuracyCard(ensemble) {
   const { test, training } = ensemble.data;
   const rows = [["This ensemble", test.accuracy, "own"]];
-  if (ensemble.data.byEvidence) rows.push(["… by the paper's rule", test.paper_accuracy, "own pale"]);
+  if (!ensemble.data.ties.isPaperRule) rows.push(["… by the paper's rule", test.paper_accuracy, "own pale"]);
   for (const [name, share] of Object.entries(test.others)) rows.push([name, share, "other"]);
   const lines = rows.map(([name, share, kind]) =>
     make(
@@ -27,10 +27,6 @@ function accuracyCard(ensemble) {
       make("span", { class: "count" }, percent(share, 2)),
     ),
   );
-  const rule =
-    ensemble.data.byEvidence
-      ? "Ties that the paper's rule leaves open are decided by the margins."
-      : "A row without a clear winner stays unclassified, as in the paper.";
   const others = Object.keys(test.others).length
     ? ` The others are scikit-learn's, untuned, on the same ${count(training)} training rows and the same inputs.`
     : "";
@@ -39,19 +35,19 @@ function accuracyCard(ensemble) {
     { class: "card" },
     make("h3", {}, "Accuracy"),
     ...lines,
-    make("p", { class: "hint" }, rule + others),
+    make("p", { class: "hint" }, ensemble.data.ties.sentence + others),
   );
 }
 
 function statusCard(ensemble) {
-  const { test, statusWords } = ensemble.data;
-  const lines = Object.entries(test.statuses).map(([status, share]) =>
+  const { test, statuses } = ensemble.data;
+  const lines = statuses.map(({ name, words, correct }) =>
     make(
       "div",
       { class: "measure status" },
-      make("span", {}, make("b", {}, status), ` ${statusWords[status]}`),
-      bar(share, status.endsWith("C") ? "own" : "miss"),
-      make("span", { class: "count" }, percent(share, 1)),
+      make("span", {}, make("b", {}, name), ` ${words}`),
+      bar(test.statuses[name], correct ? "own" : "miss"),
+      make("span", { class: "count" }, percent(test.statuses[name], 1)),
     ),
   );
   const hint = `By the paper's rule, ${percent(test.unclassified, 1)} of the rows get no label.`;
@@ -96,22 +92,21 @@ function confusionCard(test, labels) {
       ),
     );
   };
-  const rules = { margin: "ties by margin", paper: "the paper's rule" };
-  const known = Object.keys(rules).filter((rule) => rule in test.confusion);
-  const switches = known.map((rule, i) =>
+  const rules = Object.keys(test.confusion);
+  const switches = rules.map((rule, i) =>
     make(
       "label",
       { class: "check" },
       make("input", { type: "radio", name: "rule", checked: i === 0, change: () => show(rule) }),
-      rules[rule],
+      rule,
     ),
   );
-  show(known[0]);
+  show(rules[0]);
   return make(
     "section",
     { class: "card" },
     make("h3", {}, "Confusion matrix"),
-    known.length > 1 ? make("div", { class: "tools" }, ...switches) : null,
+    rules.length > 1 ? make("div", { class: "tools" }, ...switches) : null,
     holder,
     make(
       "p",

@@ -36,7 +36,7 @@ class VotesView {
       const status =
         outcome.status === null
           ? ""
-          : `True label: ${truthLabel}. Status ${outcome.status}: ${this.ensemble.data.statusWords[outcome.status]}.`;
+          : `True label: ${truthLabel}. Status ${outcome.status}: ${statusOf(this.ensemble, outcome.status).words}.`;
       this.say(label, reason, status);
     }
     this.label.classList.toggle("none", outcome !== null && outcome.decision === ABSTAIN);

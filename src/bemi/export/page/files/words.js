@@ -10,7 +10,7 @@ const PROOF_WORDS = {
 
 /** A decision: its label, and one or two sentences that explain it. */
 function decisionWords(ensemble, outcome) {
-  const { labels, byEvidence } = ensemble.data;
+  const { labels, ties } = ensemble.data;
   const leaders = labels.filter((_, index) => outcome.dominant[index]);
   const first = outcome.dominant.indexOf(true);
   const votes = `${outcome.counts[first]} of ${ensemble.memberships[first]} votes`;
@@ -19,9 +19,11 @@ function decisionWords(ensemble, outcome) {
   if (leaders.length === 1) return { label, reason: `One label leads, with ${votes}.` };
   const lead = `${listed(leaders)} lead with ${equal ? `${votes} each` : "equal shares of their votes"}.`;
   if (outcome.paper !== ABSTAIN) return { label, reason: `${lead} The network that tells them apart decides.` };
-  if (byEvidence) return { label, reason: `${lead} The paper's rule would give no label; the margins decide.` };
-  return { label, reason: `${lead} Nothing decides between them, so there is no label.` };
+  return { label, reason: `${lead} ${ties.reason}` };
 }
+
+/** A label status, by name. */
+const statusOf = (ensemble, name) => ensemble.data.statuses.find((status) => status.name === name);
 
 /** The largest chances, in words; empty if the model has no probabilities. */
 function chanceWords(ensemble, { chances }) {

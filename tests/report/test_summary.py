@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from bemi import BeMiClassifier, NoiseScenarios, TableBits
-from bemi.report.contents import contents
+from bemi.report import contents
 
 
 def table(rows=45):

@@ -1,6 +1,4 @@
-"""CSV files as text: separators, quotes, encodings and lines."""
-
-from __future__ import annotations
+"""The cells of CSV files: separators, quotes, encodings, lines, and texts that mean a known value."""
 
 import csv
 import io
@@ -8,7 +6,7 @@ import random
 
 import pytest
 
-from bemi.io.cells import SEPARATORS, DataFileError, read_cells, separator_of
+from bemi.io import SEPARATORS, DataFileError, Known, read_cells, separator_of
 
 
 def cells(tmp_path, content, told=None):
@@ -94,3 +92,27 @@ def test_rows_are_found_in_the_file(tmp_path):
     found = cells(tmp_path, "\n".join(lines) + "\n")
     assert [int(cell.split("\n")[0]) for cell in found.table.iloc[:, 0]] == expected
     assert [found.row(row) for row in range(60)] == [f"row {k + 1} (line {n})" for k, n in enumerate(expected)]
+
+
+@pytest.mark.parametrize(
+    ("values", "given", "found"),
+    [
+        (["1.0", "-1.0"], "1", "1.0"),
+        (["1.0", "-1.0"], "-1", "-1.0"),
+        ([1, -1], "1.0", 1),
+        ([1, -1], "+1", 1),
+        (["1", "x"], 1.0, "1"),
+        ([1.5, 2.5], "1.50", 1.5),
+        (["01", "1"], "1", "1"),
+        (["01", "1"], "01", "01"),
+        (["01", "1"], "1.0", None),
+        (["a"], "A", None),
+        (["nan"], "NaN", None),
+        (["100000000000000000001"], "100000000000000000000", None),
+        (["inf"], "Infinity", None),
+    ],
+)
+def test_a_text_is_found_as_it_is_or_as_a_number(values, given, found):
+    result = Known(values).find(given)
+    assert result == found
+    assert type(result) is type(found)

@@ -1,4 +1,4 @@
-"""Windows of recordings, from tables and files."""
+"""Windows of recordings, from tables and files, with doubts about their channels."""
 
 from __future__ import annotations
 
@@ -16,45 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 from bemi.checks import check_integer
 from bemi.inputs.signal.windows import LONGEST, SHORTEST
 from bemi.io.cells import Tell
-from bemi.io.recordings.channels import check_no_column_of_another_kind, tell_doubts
-from bemi.io.recordings.cutting import cut
-from bemi.io.recordings.recording import Recording, recordings_of
+from bemi.io.recordings import Recording, Windows, cut, recordings_of
 
 USUAL_NAMES = {"id": ("id",), "time": ("time", "timestamp"), "target": ("label",)}
 """Columns that are taken if the user names none."""
-
-
-@dataclass(frozen=True, eq=False)
-class Windows:
-    """Windows of a signal.
-
-    Attributes
-    ----------
-    X
-        Samples, shape (windows, time, channels).
-    y
-        Label of each window; None without labels.
-    groups
-        Recording of each window: what ``id`` or the file says, otherwise the number of the uninterrupted stretch; None
-        if windows were given one by one and nothing says where they come from.
-    starts
-        Time of the first sample of each window, or its number in the recording if there are no times; None if windows
-        were given one by one.
-    channels
-        Names of the channels.
-    """
-
-    X: NDArray
-    y: NDArray | None
-    groups: NDArray | None
-    starts: NDArray | None
-    channels: tuple[Any, ...]
-
-    def __repr__(self) -> str:
-        windows, time, channels = self.X.shape
-        recordings = "" if self.groups is None else f", {len(pd.unique(self.groups))} recordings"
-        classes = "no labels" if self.y is None else f"{len(pd.unique(self.y))} classes"
-        return f"<{windows} windows of {time} samples of {channels} channels{recordings}, {classes}>"
 
 
 @dataclass(frozen=True)
@@ -126,7 +91,7 @@ def windows(
     columns = Columns(id, time, target, channels)
     notes: list[str] = []
     if isinstance(data, (str, os.PathLike)):
-        from bemi.io.recordings.files import read_recordings
+        from bemi.io.recording_files import read_recordings
 
         found = read_recordings(Path(data), window, hop, columns, notes.append)
     else:
@@ -152,9 +117,60 @@ def cut_all(
     recordings: Sequence[Recording], columns: Columns, window: int, hop: int, tell: Tell, *, channels_named: bool
 ) -> Windows:
     """The windows of recordings, with a line for everything that the user should know."""
-    made = cut(recordings, window, hop, tell)
-    names = tuple(columns.channels or ())
+    found = cut(recordings, tuple(columns.channels or ()), window, hop, tell)
     if not channels_named:
-        check_no_column_of_another_kind(made.X, names)
-    tell_doubts(made.X, names, tell)
-    return Windows(made.X, made.y, made.groups, made.starts, names)
+        check_no_column_of_another_kind(found.X, found.channels)
+    tell_doubts(found.X, found.channels, tell)
+    return found
+
+
+CLIPPED = 0.01
+"""Share of samples at the largest or smallest value above which a channel may be clipped."""
+
+MANY_VALUES = 32
+"""A channel with fewer different values is a switch or a counter, whose extremes are frequent anyway."""
+
+MANY_SAMPLES = 1000
+"""With fewer samples a single one would be a large share."""
+
+
+def check_no_column_of_another_kind(X: NDArray, names: Sequence[Any]) -> None:
+    """Raise ValueError for channels that nobody named and that look like a recording's name or a clock."""
+    if len(X) < 2:
+        return
+    for channel, name in enumerate(names):
+        values = X[:, :, channel]
+        if (values == values[:, :1]).all() and (values != values[0, 0]).any():
+            raise ValueError(
+                f"column {name!r} never changes within a window; name it as id if it tells recordings apart, otherwise "
+                "name the channels"
+            )
+        if (np.diff(values, axis=1) > 0).all():
+            raise ValueError(
+                f"column {name!r} only grows; if it is a clock, name it as time, otherwise name the channels"
+            )
+
+
+def tell_doubts(X: NDArray, names: Sequence[Any], tell: Tell) -> None:
+    """Tell which channels are constant or clipped, for windows of shape (windows, time, channels)."""
+    constant = [name for channel, name in enumerate(names) if np.ptp(X[:, :, channel]) == 0]
+    if constant:
+        tell(f"{_listed(constant)} constant in all windows, so without information")
+    for channel, name in enumerate(names):
+        values, counts = np.unique(X[:, :, channel], return_counts=True)
+        for end, word in ((-1, "largest"), (0, "smallest")):
+            share = counts[end] / counts.sum()
+            # Zero is where a signal rests, such as a current that is off.
+            if (
+                min(len(values) / MANY_VALUES, counts.sum() / MANY_SAMPLES) >= 1
+                and share > CLIPPED
+                and values[end] != 0
+            ):
+                tell(
+                    f"channel {name!r} may be clipped: {100 * share:.1f} % of its samples have the {word} value "
+                    f"{values[end]:g}"
+                )
+
+
+def _listed(names: Sequence[Any]) -> str:
+    return f"channel{'s' * (len(names) > 1)} {', '.join(map(repr, names))}"

@@ -1,4 +1,4 @@
-"""Cuts recordings into windows of equal length.
+"""Recordings of a sensor, and the windows that they are cut into.
 
 A window never reaches across a gap in time, a change of label, a missing value or the end of a recording: recordings
 are first divided into *stretches* without any of these, and windows begin at multiples of the hop in each of them.
@@ -6,17 +6,131 @@ are first divided into *stretches* without any of these, and windows begin at mu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from bemi.io.cells import Tell
-from bemi.io.recordings.recording import Recording
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """Samples of a sensor.
+
+    Attributes
+    ----------
+    name
+        What messages call it.
+    group
+        What it shares with other recordings, such as the person who wore the sensor; None if nothing is known.
+    rows
+        Position of each sample in the table that it comes from, from 0.
+    values
+        Shape (samples, channels), NaN where missing.
+    times
+        When each sample was taken, as numbers; None without times.
+    starts
+        The same as it was given; the number of the sample without times.
+    labels
+        Label of each sample, None where there is none; None if no sample has one.
+    """
+
+    name: str
+    group: Any
+    rows: NDArray[np.intp]
+    values: NDArray
+    times: NDArray[np.float64] | None
+    starts: NDArray
+    labels: NDArray | None
+
+    def sample(self, position: int) -> str:
+        """Which sample it is, in words."""
+        return f"{self.name}, row {self.rows[position] + 1}"
+
+
+def recordings_of(
+    table: pd.DataFrame, channels: Sequence[Any], *, id: Any, time: Any, target: Any, name: str, group: Any = None
+) -> Iterator[Recording]:
+    """The recordings of a long table: one for each value of the column ``id``, or one if that is None.
+
+    Parameters
+    ----------
+    table
+        One row per sample.
+    channels, id, time, target
+        Columns; None for none.
+    name
+        What messages call the table.
+    group
+        Group of the recording if there is no ``id``.
+    """
+    values = _numbers(table, channels, name)
+    times = None if time is None else as_numbers(table[time], f"{name}: column {time!r}")
+    labels = None if target is None else _labels(table[target])
+    for own, rows in _rows_by_id(table, id, name):
+        yield Recording(
+            name=name if id is None else f"{name}: {id} {own}",
+            group=group if id is None else own,
+            rows=rows,
+            values=values[rows],
+            times=None if times is None else times[rows],
+            starts=np.arange(len(rows)) if time is None else table[time].to_numpy()[rows],
+            labels=None if labels is None else labels[rows],
+        )
+
+
+def as_numbers(column: pd.Series, place: str) -> NDArray[np.float64]:
+    """Times as numbers; dates in seconds."""
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+        found = column.to_numpy(dtype=np.float64)
+    else:
+        try:
+            dates = pd.to_datetime(column, format="ISO8601", utc=True)
+        except (ValueError, TypeError):
+            raise ValueError(f"{place} must hold numbers or dates such as 2024-05-01 12:00:00.25") from None
+        found = dates.astype("datetime64[ns, UTC]").astype(np.int64).to_numpy() / 1e9
+        found[dates.isna().to_numpy()] = np.nan
+    bad = np.flatnonzero(~np.isfinite(found))
+    if len(bad):
+        raise ValueError(f"{place} has no time in row {bad[0] + 1}")
+    return found
+
+
+def _numbers(table: pd.DataFrame, channels: Sequence[Any], name: str) -> NDArray:
+    for channel in channels:
+        if not pd.api.types.is_numeric_dtype(table[channel]):
+            raise ValueError(f"{name}: column {channel!r} holds no numbers; name the channels of the signal")
+    values = table[list(channels)].to_numpy()
+    values = values if values.dtype.kind in "iuf" else values.astype(np.float64)
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        row, channel = np.argwhere(np.isinf(values))[0]
+        raise ValueError(f"{name}: column {channels[channel]!r} is infinite in row {row + 1}")
+    return values
+
+
+def _labels(column: pd.Series) -> NDArray:
+    found = column.to_numpy(dtype=object, copy=True)
+    found[column.isna().to_numpy()] = None
+    return found
+
+
+def _rows_by_id(table: pd.DataFrame, id: Any, name: str) -> Iterator[tuple[Any, NDArray[np.intp]]]:
+    """Rows of each recording, in their order; recordings in the order in which they begin."""
+    if id is None:
+        yield None, np.arange(len(table))
+        return
+    codes, ids = pd.factorize(table[id])
+    if (codes < 0).any():
+        raise ValueError(f"{name}: column {id!r} is empty in row {int(np.argmax(codes < 0)) + 1}")
+    order = np.argsort(codes, kind="stable")
+    yield from zip(ids.tolist(), np.split(order, np.cumsum(np.bincount(codes))[:-1]), strict=True)
+
 
 GAP = 1.5
 """A step of time this many times the usual one is a gap."""
@@ -27,34 +141,45 @@ largest share of steps that may be gaps."""
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
-    """Windows of recordings.
+class Windows:
+    """Windows of a signal.
 
     Attributes
     ----------
     X
-        Shape (windows, time, channels).
+        Samples, shape (windows, time, channels).
     y
         Label of each window; None without labels.
     groups
-        Group of the recording of each window; the number of its stretch where no group is known.
+        Recording of each window: what ``id`` or the file says, otherwise the number of the uninterrupted stretch; None
+        if windows were given one by one and nothing says where they come from.
     starts
-        Time of the first sample of each window, as given, or its number in the recording.
+        Time of the first sample of each window, or its number in the recording if there are no times; None if windows
+        were given one by one.
+    channels
+        Names of the channels.
     """
 
     X: NDArray
     y: NDArray | None
-    groups: NDArray
-    starts: NDArray
+    groups: NDArray | None
+    starts: NDArray | None
+    channels: tuple[Any, ...]
+
+    def __repr__(self) -> str:
+        windows, time, channels = self.X.shape
+        recordings = "" if self.groups is None else f", {len(pd.unique(self.groups))} recordings"
+        classes = "no labels" if self.y is None else f"{len(pd.unique(self.y))} classes"
+        return f"<{windows} windows of {time} samples of {channels} channels{recordings}, {classes}>"
 
 
-def cut(recordings: Sequence[Recording], window: int, hop: int, tell: Tell) -> Cut:
+def cut(recordings: Sequence[Recording], channels: tuple[Any, ...], window: int, hop: int, tell: Tell) -> Windows:
     """All windows of the recordings; raises ValueError if there are none, or if times make no sense.
 
     Parameters
     ----------
-    recordings
-        What to cut, with the same channels each.
+    recordings, channels
+        What to cut, with the same channels each, and the names of these.
     window, hop
         Samples of a window, and from the start of one to that of the next.
     tell
@@ -83,7 +208,7 @@ def cut(recordings: Sequence[Recording], window: int, hop: int, tell: Tell) -> C
         raise ValueError(f"no window of {window} samples is left: {'; '.join(tally.lines()) or 'there are no samples'}")
     for line in tally.lines():
         tell(line)
-    return Cut(np.concatenate(X), _plain(y) if y else None, _plain(groups), np.concatenate(starts))
+    return Windows(np.concatenate(X), _plain(y) if y else None, _plain(groups), np.concatenate(starts), channels)
 
 
 def usual_step(recordings: Sequence[Recording]) -> float | None:

@@ -1,4 +1,4 @@
-"""One card: the points of a network that tells two classes apart by bits."""
+"""Scorecards: models of bits as points that you can add up by hand, one card for each network."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bemi.ensemble.probabilities import CERTAIN, ChanceTable
+from bemi.checks import check_choice
+from bemi.ensemble.ensemble import Ensemble
+from bemi.ensemble.probabilities import CERTAIN, ProbabilityTable
 from bemi.exact import Integers
 from bemi.inputs.table.column import Column
-from bemi.inputs.table.outputs import AtLeast, Constant, Output
+from bemi.inputs.table.outputs import AtLeast, Constant, IsLike, Output, Value
 
 UNLIKELY = 0.02
-"""Totals with a smaller chance, of either class, are not worth a place in a list of totals."""
+"""Totals with a smaller probability, of either class, are not worth a place in a list of totals."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class Card:
     lowest, highest
         Smallest and largest total that a row can have.
     table
-        Chance of the first class by the sum of the network; None if the model has no probabilities.
+        Probability of the first class by the sum of the network; None if the model has no probabilities.
     """
 
     classes: tuple[Any, Any]
@@ -77,7 +79,7 @@ class Card:
     unit: int
     lowest: int
     highest: int
-    table: ChanceTable | None = None
+    table: ProbabilityTable | None = None
 
     @classmethod
     def of(
@@ -87,7 +89,7 @@ class Card:
         columns: Sequence[Column],
         outputs: Sequence[Output],
         level: int,
-        table: ChanceTable | None = None,
+        table: ProbabilityTable | None = None,
     ) -> Card:
         """The card of a network with these weights, for bits of magnitude ``level``."""
         linked = [place for place, output in enumerate(outputs) if weights[place] and not isinstance(output, Constant)]
@@ -116,15 +118,20 @@ class Card:
         on = inputs[:, [line.input for line in self.lines]] > 0
         return self.start + on @ np.array([line.points for line in self.lines], dtype=np.int64)
 
-    def chances(self, totals: ArrayLike) -> NDArray[np.float64]:
-        """Chance of the second class for each total; only if the model has probabilities."""
+    def probabilities(self, totals: ArrayLike) -> NDArray[np.float64]:
+        """Probability of the second class for each total; only if the model has probabilities."""
         assert self.table is not None
         return 1 - self.table(-self.unit * np.asarray(totals)) / CERTAIN
 
+    @property
+    def every_total(self) -> Integers:
+        """All totals from the lowest to the highest."""
+        return np.arange(self.lowest, self.highest + 1)
+
     def some_totals(self, most: int = 9) -> list[int]:
-        """Up to so many round totals, evenly spaced, over the range where the chance changes."""
-        every = np.arange(self.lowest, self.highest + 1)
-        open_ = every[np.abs(self.chances(every) - 0.5) <= 0.5 - UNLIKELY]
+        """Up to so many round totals, evenly spaced, over the range where the probability changes."""
+        every = self.every_total
+        open_ = every[np.abs(self.probabilities(every) - 0.5) <= 0.5 - UNLIKELY]
         low, high = (int(open_[0]), int(open_[-1])) if len(open_) else (self.lowest, self.highest)
         steps = (factor * 10**power for power in range(10) for factor in (1, 2, 5))
         step = next(step for step in steps if high // step - -(-low // step) < most)
@@ -156,3 +163,91 @@ def _ends(bits: Iterable[tuple[Output, int]]) -> tuple[int, int]:
         else:
             sums.append(points)
     return min(sums), max(sums)
+
+
+ORDERS = ("column", "size")
+"""How lines are sorted: by column, or the most points first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scorecard:
+    """A model as points that people can add up, one card per pair of classes.
+
+    Printing it gives the text; notebooks show the HTML.
+
+    Attributes
+    ----------
+    cards
+        One :class:`bemi.report.scorecard.Card` per network.
+    transform
+        The transform that makes the bits.
+    """
+
+    cards: tuple[Card, ...]
+    transform: Any
+
+    @classmethod
+    def of(cls, ensemble: Ensemble) -> Scorecard:
+        """The scorecard of an ensemble; ValueError says why it has none."""
+        trouble = why_no_card(ensemble)
+        if trouble is not None:
+            raise ValueError(trouble)
+        transform: Any = ensemble.inputs.transform
+        known = ensemble.probabilities
+        tables = [None] * len(ensemble.networks) if known is None else known.tables
+        return cls(
+            tuple(
+                Card.of(key, n.weights[0][:, 0], transform.columns_, transform.outputs_, transform.level_, table)
+                for key, n, table in zip(ensemble.keys, ensemble.networks, tables, strict=True)
+            ),
+            transform,
+        )
+
+    def score(self, X: Any) -> Integers:
+        """The total of each row of a table: shape (rows), or (rows, cards) with more than one card."""
+        inputs = self.transform.transform(X)
+        totals = np.stack([card.totals(inputs) for card in self.cards], axis=1)
+        return totals[:, 0] if len(self.cards) == 1 else totals
+
+    def text(self, order: str = "column") -> str:
+        """The cards as plain text, lines sorted by ``"column"`` or by ``"size"``, the most points first."""
+        from bemi.report.scorecard_views import text
+
+        return text(self._sorted(order))
+
+    def html(self, order: str = "column", title: str | None = None) -> str:
+        """The cards as a page that loads nothing, for browsers and printers, with a heading if there is a title."""
+        from bemi.report.scorecard_views import document
+
+        return document(self._sorted(order), title)
+
+    def figure(self, order: str = "column") -> Any:
+        """The cards as a matplotlib figure: points of every line, and the probability by total if it has any."""
+        from bemi.report.scorecard_views import figure
+
+        return figure(self._sorted(order))
+
+    def _sorted(self, order: str) -> list[Card]:
+        check_choice("order", order, ORDERS)
+        return [card.by_size() if order == "size" else card for card in self.cards]
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        from bemi.report.scorecard_views import fragment
+
+        return fragment(self.cards)
+
+
+def why_no_card(ensemble: Ensemble) -> str | None:
+    """Why an ensemble has no scorecard; None if it has one."""
+    transform: Any = ensemble.inputs.transform
+    if not hasattr(transform, "outputs_"):
+        return "a scorecard needs bits: train with transform=TableBits()"
+    if len(ensemble.layers) > 2 or ensemble.subsets.shape[1] > 2:
+        return "a scorecard needs networks of two classes without a hidden layer: hidden_layers=()"
+    others = [place for place, output in enumerate(transform.outputs_) if isinstance(output, (Value, IsLike))]
+    if any(network.weights[0][others].any() for network in ensemble.networks):
+        return "a scorecard has points for bits only: train with TableBits(values=False, similarities=0)"
+    return None

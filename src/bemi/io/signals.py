@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 from bemi.inputs.inputs import Inputs
 from bemi.io import MISSING_TOKENS
 from bemi.io.cells import DataFileError, Tell, read_cells
-from bemi.io.files import is_npz
-from bemi.io.labels import check_classes
-from bemi.io.recordings.files import read_recordings
-from bemi.io.recordings.rows import column_names, read_arrays, read_rows, samples_in
-from bemi.io.recordings.windows import Columns, Windows, checked_sizes
+from bemi.io.recording_files import column_names, read_arrays, read_recordings, read_rows, samples_in
+from bemi.io.tables import check_classes, is_npz
+from bemi.io.windowing import Columns, Windows, checked_sizes
 
 
 @dataclass(frozen=True)

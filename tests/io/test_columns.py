@@ -7,8 +7,7 @@ import pytest
 
 from bemi import ConstantInput, TableBits
 from bemi.inputs.inputs import Inputs
-from bemi.io.cells import DataFileError, read_cells
-from bemi.io.columns import NO_RULES, ColumnRules, ModelColumns, features, features_for
+from bemi.io import NO_RULES, ColumnRules, DataFileError, ModelColumns, features, features_for, read_cells
 
 TABLE = ModelColumns(("n", "c"), (None, ("a", "b")), takes_missing=True)
 
@@ -129,7 +128,7 @@ def test_empty_and_constant_columns_are_told(cells, told):
     assert list(features(given, NO_RULES, told.append)) == ["a", "k", "q"]
     assert told == [
         "columns without any value, left out: 'e', 'Unnamed: 3'",
-        "column with one value in all rows, which tells nothing: 'k'",
+        "column constant in all rows, so without information: 'k'",
     ]
     with pytest.raises(DataFileError, match="no feature columns"):
         features(cells("a,b", ",", "NA,?"), NO_RULES, told.append)

@@ -1,1 +1,0 @@
-"""From recordings of a sensor to windows: what a signal's classifier is trained on."""

@@ -1,0 +1,207 @@
+"""Scorecards as plain text, as HTML and as a matplotlib figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from bemi.inputs.export_hooks import file_of
+from bemi.report.scorecard import Card, Line
+
+
+def text(cards: Sequence[Card]) -> str:
+    """All cards, one below the other."""
+    return "\n\n".join(map(_text_card, cards)) + _many(cards)
+
+
+def _text_card(card: Card) -> str:
+    first, second = map(str, card.classes)
+    rows = [("start", f"{card.start:+d}"), *((line.name, f"{line.points:+d}") for line in card.lines)]
+    wide, digits = (max(len(row[part]) for row in rows) for part in (0, 1))
+    lines = [f"  {name:<{wide}}  {points:>{digits}}" for name, points in rows]
+    return "\n".join(
+        [
+            f"Scorecard: {second} or {first}?",
+            "Add the points of every line that is true to the start.",
+            "",
+            *lines,
+            "",
+            f"Total above 0: {second}.  Otherwise: {first}.",
+            *_text_probabilities(card),
+        ]
+    )
+
+
+def _text_probabilities(card: Card) -> list[str]:
+    if card.table is None:
+        return []
+    totals = card.some_totals()
+    cells = [
+        (f"{total:+d}" if total else "0", f"{100 * share:.0f} %")
+        for total, share in zip(totals, card.probabilities(totals), strict=True)
+    ]
+    wide = [max(map(len, pair)) for pair in cells]
+    heads = ("total", f"chance of {card.classes[1]}")
+    name = max(map(len, heads))
+    return [
+        "",
+        *(
+            f"  {head:<{name}}  " + "  ".join(f"{pair[row]:>{w}}" for pair, w in zip(cells, wide, strict=True))
+            for row, head in enumerate(heads)
+        ),
+    ]
+
+
+def _many(cards: Sequence[Card]) -> str:
+    return (
+        ""
+        if len(cards) == 1
+        else "\n\nEach card is a vote for one of its two classes.  The class with the most votes wins."
+    )
+
+
+MINUS_SIGN = "\u2212"
+
+
+def document(cards: Sequence[Card], title: str | None = None) -> str:
+    """A complete page."""
+    heading = "" if title is None else f"<h1>{escape(title)}</h1>\n"
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{escape(title or 'Scorecard')}</title>\n"
+        "<style>body { font-family: system-ui, sans-serif; }</style>\n"
+        f"</head>\n<body>\n{heading}{fragment(cards)}\n</body>\n</html>\n"
+    )
+
+
+def fragment(cards: Sequence[Card]) -> str:
+    """All cards with their style, for a notebook or inside a page.  ASCII only, so that no encoding can spoil it."""
+    style = file_of(__package__, "scorecard.css")
+    many = "" if len(cards) == 1 else '<p class="hint">Each card is a vote. The class with the most votes wins.</p>'
+    body = "".join(map(_html_card, cards))
+    found = f'<section class="bemi-scorecard" lang="en"><style>{style}</style>{many}{body}</section>'
+    return found.encode("ascii", "xmlcharrefreplace").decode()
+
+
+def _html_card(card: Card) -> str:
+    first, second = (escape(str(label)) for label in card.classes)
+    most = max((abs(line.points) for line in card.lines), default=1)
+    before = [None, *card.lines]
+    rows = "".join(_html_row(line, most, last) for line, last in zip(card.lines, before, strict=False))
+    return (
+        f"<article><h2>{second} or {first}?</h2>"
+        "<p>Add the points of every line that is true to the start.</p>"
+        '<table><thead><tr><th scope="col"><span class="unseen">true?</span></th><th scope="col">line</th>'
+        '<th scope="col" class="points">points</th><td></td></tr></thead><tbody>'
+        '<tr class="start"><td></td><th scope="row">Start</th>'
+        f'<td class="points">{_signed(card.start)}</td><td></td></tr>'
+        f"{rows}</tbody>"
+        '<tfoot><tr><td></td><th scope="row">Total</th><td class="points"></td><td></td></tr></tfoot></table>'
+        f'<p class="rule"><span>above 0: <b class="above">{second}</b></span>'
+        f'<span>otherwise: <b class="below">{first}</b></span></p>{_html_probabilities(card)}</article>'
+    )
+
+
+def _html_row(line: Line, most: int, before: Line | None) -> str:
+    kind = "plus" if line.points > 0 else "minus"
+    more = " more" if before is not None and before.column == line.column else ""
+    condition = escape(line.condition.replace(">=", "\u2265", 1) if line.condition.startswith(">=") else line.condition)
+    return (
+        f'<tr class="{kind}{more}"><td class="box"></td>'
+        f'<th scope="row">{escape(line.column)} <span>{condition}</span></th>'
+        f'<td class="points">{_signed(line.points)}</td>'
+        f'<td class="bars"><span class="bar" style="width:{_percent(abs(line.points) / most / 2)}"></span></td></tr>'
+    )
+
+
+def _html_probabilities(card: Card) -> str:
+    if card.table is None:
+        return ""
+    totals = card.some_totals()
+    shares = card.probabilities(totals).tolist()
+    heads = "".join(f'<th scope="col">{_signed(total)}</th>' for total in totals)
+    wells = "".join(
+        f'<td aria-hidden="true"><span class="well"><span style="height:{_percent(share)}"></span></span></td>'
+        for share in shares
+    )
+    cells = "".join(f"<td>{100 * share:.0f}&nbsp;%</td>" for share in shares)
+    name = escape(str(card.classes[1]))
+    return (
+        f'<h3>Chance of {name} by total</h3><table class="chances"><tbody>'
+        f'<tr aria-hidden="true"><td></td>{wells}</tr><tr><th scope="row">total</th>{heads}</tr>'
+        f'<tr><th scope="row">chance</th>{cells}</tr></tbody></table>'
+    )
+
+
+def _signed(number: int) -> str:
+    return f"{MINUS_SIGN}{-number}" if number < 0 else f"+{number}" if number else "0"
+
+
+def _percent(share: Any) -> str:
+    return f"{100 * share:.4g}%"
+
+
+PLUS, MINUS, GREY = "#0072B2", "#D55E00", "#666666"
+"""Okabe and Ito's colours, distinguishable for colour-blind readers."""
+
+LINE_HEIGHT, FRAME_HEIGHT = 0.3, 1.1  # inches
+WIDTH, CURVE_WIDTH = 6.0, 3.2
+
+
+def figure(cards: Sequence[Card]) -> Any:
+    """One row per card: bars of points, and beside them the probability by total if the model has any."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("matplotlib is not installed; install it with: pip install 'bemi[figures]'") from error
+    curves = cards[0].table is not None
+    heights = [LINE_HEIGHT * (len(card.lines) + 1) + FRAME_HEIGHT for card in cards]
+    made = Figure(figsize=(WIDTH + CURVE_WIDTH * curves, sum(heights)), layout="constrained")
+    ratios = [WIDTH, CURVE_WIDTH] if curves else [WIDTH]
+    axes = made.subplots(len(cards), len(ratios), squeeze=False, height_ratios=heights, width_ratios=ratios)
+    for card, row in zip(cards, axes, strict=True):
+        _bars(row[0], card)
+        if curves:
+            _curve(row[1], card)
+    return made
+
+
+def _bars(axis: Any, card: Card) -> None:
+    points = [card.start, *(line.points for line in card.lines)]
+    names = ["start", *(line.name.replace(">=", "\u2265") for line in card.lines)]
+    places = np.arange(len(points))
+    colours = [GREY, *(PLUS if number > 0 else MINUS for number in points[1:])]
+    bars = axis.barh(places, points, height=0.62, color=colours)
+    axis.bar_label(bars, [f"{number:+d}".replace("-", "\u2212") for number in points], padding=3, fontsize=9)
+    axis.set_yticks(places, [_plain(name) for name in names])
+    axis.set_ylim(len(points) - 0.4, -0.6)
+    axis.axvline(0, color="black", linewidth=0.8)
+    axis.margins(x=0.14)
+    axis.set_xlabel("points")
+    first, second = card.classes
+    axis.set_title(_plain(f"total above 0: {second}, otherwise {first}"), loc="left", fontsize=10)
+    for side in ("top", "right", "left"):
+        axis.spines[side].set_visible(False)
+    axis.tick_params(axis="y", length=0)
+
+
+def _curve(axis: Any, card: Card) -> None:
+    totals = card.every_total
+    axis.step(totals, 100 * card.probabilities(totals), where="mid", color=PLUS)
+    axis.axvline(0, color="black", linewidth=0.8)
+    axis.axhline(50, color="#cccccc", linewidth=0.8, zorder=0)
+    axis.set(ylim=(0, 100), xlabel="total", yticks=range(0, 101, 25))
+    axis.yaxis.set_major_formatter("{x:.0f} %")
+    axis.set_title(_plain(f"chance of {card.classes[1]}"), loc="left", fontsize=10)
+    for side in ("top", "right"):
+        axis.spines[side].set_visible(False)
+
+
+def _plain(text: str) -> str:
+    """Text in which matplotlib finds no formulas."""
+    return text.replace("$", r"\$")
