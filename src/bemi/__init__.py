@@ -5,7 +5,7 @@ from typing import Any
 
 _HOMES = {
     "BeMiClassifier": "bemi.classifier",
-    "ConstantInput": "bemi.inputs.constant.transform",
+    "ConstantInput": "bemi.inputs.constant",
     "FrontierDisplay": "bemi.report.displays",
     "ImageDeformations": "bemi.augment.deformations",
     "ImageScenarios": "bemi.augment.scenarios",

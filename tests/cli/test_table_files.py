@@ -130,7 +130,7 @@ def test_categories_never_seen_count_as_none_and_are_noted(folder, tmp_path, cap
     assert code == 0
     assert error == "bemi: column 'colour': the model knows none of its categories in 2 rows: 'violet', '7'\n"
     assert len(out.splitlines()) == 4
-    X = load(folder / "m.bemi").transform_.readings(np.array(given, dtype=object))
+    X = load(folder / "m.bemi").transform_.fixed_point_inputs(np.array(given, dtype=object))
     assert X[:, 1].tolist() == [-1, -1, 2]
 
 

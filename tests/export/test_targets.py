@@ -8,7 +8,7 @@ import pytest
 from exported_models import model
 
 from bemi.cli import main
-from bemi.export.registry import TARGETS
+from bemi.cli.export import TARGETS
 
 
 def written(path):

@@ -61,7 +61,7 @@ def prefixed(text, prefix):
 def test_in_c(fitted, tmp_path):
     sources, calls, place = [], [], 0
     for prefix, part in zip("abcdef", fitted, strict=True):
-        piece = part.c_piece(0, 255)
+        piece = part.c_code(0, 255)
         text = "".join(f"#define {name} {value}\n" for name, value in piece.macros.items())
         for table in piece.tables:
             text += f"static const {table.kind} {table.name}[] = {{{', '.join(map(str, table.values))}}};\n"
@@ -93,7 +93,7 @@ def test_in_onnx(fitted):
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_in_javascript(fitted):
     fitted = fitted[: len(PARTS)]
-    pieces = [part.page_piece() for part in fitted]
+    pieces = [part.page_script() for part in fitted]
     scripts = "".join({piece.script: None for piece in pieces})
     data = json.dumps([[part.NAME, piece.data] for part, piece in zip(fitted, pieces, strict=True)])
     program = f"""(() => {{

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bemi import ConstantInput, TableBits
-from bemi.inputs.inputs import Inputs
+from bemi.inputs import Inputs
 from bemi.io.cells import DataFileError, read_cells
 from bemi.io.columns import NO_RULES, ColumnRules, ModelColumns, features, features_for
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bemi
-from bemi.inputs.inputs import Inputs
+from bemi.inputs import Inputs
 from bemi.io.recordings.reading import ModelWindows, Reading, read_for_model, read_training, training_rows
 from bemi.io.recordings.rows import column_names, samples_in
 from bemi.io.recordings.windows import Columns

@@ -16,7 +16,7 @@ from sklearn.datasets import load_digits
 
 from bemi import BeMiClassifier, IntegerHog, save
 from bemi.augment.scenarios import ImageScenarios, NoiseScenarios
-from bemi.inputs.constant.transform import ConstantInput
+from bemi.inputs.constant import ConstantInput
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory is limited in the way of Linux")
 

@@ -303,7 +303,7 @@ def _signal(options: argparse.Namespace, notes: Notes) -> Given:
 
 def _tell_units(classifier: BeMiClassifier, given: Given, notes: Notes) -> None:
     """Tell how values of a signal that are not integers become integers."""
-    from bemi.inputs.fixed_point_inputs import in_units
+    from bemi.inputs.fixed_point import in_units
     from bemi.inputs.transform import reader_of
 
     inputs = classifier.ensemble_.inputs
@@ -373,7 +373,7 @@ def _transform_of_signals(options: argparse.Namespace, preset: Preset, channels:
 def _scenarios(preset: Preset, given: Given, asked: dict[str, Any]) -> dict[str, Any]:
     """Scenarios that suit the rows, and a transform that goes with them."""
     from bemi.augment.scenarios import ImageScenarios, NoiseScenarios, SignalScenarios
-    from bemi.inputs.constant.transform import ConstantInput
+    from bemi.inputs.constant import ConstantInput
     from bemi.inputs.transform import Takes
 
     transform = asked.get("transform", preset.settings.get("transform"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from bemi.inputs.table.texts import number_in
+from bemi.inputs.table.cells import number_in
 from bemi.io.cells import Cells, DataFileError
 from bemi.io.known import Known
 

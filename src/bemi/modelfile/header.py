@@ -24,8 +24,7 @@ from bemi.ensemble.probabilities import MOST_CLASSES as MOST_CLASSES_WITH_CHANCE
 from bemi.ensemble.ties import TIES
 from bemi.exact import PRE_ACTIVATION_LIMIT
 from bemi.inputs import INPUT_SCALINGS
-from bemi.inputs.fixed_point import LARGEST_SHIFT, MOST_BITS
-from bemi.inputs.fixed_point_inputs import LARGEST_READING, MOST_DECIMALS
+from bemi.inputs.fixed_point import LARGEST_READING, LARGEST_SHIFT, MOST_BITS, MOST_DECIMALS
 from bemi.modelfile.container import MEMBERS, PARTS
 from bemi.problem.codes import outputs_for
 from bemi.problem.soft_margin import HINGE_TARGETS

@@ -20,8 +20,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from bemi import BeMiClassifier, IntegerHog, Network, TableBits, save
 from bemi.certificate import CertificateError, certificate_path, training_record
 from bemi.cli import main
-from bemi.export.page import TestData, page, write
-from bemi.export.page.writing import page_file
+from bemi.export.page import TestData, page, page_file, write
 
 TestData.__test__ = False  # no test, whatever its name says
 
@@ -376,7 +375,7 @@ def test_everything_can_be_reached_by_tab(opened):
 
 
 def test_chances_stand_beside_the_decision(opened):
-    classifier = model("chances of five classes")
+    classifier = model("probabilities of five classes")
     row = load_digits().data[0].astype(int)
     browser = opened(page(classifier, test=TestData(row[None], np.array([0]))))
     said = browser.execute_script("return document.querySelector('.decision .reason').textContent")
@@ -862,7 +861,7 @@ def test_a_transform_without_a_page_piece_is_refused_by_name(tmp_path):
     classifier = BeMiClassifier(hidden_layers=(), stages=("soft",), transform=Other(), node_limit=5, time_limit=None)
     classifier.fit(X[:20], y[:20] % 2)
     with pytest.raises(
-        ValueError, match=r"^the transform Other cannot be exported to a page: it has no page_piece of its own$"
+        ValueError, match=r"^the transform Other cannot be exported to a page: it has no page_script of its own$"
     ):
         write(classifier, tmp_path / "page.html")
     assert list(tmp_path.iterdir()) == []

@@ -14,8 +14,7 @@ from exported_models import expected, model, waves, wild_windows
 from bemi import BeMiClassifier, SignalCounts, save
 from bemi.cli import main
 from bemi.export.page import TestData as WindowsToShow
-from bemi.export.page import page
-from bemi.export.page.writing import page_file
+from bemi.export.page import page, page_file
 
 WIDE, NARROW = (1280, 1000), (400, 900)
 TIME, CHANNELS = 40, 2
@@ -268,8 +267,12 @@ def in_node(fitted, rows, folder):
     text = page(fitted)
     (folder / "data.json").write_text(json.dumps(data_of(text)))
     (folder / "rows.json").write_text(json.dumps(rows.tolist()))
-    piece = fitted.transform_.page_piece().script
-    scripts = [*map(page_file, ("elements.js", "scaling.js")), piece, *map(page_file, ("chances.js", "network.js"))]
+    piece = fitted.transform_.page_script().script
+    scripts = [
+        *map(page_file, ("elements.js", "scaling.js")),
+        piece,
+        *map(page_file, ("probabilities.js", "network.js")),
+    ]
     (folder / "program.js").write_text(f'(() => {{\n"use strict";\n{"".join(scripts)}{LABELS}}})();')
     run = subprocess.run(["node", "program.js"], cwd=folder, capture_output=True, text=True, check=True)
     return np.array(json.loads(run.stdout))

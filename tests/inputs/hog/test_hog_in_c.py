@@ -6,10 +6,10 @@ import subprocess
 
 import numpy as np
 import pytest
+from compiled_c import SANITIZED, STRICT, needs_gcc
 
 from bemi import IntegerHog
 from bemi.export.c.text import Tables
-from tests.compiled_c import SANITIZED, STRICT, needs_gcc
 
 HEAD = """#include <stdint.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ def test_all_outputs_are_those_of_python(shape, maximum, orientations, straighte
     rows = images(np.random.default_rng(0), shape, maximum)
     hog = IntegerHog(shape, maximum, orientations, straighten).fit(rows)
     kind = "uint8_t" if maximum < 256 else "uint16_t"
-    piece, tables = hog.c_piece(0, 255 if maximum < 256 else 65535), Tables()
+    piece, tables = hog.c_code(0, 255 if maximum < 256 else 65535), Tables()
     tables.add_all(piece)
     sizes = {"INPUTS": rows.shape[1], "OUTPUTS": hog.n_outputs}
     defined = [f"#define {name} {value}\n" for name, value in {**piece.macros, **sizes}.items()]

@@ -16,15 +16,23 @@ from typing import Any
 import bemi
 from bemi.checks import check_integer
 from bemi.ensemble.ensemble import Ensemble, TrainingRows, ensemble_of
-from bemi.export.page.data import fields, image_data, label_texts, model_data, scorecards, weight_counts
-from bemi.export.page.results import TestData, results
+from bemi.export.page.data import (
+    TestData,
+    fields,
+    image_data,
+    label_texts,
+    model_data,
+    results,
+    scorecards,
+    weight_counts,
+)
 from bemi.files import write_atomically
-from bemi.inputs.export_hooks import PagePiece, own_piece
+from bemi.inputs.export_hooks import PageScript, export_hook
 from bemi.report.summary import training_summary
 
 SCRIPTS_BEFORE_TRANSFORM = ("elements.js", "scaling.js")
 SCRIPTS_AFTER_TRANSFORM = (
-    *("chances.js", "network.js", "framing.js", "words.js", "pictures.js"),
+    *("probabilities.js", "network.js", "framing.js", "words.js", "pictures.js"),
     *(
         "pad.js",
         "form.js",
@@ -118,7 +126,7 @@ def _transform(ensemble: Ensemble) -> tuple[dict[str, Any] | None, str]:
     transform = ensemble.inputs.transform
     if transform is None:
         return None, ""
-    piece: PagePiece = own_piece(transform, "page_piece", "a page")()
+    piece: PageScript = export_hook(transform, "page_script", "a page")()
     return {"name": transform.NAME, **piece.data}, piece.script
 
 

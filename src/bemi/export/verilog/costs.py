@@ -15,10 +15,9 @@ from operator import or_
 
 import numpy as np
 
+from bemi.export.verilog.blocks import Memory, address_bits
 from bemi.export.verilog.circuit import Circuit, Neuron
-from bemi.export.verilog.memories import Memory
 from bemi.export.verilog.sums import Stream, Values
-from bemi.export.verilog.text import address_bits
 from bemi.export.verilog.vote import fact_words, member_words
 from bemi.inputs.circuit_terms import BitTerm
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from bemi.export.verilog.circuit import Circuit, Neuron
-from bemi.export.verilog.formats import integer_bits
-from bemi.export.verilog.memories import Memory
-from bemi.export.verilog.text import (
+from bemi.export.verilog.blocks import (
+    Memory,
     address_bits,
     choice,
     constant,
@@ -19,9 +17,10 @@ from bemi.export.verilog.text import (
     sliced,
     zero_extended,
 )
+from bemi.export.verilog.circuit import Circuit, Neuron, integer_bits
 from bemi.export.verilog.vote import vote_of_sums
 from bemi.inputs.circuit_terms import BitTerm, NumberTerm
-from bemi.inputs.fixed_point_inputs import MISSING
+from bemi.inputs.fixed_point import MISSING
 
 
 @dataclass(frozen=True, eq=False)

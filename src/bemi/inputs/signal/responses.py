@@ -23,8 +23,9 @@ LARGEST = 127
 THRESHOLDS = 8
 """Thresholds of a level or a difference."""
 
-COUNTS_PER_LOT, LOT = 128, 8
-"""There are ``LOT`` constant outputs for every ``COUNTS_PER_LOT`` counts, also for the last ones, if they are fewer."""
+COUNTS_PER_BATCH, CONSTANTS_PER_BATCH = 128, 8
+"""There are ``CONSTANTS_PER_BATCH`` constant outputs for every ``COUNTS_PER_BATCH`` counts, also for the last, even if
+these are fewer."""
 
 TAPS = 9
 CENTRE = TAPS // 2
@@ -113,7 +114,7 @@ class Layout:
     @property
     def constants(self) -> int:
         """Number of constant outputs."""
-        return -(-self.counts // COUNTS_PER_LOT) * LOT
+        return -(-self.counts // COUNTS_PER_BATCH) * CONSTANTS_PER_BATCH
 
     @property
     def outputs(self) -> int:

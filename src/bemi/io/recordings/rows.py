@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.inputs.signal.windows import as_windows
+from bemi.inputs.signal.samples import as_windows
 from bemi.io import MISSING_TOKENS
 from bemi.io.cells import DataFileError, Tell, read_cells
 from bemi.io.columns import ModelColumns, features_for

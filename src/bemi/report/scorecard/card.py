@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bemi.ensemble.probabilities import CERTAIN, ChanceTable
 from bemi.exact import Integers
-from bemi.inputs.table.column import Column
-from bemi.inputs.table.outputs import AtLeast, Constant, Output
+from bemi.inputs.table.columns import AtLeast, Column, Constant, Output
 
 UNLIKELY = 0.02
 """Totals with a smaller chance, of either class, are not worth a place in a list of totals."""

@@ -10,7 +10,7 @@ import numpy as np
 from bemi.checks import check_choice
 from bemi.ensemble.ensemble import Ensemble
 from bemi.exact import Integers
-from bemi.inputs.table.outputs import IsLike, Value
+from bemi.inputs.table.columns import IsLike, Value
 from bemi.report.scorecard.card import Card
 
 ORDERS = ("column", "size")
