@@ -67,13 +67,29 @@ def decimals_for(values: NDArray[np.float64]) -> int:
     largest = float(np.abs(values).max(initial=0.0))
     if largest == 0.0:
         return 0
-    most = math.floor(math.log10(LARGEST_READING / _HEADROOM) - math.log10(largest))
-    most = max(-MOST_DECIMALS, min(most, MOST_DECIMALS))
-    for decimals in range(min(0, most), min(most, _MOST_EXACT) + 1):
-        if np.array_equal(np.round(values, decimals), values):
-            return decimals
+    most = most_decimals(LARGEST_READING / _HEADROOM, largest)
+    exact = exact_decimals(values, min(0, most), most)
+    if exact is not None:
+        return exact
     distance = spread(values)
     return most if distance == 0.0 else min(most, math.ceil(math.log10(FINEST) - math.log10(distance)))
+
+
+def exact_decimals(values: NDArray[np.float64], fewest: int = 0, most: int = MOST_DECIMALS) -> int | None:
+    """The fewest decimals in ``fewest..most`` that write all values exactly; None if there are none up to 15."""
+    for decimals in range(fewest, min(most, _MOST_EXACT) + 1):
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.array_equal(np.round(values, decimals), values):
+                return decimals
+    return None
+
+
+def most_decimals(limit: float, value: float) -> int:
+    """The most decimals with which the reading of a value of this magnitude stays within a limit."""
+    if value == 0.0:
+        return MOST_DECIMALS
+    most = math.floor(math.log10(limit) - math.log10(value))
+    return max(-MOST_DECIMALS, min(most, MOST_DECIMALS))
 
 
 def fixed_point_inputs(values: NDArray, decimals: Integers | np.int64) -> Integers:

@@ -30,23 +30,10 @@ from bemi.files import write_atomically
 from bemi.inputs.export_hooks import PageScript, export_hook
 from bemi.report.summary import training_summary
 
-SCRIPTS_BEFORE_TRANSFORM = ("elements.js", "scaling.js")
+SCRIPTS_BEFORE_TRANSFORM = ("elements", "scaling")
 SCRIPTS_AFTER_TRANSFORM = (
-    *("probabilities.js", "network.js", "framing.js", "words.js", "pictures.js"),
-    *(
-        "pad.js",
-        "form.js",
-        "readings.js",
-        "signal.js",
-        "reasons.js",
-        "votes.js",
-        "scorecard.js",
-        "samples.js",
-        "results.js",
-        "training.js",
-        "inside.js",
-        "main.js",
-    ),
+    *("probabilities", "network", "framing", "words", "pictures", "pad", "form", "readings", "signal", "reasons"),
+    *("votes", "scorecard", "samples", "results", "training", "inside", "main"),
 )
 """Parts of the page's script, in order."""
 
@@ -132,7 +119,10 @@ def _transform(ensemble: Ensemble) -> tuple[dict[str, Any] | None, str]:
 
 def _filled(title: str, data: dict[str, Any], transform_script: str) -> str:
     """The completed template; only the scripts in it may run, and it can load nothing."""
-    before, after = ("".join(map(page_file, names)) for names in (SCRIPTS_BEFORE_TRANSFORM, SCRIPTS_AFTER_TRANSFORM))
+    before, after = (
+        "".join(page_file(f"{name}.js") for name in names)
+        for names in (SCRIPTS_BEFORE_TRANSFORM, SCRIPTS_AFTER_TRANSFORM)
+    )
     script = f'(() => {{\n"use strict";\n{before}{transform_script}{after}}})();\n'
     style = page_file("style.css")
     policy = (

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bemi.checks import check_finite, check_integer
 from bemi.exact import Integers
-from bemi.inputs.fixed_point import MOST_DECIMALS, fixed_point_inputs
+from bemi.inputs.fixed_point import MOST_DECIMALS, exact_decimals, fixed_point_inputs, most_decimals
 
 SHORTEST, LONGEST = 3, 2**15 - 1
 """Samples of a window: a curvature needs three, and counts have 16 bits."""
@@ -89,7 +89,6 @@ PER_CHANNEL = ("decimals", "offsets", "shifts")
 """What each channel has of its own."""
 
 _HEADROOM = 1.5  # new values may be this much larger than those seen before they saturate
-_MOST_EXACT = 15  # decimals up to which values are tried for a short form
 
 
 @dataclass(frozen=True)
@@ -186,7 +185,7 @@ def _small_decimals(values: NDArray[np.float64], bits: int) -> int | None:
     if exact == 0:
         # Integers are what a sensor gives, and stay as they are.
         return 0 if SMALL[0] <= values.min() and values.max() <= SMALL[1] else None
-    decimals = min(exact, _most_decimals(SMALL[1] / _HEADROOM, largest))
+    decimals = min(exact, most_decimals(SMALL[1] / _HEADROOM, largest))
     enough = _half(values) * 10.0**decimals >= 2 ** (bits - 2)
     return decimals if enough or decimals == exact else None
 
@@ -194,8 +193,8 @@ def _small_decimals(values: NDArray[np.float64], bits: int) -> int | None:
 def _decimals(values: NDArray[np.float64], bits: int) -> int:
     """Decimals with which readings of 32 bits are exact, or finer than the samples."""
     largest, half = float(np.abs(values).max(initial=0.0)), _half(values)
-    most = min(_exact_decimals(values), _most_decimals(LARGE[1] / _HEADROOM, largest))
-    return min(most, max(0, 1 + _most_decimals(2.0**bits, half))) if half > 0 else most
+    most = min(_exact_decimals(values), most_decimals(LARGE[1] / _HEADROOM, largest))
+    return min(most, max(0, 1 + most_decimals(2.0**bits, half))) if half > 0 else most
 
 
 def _half(values: NDArray[np.float64]) -> float:
@@ -203,18 +202,7 @@ def _half(values: NDArray[np.float64]) -> float:
     return float(values.max() / 2 - values.min() / 2)
 
 
-def _most_decimals(limit: float, value: float) -> int:
-    """The most decimals with which the readings of a value stay within a limit."""
-    if value == 0.0:
-        return MOST_DECIMALS
-    most = int(np.floor(np.log10(limit) - np.log10(value)))
-    return max(-MOST_DECIMALS, min(most, MOST_DECIMALS))
-
-
 def _exact_decimals(values: NDArray[np.float64]) -> int:
     """The fewest decimals that write all values exactly; many if there are none."""
-    for decimals in range(_MOST_EXACT + 1):
-        with np.errstate(over="ignore", invalid="ignore"):
-            if np.array_equal(np.round(values, decimals), values):
-                return decimals
-    return MOST_DECIMALS
+    exact = exact_decimals(values)
+    return MOST_DECIMALS if exact is None else exact
