@@ -58,7 +58,7 @@ def test_vectors_are_those_of_the_networks(name):
     if scale is not None and classifier.ensemble_.inputs.scaling.limit is not None:
         integers = np.clip(integers, -127, 127)
     assert np.array_equal(labels, expected(classifier, integers))
-    if "ties" in name:
+    if " ties" in name:
         assert voted(classifier, integers).unclassified.any(), "some vectors try the ties"
 
 
