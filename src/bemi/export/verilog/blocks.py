@@ -164,11 +164,11 @@ class Memory:
 def _parts(lane: tuple[int, ...]) -> set[Hashable]:
     """The lookup tables that a lane is made of."""
     blocks = [lane[start : start + LEAF] for start in range(0, len(lane), LEAF)]
-    found: set[Hashable] = {block for block in blocks if len(set(block)) > 1}
+    tables: set[Hashable] = {block for block in blocks if len(set(block)) > 1}
     level: list[Hashable] = [*blocks]
     while len(level) > 1:
         pairs = list(zip(level[::2], level[1::2], strict=True))
         # Each level chooses by another bit of the number, so a choice is the same only in its level.
         level = [off if off == on else (len(level), off, on) for off, on in pairs]
-        found.update(choice for choice, (off, on) in zip(level, pairs, strict=True) if off != on)
-    return found
+        tables.update(choice for choice, (off, on) in zip(level, pairs, strict=True) if off != on)
+    return tables

@@ -234,10 +234,10 @@ class Circuit:
     @cached_property
     def features(self) -> list[list[int]]:
         """For each feature, the positions of its terms."""
-        found: list[list[int]] = [[] for _ in range(self.ensemble.inputs.features)]
+        positions: list[list[int]] = [[] for _ in range(self.ensemble.inputs.features)]
         for place, term in enumerate(self.terms):
-            found[term.feature].append(place)
-        return found
+            positions[term.feature].append(place)
+        return positions
 
     @cached_property
     def bits_only(self) -> bool:

@@ -233,15 +233,15 @@ def labels(ensemble: Ensemble, inputs: Integers) -> Integers:
 
 def _near(circuit: Circuit, places: list[int]) -> Integers:
     """Readings at which terms change, those beside them, and the range that numbers come from."""
-    found: list[int] = []
+    readings: list[int] = []
     for place in places:
         term = circuit.terms[place]
         if isinstance(term, BitTerm):
-            found += [term.reading + step for step in (-1, 0, 1)]
+            readings += [term.reading + step for step in (-1, 0, 1)]
         elif term.multiplier and term.scaled:
             reach = (127 << term.shift) // term.multiplier
-            found += np.linspace(term.centre - reach, term.centre + reach, 40).round().astype(int).tolist()
-    return np.array([value for value in found if circuit.format.low <= value <= circuit.format.high], dtype=np.int64)
+            readings += np.linspace(term.centre - reach, term.centre + reach, 40).round().astype(int).tolist()
+    return np.array([value for value in readings if circuit.format.low <= value <= circuit.format.high], dtype=np.int64)
 
 
 def _inside(circuit: Circuit, inputs: Integers) -> np.ndarray:

@@ -96,8 +96,8 @@ class ConstantInput(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the features, and ``constant``."""
         check_is_fitted(self)
-        known = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
-        names = known if input_features is None else input_features
+        own_names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
+        names = own_names if input_features is None else input_features
         return np.array([*names, "constant"], dtype=object)
 
     @property

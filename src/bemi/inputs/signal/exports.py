@@ -123,13 +123,13 @@ def c_window(counts: SignalCounts, in_batches: bool) -> CWindow:
 
 def _order(layout: Layout) -> tuple[int, ...]:
     """Outputs in the order in which C finds them: those of a channel together, its kernels by dilation."""
-    found: list[int] = []
+    order: list[int] = []
     per_channel = layout.first_rocket // layout.channels
     for channel in range(layout.channels):
-        found += range(channel * per_channel, (channel + 1) * per_channel)
+        order += range(channel * per_channel, (channel + 1) * per_channel)
         for way in range(channel, layout.ways, layout.channels):
-            found += [layout.first_rocket + output for output in layout.rocket_of(way)]
-    return tuple(found)
+            order += [layout.first_rocket + output for output in layout.rocket_of(way)]
+    return tuple(order)
 
 
 def _about_inputs(counts: SignalCounts) -> tuple[str, ...]:
@@ -150,16 +150,16 @@ def onnx(counts: SignalCounts, x: Tensor) -> Tensor:
     """
     layout = counts.layout_
     samples = _samples(x, counts)
-    found: list[tuple[Sequence[int], Tensor]] = []
+    parts: list[tuple[Sequence[int], Tensor]] = []
     own = len(layout.differences) // layout.channels
     for place in range(own):
-        found.append(_levels(samples, counts, range(place, len(layout.differences), own)))
+        parts.append(_levels(samples, counts, range(place, len(layout.differences), own)))
     for dilation in range(len(layout.kernel_dilations)):
         positions = _rocket_of(layout, dilation)
         if positions:
-            found.append((positions, _kernels(samples, counts, dilation, positions)))
-    places = np.concatenate([np.array(positions) for positions, _ in found])
-    first, *others = [tensor for _, tensor in found]
+            parts.append((positions, _kernels(samples, counts, dilation, positions)))
+    places = np.concatenate([np.array(positions) for positions, _ in parts])
+    first, *others = [tensor for _, tensor in parts]
     counted = first.concatenated(*others, axis=1) if others else first
     counted = counted.gather(np.argsort(places), axis=1) // (1 << counts.count_shift)
     scaled = ((counted - counts.means_) * (1 << counts.doublings_)).at_least(-LARGEST).at_most(LARGEST)
@@ -261,8 +261,8 @@ def page_fields(counts: SignalCounts, rows: Sequence[Sequence[Any]] | None) -> l
     fields = []
     for channel, decimals in enumerate(samples.decimals):
         middle, reach = samples.offsets[channel], samples.limit << samples.shifts[channel]
-        known = np.array([middle - reach, middle, middle + reach]) * 10.0**-decimals
-        ends = known if seen is None else seen[:, channel]
+        in_training = np.array([middle - reach, middle, middle + reach]) * 10.0**-decimals
+        ends = in_training if seen is None else seen[:, channel]
         usual = float(np.median(ends))
         fields.append(number_field(f"channel {channel}", float(ends.min()), usual, float(ends.max()), decimals))
     return fields

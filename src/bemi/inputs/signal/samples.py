@@ -118,12 +118,12 @@ class Samples:
     def fit(cls, values: NDArray, bits: int) -> Samples:
         """Choose units, offsets and shifts for values of shape (windows, time, channels)."""
         channels = [values[:, :, channel].astype(np.float64) for channel in range(values.shape[2])]
-        found = [_small_decimals(channel, bits) for channel in channels]
-        small = None not in found
+        by_channel = [_small_decimals(channel, bits) for channel in channels]
+        small = None not in by_channel
         if not small:
-            found = [_decimals(channel, bits) for channel in channels]
+            by_channel = [_decimals(channel, bits) for channel in channels]
         zeros = (0,) * len(channels)
-        unfitted = cls(bits, small, tuple(decimals or 0 for decimals in found), zeros, zeros)
+        unfitted = cls(bits, small, tuple(decimals or 0 for decimals in by_channel), zeros, zeros)
         return unfitted.refitted(unfitted.fixed_point_inputs(values))
 
     def refitted(self, read: Integers) -> Samples:
@@ -158,8 +158,8 @@ class Samples:
 
     def fixed_point_inputs(self, values: NDArray) -> Integers:
         """Readings of values of shape (windows, time, channels)."""
-        found = fixed_point_inputs(values.astype(np.float64), np.array(self.decimals, dtype=np.int64))
-        return np.clip(found, *self.reading_range)
+        readings = fixed_point_inputs(values.astype(np.float64), np.array(self.decimals, dtype=np.int64))
+        return np.clip(readings, *self.reading_range)
 
     def __call__(self, read: Integers) -> Integers:
         """Samples for readings of shape (windows, time, channels)."""

@@ -118,9 +118,9 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         self._set_layout(read.shape[1], read.shape[2])
         chosen = np.linspace(0, len(read) - 1, min(len(read), WINDOWS_AT_A_TIME)).round().astype(np.int64)
         self.thresholds_ = self._chosen_thresholds(self._planes(read[chosen]))
-        found = self._counts(read)
-        self.means_ = (2 * found.sum(axis=0) + len(found)) // (2 * len(found))
-        self.doublings_ = _doublings(found, y)
+        counted = self._counts(read)
+        self.means_ = (2 * counted.sum(axis=0) + len(counted)) // (2 * len(counted))
+        self.doublings_ = _doublings(counted, y)
         return self
 
     def _set_layout(self, time: int, channels: int) -> None:
@@ -144,11 +144,11 @@ class SignalCounts(TransformerMixin, BaseEstimator):
 
     def _counts(self, read: Integers) -> Integers:
         """Counts in their units, shape (windows, counts), for readings of shape (windows, time, channels)."""
-        found = np.empty((len(read), self.layout_.counts), dtype=np.int64)
+        counted = np.empty((len(read), self.layout_.counts), dtype=np.int64)
         for start in range(0, len(read), WINDOWS_AT_A_TIME):
             batch = slice(start, start + WINDOWS_AT_A_TIME)
-            found[batch] = counts(self._planes(read[batch]), self.layout_, self.thresholds_).T
-        return found >> self.count_shift
+            counted[batch] = counts(self._planes(read[batch]), self.layout_, self.thresholds_).T
+        return counted >> self.count_shift
 
     @property
     def count_shift(self) -> int:
@@ -165,10 +165,10 @@ class SignalCounts(TransformerMixin, BaseEstimator):
     def from_fixed_point_inputs(self, readings: Integers) -> Integers:
         """Outputs for readings, shape (windows, outputs)."""
         read = np.asarray(readings).reshape(-1, self.layout_.time, self.layout_.channels)
-        found = np.full((len(read), self.layout_.outputs), LARGEST, dtype=np.int64)
+        outputs = np.full((len(read), self.layout_.outputs), LARGEST, dtype=np.int64)
         distances = self._counts(read) - self.means_
-        np.clip(distances << self.doublings_, -LARGEST, LARGEST, out=found[:, : self.layout_.counts])
-        return found
+        np.clip(distances << self.doublings_, -LARGEST, LARGEST, out=outputs[:, : self.layout_.counts])
+        return outputs
 
     def refitted(self, readings: Integers, y: ArrayLike | None = None) -> SignalCounts:
         """The transform fitted on windows with these readings and labels, in the same units."""

@@ -75,17 +75,17 @@ def numbers(name: str, column: pd.Series) -> NDArray[np.float64]:
     """Cells as numbers; ValueError names the first cell that is none."""
     missing = column.isna().to_numpy()
     try:
-        found = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (ValueError, TypeError):
-        found = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-        row = np.flatnonzero(np.isnan(found) & ~missing)[0]
+        values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        row = np.flatnonzero(np.isnan(values) & ~missing)[0]
         raise ValueError(
             f"column {name!r} holds numbers, but row {row} has {column.iloc[row]!r}; correct it or leave it empty"
         ) from None
-    if np.isinf(found).any():
-        row = np.flatnonzero(np.isinf(found))[0]
+    if np.isinf(values).any():
+        row = np.flatnonzero(np.isinf(values))[0]
         raise ValueError(f"column {name!r} is infinite in row {row}; correct the cell or leave it empty")
-    return found
+    return values
 
 
 def check_no_text(X: Any) -> None:
@@ -106,10 +106,10 @@ def check_no_text(X: Any) -> None:
 
 def texts(column: pd.Series) -> NDArray[np.object_]:
     """Cells as text, None where missing; whole numbers are written without decimals."""
-    found = np.full(len(column), None, dtype=object)
+    written = np.full(len(column), None, dtype=object)
     present = column.notna().to_numpy()
-    found[present] = [_text(cell) for cell in column[present]]
-    return found
+    written[present] = [_text(cell) for cell in column[present]]
+    return written
 
 
 def _text(cell: Any) -> str:
@@ -120,18 +120,18 @@ def _text(cell: Any) -> str:
 
 def levels_of(cells: NDArray[np.object_]) -> tuple[str, ...]:
     """The different texts: in the order of their values if all are numbers, otherwise in that of the alphabet."""
-    found = {cell for cell in cells if cell is not None}
+    different = {cell for cell in cells if cell is not None}
     try:
-        return tuple(sorted(found, key=lambda text: (float(text), text)))
+        return tuple(sorted(different, key=lambda text: (float(text), text)))
     except ValueError:
-        return tuple(sorted(found))
+        return tuple(sorted(different))
 
 
 def level_readings(cells: NDArray[np.object_], levels: tuple[str, ...]) -> Integers:
     """Index of each cell's level, -1 for a level that is not among them, MISSING for a missing cell."""
-    known: dict[Any, int] = {level: index for index, level in enumerate(levels)}
-    known[None] = MISSING
-    return np.array([known.get(cell, -1) for cell in cells.tolist()], dtype=np.int64)
+    readings: dict[Any, int] = {level: index for index, level in enumerate(levels)}
+    readings[None] = MISSING
+    return np.array([readings.get(cell, -1) for cell in cells.tolist()], dtype=np.int64)
 
 
 FEW_LEVELS = 10

@@ -76,23 +76,23 @@ class Column:
                     f"TableBits(categorical=[{name!r}])"
                 )
             return cls(name, levels)
-        found = numbers(name, cells)
-        return cls(name, decimals=decimals_for(found[~np.isnan(found)]))
+        values = numbers(name, cells)
+        return cls(name, decimals=decimals_for(values[~np.isnan(values)]))
 
-    def fitted(self, found: Integers, *, thresholds: int, values: bool) -> Column:
+    def fitted(self, readings: Integers, *, thresholds: int, values: bool) -> Column:
         """The column with bits and a scale for these readings.
 
         Parameters
         ----------
-        found
+        readings
             Readings of the training rows.
         thresholds
             Maximum thresholds of numbers.
         values
             Whether numbers get a centred value, too.
         """
-        present = np.sort(found[found != MISSING])
-        bare = replace(self, has_missing=0 < len(present) < len(found))
+        present = np.sort(readings[readings != MISSING])
+        bare = replace(self, has_missing=0 < len(present) < len(readings))
         if self.levels is not None or not len(present):
             return bare
         reach = np.array([spread(present) if values else 0.0])
@@ -159,17 +159,17 @@ class Column:
             raise ValueError("categories have no thresholds and no values")
 
 
-def thresholds_of(found: Integers, most: int) -> list[int]:
+def thresholds_of(readings: Integers, most: int) -> list[int]:
     """Readings at which to cut sorted readings: between all neighbours if these are few, else at quantiles.
 
     A cut at a quantile is moved into the gap between the observed readings around it.
     """
-    distinct = np.unique(found)
+    distinct = np.unique(readings)
     if most < 1 or len(distinct) < 2:
         return []
     gaps = np.arange(len(distinct) - 1)
     if len(gaps) > most:
-        quantiles = np.quantile(found, np.arange(1, most + 1) / (most + 1))
+        quantiles = np.quantile(readings, np.arange(1, most + 1) / (most + 1))
         gaps = np.unique(np.clip(np.searchsorted(distinct, quantiles, side="right") - 1, 0, len(distinct) - 2))
     return [shortest_between(int(distinct[gap]), int(distinct[gap + 1])) for gap in gaps]
 

@@ -299,14 +299,14 @@ def _output(output: Output, column: Column, name: str) -> dict[str, Any]:
 
 def page_rows(table: TableBits, X: Any) -> list[list[float | str | None]]:
     """Rows as plain cells: numbers, text, None for a missing cell."""
-    found = []
+    columns = []
     for column, cells in zip(table.columns_, columns_of(as_table(X), table.column_names), strict=True):
         if column.levels is None:
             own = numbers(column.name, cells)
-            found.append([None if math.isnan(number) else number for number in own.tolist()])
+            columns.append([None if math.isnan(number) else number for number in own.tolist()])
         else:
-            found.append(texts(cells).tolist())
-    return [list(row) for row in zip(*found, strict=True)]
+            columns.append(texts(cells).tolist())
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def page_fields(table: TableBits, rows: Sequence[Sequence[Any]] | None) -> list[dict[str, Any]]:
@@ -330,8 +330,8 @@ def _field(column: Column, cells: list[Any]) -> dict[str, Any]:
 
 def _range(column: Column) -> tuple[float, float, float]:
     """Lowest, usual and highest value, from the readings that a column compares with."""
-    known = [*column.thresholds, column.centre]
-    low, high = min(known), max(known)
+    readings = [*column.thresholds, column.centre]
+    low, high = min(readings), max(readings)
     beyond = max(1, (high - low) // max(1, len(column.thresholds)))
     unit = 10.0**-column.decimals
     return (low - beyond) * unit, column.centre * unit, (high + beyond) * unit

@@ -214,10 +214,10 @@ class TableBits(TransformerMixin, BaseEstimator):
     def from_fixed_point_inputs(self, readings: Integers) -> Integers:
         """Outputs for readings, shape (rows, outputs)."""
         readings = np.asarray(readings)
-        found = self._evaluated(self.outputs_, readings, self.level_)
+        outputs = self._evaluated(self.outputs_, readings, self.level_)
         if self.similarities_ is not None:
-            found[:, self.like_outputs] = self.similarities_.of(self.units(readings))
-        return found
+            outputs[:, self.like_outputs] = self.similarities_.of(self.units(readings))
+        return outputs
 
     def units(self, readings: Integers) -> Integers:
         """What rows with these readings are compared by: values, and bits of categories and missing cells."""
@@ -226,19 +226,19 @@ class TableBits(TransformerMixin, BaseEstimator):
     def _evaluated(self, outputs: Sequence[Output], readings: Integers, level: int) -> Integers:
         """Outputs that are made of one column each, with bits of this level."""
         # Constants are the rest.
-        found = np.tile(np.array([output.reading for output in outputs], dtype=np.int64), (len(readings), 1))
+        values = np.tile(np.array([output.reading for output in outputs], dtype=np.int64), (len(readings), 1))
         for kind in (Value, AtLeast, IsLevel, IsMissing):
             places = [place for place, output in enumerate(outputs) if isinstance(output, kind)]
             own = [outputs[place] for place in places]
             cells = readings[:, [output.column for output in own]]
             if kind is Value:
                 scaled = np.clip(self.value_scale(own).scaled(cells), -VALUE_GRID, VALUE_GRID)
-                found[:, places] = np.where(cells == MISSING, 0, scaled)
+                values[:, places] = np.where(cells == MISSING, 0, scaled)
             else:
                 limits = np.array([output.reading for output in own], dtype=np.int64)
                 on = cells >= limits if kind is AtLeast else cells == limits
-                found[:, places] = np.where(on, level, -level)
-        return found
+                values[:, places] = np.where(on, level, -level)
+        return values
 
     @property
     def like_outputs(self) -> slice:
