@@ -20,6 +20,18 @@ from bemi.inputs.fixed_point import MOST_DECIMALS, exact_decimals, fixed_point_i
 SHORTEST, LONGEST = 3, 2**15 - 1
 """Samples of a window: a curvature needs three, and counts have 16 bits."""
 
+BITS = (12, 15)
+"""Bits of a sample, with its sign: 12, so that responses fit 16 bits, or 15 for signals of a wide range."""
+
+SMALL = (-(2**15), 2**15 - 1)
+LARGE = (-(2**28), 2**28)
+"""Ranges of readings: what a sensor gives in 16 bits, or in 32 with room for differences."""
+
+PER_CHANNEL = ("decimals", "offsets", "shifts")
+"""What each channel has of its own."""
+
+_HEADROOM = 1.5  # new values may be this much larger than those seen before they saturate
+
 
 def as_windows(X: Any) -> NDArray:
     """Finite numbers in two or three dimensions."""
@@ -76,19 +88,6 @@ def shape_of(rows: NDArray, channels: int | None) -> tuple[int, int]:
     if not SHORTEST <= time <= LONGEST:
         raise ValueError(f"windows must have {SHORTEST} to {LONGEST} samples, these have {time}")
     return int(time), int(own)
-
-
-BITS = (12, 15)
-"""Bits of a sample, with its sign: 12, so that responses fit 16 bits, or 15 for signals of a wide range."""
-
-SMALL = (-(2**15), 2**15 - 1)
-LARGE = (-(2**28), 2**28)
-"""Ranges of readings: what a sensor gives in 16 bits, or in 32 with room for differences."""
-
-PER_CHANNEL = ("decimals", "offsets", "shifts")
-"""What each channel has of its own."""
-
-_HEADROOM = 1.5  # new values may be this much larger than those seen before they saturate
 
 
 @dataclass(frozen=True)

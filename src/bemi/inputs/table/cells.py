@@ -15,8 +15,24 @@ from bemi.checks import is_number
 from bemi.exact import Integers
 from bemi.inputs.fixed_point import MISSING
 
-Cells = NDArray[Any]
-"""Numbers with NaN, or text with None, for missing cells."""
+FEW_LEVELS = 10
+"""So many different texts are categories, whatever they look like."""
+
+MANY_LEVELS = 1000
+"""More different texts are taken for identifiers."""
+
+_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)", re.ASCII | re.IGNORECASE)
+
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d*)?)?(?: ?[ap]m)?(?: ?(?:Z|UTC|[+-]\d{2}:?\d{2}))?"
+_DATE = re.compile(
+    r"(?:\d{4}([-/.])\d{1,2}\1\d{1,2}"  # 2024-01-31
+    r"|\d{1,2}([-/.])\d{1,2}\2(?:\d{4}|\d{2})"  # 31.01.2024
+    rf"|\d{{1,2}}[ -]{_MONTH}[ -]\d{{2,4}}"  # 31 Jan 2024
+    rf"|{_MONTH} \d{{1,2}},? \d{{4}})"  # January 31, 2024
+    rf"(?:[T ]{_TIME})?|{_TIME}",
+    re.ASCII | re.IGNORECASE,
+)
 
 
 def as_given(X: Any) -> pd.DataFrame | NDArray:
@@ -132,26 +148,6 @@ def level_readings(cells: NDArray[np.object_], levels: tuple[str, ...]) -> Integ
     readings: dict[Any, int] = {level: index for index, level in enumerate(levels)}
     readings[None] = MISSING
     return np.array([readings.get(cell, -1) for cell in cells.tolist()], dtype=np.int64)
-
-
-FEW_LEVELS = 10
-"""So many different texts are categories, whatever they look like."""
-
-MANY_LEVELS = 1000
-"""More different texts are taken for identifiers."""
-
-_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)", re.ASCII | re.IGNORECASE)
-
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-_TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d*)?)?(?: ?[ap]m)?(?: ?(?:Z|UTC|[+-]\d{2}:?\d{2}))?"
-_DATE = re.compile(
-    r"(?:\d{4}([-/.])\d{1,2}\1\d{1,2}"  # 2024-01-31
-    r"|\d{1,2}([-/.])\d{1,2}\2(?:\d{4}|\d{2})"  # 31.01.2024
-    rf"|\d{{1,2}}[ -]{_MONTH}[ -]\d{{2,4}}"  # 31 Jan 2024
-    rf"|{_MONTH} \d{{1,2}},? \d{{4}})"  # January 31, 2024
-    rf"(?:[T ]{_TIME})?|{_TIME}",
-    re.ASCII | re.IGNORECASE,
-)
 
 
 def number_in(text: str) -> float:
