@@ -81,26 +81,26 @@ def test_the_contract(name):
 
 
 @pytest.mark.parametrize("name", TRANSFORMS)
-def test_the_pieces_for_exports(name):
+def test_the_hooks_for_exports(name):
     # With everything that it can compute, so that no code is left out.
     options = {"values": True, "similarities": 5} if name == "bits" else {}
     transform = by_short_name(name)(**options).fit(ROWS)
     chosen = [range(transform.n_outputs)] if getattr(transform, "selects_outputs", False) else []
-    piece = export_hook(transform, "c_code", "C")(0, 255, *chosen)
-    macros = {macro.split("(")[0] for macro in piece.macros}
-    assert isinstance(piece, CTransform)
-    assert f"static void {piece.function}(const bemi_input_t *x, bemi_value_t *z)" in piece.source
-    assert all(macro in piece.source for macro in macros)
-    assert all(table.name in piece.source for table in piece.tables)
+    code = export_hook(transform, "c_code", "C")(0, 255, *chosen)
+    macros = {macro.split("(")[0] for macro in code.macros}
+    assert isinstance(code, CTransform)
+    assert f"static void {code.function}(const bemi_input_t *x, bemi_value_t *z)" in code.source
+    assert all(macro in code.source for macro in macros)
+    assert all(table.name in code.source for table in code.tables)
     own = {
         *macros,
-        *(table.name for table in piece.tables),
-        *re.findall(r"^(?:static|BEMI_APART) .*?(\w+)\(", piece.source, re.M),
-        *re.findall(r"^#define (\w+)", piece.source, re.M),
-        *re.findall(r"^} (\w+);", piece.source, re.M),
-        *re.findall(r"^static const \w+ (\w+) =", piece.source, re.M),
+        *(table.name for table in code.tables),
+        *re.findall(r"^(?:static|BEMI_APART) .*?(\w+)\(", code.source, re.M),
+        *re.findall(r"^#define (\w+)", code.source, re.M),
+        *re.findall(r"^} (\w+);", code.source, re.M),
+        *re.findall(r"^static const \w+ (\w+) =", code.source, re.M),
     }
-    assert set(re.findall(r"\bbemi_\w+|\bBEMI_\w+", piece.source)) <= own | set(SHARED_NAMES)
+    assert set(re.findall(r"\bbemi_\w+|\bBEMI_\w+", code.source)) <= own | set(SHARED_NAMES)
     shown = export_hook(transform, "page_script", "a page")()
     assert isinstance(shown, PageScript)
     assert f'TRANSFORMS["{transform.NAME}"] = {{' in shown.script

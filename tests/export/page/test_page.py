@@ -851,7 +851,7 @@ def test_image_shapes():
     assert embedded(page(image_model("paper")))["image"]["framing"] == "mass"
 
 
-def test_a_transform_without_a_page_piece_is_refused_by_name(tmp_path):
+def test_a_transform_without_a_page_script_is_refused_by_name(tmp_path):
     class Other(IntegerHog):
         pass
 

@@ -2,13 +2,12 @@
 
 import json
 import re
-import shutil
 import subprocess
 from functools import cache
 
 import numpy as np
 import pytest
-from browsers import wait_until
+from browsers import needs_node, wait_until
 from exported_models import expected, model, waves, wild_windows
 
 from bemi import BeMiClassifier, SignalCounts, save
@@ -19,8 +18,6 @@ from bemi.export.page import page, page_file
 WIDE, NARROW = (1280, 1000), (400, 900)
 TIME, CHANNELS = 40, 2
 CLASSES = np.array(["walking", "running", "resting", "cycling"])
-
-needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 
 
 @cache
@@ -267,10 +264,10 @@ def in_node(fitted, rows, folder):
     text = page(fitted)
     (folder / "data.json").write_text(json.dumps(data_of(text)))
     (folder / "rows.json").write_text(json.dumps(rows.tolist()))
-    piece = fitted.transform_.page_script().script
+    script = fitted.transform_.page_script().script
     scripts = [
         *map(page_file, ("elements.js", "scaling.js")),
-        piece,
+        script,
         *map(page_file, ("probabilities.js", "network.js")),
     ]
     (folder / "program.js").write_text(f'(() => {{\n"use strict";\n{"".join(scripts)}{LABELS}}})();')

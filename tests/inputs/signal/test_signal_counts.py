@@ -1,7 +1,6 @@
 """Counts of a signal: Python beside a direct reading of the specification, and C, ONNX and JavaScript beside Python."""
 
 import json
-import shutil
 import subprocess
 from dataclasses import replace
 from itertools import combinations
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from browsers import needs_node
 from compiled_c import library, needs_gcc, on_rows
 from exported_models import waves, wild_windows
 from hypothesis import given
@@ -310,10 +310,10 @@ def test_constant_channels_are_harmless():
 def test_in_c(shape, pairs, tmp_path):
     transform = fitted(shape)
     rows = wild_windows(transform, 1500)
-    piece = transform.c_code(*transform.reading_range)
+    code = transform.c_code(*transform.reading_range)
     # One position or two per word, whatever this machine prefers.
-    piece = replace(piece, macros={**piece.macros, "BEMI_PAIRS": pairs})
-    found = on_rows(library(tmp_path, piece, OUTPUTS).outputs, rows, transform.n_outputs)
+    code = replace(code, macros={**code.macros, "BEMI_PAIRS": pairs})
+    found = on_rows(library(tmp_path, code, OUTPUTS).outputs, rows, transform.n_outputs)
     assert np.array_equal(found, transform.from_fixed_point_inputs(rows))
 
 
@@ -343,12 +343,12 @@ def test_in_onnx(shape):
 
 def in_javascript(transform, rows, folder):
     (folder / "rows.json").write_text(json.dumps(rows.tolist()))
-    piece = transform.page_script()
+    made = transform.page_script()
     program = f"""(() => {{
     "use strict";
     {file_of("bemi.export.page", "files/scaling.js")}
-    {piece.script}
-    const data = {json.dumps(piece.data)};
+    {made.script}
+    const data = {json.dumps(made.data)};
     const rows = JSON.parse(require("fs").readFileSync("rows.json", "utf8"));
     console.log(JSON.stringify(rows.map((row) => TRANSFORMS["{transform.NAME}"].inputs(row, data))));
     }})();"""
@@ -357,7 +357,7 @@ def in_javascript(transform, rows, folder):
     return json.loads(subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout)
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@needs_node
 @pytest.mark.parametrize("shape", SHAPES)
 def test_in_javascript(shape, tmp_path):
     transform = fitted(shape)
@@ -365,7 +365,7 @@ def test_in_javascript(shape, tmp_path):
     assert np.array_equal(in_javascript(transform, rows, tmp_path), transform.from_fixed_point_inputs(rows))
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@needs_node
 def test_javascript_reads_values_as_python_does(tmp_path):
     X, _ = waves(40, 30, 2)
     values = X / np.array([1000.0, 7.0])
@@ -389,7 +389,7 @@ def test_a_hundred_thousand_windows(shape, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@needs_node
 def test_ten_thousand_windows_in_javascript(tmp_path):
     transform = fitted("acceleration")
     for seed in range(10):
