@@ -1,8 +1,10 @@
-"""Pages in headless Chromium."""
+"""Pages in headless Chromium, and their scripts in Node."""
 
 import shutil
 
 import pytest
+
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 
 PHONE, DESK = (390, 844), (1400, 1000)
 

@@ -38,7 +38,7 @@ int main(void)
     return 0;
 }
 """
-HOST_OF_CHANCES = """
+HOST_OF_PROBABILITIES = """
 #include <stdio.h>
 #include "bemi_model.h"
 int main(void)

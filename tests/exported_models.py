@@ -15,7 +15,7 @@ from bemi.network import Network
 
 NODES = 20
 
-CHANCES = {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "probabilities": True}
+PROBABILITIES = {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "probabilities": True}
 
 
 def _few(X, y, per_class):
@@ -126,9 +126,11 @@ MODELS = {
     "constant input": lambda: _fitted(
         *load_wine(return_X_y=True), hidden_layers=(), weight_bound=7, stages=("soft",), transform=ConstantInput()
     ),
-    "chances of two classes": lambda: _fitted(*_digits(2, 9), **CHANCES, transform=ConstantInput(), input_scaling=None),
-    "chances of five classes": lambda: _fitted(*_digits(5, 6), **CHANCES),
-    "chances, the paper's ties": lambda: _fitted(*_digits(4, 6), **CHANCES, ties="abstain"),
+    "probabilities of two classes": lambda: _fitted(
+        *_digits(2, 9), **PROBABILITIES, transform=ConstantInput(), input_scaling=None
+    ),
+    "probabilities of five classes": lambda: _fitted(*_digits(5, 6), **PROBABILITIES),
+    "probabilities, the paper's ties": lambda: _fitted(*_digits(4, 6), **PROBABILITIES, ties="abstain"),
     "strings for classes": lambda: _fitted(
         *_few(load_iris().data, np.array(['a"*/', "b\\n\n", "\u00e9??/"], dtype=object)[load_iris().target], 5)
     ),
@@ -149,8 +151,8 @@ MODELS = {
     "counts of a wide signal": lambda: _signals(40, 2, bits=15, rocket=84),
     "counts of a long signal": lambda: _signals(300, 1, rocket=84),
     "counts for large weights": lambda: _signals(33, 2, rocket=84, settings={"weight_bound": 15}),
-    "chances of a signal": lambda: _signals(40, 2, rocket=84, settings={"probabilities": True}),
-    "chances of two signals": lambda: _signals(30, 1, rocket=0, classes=2, settings={"probabilities": True}),
+    "probabilities of a signal": lambda: _signals(40, 2, rocket=84, settings={"probabilities": True}),
+    "probabilities of two signals": lambda: _signals(30, 1, rocket=0, classes=2, settings={"probabilities": True}),
 }
 
 
@@ -199,13 +201,13 @@ def expected(classifier, integers):
     return voted(classifier, integers).label
 
 
-def with_chances():
+def with_probabilities():
     """Names of the models that have probabilities."""
-    return [name for name in MODELS if name.startswith("chances")]
+    return [name for name in MODELS if name.startswith("probabilities")]
 
 
-def expected_chances(classifier, integers):
-    """Chances of the classes in 65536ths that Python gives."""
+def expected_probabilities(classifier, integers):
+    """Probabilities of the classes in 65536ths that Python gives."""
     ensemble = classifier.ensemble_
     scores = [network.pre_activations(ensemble.inputs.transformed(integers))[0] for network in ensemble.networks]
     return ensemble.probabilities.of_scores(np.concatenate(scores, axis=1))

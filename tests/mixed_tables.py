@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from bemi import BeMiClassifier, TableBits
-from bemi.inputs.fixed_point_inputs import LARGEST_READING, MISSING
+from bemi.inputs.fixed_point import LARGEST_READING, MISSING
 
 
 def patients(rows, seed=0):

@@ -116,7 +116,7 @@ def test_what_is_never_mistaken_is_as_sure_with_many_classes_as_with_two(classes
     assert 1 - chances[np.arange(len(y)), y] == pytest.approx(np.full(len(y), 1 / 22), abs=0.012)
 
 
-def test_only_classifiers_with_chances_offer_them():
+def test_only_classifiers_with_probabilities_offer_them():
     X, y = load_iris(return_X_y=True)
     plain = soft_margins(**SOFT)
     assert not hasattr(plain, "predict_proba")

@@ -6,11 +6,11 @@ import json
 
 import numpy as np
 import pytest
+from compiled_c import answers, compiled, needs_gcc
 
 import bemi
 from bemi.cli import main
 from bemi.export.c import write
-from tests.compiled_c import answers, compiled, needs_gcc
 
 
 def figures(shape, rows, seed):

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from bemi.estimators import ScorecardClassifier as ScorecardClassifier
     from bemi.estimators import load as load
     from bemi.estimators import save as save
-    from bemi.inputs.constant.transform import ConstantInput as ConstantInput
+    from bemi.inputs.constant import ConstantInput as ConstantInput
     from bemi.inputs.hog.transform import IntegerHog as IntegerHog
     from bemi.inputs.signal.transform import SignalCounts as SignalCounts
     from bemi.inputs.table.transform import TableBits as TableBits
-    from bemi.io.recordings.windows import windows as windows
+    from bemi.io.windowing import windows as windows
     from bemi.network import Network as Network
     from bemi.report.displays import FrontierDisplay as FrontierDisplay
     from bemi.report.displays import MarginsDisplay as MarginsDisplay
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BeMiClassifier": "bemi.estimators",
-    "ConstantInput": "bemi.inputs.constant.transform",
+    "ConstantInput": "bemi.inputs.constant",
     "FewBitClassifier": "bemi.estimators",
     "FrontierDisplay": "bemi.report.displays",
     "ImageDeformations": "bemi.augment.images",

@@ -102,7 +102,7 @@ def test_readings_of_variants_saturate():
     X, y = waves(30.0)
     clf = bemi.recommended(X, scenarios=SignalScenarios((4.0,)), candidates=None).fit(X, y)
     assert clf.transform_.reading_range == (-(2**15), 2**15 - 1)
-    louder = clf.transform_.from_readings(np.clip(4 * X, -(2**15), 2**15 - 1).reshape(len(X), -1))
+    louder = clf.transform_.from_fixed_point_inputs(np.clip(4 * X, -(2**15), 2**15 - 1).reshape(len(X), -1))
     seen = {row.tobytes() for row in louder}
     assert all(row.tobytes() in seen for row in clf.training_rows_[len(X) :])
 

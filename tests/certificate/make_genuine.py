@@ -27,7 +27,7 @@ from bemi.engines.decomposition.max_margin.dichotomies import Search
 from bemi.engines.decomposition.max_margin.instance import Budget
 from bemi.engines.decomposition.sat_margin import prices
 from bemi.engines.start import initial_network
-from bemi.inputs.constant.transform import ConstantInput
+from bemi.inputs.constant import ConstantInput
 from bemi.limits import FOREVER
 from bemi.problem.problem import Problem, class_codes
 

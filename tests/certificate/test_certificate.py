@@ -28,7 +28,7 @@ from bemi.certificate.arithmetic import Rows
 from bemi.certificate.limits import Work
 from bemi.certificate.separators import _angle, _Sides, separation_bound
 from bemi.cli import main
-from bemi.inputs.constant.transform import ConstantInput
+from bemi.inputs.constant import ConstantInput
 
 SETTINGS = {
     "images": {"hidden_layers": (4, 4)},

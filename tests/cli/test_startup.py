@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from bemi.cli import build_parser, choices, main, options
+from bemi.cli import build_parser, export, main, options
 
 SLOW = (
     "numpy",
@@ -73,10 +73,10 @@ def test_choices_are_those_of_their_homes():
 
     from bemi.export import c, page, verilog
 
-    assert tuple(c.OPTIMIZE) == choices.C_GOALS
-    assert tuple(c.TYPES) == choices.C_INPUT_TYPES
-    assert choices.PAGE_SAMPLES == page.SAMPLES
-    assert (choices.VERILOG_INTERFACES, choices.VERILOG_VECTORS) == (verilog.INTERFACES, verilog.VECTORS)
+    assert tuple(c.OPTIMIZE) == export.C_GOALS
+    assert tuple(c.TYPES) == export.C_INPUT_TYPES
+    assert export.PAGE_SAMPLES == page.SAMPLES
+    assert (export.VERILOG_INTERFACES, export.VERILOG_VECTORS) == (verilog.INTERFACES, verilog.VECTORS)
     parsed = build_parser().parse_args(["reproduce", "exp1"])
     assert (parsed.engine, parsed.solver, parsed.gap) == (Settings.engine, Settings.solver, Settings.gap)
 

@@ -18,9 +18,9 @@ from simulated_verilog import in_icarus, needs, warnings
 
 import bemi
 from bemi import BeMiClassifier, TableBits
-from bemi.export.c.writing import write
-from bemi.export.onnx.writing import model as onnx_model
-from bemi.export.page.writing import page
+from bemi.export.c import write
+from bemi.export.onnx import model as onnx_model
+from bemi.export.page import page
 from bemi.export.verilog import write as write_verilog
 
 HOSTILE = (

@@ -1,5 +1,6 @@
 """Every target of the registry writes a model, from a classifier and from its ensemble, and they are the same."""
 
+import pkgutil
 import subprocess
 import sys
 from importlib import import_module
@@ -7,8 +8,9 @@ from importlib import import_module
 import pytest
 from exported_models import model
 
+from bemi import export
 from bemi.cli import main
-from bemi.export.registry import TARGETS
+from bemi.cli.export import TARGETS
 
 
 def written(path):
@@ -20,21 +22,22 @@ def written(path):
 def test_a_classifier_and_its_ensemble_give_the_same_files(name, tmp_path):
     if name == "onnx":
         pytest.importorskip("onnx")
-    found = []
+    exported = []
     for number, given in enumerate((model("constant input"), model("constant input").ensemble_)):
         folder = tmp_path / str(number)
         folder.mkdir()
         path = folder / "out"
         import_module(f"bemi.export.{name}").write(given, path)
-        found.append(written(path))
-    assert found[0] == found[1]
+        exported.append(written(path))
+    assert exported[0] == exported[1]
 
 
-def test_the_command_line_knows_every_target(capsys):
+def test_every_package_is_a_target_of_the_command_line(capsys):
+    assert {package.name for package in pkgutil.iter_modules(export.__path__)} == set(TARGETS)
     with pytest.raises(SystemExit):
         main(["export", "--help"])
-    shown = capsys.readouterr().out
-    assert all(name in shown for name in TARGETS)
+    text = " ".join(capsys.readouterr().out.split())
+    assert all(f"{name} {target.description}" in text for name, target in TARGETS.items())
 
 
 def test_exports_neither_train_nor_solve():

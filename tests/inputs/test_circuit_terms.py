@@ -6,7 +6,7 @@ from mixed_tables import table_model, wild_readings
 
 from bemi import ConstantInput
 from bemi.inputs.circuit_terms import BitTerm, ConstantTerm
-from bemi.inputs.fixed_point_inputs import MISSING
+from bemi.inputs.fixed_point import MISSING
 
 
 def value(term, row):
@@ -24,7 +24,7 @@ def test_those_of_a_table(settings):
     bits = table_model(**settings).transform_
     rows = wild_readings(bits, 60)
     terms = bits.circuit_terms()
-    assert np.array_equal([[value(term, row) for term in terms] for row in rows], bits.from_readings(rows))
+    assert np.array_equal([[value(term, row) for term in terms] for row in rows], bits.from_fixed_point_inputs(rows))
     assert [term.bounds for term in terms] == list(zip(*(e.tolist() for e in bits.output_bounds(0, 0)), strict=True))
 
 

@@ -9,9 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from bemi import BeMiClassifier, ConstantInput, IntegerHog, NoiseScenarios, save
 from bemi.export.c import export
 from bemi.export.page import page
-from bemi.inputs.inputs import Inputs
-from bemi.inputs.scaling import InputScaling
-from bemi.inputs.transform import Takes
+from bemi.inputs import Inputs, InputScaling, Takes
 
 ROWS = np.array([[0.25, -3.0], [0.5, 1.5], [1.0, 2.0], [0.75, 6.0], [0.1, -1.0], [0.9, 3.5]])
 LABELS = np.array([0, 1, 1, 1, 0, 1])
@@ -30,7 +28,7 @@ class AboveMedian(TransformerMixin, BaseEstimator):
         self.n_features_in_ = X.shape[1]
         return self
 
-    def readings(self, X):
+    def fixed_point_inputs(self, X):
         return np.asarray(X)
 
     reading_range = (-(2**31), 2**31 - 1)
@@ -38,12 +36,12 @@ class AboveMedian(TransformerMixin, BaseEstimator):
     def reading_units(self):
         return [{"name": f"column {place}", "decimals": 0} for place in range(self.n_features_in_)]
 
-    def from_readings(self, readings):
+    def from_fixed_point_inputs(self, readings):
         check_is_fitted(self)
         return np.where(readings > self.medians_, 1, -1)
 
     def transform(self, X):
-        return self.from_readings(self.readings(X))
+        return self.from_fixed_point_inputs(self.fixed_point_inputs(X))
 
     def describe(self):
         return "signs"
@@ -78,13 +76,13 @@ def test_a_transform_gets_what_it_takes():
 
 def test_readings_are_what_the_integers_are_made_of():
     scaled = Inputs.fit(ROWS, "centred", ConstantInput())
-    assert scaled.readings(ROWS).tolist() == np.rint(ROWS * [100, 10]).tolist()
-    integers = scaled.scaling.scale.scaled(scaled.readings(ROWS))
+    assert scaled.fixed_point_inputs(ROWS).tolist() == np.rint(ROWS * [100, 10]).tolist()
+    integers = scaled.scaling.scale.scaled(scaled.fixed_point_inputs(ROWS))
     assert np.array_equal(np.clip(integers, -127, 127), scaled.integers(ROWS))
     whole = np.array([[1, -3], [2, 5]])
-    assert np.array_equal(Inputs.fit(whole, "auto", None).readings(whole.astype(float)), whole)
+    assert np.array_equal(Inputs.fit(whole, "auto", None).fixed_point_inputs(whole.astype(float)), whole)
     with pytest.raises(ValueError, match=r"rows must have 2 features, got an array of shape \(6, 1\)"):
-        scaled.readings(ROWS[:, :1])
+        scaled.fixed_point_inputs(ROWS[:, :1])
 
 
 def test_no_rows_have_no_inputs():
@@ -113,10 +111,10 @@ def test_a_classifier_with_raw_columns(tmp_path):
     with pytest.raises(ValueError, match=r"cannot be saved: transform must be one of .*, got 'above-median'"):
         save(classifier, tmp_path / "model.bemi")
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(ValueError, match=r"^the transform AboveMedian cannot be exported to C: it has no c_piece"):
+    with pytest.raises(ValueError, match=r"^the transform AboveMedian cannot be exported to C: it has no c_code"):
         export(classifier)
     with pytest.raises(
-        ValueError, match=r"^the transform AboveMedian cannot be exported to a page: it has no page_piece"
+        ValueError, match=r"^the transform AboveMedian cannot be exported to a page: it has no page_script"
     ):
         page(classifier)
 
@@ -178,10 +176,10 @@ class IsText(AboveMedian):
         self.usual_ = [max({v for v in column if isinstance(v, str)}, key=list(column).count) for column in columns]
         return self
 
-    def readings(self, X):
+    def fixed_point_inputs(self, X):
         return np.asarray(X, dtype=object)
 
-    def from_readings(self, readings):
+    def from_fixed_point_inputs(self, readings):
         return np.where(readings == np.array(self.usual_, dtype=object), 1, -1)
 
 

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from bemi import ConstantInput, IntegerHog
-from bemi.inputs import registry
-from bemi.inputs.export_hooks import SHARED_NAMES, CPiece, PagePiece, own_piece
+from bemi.inputs import Takes, registry
+from bemi.inputs.export_hooks import SHARED_NAMES, CTransform, PageScript, export_hook
 from bemi.inputs.registry import TRANSFORMS, by_name, by_short_name, describe, from_parameters, make, short_names
-from bemi.inputs.transform import Takes
 
 ROWS = np.random.default_rng(0).integers(0, 17, (30, 64))
 
@@ -68,11 +67,11 @@ def test_the_contract(name):
         assert transform.input_range[0] <= 0
         assert transform.input_range[1] >= 16
     else:
-        readings = transform.readings(ROWS)
+        readings = transform.fixed_point_inputs(ROWS)
         assert transform.reading_range[0] <= readings.min()
         assert readings.max() <= transform.reading_range[1]
         assert len(transform.reading_units()) == 64
-        assert np.array_equal(transform.from_readings(readings), outputs)
+        assert np.array_equal(transform.from_fixed_point_inputs(readings), outputs)
     again = from_parameters(json.loads(json.dumps(transform.parameters())))
     assert np.array_equal(again.transform(ROWS), outputs)
     if getattr(kind, "keeps_features", False):
@@ -82,31 +81,31 @@ def test_the_contract(name):
 
 
 @pytest.mark.parametrize("name", TRANSFORMS)
-def test_the_pieces_for_exports(name):
+def test_the_hooks_for_exports(name):
     # With everything that it can compute, so that no code is left out.
     options = {"values": True, "similarities": 5} if name == "bits" else {}
     transform = by_short_name(name)(**options).fit(ROWS)
     chosen = [range(transform.n_outputs)] if getattr(transform, "selects_outputs", False) else []
-    piece = own_piece(transform, "c_piece", "C")(0, 255, *chosen)
-    macros = {macro.split("(")[0] for macro in piece.macros}
-    assert isinstance(piece, CPiece)
-    assert f"static void {piece.function}(const bemi_input_t *x, bemi_value_t *z)" in piece.source
-    assert all(macro in piece.source for macro in macros)
-    assert all(table.name in piece.source for table in piece.tables)
+    code = export_hook(transform, "c_code", "C")(0, 255, *chosen)
+    macros = {macro.split("(")[0] for macro in code.macros}
+    assert isinstance(code, CTransform)
+    assert f"static void {code.function}(const bemi_input_t *x, bemi_value_t *z)" in code.source
+    assert all(macro in code.source for macro in macros)
+    assert all(table.name in code.source for table in code.tables)
     own = {
         *macros,
-        *(table.name for table in piece.tables),
-        *re.findall(r"^(?:static|BEMI_APART) .*?(\w+)\(", piece.source, re.M),
-        *re.findall(r"^#define (\w+)", piece.source, re.M),
-        *re.findall(r"^} (\w+);", piece.source, re.M),
-        *re.findall(r"^static const \w+ (\w+) =", piece.source, re.M),
+        *(table.name for table in code.tables),
+        *re.findall(r"^(?:static|BEMI_APART) .*?(\w+)\(", code.source, re.M),
+        *re.findall(r"^#define (\w+)", code.source, re.M),
+        *re.findall(r"^} (\w+);", code.source, re.M),
+        *re.findall(r"^static const \w+ (\w+) =", code.source, re.M),
     }
-    assert set(re.findall(r"\bbemi_\w+|\bBEMI_\w+", piece.source)) <= own | set(SHARED_NAMES)
-    shown = own_piece(transform, "page_piece", "a page")()
-    assert isinstance(shown, PagePiece)
+    assert set(re.findall(r"\bbemi_\w+|\bBEMI_\w+", code.source)) <= own | set(SHARED_NAMES)
+    shown = export_hook(transform, "page_script", "a page")()
+    assert isinstance(shown, PageScript)
     assert f'TRANSFORMS["{transform.NAME}"] = {{' in shown.script
     json.dumps(shown.data)
-    assert callable(own_piece(transform, "onnx", "ONNX"))
+    assert callable(export_hook(transform, "onnx", "ONNX"))
 
 
 def test_naming_transforms_imports_nothing():

@@ -2,11 +2,12 @@
 
 import json
 import re
-import shutil
 import subprocess
 
 import numpy as np
 import pytest
+from browsers import needs_node
+from compiled_c import needs_gcc
 
 from bemi import ConstantInput, IntegerHog, SignalCounts, TableBits
 from bemi.inputs.export_hooks import SHARED_NAMES
@@ -48,7 +49,7 @@ def expected(fitted):
 
 
 def prefixed(text, prefix):
-    """C with all names of a piece's own under a prefix."""
+    """C with all of its own names under a prefix."""
 
     def renamed(found):
         name = found[0]
@@ -57,16 +58,16 @@ def prefixed(text, prefix):
     return re.sub(r"\b(bemi|BEMI)_\w+", renamed, text)
 
 
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+@needs_gcc
 def test_in_c(fitted, tmp_path):
     sources, calls, place = [], [], 0
     for prefix, part in zip("abcdef", fitted, strict=True):
-        piece = part.c_piece(0, 255)
-        text = "".join(f"#define {name} {value}\n" for name, value in piece.macros.items())
-        for table in piece.tables:
+        code = part.c_code(0, 255)
+        text = "".join(f"#define {name} {value}\n" for name, value in code.macros.items())
+        for table in code.tables:
             text += f"static const {table.kind} {table.name}[] = {{{', '.join(map(str, table.values))}}};\n"
-        sources.append(prefixed(text + piece.source, prefix))
-        calls.append(f"{prefixed(piece.function, prefix)}(x, z + {place});")
+        sources.append(prefixed(text + code.source, prefix))
+        calls.append(f"{prefixed(code.function, prefix)}(x, z + {place});")
         place += part.n_outputs
     (tmp_path / "main.c").write_text(PROGRAM % ("\n".join(sources), place, " ".join(calls)))
     command = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-O2", "main.c", "-o", "program"]
@@ -90,12 +91,12 @@ def test_in_onnx(fitted):
     assert np.array_equal(session.run(None, {"x": ROWS.astype(np.int32)})[0], expected(fitted))
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@needs_node
 def test_in_javascript(fitted):
     fitted = fitted[: len(PARTS)]
-    pieces = [part.page_piece() for part in fitted]
-    scripts = "".join({piece.script: None for piece in pieces})
-    data = json.dumps([[part.NAME, piece.data] for part, piece in zip(fitted, pieces, strict=True)])
+    made = [part.page_script() for part in fitted]
+    scripts = "".join({page.script: None for page in made})
+    data = json.dumps([[part.NAME, page.data] for part, page in zip(fitted, made, strict=True)])
     program = f"""(() => {{
     "use strict";
     const TRANSFORMS = {{}};

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bemi import ConstantInput, TableBits
-from bemi.inputs.inputs import Inputs
+from bemi.inputs import Inputs
 from bemi.io import NO_RULES, ColumnRules, DataFileError, ModelColumns, features, features_for, read_cells
 
 TABLE = ModelColumns(("n", "c"), (None, ("a", "b")), takes_missing=True)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bemi
-from bemi.inputs.inputs import Inputs
+from bemi.inputs import Inputs
 from bemi.io import (
     Columns,
     ModelWindows,

@@ -262,7 +262,7 @@ def _may_refuse(model: bemi.BeMiClassifier, X: np.ndarray, message: str, is_insi
     if isinstance(model.transform_, IntegerHog) and not is_inside:
         return message.startswith(("pixels must not be negative", "pixel value", "values are too large"))
     scale = model.input_scaling_.scale
-    sizes = np.abs(X if scale is None else scale.scaled(scale.readings(X)))
+    sizes = np.abs(X if scale is None else scale.scaled(scale.fixed_point_inputs(X)))
     level = getattr(model.transform_, "level_", math.inf)
     norm = np.minimum(sizes, level).sum(axis=1).max() + (0 if level == math.inf else level)
     largest = max(norm * model.weight_bound, sizes.max())

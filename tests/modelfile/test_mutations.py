@@ -18,7 +18,7 @@ from soft_margins import soft_margins
 from bemi import BeMiClassifier, IntegerHog, save
 from bemi.augment.images import ImageScenarios
 from bemi.augment.scenarios import NoiseScenarios
-from bemi.inputs.constant.transform import ConstantInput
+from bemi.inputs.constant import ConstantInput
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory is limited in the way of Linux")
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import AllNetworks, tiny_problems
 
-from bemi.inputs.scaling import InputScaling
+from bemi.inputs import InputScaling
 from bemi.network import Network
 from bemi.problem import Problem
 from bemi.stages.registry import get

@@ -11,7 +11,7 @@ from exported_models import model, with_networks
 from mixed_tables import new_rows, patients, table_model
 
 from bemi import BeMiClassifier, Network, TableBits
-from bemi.inputs.fixed_point_inputs import MISSING
+from bemi.inputs.fixed_point import MISSING
 
 
 def sums(classifier, X):
@@ -79,7 +79,7 @@ def test_the_range_of_totals_is_reached():
     X = pd.DataFrame({"n": [1.0, 2.0, 3.0, np.nan, 2.5], "c": ["a", "b", "c", None, "a"], "two": list("xyxyx")})
     fitted = TableBits().fit(X)
     every = product([MISSING, 10, 20, 25, 30], [MISSING, -1, 0, 1, 2], [MISSING, -1, 0, 1])
-    inputs = fitted.from_readings(np.array(list(every)))
+    inputs = fitted.from_fixed_point_inputs(np.array(list(every)))
     base = BeMiClassifier(hidden_layers=(), stages=("soft",), transform=TableBits(), node_limit=5, time_limit=None)
     base.fit(X, [0, 1, 0, 1, 1])
     rng = np.random.default_rng(3)

@@ -181,7 +181,7 @@ def test_rows_of_a_group_are_scored_together():
     assert (leaking * codes > 0).mean() > (apart * codes > 0).mean() + 0.1
     assert np.array_equal(apart[::2], apart[1::2])
     slopes = [platt(scores, codes, np.ones(len(codes)))[0] for scores in (apart, leaking)]
-    assert slopes[0] < 0.7 * slopes[1], "chances of rows that were not seen are nearer to one half"
+    assert slopes[0] < 0.7 * slopes[1], "probabilities of rows that were not seen are nearer to one half"
     expected = Sigmoid.of(*platt(apart, codes, np.ones(len(codes))))
     assert fitted_sigmoid(trained, network, 0, groups=groups) == expected
     # A class of one group cannot be left out, so its rows are divided.

@@ -302,7 +302,7 @@ def _signal(options: argparse.Namespace, notes: Notes) -> Given:
 
 def _tell_units(classifier: Any, given: Given, notes: Notes) -> None:
     """Tell how values of a signal that are not integers become integers."""
-    from bemi.inputs.fixed_point_inputs import in_units
+    from bemi.inputs.fixed_point import in_units
     from bemi.inputs.transform import reader_of
 
     inputs = classifier.ensemble_.inputs
@@ -349,7 +349,7 @@ def _copies(given: Given, asked: dict[str, Any]) -> dict[str, Any]:
 
     from bemi.augment.images import ImageScenarios
     from bemi.augment.scenarios import NoiseScenarios, SignalScenarios
-    from bemi.inputs.constant.transform import ConstantInput
+    from bemi.inputs.constant import ConstantInput
     from bemi.inputs.images import why_no_image
 
     if given.channels is not None:

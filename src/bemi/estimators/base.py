@@ -357,7 +357,7 @@ class Classifier(_ScikitLearn):
 
     def fixed_point_inputs(self, X: ArrayLike) -> Integers:
         """The 32-bit integers that exported C takes for rows of ``X``, shape (rows, features); see docs/export.md."""
-        return self.ensemble_.inputs.readings(self._rows(X))
+        return self.ensemble_.inputs.fixed_point_inputs(self._rows(X))
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """How strongly each row leans towards the classes; the sign or the largest value gives the predicted label.

@@ -1,1 +1,1 @@
-"""Exports of trained ensembles for use outside Python: one package per target, see :mod:`bemi.export.registry`."""
+"""Exports of trained ensembles for use outside Python: a package per target, each with ``write(model, path, ...)``."""

@@ -1,7 +1,7 @@
 """Inputs of the networks that each depend on one feature, as a circuit computes them.
 
 The method ``circuit_terms`` of a transform (:mod:`bemi.inputs.export_hooks`) gives one term per output.  A circuit is
-given the integers that the transform takes, or readings (:mod:`bemi.inputs.fixed_point_inputs`) if it makes them
+given the integers that the transform takes, or readings (:mod:`bemi.inputs.fixed_point`) if it makes them
 itself.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bemi.inputs.fixed_point_inputs import MISSING
+from bemi.inputs.fixed_point import MISSING
 
 
 @dataclass(frozen=True)

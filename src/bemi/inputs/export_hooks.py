@@ -2,19 +2,20 @@
 
 Each export asks for one method and knows nothing else about a transform:
 
-``c_piece(low, high)``
-    A :class:`CPiece`, for inputs of a type that holds ``low..high``.  A class with the flag ``selects_outputs`` takes a
-    third argument, the increasing positions of the outputs to compute; the networks do not look at the others.
+``c_code(low, high)``
+    A :class:`CTransform`, for inputs of a type that holds ``low..high``.  A class with the flag ``selects_outputs``
+    takes a third argument, the increasing positions of the outputs to compute; the networks do not look at the others.
 ``c_neuron(weights)``
-    Optional: a :class:`CPiece` for a model that is one neuron with these weights, with the function
+    Optional: a :class:`CTransform` for a model that is one neuron with these weights, with the function
     ``static bemi_sum_t function(const bemi_input_t *x)``, its sum; None if the outputs are better computed first.
-``c_window(lots)``
-    Optional, for windows of a signal: a :class:`CWindow`, which reads a window from a ring buffer.
+``c_window(in_batches)``
+    Optional, for windows of a signal: a :class:`CWindow`, which reads a window from a ring buffer and may hand over its
+    outputs in batches.
 ``onnx(x)``
     The tensor of its outputs, from the tensor of its inputs, or of readings if it makes them itself; int32, shapes
     (rows, inputs) and (rows, outputs).
-``page_piece()``
-    A :class:`PagePiece`.
+``page_script()``
+    A :class:`PageScript`.
 ``circuit_terms()``
     A :data:`bemi.inputs.circuit_terms.Term` for each output; only if each output depends on one feature.
 ``page_rows(X)``, ``page_fields(rows)``
@@ -39,10 +40,37 @@ SHARED_NAMES = (
     "bemi_take",
 )
 """What a transform's C code may use from the program: types of inputs, outputs and sums, the number of inputs, the
-macros that read tables of 8, 16 and 32 bits, and what takes outputs in lots, see :class:`CWindow`."""
+macros that read tables of 8, 16 and 32 bits, and what takes outputs in batches, see :class:`CWindow`."""
 
-LOT, LOT_OFFSET = 8, 127
+BATCH, BATCH_OFFSET = 8, 127
 """Outputs that are handed over at a time, see :class:`CWindow`, and what is added to each so that none is negative."""
+
+
+SIGNED = ("int8_t", "int16_t", "int32_t")
+UNSIGNED = ("uint8_t", "uint16_t", "uint32_t")
+"""Integer types of C."""
+
+
+def bits_of(kind: str) -> int:
+    """Bits of a type, such as 16 for ``int16_t``."""
+    return int(kind.removeprefix("u").removeprefix("int").removesuffix("_t"))
+
+
+def range_of(kind: str) -> tuple[int, int]:
+    """Smallest and largest value of a type."""
+    bits = bits_of(kind)
+    return (0, 2**bits - 1) if kind in UNSIGNED else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def smallest_type(low: int, high: int, kinds: tuple[str, ...] = SIGNED) -> str:
+    """The first of these types that holds ``low..high``, or else the last."""
+    fitting = (kind for kind in kinds if range_of(kind)[0] <= low and high <= range_of(kind)[1])
+    return next(fitting, kinds[-1])
+
+
+def read_macro(name: str, kind: str) -> dict[str, object]:
+    """The macro ``BEMI_READ_name(place)``, which reads a table of this type; on AVR, values are unsigned until cast."""
+    return {f"BEMI_READ_{name}(place)": f"(({kind})BEMI_READ{bits_of(kind)}(place))"}
 
 
 @dataclass(frozen=True)
@@ -92,7 +120,7 @@ class CCode:
 
 @dataclass(frozen=True)
 class CReading:
-    """What an input of a program is, if it is a reading (:mod:`bemi.inputs.fixed_point_inputs`).
+    """What an input of a program is, if it is a reading (:mod:`bemi.inputs.fixed_point`).
 
     Attributes
     ----------
@@ -113,11 +141,11 @@ class CReading:
 
 
 @dataclass(frozen=True)
-class CPiece(CCode):
+class CTransform(CCode):
     """A transform in C.
 
     The source uses only :data:`SHARED_NAMES` from the rest of the program.  Its own names begin with ``bemi_`` or
-    ``BEMI_``, too, but the program refers only to ``function``, so pieces that are combined can be given different
+    ``BEMI_``, too, but the program refers only to ``function``, so code that is combined can be given different
     prefixes.
 
     Attributes
@@ -144,16 +172,17 @@ class CPiece(CCode):
 
 
 @dataclass(frozen=True)
-class CWindow(CPiece):
+class CWindow(CTransform):
     """A transform of windows in C that need not lie in order.
 
     The source defines ``static void function(const bemi_input_t *x, uint_fast16_t oldest, bemi_value_t *z)``, where the
     oldest sample of the window is the one of this index.  The header of the program has ``BEMI_WINDOW`` and
     ``BEMI_CHANNELS``.
 
-    In lots, the last argument is ``bemi_sum_t *sums`` instead.  The function hands over its outputs as it finds them,
-    so that nobody has to store them: it calls ``bemi_take(sums, lot, eight)`` of the program with the number of a lot
-    and :data:`LOT` outputs plus :data:`LOT_OFFSET`, as ``const uint8_t *``.  What is missing in the last lot is 0.
+    In batches, the last argument is ``bemi_sum_t *sums`` instead.  The function hands over its outputs as it finds
+    them, so that they need not be stored: it calls ``bemi_take(sums, batch, eight)`` of the program with the number of
+    a batch and :data:`BATCH` outputs plus :data:`BATCH_OFFSET`, as ``const uint8_t *``.  What is missing in the last
+    batch is 0.
 
     Attributes
     ----------
@@ -206,7 +235,7 @@ def choice_field(name: str, choices: Sequence[Any], start: Any, *, missing: bool
 
 
 @dataclass(frozen=True)
-class PagePiece:
+class PageScript:
     """A transform in a page.
 
     Attributes
@@ -223,7 +252,7 @@ class PagePiece:
     data: Mapping[str, Any]
 
 
-def own_piece(transform: Any, method: str, target: str) -> Callable[..., Any]:
+def export_hook(transform: Any, method: str, target: str) -> Callable[..., Any]:
     """A transform's method for an export; ValueError if its class does not define one.
 
     An inherited method does not count, since a derived class may compute something else.

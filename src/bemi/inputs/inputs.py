@@ -73,7 +73,7 @@ class Inputs:
         ValueError says why the rows are not what was trained on.
         """
         if not self.takes_integers:
-            return reader_of(self.transform).readings(X)
+            return reader_of(self.transform).fixed_point_inputs(X)
         rows = np.asarray(X)
         if rows.ndim != 2 or rows.shape[1] != self.features:
             raise ValueError(f"rows must have {self.features} features, got an array of shape {rows.shape}")
@@ -92,18 +92,17 @@ class Inputs:
         """The integers that the networks see, for features as they are given."""
         return self(self.checked(X))
 
-    def readings(self, X: Any) -> Integers:
-        """What a device or an ONNX graph is given for these features: readings, see
-        :mod:`bemi.inputs.fixed_point_inputs`.
+    def fixed_point_inputs(self, X: Any) -> Integers:
+        """What a device or an ONNX graph is given for these features: readings (:mod:`bemi.inputs.fixed_point`).
 
         Features that are integers already are their own readings.
         """
         rows, scale = self.checked(X), self.scaling.scale
         if not self.takes_integers:
             return rows
-        return self.integers(rows) if scale is None else scale.readings(np.asarray(rows, dtype=np.float64))
+        return self.integers(rows) if scale is None else scale.fixed_point_inputs(np.asarray(rows, dtype=np.float64))
 
-    def from_readings(self, readings: Integers) -> Integers:
+    def from_fixed_point_inputs(self, readings: Integers) -> Integers:
         """The integers that the networks see, for rows of readings."""
         scale, limit = self.scaling.scale, self.scaling.limit
         if not self.takes_integers or scale is None:
@@ -152,7 +151,7 @@ class Inputs:
         if not len(rows):
             return np.empty((0, self.size), dtype=np.int64)
         if not self.takes_integers:
-            return reader_of(self.transform).from_readings(rows)
+            return reader_of(self.transform).from_fixed_point_inputs(rows)
         return self.transform.transform(rows)
 
     @property
@@ -205,13 +204,13 @@ class Inputs:
         """Direction of each input of the networks, -1, 0 or +1, for directions of some features by name or position."""
         if monotone is None:
             return None
-        found = np.zeros(self.size, dtype=np.int64)
+        directions = np.zeros(self.size, dtype=np.int64)
         positions = [self._position(feature) for feature in monotone]
         if len(set(positions)) < len(positions):
             raise ValueError(f"monotone has two directions for feature {max(positions, key=positions.count)}")
         for position, direction in zip(positions, monotone.values(), strict=True):
-            found += direction * self._driven_by(position)
-        return found
+            directions += direction * self._driven_by(position)
+        return directions
 
     def _position(self, feature: Any) -> int:
         """Position of a feature that is given by name or position."""
@@ -220,8 +219,8 @@ class Inputs:
             return names.index(feature)
         if is_integer(feature, 0, self.features - 1):
             return int(feature)
-        known = f"features are {', '.join(names)}" if names else f"positions are 0..{self.features - 1}"
-        raise ValueError(f"monotone names {feature!r}, which is not a feature; {known}")
+        names_or_positions = f"features are {', '.join(names)}" if names else f"positions are 0..{self.features - 1}"
+        raise ValueError(f"monotone names {feature!r}, which is not a feature; {names_or_positions}")
 
     def _driven_by(self, position: int) -> Integers:
         """+1 for each input of the networks that grows with a feature, -1 for each that falls, 0 for all others."""

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from bemi.inputs.transform import Transform
 
 TRANSFORMS: dict[str, str | type[Transform]] = {
-    "hog": "bemi.inputs.hog.transform:IntegerHog",
-    "constant": "bemi.inputs.constant.transform:ConstantInput",
-    "bits": "bemi.inputs.table.transform:TableBits",
-    "signal": "bemi.inputs.signal.transform:SignalCounts",
+    "hog": "bemi.inputs.hog:IntegerHog",
+    "constant": "bemi.inputs.constant:ConstantInput",
+    "bits": "bemi.inputs.table:TableBits",
+    "signal": "bemi.inputs.signal:SignalCounts",
 }
 """Transforms by the short names used in experiment files and on the command line: an import path, or the class."""
 
@@ -32,8 +32,8 @@ def by_short_name(name: str) -> type[Transform] | None:
         return None
     if name not in TRANSFORMS:
         raise ValueError(f"transform must be one of {', '.join(short_names())}, got {name!r}")
-    place = TRANSFORMS[name]
-    return resolve_name(place) if isinstance(place, str) else place
+    entry = TRANSFORMS[name]
+    return resolve_name(entry) if isinstance(entry, str) else entry
 
 
 def by_name() -> dict[str, type[Transform]]:
@@ -62,7 +62,7 @@ def describe(transform: Transform | None) -> str:
 
 def from_parameters(parameters: Mapping[str, Any]) -> Transform:
     """The fitted transform that :meth:`Transform.parameters` describes."""
-    known, name = by_name(), parameters.get("name")
-    if name not in known:
-        raise ValueError(f"transform must be one of {', '.join(known)}, got {name!r}")
-    return known[name].from_parameters(parameters)
+    transforms, name = by_name(), parameters.get("name")
+    if name not in transforms:
+        raise ValueError(f"transform must be one of {', '.join(transforms)}, got {name!r}")
+    return transforms[name].from_parameters(parameters)

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bemi.exact import PRE_ACTIVATION_LIMIT, Integers, too_large
 from bemi.inputs import INPUT_SCALINGS
-from bemi.inputs.fixed_point import FixedPoint
-from bemi.inputs.fixed_point_inputs import decimals_for, spread
+from bemi.inputs.fixed_point import FixedPoint, decimals_for, spread
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +72,7 @@ class InputScaling:
         X = _numbers(X)
         scaled: NDArray[Any]
         if self.scale is not None:
-            scaled = self.scale.scaled(self.scale.readings(X.astype(np.float64)))
+            scaled = self.scale.scaled(self.scale.fixed_point_inputs(X.astype(np.float64)))
             if self.limit is not None:
                 return np.clip(scaled, -self.limit, self.limit)
         elif X.dtype.kind in "iub":

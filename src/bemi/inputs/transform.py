@@ -117,12 +117,10 @@ class Reader(Protocol):
     def reading_units(self) -> list[dict[str, Any]]:
         """How each reading is made: its ``name``, and its ``decimals`` or the ``levels`` that it numbers."""
 
-    def readings(self, X: Any) -> Integers:
-        """32-bit integers of shape (rows, features), see :mod:`bemi.inputs.fixed_point_inputs`; ValueError for a bad
-        cell.
-        """
+    def fixed_point_inputs(self, X: Any) -> Integers:
+        """Readings, shape (rows, features), see :mod:`bemi.inputs.fixed_point`; ValueError for a bad cell."""
 
-    def from_readings(self, readings: Integers) -> Integers:
+    def from_fixed_point_inputs(self, readings: Integers) -> Integers:
         """What ``transform`` gives for rows with these readings."""
 
     def refitted(self, readings: Integers, y: ArrayLike | None = None) -> Any:

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bemi.inputs.inputs import Inputs
-from bemi.inputs.table.texts import FEW_LEVELS, MANY_LEVELS, number_in, trouble_with_text
+from bemi.inputs.table.cells import FEW_LEVELS, MANY_LEVELS, number_in, trouble_with_text
 from bemi.inputs.transform import Takes
 from bemi.io import MISSING_TOKENS
 from bemi.io.cells import Cells, DataFileError, Known, Tell

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from bemi.inputs.table.texts import number_in
+from bemi.inputs.table.cells import number_in
 from bemi.io import MISSING_TOKENS
 from bemi.io.cells import Cells, DataFileError, Known, Tell, read_cells
 from bemi.io.columns import NO_RULES, ColumnRules, ModelColumns, features, features_for, no_column

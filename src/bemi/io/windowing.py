@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from bemi.checks import check_integer
-from bemi.inputs.signal.windows import LONGEST, SHORTEST
+from bemi.inputs.signal.samples import LONGEST, SHORTEST
 from bemi.io.cells import Tell
 from bemi.io.recordings import Recording, Windows, cut, recordings_of
 

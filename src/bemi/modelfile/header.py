@@ -21,8 +21,7 @@ from bemi.checks import LARGEST_INTEGER, brief, listed, members, text, whole
 from bemi.ensemble.probabilities import LARGEST_INTERCEPT, LARGEST_SLOPE, UNIT
 from bemi.ensemble.probabilities import MOST_CLASSES as MOST_CLASSES_WITH_CHANCES
 from bemi.exact import PRE_ACTIVATION_LIMIT
-from bemi.inputs.fixed_point import LARGEST_SHIFT, MOST_BITS
-from bemi.inputs.fixed_point_inputs import LARGEST_READING, MOST_DECIMALS
+from bemi.inputs.fixed_point import LARGEST_READING, LARGEST_SHIFT, MOST_BITS, MOST_DECIMALS
 from bemi.modelfile.container import MEMBERS, PARTS
 from bemi.problem.problem import outputs_for
 from bemi.settings import RECORDED, SETTINGS, check_scalar

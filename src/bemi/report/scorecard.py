@@ -14,8 +14,7 @@ from bemi.checks import check_choice
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.probabilities import CERTAIN, ProbabilityTable
 from bemi.exact import Integers
-from bemi.inputs.table.column import Column
-from bemi.inputs.table.outputs import AtLeast, Constant, IsLike, Output, Value
+from bemi.inputs.table.columns import AtLeast, Column, Constant, IsLike, Output, Value
 
 UNLIKELY = 0.02
 """Totals with a smaller probability, of either class, are not worth a place in a list of totals."""

@@ -14,7 +14,7 @@ from bemi.augment import scenarios
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.voting import LabelStatus, Votes
 from bemi.exact import Integers
-from bemi.inputs.fixed_point_inputs import in_units
+from bemi.inputs.fixed_point import in_units
 from bemi.inputs.inputs import Inputs
 from bemi.inputs.registry import describe
 from bemi.inputs.transform import Takes, reader_of

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d, validate_data
 
 from bemi.checks import check_finite
-from bemi.inputs.signal.windows import as_rows, as_windows
+from bemi.inputs.signal.samples import as_rows, as_windows
 from bemi.inputs.table.cells import as_table, check_no_text
 from bemi.inputs.transform import Takes
 

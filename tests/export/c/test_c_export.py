@@ -6,17 +6,25 @@ from itertools import combinations
 import numpy as np
 import pytest
 from bemi_lab.benchmarks.boards import run, size
-from compiled_c import HOST_OF_CHANCES, SANITIZED, STRICT, answers, board, compiled, needs_gcc, stack_used
-from exported_models import MODELS, expected, expected_chances, model, probes, voted, with_chances, with_transform
+from compiled_c import HOST_OF_PROBABILITIES, SANITIZED, STRICT, answers, board, compiled, needs_gcc, stack_used
+from exported_models import (
+    MODELS,
+    expected,
+    expected_probabilities,
+    model,
+    probes,
+    voted,
+    with_probabilities,
+    with_transform,
+)
 from sklearn.datasets import load_iris
 
 from bemi import BeMiClassifier, ConstantInput, Smoothing, save
 from bemi.cli import main
-from bemi.export.c import export, write
-from bemi.export.c.types import TYPES, input_types
+from bemi.export.c import TYPES, export, input_types, write
 
 SIMPLER_THAN_THEY_LOOK = (
-    *("one network for all classes", "no links", "no links, the paper's rule", "chances of two classes"),
+    *("one network for all classes", "no links", "no links, the paper's rule", "probabilities of two classes"),
 )
 """Models of which a compiler leaves much out that others need."""
 
@@ -34,7 +42,7 @@ def test_predictions_are_those_of_python(name, optimize, tmp_path):
     rows = probes(name, 700, inputs.low, inputs.high)
     outcome = voted(classifier, rows)
     labels = outcome.label
-    if "ties" in name:
+    if " ties" in name:
         assert outcome.unclassified.any(), "the paper's rule leaves some rows open"
     for flags in (("-O3",) if optimize == "speed" else ("-Os",), SANITIZED):
         assert np.array_equal(answers(compiled(tmp_path, *flags), rows, inputs.type), labels), flags
@@ -42,21 +50,21 @@ def test_predictions_are_those_of_python(name, optimize, tmp_path):
 
 @needs_gcc
 @pytest.mark.parametrize("optimize", ["speed", "size"])
-@pytest.mark.parametrize("name", with_chances())
+@pytest.mark.parametrize("name", with_probabilities())
 def test_chances_are_those_of_python(name, optimize, tmp_path):
     classifier = model(name)
     write(classifier, tmp_path, optimize=optimize)
     inputs = input_types(classifier.ensemble_)
     rows = probes(name, 700, inputs.low, inputs.high)
-    wanted = np.column_stack([expected(classifier, rows), expected_chances(classifier, rows)])
+    wanted = np.column_stack([expected(classifier, rows), expected_probabilities(classifier, rows)])
     assert len(np.unique(wanted[:, 1])) > 20, "the rows are not all sure"
     for flags in (("-O3",), SANITIZED):
-        program = compiled(tmp_path, *flags, host=HOST_OF_CHANCES)
+        program = compiled(tmp_path, *flags, host=HOST_OF_PROBABILITIES)
         assert np.array_equal(answers(program, rows, inputs.type).reshape(wanted.shape), wanted), flags
 
 
 def test_only_models_with_probabilities_offer_chances():
-    assert "bemi_predict_proba" in export(model("chances of two classes")).header
+    assert "bemi_predict_proba" in export(model("probabilities of two classes")).header
     plain = export(model("constant input"))
     assert "proba" not in plain.header + plain.source
 
@@ -91,7 +99,7 @@ def test_the_example_reads_numbers_and_prints_labels(tmp_path):
     write(classifier, tmp_path)
     program = compiled(tmp_path, "-O2", main="main.c")
     rows = load_iris().data
-    text = "\n".join(" ".join(map(str, row)) for row in classifier.readings(rows))
+    text = "\n".join(" ".join(map(str, row)) for row in classifier.fixed_point_inputs(rows))
     printed = subprocess.run([program], input=text, capture_output=True, text=True, check=True).stdout
     assert printed == "".join(f"{label}\n" for label in classifier.predict(rows))
     wrong = subprocess.run([program], input="1 2 -2147483649", capture_output=True, text=True)
@@ -229,7 +237,7 @@ int bemi_predict(const bemi_input_t *x)
 
 
 @pytest.mark.parametrize("device", [board("cortex_m3"), board("atmega328p")])
-@pytest.mark.parametrize("name", ["chances of two classes", "chances of five classes"])
+@pytest.mark.parametrize("name", ["probabilities of two classes", "probabilities of five classes"])
 def test_devices_give_the_same_chances(device, name, tmp_path):
     classifier = model(name)
     write(classifier, tmp_path)
@@ -240,7 +248,7 @@ def test_devices_give_the_same_chances(device, name, tmp_path):
         header.write("int bemi_predict(const bemi_input_t *x);\n")
     inputs = input_types(classifier.ensemble_)
     rows = probes(name, 40, inputs.low, inputs.high)
-    wanted = np.column_stack([expected(classifier, rows), expected_chances(classifier, rows).astype(np.int16)])
+    wanted = np.column_stack([expected(classifier, rows), expected_probabilities(classifier, rows).astype(np.int16)])
     for column, values in enumerate(wanted.T):
         found = run(device, tmp_path, rows, defines=(f"BEMI_CHANCE_OF={column - 1}",)).predictions
         assert np.array_equal(found, values), column
@@ -295,6 +303,6 @@ def test_a_transform_without_c_is_refused_by_name():
 
     classifier = with_transform(model("constant input"), Doubling().fit(np.ones((1, 13))))
     with pytest.raises(
-        ValueError, match=r"^the transform Doubling cannot be exported to C: it has no c_piece of its own$"
+        ValueError, match=r"^the transform Doubling cannot be exported to C: it has no c_code of its own$"
     ):
         export(classifier)

@@ -5,8 +5,8 @@ import copy
 import numpy as np
 import pytest
 from bemi_lab.benchmarks.boards import run, size
-from compiled_c import HOST_OF_CHANCES, SANITIZED, answers, board, compiled, needs_gcc, stack_used
-from exported_models import expected, expected_chances, with_networks
+from compiled_c import HOST_OF_PROBABILITIES, SANITIZED, answers, board, compiled, needs_gcc, stack_used
+from exported_models import expected, expected_probabilities, with_networks
 from mixed_tables import table_model, wild_readings
 
 from bemi.export.c import export, write
@@ -56,8 +56,8 @@ def test_chances_of_a_card(tmp_path):
     classifier = table_model(max_links=10, probabilities=True)
     assert "bemi_neuron" in write(classifier, tmp_path).source
     rows = wild_readings(classifier.transform_, 1000)
-    wanted = np.column_stack([expected(classifier, rows), expected_chances(classifier, rows)])
-    found = answers(compiled(tmp_path, *SANITIZED, host=HOST_OF_CHANCES), rows, "int32_t")
+    wanted = np.column_stack([expected(classifier, rows), expected_probabilities(classifier, rows)])
+    found = answers(compiled(tmp_path, *SANITIZED, host=HOST_OF_PROBABILITIES), rows, "int32_t")
     assert np.array_equal(found.reshape(-1, 3), wanted)
 
 

@@ -13,7 +13,7 @@ from mixed_tables import new_rows, table_model, wild_readings
 
 from bemi import BeMiClassifier, ConstantInput, TableBits
 from bemi.export.c import export, write
-from bemi.inputs.fixed_point_inputs import LARGEST_READING, MISSING
+from bemi.inputs.fixed_point import LARGEST_READING, MISSING
 
 TABLES = Path(os.environ.get("BEMI_DATA", "no data folder"), "tables")
 FILES = sorted(TABLES.glob("*.csv"))
@@ -57,7 +57,7 @@ def test_raw_readings_are_scaled_as_in_python(mode, factor, classes, tmp_path):
     labels = indices(classifier, X)
     for flags in (("-O2",), SANITIZED):
         program = compiled(tmp_path, *flags, host=SCALING_HOST)
-        assert np.array_equal(answers(program, classifier.readings(X), "int32_t"), labels)
+        assert np.array_equal(answers(program, classifier.fixed_point_inputs(X), "int32_t"), labels)
 
 
 @needs_gcc
@@ -79,7 +79,7 @@ def test_integers_need_no_scaling():
     classifier = BeMiClassifier(**QUICK).fit(X, X[:, 0] > 4)
     made = export(classifier)
     assert "bemi_scale" not in made.header + made.source + made.example
-    assert np.array_equal(classifier.readings(X), X)
+    assert np.array_equal(classifier.fixed_point_inputs(X), X)
 
 
 @needs_gcc
@@ -93,7 +93,7 @@ def test_cells_of_a_table(values, similarities, classes, optimize, tmp_path):
     readings = wild_readings(classifier.transform_, 1000)
     for flags in (("-O2",), SANITIZED):
         program = compiled(tmp_path, *flags)
-        assert np.array_equal(answers(program, classifier.readings(X), "int32_t"), indices(classifier, X))
+        assert np.array_equal(answers(program, classifier.fixed_point_inputs(X), "int32_t"), indices(classifier, X))
         assert np.array_equal(answers(program, readings, "int32_t"), expected(classifier, readings))
 
 
@@ -106,7 +106,7 @@ def test_outputs_without_a_link_are_not_computed(tmp_path):
     assert f"bemi_value_t z[{used.sum()}];" in made.source
     assert made.costs.flash < export(full).costs.flash
     X = new_rows(200)
-    assert np.array_equal(answers(compiled(tmp_path, "-O2"), light.readings(X), "int32_t"), indices(light, X))
+    assert np.array_equal(answers(compiled(tmp_path, "-O2"), light.fixed_point_inputs(X), "int32_t"), indices(light, X))
 
 
 def test_the_header_says_what_a_reading_is():
@@ -132,7 +132,7 @@ def test_real_tables(file, values, tmp_path):
     classifier = BeMiClassifier(**QUICK, transform=TableBits(values=values)).fit(X.iloc[chosen], y.iloc[chosen])
     write(classifier, tmp_path)
     program = compiled(tmp_path, "-O2")
-    assert np.array_equal(answers(program, classifier.readings(X), "int32_t"), indices(classifier, X))
+    assert np.array_equal(answers(program, classifier.fixed_point_inputs(X), "int32_t"), indices(classifier, X))
     readings = wild_readings(classifier.transform_, 500)
     assert np.array_equal(answers(program, readings, "int32_t"), expected(classifier, readings))
 
@@ -150,7 +150,7 @@ def test_numbers_of_real_tables(file, tmp_path):
     classifier.fit(X.iloc[chosen], y.iloc[chosen])
     write(classifier, tmp_path)
     program = compiled(tmp_path, "-O2", host=SCALING_HOST)
-    assert np.array_equal(answers(program, classifier.readings(X), "int32_t"), indices(classifier, X))
+    assert np.array_equal(answers(program, classifier.fixed_point_inputs(X), "int32_t"), indices(classifier, X))
 
 
 MODELS = {

@@ -1,16 +1,18 @@
 """Samples pushed one by one: after every one of them, C gives what Python gives for the last window."""
 
+import re
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
 from bemi_lab.benchmarks.boards import run
-from compiled_c import SANITIZED, board, compiled, needs_gcc
-from exported_models import expected, expected_chances, model, waves
+from compiled_c import SANITIZED, STRICT, board, compiled, needs_gcc
+from exported_models import expected, expected_probabilities, model, waves
 from numpy.lib.stride_tricks import sliding_window_view
 
-from bemi.export.c import export, write
-from bemi.export.c.types import input_types
+from bemi import Smoothing
+from bemi.export.c import export, input_types, write
 
 NAMES = (
     "counts of a signal",
@@ -18,8 +20,8 @@ NAMES = (
     "counts of a wide signal",
     "counts of a long signal",
     "counts for large weights",
-    "chances of a signal",
-    "chances of two signals",
+    "probabilities of a signal",
+    "probabilities of two signals",
 )
 NOT_READY = -2
 CAREFUL = ("-Wconversion",)
@@ -40,7 +42,7 @@ int main(void)
     return 0;
 }
 """
-HOST_OF_CHANCES = """
+HOST_OF_PROBABILITIES = """
 #include <stdio.h>
 #include "bemi_model.h"
 int main(void)
@@ -120,19 +122,19 @@ def test_pushing_sample_by_sample(name, tmp_path):
 
 
 @needs_gcc
-@pytest.mark.parametrize("name", ["chances of a signal", "chances of two signals"])
+@pytest.mark.parametrize("name", ["probabilities of a signal", "probabilities of two signals"])
 def test_chances_of_the_last_window(name, tmp_path):
     classifier = model(name)
     write(classifier, tmp_path)
     time, classes = classifier.transform_.layout_.time, len(classifier.classes_)
     readings = recording(classifier, 800)
-    found = pushed(compiled(tmp_path, "-O2", *CAREFUL, host=HOST_OF_CHANCES), readings, "int16_t")
+    found = pushed(compiled(tmp_path, "-O2", *CAREFUL, host=HOST_OF_PROBABILITIES), readings, "int16_t")
     found = found.reshape(len(readings), 1 + classes)
     assert (found[: time - 1, 0] == NOT_READY).all()
     assert not found[: time - 1, 1:].any()
     rows = windows_of(readings, time)
     assert np.array_equal(found[time - 1 :, 0], expected(classifier, rows))
-    assert np.array_equal(found[time - 1 :, 1:], expected_chances(classifier, rows))
+    assert np.array_equal(found[time - 1 :, 1:], expected_probabilities(classifier, rows))
 
 
 @pytest.mark.parametrize("device", [board("cortex_m3"), board("riscv32"), board("atmega328p")])
@@ -149,13 +151,13 @@ def test_devices_push_too(device, name, tmp_path):
 
 
 def test_sums_replace_inputs_where_that_takes_less_memory():
-    lots, stored = export(model("counts of a signal")), export(model("counts for large weights"))
-    assert "bemi_take" in lots.source
-    assert "bemi_value_t z[" not in lots.source
+    batches, stored = export(model("counts of a signal")), export(model("counts for large weights"))
+    assert "bemi_take" in batches.source
+    assert "bemi_value_t z[" not in batches.source
     assert "bemi_take(" not in stored.source.replace("bemi_take(to->sums", "").replace("bemi_take(to.sums", "")
     assert "bemi_value_t z[" in stored.source
     outputs = model("counts of a signal").transform_.n_outputs
-    assert lots.costs.stack < outputs + 600
+    assert batches.costs.stack < outputs + 600
 
 
 def test_only_windows_have_a_buffer():
@@ -167,3 +169,30 @@ def test_only_windows_have_a_buffer():
     plain = export(model("digits"))
     assert plain.costs.static == 0
     assert "push" not in plain.header + plain.source
+
+
+PAGE = Path(__file__).parents[3] / "docs" / "signals-device.md"
+
+
+@needs_gcc
+def test_the_program_in_the_documentation(tmp_path):
+    """The program in docs/signals-device.md compiles as it stands, and prints what Python finds."""
+    (program,) = re.findall(r"^```c\n(.*?)^```$", PAGE.read_text(), flags=re.DOTALL | re.MULTILINE)
+    hop = int(re.search(r"#define HOP (\d+)", program)[1])
+    classifier = model("counts of a signal")
+    write(classifier, tmp_path, smoothing=Smoothing(5, 3))
+    (tmp_path / "main.c").write_text(program)
+    command = ["gcc", *STRICT, "-Wconversion", *SANITIZED, "bemi_model.c", "main.c", "-o", "activity"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    readings = recording(classifier, 4000, seed=11)
+    text = "\n".join(" ".join(map(str, sample)) for sample in readings.tolist())
+    printed = subprocess.run([tmp_path / "activity"], input=text, capture_output=True, text=True, check=True).stdout
+    time = classifier.transform_.layout_.time
+    # A prediction after every hop, once there are enough samples.
+    ends = np.arange(hop, len(readings) + 1, hop)
+    labels = classifier.predict(windows_of(readings, time)[ends[ends >= time] - time])
+    stable = [label for label in Smoothing(5, 3)(labels) if label is not None]
+    changes = [label for place, label in enumerate(stable) if place == 0 or stable[place - 1] != label]
+    assert len(changes) > 5
+    assert printed.split() == list(map(str, changes))
+    assert len(changes) < np.count_nonzero(np.diff(labels))

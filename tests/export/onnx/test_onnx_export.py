@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from exported_models import expected, expected_chances, probes, with_chances, with_networks, with_transform
+from exported_models import expected, expected_probabilities, probes, with_networks, with_probabilities, with_transform
 from exported_models import model as exported_model
 from mixed_tables import new_rows, table_model, wild_readings
 from sklearn.datasets import load_digits, load_wine
@@ -19,8 +19,8 @@ from sklearn.datasets import load_digits, load_wine
 from bemi import BeMiClassifier, ConstantInput, IntegerHog, Network, recommended, save
 from bemi.cli import main
 from bemi.ensemble.folding import WIDEST_TABLE
-from bemi.inputs.fixed_point_inputs import LARGEST_READING, MISSING
-from bemi.inputs.scaling import InputScaling
+from bemi.inputs import InputScaling
+from bemi.inputs.fixed_point import LARGEST_READING, MISSING
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -177,8 +177,8 @@ def taken(classifier, X):
     """What the graph takes: readings where the model scales or takes raw columns."""
     inputs = classifier.ensemble_.inputs
     if not inputs.takes_integers:
-        return inputs.transform.readings(X)
-    return X if inputs.scaling.scale is None else inputs.scaling.scale.readings(X)
+        return inputs.transform.fixed_point_inputs(X)
+    return X if inputs.scaling.scale is None else inputs.scaling.scale.fixed_point_inputs(X)
 
 
 def check(name, rows, rng):
@@ -343,7 +343,7 @@ def test_bits_of_any_readings_are_those_of_python(values, similarities):
     transform = table_model(values=values, similarities=similarities).transform_
     X = np.concatenate([wild_readings(transform, 4000), np.full((1, 8), MISSING), np.full((1, 8), LARGEST_READING)])
     found = run(transform_model(transform, 8), X)[0]
-    assert np.array_equal(found, transform.from_readings(X))
+    assert np.array_equal(found, transform.from_fixed_point_inputs(X))
     assert len(np.unique(found)) > (100 if values else 1)
 
 
@@ -353,7 +353,7 @@ def test_scaling_in_the_graph_is_that_of_python(mode):
     rng = np.random.default_rng(9)
     X = rng.normal([0.001, 2048.0, 101325.0, -7e6, 0.0], [1e-4, 40.0, 900.0, 1e3, 0.0], (50, 5))
     scaling = InputScaling.fit(X, mode)
-    found = np.concatenate([scaling.scale.readings(X), rng.integers(-(2**31) + 1, 2**31, (3000, 5))])
+    found = np.concatenate([scaling.scale.fixed_point_inputs(X), rng.integers(-(2**31) + 1, 2**31, (3000, 5))])
     graph = Graph()
     made = scaling.scale.onnx(graph.input("x", np.int32, ("N", 5)))
     expected = [
@@ -408,7 +408,7 @@ def test_nothing_else_imports_the_package():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("name", with_chances())
+@pytest.mark.parametrize("name", with_probabilities())
 def test_chances_are_those_of_python(name):
     classifier = exported_model(name)
     made = model(classifier)
@@ -417,7 +417,7 @@ def test_chances_are_those_of_python(name):
     rows = probes(name, 3000, max(low, -high), high)
     label, _, chances = run(made, rows)
     assert np.array_equal(label, expected(classifier, rows))
-    assert np.array_equal(chances, expected_chances(classifier, rows))
+    assert np.array_equal(chances, expected_probabilities(classifier, rows))
     assert len(np.unique(chances[:, 0])) > 20, "the rows are not all sure"
 
 
@@ -425,7 +425,7 @@ def test_chances_are_those_of_python(name):
 def test_chances_of_tables_are_those_of_python(classes):
     classifier = table_model(classes=classes, probabilities=True)
     X = new_rows(500)
-    label, _, chances = run(model(classifier), classifier.readings(X))
+    label, _, chances = run(model(classifier), classifier.fixed_point_inputs(X))
     assert np.array_equal(classifier.classes_[label], classifier.predict(X))
     assert np.array_equal(chances / chances.sum(axis=1, keepdims=True), classifier.predict_proba(X))
 

@@ -2,26 +2,22 @@
 
 import json
 import re
-import shutil
 import subprocess
 from functools import cache
 
 import numpy as np
 import pytest
-from browsers import wait_until
+from browsers import needs_node, wait_until
 from exported_models import expected, model, waves, wild_windows
 
 from bemi import BeMiClassifier, SignalCounts, save
 from bemi.cli import main
 from bemi.export.page import TestData as WindowsToShow
-from bemi.export.page import page
-from bemi.export.page.writing import page_file
+from bemi.export.page import page, page_file
 
 WIDE, NARROW = (1280, 1000), (400, 900)
 TIME, CHANNELS = 40, 2
 CLASSES = np.array(["walking", "running", "resting", "cycling"])
-
-needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 
 
 @cache
@@ -268,8 +264,12 @@ def in_node(fitted, rows, folder):
     text = page(fitted)
     (folder / "data.json").write_text(json.dumps(data_of(text)))
     (folder / "rows.json").write_text(json.dumps(rows.tolist()))
-    piece = fitted.transform_.page_piece().script
-    scripts = [*map(page_file, ("elements.js", "scaling.js")), piece, *map(page_file, ("chances.js", "network.js"))]
+    script = fitted.transform_.page_script().script
+    scripts = [
+        *map(page_file, ("elements.js", "scaling.js")),
+        script,
+        *map(page_file, ("probabilities.js", "network.js")),
+    ]
     (folder / "program.js").write_text(f'(() => {{\n"use strict";\n{"".join(scripts)}{LABELS}}})();')
     run = subprocess.run(["node", "program.js"], cwd=folder, capture_output=True, text=True, check=True)
     return np.array(json.loads(run.stdout))

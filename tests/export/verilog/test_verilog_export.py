@@ -11,11 +11,10 @@ from simulated_verilog import in_icarus, needs, ran, warnings
 from bemi import BeMiClassifier, ConstantInput, save
 from bemi.cli import main
 from bemi.export.verilog import export, write
-from bemi.export.verilog.circuit import Circuit
-from bemi.export.verilog.formats import integer_bits
-from bemi.export.verilog.vectors import given_rows, random_rows
+from bemi.export.verilog.circuit import Circuit, integer_bits
+from bemi.export.verilog.writing import given_rows, random_rows
 
-REFUSED = ("histograms", "counts", "chances of a signal", "chances of two signals")
+REFUSED = ("histograms", "counts", "probabilities of a signal", "probabilities of two signals")
 NAMES = [name for name in MODELS if not name.startswith(REFUSED)]
 TABLES = {
     "bits": {},
@@ -59,7 +58,7 @@ def test_vectors_are_those_of_the_networks(name):
     if scale is not None and classifier.ensemble_.inputs.scaling.limit is not None:
         integers = np.clip(integers, -127, 127)
     assert np.array_equal(labels, expected(classifier, integers))
-    if "ties" in name:
+    if " ties" in name:
         assert voted(classifier, integers).unclassified.any(), "some vectors try the ties"
 
 
@@ -70,7 +69,7 @@ def test_readings_saturate_without_changing_a_label(name):
     rows, labels = given_rows(circuit, table)
     assert np.array_equal(np.array(classifier.classes_)[labels], classifier.predict(table))
     assert (rows == circuit.format.missing).any()
-    again = classifier.ensemble_.inputs.from_readings(circuit.format.decoded(rows))
+    again = classifier.ensemble_.inputs.from_fixed_point_inputs(circuit.format.decoded(rows))
     assert np.array_equal(again, classifier.ensemble_.inputs.of(table))
     assert circuit.format.bits < 32
 

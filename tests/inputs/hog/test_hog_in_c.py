@@ -6,10 +6,10 @@ import subprocess
 
 import numpy as np
 import pytest
+from compiled_c import SANITIZED, STRICT, needs_gcc
 
 from bemi import IntegerHog
 from bemi.export.c.text import Tables
-from tests.compiled_c import SANITIZED, STRICT, needs_gcc
 
 HEAD = """#include <stdint.h>
 #include <stdio.h>
@@ -63,11 +63,11 @@ def test_all_outputs_are_those_of_python(shape, maximum, orientations, straighte
     rows = images(np.random.default_rng(0), shape, maximum)
     hog = IntegerHog(shape, maximum, orientations, straighten).fit(rows)
     kind = "uint8_t" if maximum < 256 else "uint16_t"
-    piece, tables = hog.c_piece(0, 255 if maximum < 256 else 65535), Tables()
-    tables.add_all(piece)
+    code, tables = hog.c_code(0, 255 if maximum < 256 else 65535), Tables()
+    tables.add_all(code)
     sizes = {"INPUTS": rows.shape[1], "OUTPUTS": hog.n_outputs}
-    defined = [f"#define {name} {value}\n" for name, value in {**piece.macros, **sizes}.items()]
-    parts = [HEAD, f"typedef {kind} bemi_input_t;\n", *defined, *tables.text, piece.source, MAIN]
+    defined = [f"#define {name} {value}\n" for name, value in {**code.macros, **sizes}.items()]
+    parts = [HEAD, f"typedef {kind} bemi_input_t;\n", *defined, *tables.text, code.source, MAIN]
     (tmp_path / "hog.c").write_text("".join(parts))
     subprocess.run(["gcc", *STRICT, "-Wconversion", *SANITIZED, "hog.c", "-o", "hog"], cwd=tmp_path, check=True)
     given = rows.astype(kind.removesuffix("_t")).tobytes()

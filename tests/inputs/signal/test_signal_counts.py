@@ -1,7 +1,6 @@
 """Counts of a signal: Python beside a direct reading of the specification, and C, ONNX and JavaScript beside Python."""
 
 import json
-import shutil
 import subprocess
 from dataclasses import replace
 from itertools import combinations
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from browsers import needs_node
 from compiled_c import library, needs_gcc, on_rows
 from exported_models import waves, wild_windows
 from hypothesis import given
@@ -20,11 +20,10 @@ from sklearn.base import clone
 from bemi import BeMiClassifier, SignalCounts, load, recommended, save
 from bemi.export.page import TestData as WindowsToShow
 from bemi.export.page import page
+from bemi.inputs import Inputs, Takes
 from bemi.inputs.export_hooks import file_of
-from bemi.inputs.inputs import Inputs
 from bemi.inputs.signal.responses import KERNELS, Layout, dilations, usual_rocket
 from bemi.inputs.signal.samples import LARGE, SMALL, Samples
-from bemi.inputs.transform import Takes
 from bemi.training.choosing.choice import Candidate
 
 SHAPES = {
@@ -253,7 +252,7 @@ def test_values_in_any_unit(X, unit, start):
     """Whatever the unit, samples fill their bits and follow the values."""
     values = (X + start) * unit
     samples = Samples.fit(values, 12)
-    found = samples(samples.readings(values))
+    found = samples(samples.fixed_point_inputs(values))
     for channel in range(X.shape[2]):
         own, given_values = found[:, :, channel].reshape(-1), values[:, :, channel].reshape(-1)
         order = np.argsort(given_values, kind="stable")
@@ -283,10 +282,10 @@ def test_units_of_values():
         assert samples.small == small, values
         assert samples.decimals == (decimals,)
         if decimals != 1:
-            assert np.array_equal(samples.readings(values), np.rint(values * 10.0**decimals))
+            assert np.array_equal(samples.fixed_point_inputs(values), np.rint(values * 10.0**decimals))
     # Sixteen bits of a sensor stay as they are, the smallest number included.
     ends = np.array([[[-32768], [32767], [0]]])
-    assert Samples.fit(ends, 12).readings(ends).reshape(-1).tolist() == [-32768, 32767, 0]
+    assert Samples.fit(ends, 12).fixed_point_inputs(ends).reshape(-1).tolist() == [-32768, 32767, 0]
 
 
 def test_beyond_the_range_values_saturate():
@@ -311,11 +310,11 @@ def test_constant_channels_are_harmless():
 def test_in_c(shape, pairs, tmp_path):
     transform = fitted(shape)
     rows = wild_windows(transform, 1500)
-    piece = transform.c_piece(*transform.reading_range)
+    code = transform.c_code(*transform.reading_range)
     # One position or two per word, whatever this machine prefers.
-    piece = replace(piece, macros={**piece.macros, "BEMI_PAIRS": pairs})
-    found = on_rows(library(tmp_path, piece, OUTPUTS).outputs, rows, transform.n_outputs)
-    assert np.array_equal(found, transform.from_readings(rows))
+    code = replace(code, macros={**code.macros, "BEMI_PAIRS": pairs})
+    found = on_rows(library(tmp_path, code, OUTPUTS).outputs, rows, transform.n_outputs)
+    assert np.array_equal(found, transform.from_fixed_point_inputs(rows))
 
 
 def in_onnx(transform, rows):
@@ -328,8 +327,8 @@ def in_onnx(transform, rows):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(made.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    lots = [rows[start : start + 200].astype(np.int32) for start in range(0, len(rows), 200)]
-    return np.concatenate([session.run(None, {"x": lot})[0] for lot in lots]), len(made.graph.node)
+    batches = [rows[start : start + 200].astype(np.int32) for start in range(0, len(rows), 200)]
+    return np.concatenate([session.run(None, {"x": batch})[0] for batch in batches]), len(made.graph.node)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -338,18 +337,18 @@ def test_in_onnx(shape):
     transform = fitted(shape)
     rows = wild_windows(transform, 1000)
     found, nodes = in_onnx(transform, rows)
-    assert np.array_equal(found, transform.from_readings(rows))
+    assert np.array_equal(found, transform.from_fixed_point_inputs(rows))
     assert nodes < 400, "one group of nodes per response, not per output"
 
 
 def in_javascript(transform, rows, folder):
     (folder / "rows.json").write_text(json.dumps(rows.tolist()))
-    piece = transform.page_piece()
+    made = transform.page_script()
     program = f"""(() => {{
     "use strict";
     {file_of("bemi.export.page", "files/scaling.js")}
-    {piece.script}
-    const data = {json.dumps(piece.data)};
+    {made.script}
+    const data = {json.dumps(made.data)};
     const rows = JSON.parse(require("fs").readFileSync("rows.json", "utf8"));
     console.log(JSON.stringify(rows.map((row) => TRANSFORMS["{transform.NAME}"].inputs(row, data))));
     }})();"""
@@ -358,15 +357,15 @@ def in_javascript(transform, rows, folder):
     return json.loads(subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout)
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@needs_node
 @pytest.mark.parametrize("shape", SHAPES)
 def test_in_javascript(shape, tmp_path):
     transform = fitted(shape)
     rows = wild_windows(transform, 200)
-    assert np.array_equal(in_javascript(transform, rows, tmp_path), transform.from_readings(rows))
+    assert np.array_equal(in_javascript(transform, rows, tmp_path), transform.from_fixed_point_inputs(rows))
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@needs_node
 def test_javascript_reads_values_as_python_does(tmp_path):
     X, _ = waves(40, 30, 2)
     values = X / np.array([1000.0, 7.0])
@@ -381,21 +380,21 @@ def test_javascript_reads_values_as_python_does(tmp_path):
 def test_a_hundred_thousand_windows(shape, tmp_path):
     pytest.importorskip("onnx")
     transform = fitted(shape)
-    run = library(tmp_path, transform.c_piece(*transform.reading_range), OUTPUTS).outputs
+    run = library(tmp_path, transform.c_code(*transform.reading_range), OUTPUTS).outputs
     for seed in range(50):
         rows = wild_windows(transform, 2000, seed)
-        expected = transform.from_readings(rows)
+        expected = transform.from_fixed_point_inputs(rows)
         assert np.array_equal(on_rows(run, rows, transform.n_outputs), expected)
         assert np.array_equal(in_onnx(transform, rows)[0], expected)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@needs_node
 def test_ten_thousand_windows_in_javascript(tmp_path):
     transform = fitted("acceleration")
     for seed in range(10):
         rows = wild_windows(transform, 1000, seed)
-        assert np.array_equal(in_javascript(transform, rows, tmp_path), transform.from_readings(rows))
+        assert np.array_equal(in_javascript(transform, rows, tmp_path), transform.from_fixed_point_inputs(rows))
 
 
 def test_windows_in_two_dimensions_and_in_three(tmp_path):

@@ -31,7 +31,7 @@ def test_similarities_by_hand(values):
     transform = TableBits(thresholds=0, values=values, similarities=5).fit(TABLE)
     likeness = transform.similarities_
     assert len(likeness.landmarks) == 5
-    readings = transform.readings(TABLE)
+    readings = transform.fixed_point_inputs(TABLE)
     found = transform.transform(TABLE)[:, transform.like_outputs]
     assert found.tolist() == by_hand(transform.units(readings), likeness.landmarks, likeness.halving, likeness.peak)
     # Each landmark is a training row, and its own similarity is the peak.

@@ -12,8 +12,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from bemi import BeMiClassifier, TableBits, load, save, verify
-from bemi.inputs.fixed_point_inputs import LARGEST_READING, MISSING
-from bemi.inputs.table.column import shortest_between, thresholds_of
+from bemi.inputs.fixed_point import LARGEST_READING, MISSING
+from bemi.inputs.table.columns import shortest_between, thresholds_of
 
 TABLE = pd.DataFrame(
     {
@@ -37,7 +37,7 @@ def test_bits_of_every_kind_by_hand():
     assert first == [1, 1, 1, -1, -1, 1, -1, 1, -1, 1, -1, -1, 2]
     # A missing age is below every threshold.
     assert third == [-1, -1, -1, -1, -1, 1, -1, -1, 1, -1, 1, -1, 2]
-    assert transform.readings(TABLE)[2].tolist() == [MISSING, 2, 0, 1, 0]
+    assert transform.fixed_point_inputs(TABLE)[2].tolist() == [MISSING, 2, 0, 1, 0]
     assert transform.constant_inputs == (12,)
     assert transform.monotone_inputs(0).tolist() == [1] * 5 + [0] * 8
 
@@ -64,7 +64,7 @@ def test_new_cells():
     new = pd.DataFrame(
         {"age": [1e300], "pain": ["unbearable"], "sex": [3], "smoker": [np.nan], "site": ["another"]}, dtype=object
     )
-    assert transform.readings(new).tolist() == [[LARGEST_READING, -1, -1, MISSING, -1]]
+    assert transform.fixed_point_inputs(new).tolist() == [[LARGEST_READING, -1, -1, MISSING, -1]]
     named = dict(zip(transform.output_names(), transform.transform(new)[0].tolist(), strict=True))
     assert {name for name, bit in named.items() if bit > 0} == {
         *("age >= 38", "age >= 44", "age >= 50", "age >= 58", "age >= 66", "constant")
@@ -204,7 +204,7 @@ def test_refitting_on_some_rows_is_fitting_on_them():
     rng = np.random.default_rng(1)
     table = pd.DataFrame({"a": rng.integers(0, 50, 80) / 10, "b": rng.choice(["x", "y", "z"], 80)})
     whole, part = TableBits(values=True).fit(table), TableBits(values=True).fit(table[:40])
-    refitted = whole.refitted(whole.readings(table)[:40])
+    refitted = whole.refitted(whole.fixed_point_inputs(table)[:40])
     assert np.array_equal(refitted.transform(table), part.transform(table))
 
 

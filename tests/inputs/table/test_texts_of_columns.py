@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from bemi import BeMiClassifier, TableBits
-from bemi.inputs.table.texts import number_in, trouble_with_text
+from bemi.inputs.table.cells import number_in, trouble_with_text
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "+2.5", ".5", "3.", "1e5", "-1.5E-3", "007"])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bemi import BeMiClassifier, SignalCounts, recommended
 from bemi.exact import Integers
 from bemi.export import c
-from bemi.inputs.fixed_point_inputs import MISSING
+from bemi.inputs.fixed_point import MISSING
 from bemi_lab.benchmarks import emlearn_models
 from bemi_lab.benchmarks.boards import BOARDS, PUSH, Board, DoesNotFit, Run, Size, linked_size, run
 from bemi_lab.benchmarks.common import Cell, Record, Settings, percent, sample, unseen_images
@@ -108,7 +108,7 @@ class CardTask:
     def systems(self, settings: Settings, seed: int, place: str) -> Iterator[System]:
         rows, train, test = self._rows(seed)
         fitted = card(self.links, **_chosen(settings)).fit(rows.X.iloc[train], rows.y[train])
-        readings = fitted.transform_.readings(rows.X)
+        readings = fitted.transform_.fixed_point_inputs(rows.X)
         yield from _ours(fitted, f"card of {self.links} lines", rows.X.iloc[test], readings[test], 4, place)
         if emlearn_models.missing() is None:
             # emlearn's integers have 16 bits; the forest splits off missing cells by a value below all others.
@@ -152,8 +152,8 @@ class SignalTask:
             fitted = recommended(X, **_chosen(settings), transform=transform).fit(X[train], y[train])
             wild = self._wild(seed)
             expected = np.searchsorted(fitted.classes_, fitted.predict(wild))
-            for system in _ours(fitted, name, X[test], fitted.readings(X[test]), 2, place):
-                more = {"wild": fitted.readings(wild), "wild_predictions": expected}
+            for system in _ours(fitted, name, X[test], fitted.fixed_point_inputs(X[test]), 2, place):
+                more = {"wild": fitted.fixed_point_inputs(wild), "wild_predictions": expected}
                 yield replace(system, window=self.time, has_early_out=False, **more)
 
     def _wild(self, seed: int) -> NDArray[np.int64]:

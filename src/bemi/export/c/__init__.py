@@ -1,12 +1,12 @@
 """C99 for devices: one header, one source, integers only, no allocation, no library calls.
 
-The source is assembled from the pieces in ``runtime`` that an ensemble needs, the piece of its transform, and tables.
+The source is assembled from the files in ``runtime`` that an ensemble needs, the code of its transform, and tables.
 Networks are folded over the whole range of the input type (:mod:`bemi.ensemble.folding`), so that every possible input
 gets the same label as in Python.  docs/export.md explains how to use it.
 """
 
 from bemi.export.c.costs import Costs
-from bemi.export.c.types import TYPES
+from bemi.export.c.inputs import TYPES, input_types
 from bemi.export.c.writing import OPTIMIZE, CExport, export, write
 
-__all__ = ["OPTIMIZE", "TYPES", "CExport", "Costs", "export", "write"]
+__all__ = ["OPTIMIZE", "TYPES", "CExport", "Costs", "export", "input_types", "write"]

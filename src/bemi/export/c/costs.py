@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bemi.inputs.export_hooks import CCode, CPiece
+from bemi.inputs.export_hooks import CCode, CTransform
 
 LIST, PACKED, NIBBLES = "sum_list.c", "sum_packed.c", "sum_nibbles.c"
-WORDS, LOTS = "sum_words.c", "sum_lots.c"
+WORDS, BATCHES = "sum_words.c", "sum_batches.c"
 """Files of the runtime that add up inputs, by how weights are stored."""
 
 CODE = {
@@ -20,8 +20,8 @@ CODE = {
     PACKED: 100,
     NIBBLES: 110,
     WORDS: 130,
-    LOTS: 0,
-    "lots.c": 170,
+    BATCHES: 0,
+    "batches.c": 170,
     "ring.c": 120,
     "ring_proba.c": 40,
     "smooth.c": 180,
@@ -33,8 +33,8 @@ CODE = {
     "single.c": 40,
     "neuron.c": 30,
     "scale.c": 60,
-    "chances.c": 400,
-    "chances_pair.c": 60,
+    "probabilities.c": 400,
+    "probabilities_pair.c": 60,
 }
 """Bytes of code by file of the runtime."""
 
@@ -42,7 +42,7 @@ FRAMES = 200
 """Bytes of stack for calls and local variables, without the arrays."""
 
 ELECTION = 80
-"""Bytes of stack for a decision in a function of its own, because chances need it, too."""
+"""Bytes of stack for a decision in a function of its own, because probabilities need it, too."""
 
 ADDITION = 4.9
 GROUP = 34
@@ -54,8 +54,8 @@ UNPACKING, BIT = 13, 0.9
 HALF_BYTE, WORD = 6, 7
 """Instructions for adding one input with a weight of half a byte, and for one word."""
 
-LOT_WEIGHT, LOT_ITSELF = 2.1, 90
-"""Instructions for adding one input of a lot, and for a lot."""
+BATCH_WEIGHT, BATCH_ITSELF = 2.1, 90
+"""Instructions for adding one input of a batch, and for a batch."""
 
 NETWORK = 120
 NEURON = 30
@@ -77,8 +77,8 @@ class Work:
     ----------
     file, bits
         File of the runtime that adds up inputs, and bits of a packed weight, else 0.
-    lots
-        Lots of inputs, each of which is added to all sums; 0 if inputs are stored.
+    batches
+        Batches of inputs, each of which is added to all sums; 0 if inputs are stored.
     networks, classes
         Number of networks and classes.
     additions, groups, neurons
@@ -93,7 +93,7 @@ class Work:
 
     file: str
     bits: int
-    lots: int
+    batches: int
     networks: int
     classes: int
     additions: int
@@ -151,7 +151,7 @@ def costs(
     tables: int,
     arrays: int,
     work: Work,
-    transform: CPiece | None,
+    transform: CTransform | None,
     *others: CCode | None,
     static: int = 0,
 ) -> Costs:
@@ -168,15 +168,15 @@ def costs(
     work
         Work of a prediction after the transform.
     transform
-        The piece of the transform, None without one.
+        The code of the transform, None without one.
     others
         Further code, which is not part of a prediction, such as that for scaling readings; None without one.
     static
         Bytes of static RAM.
     """
     first_layer = steps(work.file, work.additions, work.groups, work.bits)
-    if work.lots:
-        first_layer = LOT_WEIGHT * work.additions + LOT_ITSELF * work.lots
+    if work.batches:
+        first_layer = BATCH_WEIGHT * work.additions + BATCH_ITSELF * work.batches
     plain = (
         first_layer
         + work.networks * (NETWORK + COUNT * work.classes)

@@ -1,4 +1,4 @@
-"""The layout of an ensemble in C: types, macros and tables, chosen here and written by ``program.py``."""
+"""The layout of an ensemble in C: types, macros and tables, chosen here and written by ``writing.py``."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ import numpy as np
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.folding import EVIDENCE_SCALE, FoldedNetwork
 from bemi.ensemble.subsets import class_subsets, memberships
-from bemi.export.c import window
-from bemi.export.c.batches import Lots, in_lots, save_memory
-from bemi.export.c.chances import HEAD, coupled_code, pair_code
-from bemi.export.c.costs import CODE, ELECTION, LOTS, PACKED, WORDS, Costs, Work, costs
+from bemi.export.c.costs import BATCHES, CODE, ELECTION, FRAMES, NEURON, PACKED, WORDS, Costs, Work, costs
+from bemi.export.c.extras import (
+    DECIDE,
+    DECIDE_PROBA,
+    PREDICT_PROBA,
+    coupled_probabilities,
+    probabilities_of_two,
+    ring_bytes,
+    ring_files,
+)
+from bemi.export.c.inputs import TYPES, InputTypes
 from bemi.export.c.text import BYTES, Tables, runtime, sum_type
-from bemi.export.c.types import TYPES, InputTypes
-from bemi.export.c.weights import Encoded, encoded
-from bemi.inputs.c_types import read_macro, smallest_type
-from bemi.inputs.export_hooks import CCode, CPiece, CWindow, own_piece
-from bemi.inputs.fixed_point_c import c_code
+from bemi.export.c.weights import Batches, Encoded, encoded, save_memory, weights_in_batches
+from bemi.inputs.export_hooks import CCode, CTransform, CWindow, export_hook, read_macro, smallest_type
 from bemi.problem.problem import ABSTAIN
 
 NO_EVIDENCE = 2**32 - 1
@@ -42,17 +46,17 @@ class Layout:
     used
         Positions of the inputs of the networks that are computed.
     transform
-        The piece of the transform, None without one.
+        The code of the transform, None without one.
     scaling
         The code that scales readings, None if features enter unchanged.
-    chances
-        The code that computes chances, None if the ensemble has no probabilities.
+    probabilities
+        The code that computes probabilities, None if the ensemble has none.
     weights
         First-layer weights of all networks, as bytes.
-    lots
-        The same in lots, which replace the bytes; None if the inputs of the networks are stored.
+    batches
+        The same in batches, which replace the bytes; None if the inputs of the networks are stored.
     window
-        The piece of the transform if it reads windows from a ring buffer, else None.
+        The code of the transform if it reads windows from a ring buffer, else None.
     types, macros
         Types by name, values of macros by name.
     tables
@@ -78,17 +82,17 @@ class Layout:
         self.neurons = [self._neurons(n) for n in self.networks]
         self._check_sizes()
         columns = self._columns()
-        self.transform, self.used = _transform_piece(ensemble, input_types, columns)
+        self.transform, self.used = _transform_code(ensemble, input_types, columns)
         self.window = self.transform if isinstance(self.transform, CWindow) else None
         self.scaling = _scaling_code(ensemble, input_types)
         # Upper bound on partial sums of a neuron; with a base weight, the common inputs and the rest add up.
         largest = 3 * ensemble.weight_bound * len(self.used) * self._largest_input()
-        self.lots: Lots | None = None
+        self.batches: Batches | None = None
         if self.window is not None and self.window.order is not None:
-            self.lots = in_lots(columns, self.window.order, self.window.constant, ensemble.weight_bound)
-            self.keeps_sums, largest = False, self.lots.largest
+            self.batches = weights_in_batches(columns, self.window.order, self.window.constant, ensemble.weight_bound)
+            self.keeps_sums, largest = False, self.batches.largest
             added = (len(self.used),) * columns.shape[1]
-            self.weights = Encoded(LOTS, (), False, added, added)
+            self.weights = Encoded(BATCHES, (), False, added, added)
         else:
             self.weights = encoded(columns[self.used], ensemble.weight_bound, optimize, with_base=largest < 2**31)
         self.types = {"bemi_value_t": "bemi_input_t" if self.transform is None else input_types.value_type}
@@ -98,8 +102,8 @@ class Layout:
         self._lay_out_weights()
         self._lay_out_votes()
         self._lay_out_evidence()
-        self.chances = self._chance_code()
-        self._lay_out_pieces()
+        self.probabilities = self._probability_code()
+        self._lay_out_parts()
         self.costs = self._costs()
 
     def runtime_files(self) -> list[str]:
@@ -118,17 +122,17 @@ class Layout:
         *parts, decision = self.runtime_files()
         return [
             *([] if self.scaling is None else [self.scaling.source]),
-            *([] if self.lots is None else [runtime("lots.c")]),
+            *([] if self.batches is None else [runtime("batches.c")]),
             *([] if self.transform is None else [self.transform.source]),
-            runtime("state.c" if self.lots is None else "state_lots.c"),
+            runtime("state.c" if self.batches is None else "state_batches.c"),
             *map(runtime, parts),
             Template(runtime(decision)).substitute(head=self._head(), prepare=self._prepare(), ties=ties),
-            *([] if self.chances is None else [self.chances.source]),
-            *([] if self.window is None else window.code(self.chances is not None)),
+            *([] if self.probabilities is None else [self.probabilities.source]),
+            *([] if self.window is None else map(runtime, ring_files(proba=self.probabilities is not None))),
         ]
 
     def _head(self) -> str:
-        return "int bemi_predict(const bemi_input_t x[BEMI_INPUTS])" if self.window is None else window.HEAD
+        return "int bemi_predict(const bemi_input_t x[BEMI_INPUTS])" if self.window is None else DECIDE
 
     def _prepare(self) -> str:
         """Statements that make the state of a prediction."""
@@ -137,7 +141,7 @@ class Layout:
         if self.transform is not None:
             values, function = f"    bemi_value_t z[{len(self.used)}];", self.transform.function
             prepare = [values, f"    {function}({given}, z);", "    state.z = z;", "    state.common = 0;"]
-            if self.lots is not None:
+            if self.batches is not None:
                 prepare = ["    bemi_start(state.sums);", f"    {function}({given}, state.sums);"]
         if self.weights.has_common:
             prepare.append(f"    state.common = bemi_sum(&state, {len(self.weights.neurons) - 1});")
@@ -145,7 +149,7 @@ class Layout:
 
     def _neurons(self, network: FoldedNetwork) -> list[int]:
         if self.ensemble.probabilities is not None:
-            return [0]  # a score has a chance even if its sign cannot change
+            return [0]  # a score has a probability even if its sign cannot change
         own = network.neurons.tolist()
         return own + [i for i in network.split.tolist() if self.by_evidence and i not in own]
 
@@ -179,12 +183,12 @@ class Layout:
             raise ValueError("sums of evidence for ties may exceed 64 bits; scale the data down or use ties='abstain'")
 
     def _lay_out_weights(self) -> None:
-        if self.lots is not None:
-            starts = self.lots.starts
+        if self.batches is not None:
+            starts = self.batches.starts
             kind = smallest_type(min(starts), max(starts), ("int16_t", "int32_t"))
             self._reader("START_SUM", kind)
             self.tables.add("bemi_starts", kind, starts)
-            self.tables.add("bemi_weights", "uint32_t", self.lots.words)
+            self.tables.add("bemi_weights", "uint32_t", self.batches.words)
             self.macros |= {"BEMI_NEURONS": len(starts), "BEMI_WEIGHT_BOUND": self.ensemble.weight_bound}
             # All sums are known before the first vote.
             self.macros["BEMI_NO_EARLY_OUT"] = 1
@@ -250,22 +254,23 @@ class Layout:
             return
         scales = []
         for network, own in zip(self.networks, self.neurons, strict=True):
-            known = dict(zip(network.split.tolist(), network.scales.tolist(), strict=True))
-            scales += [known.get(neuron, NO_EVIDENCE) for neuron in own]
+            by_neuron = dict(zip(network.split.tolist(), network.scales.tolist(), strict=True))
+            scales += [by_neuron.get(neuron, NO_EVIDENCE) for neuron in own]
         self.tables.add("bemi_scales", "uint32_t", scales or [NO_EVIDENCE])
         self.macros["BEMI_NO_EVIDENCE"] = f"{NO_EVIDENCE}UL"
 
-    def _chance_code(self) -> CCode | None:
+    def _probability_code(self) -> CCode | None:
         probabilities = self.ensemble.probabilities
         if probabilities is None:
             return None
-        head = HEAD if self.window is None else window.HEAD_OF_CHANCES
+        head = PREDICT_PROBA if self.window is None else DECIDE_PROBA
         if self.classes == 2:
-            return pair_code(probabilities, prepare=self._prepare(), score="bemi_sum(&state, 0)", head=head)
-        return coupled_code(probabilities, prepare=self._prepare(), head=head)
+            score = "bemi_sum(&state, 0)"
+            return probabilities_of_two(probabilities, prepare=self._prepare(), score=score, head=head)
+        return coupled_probabilities(probabilities, prepare=self._prepare(), head=head)
 
-    def _lay_out_pieces(self) -> None:
-        for part in (self.scaling, self.transform, self.chances):
+    def _lay_out_parts(self) -> None:
+        for part in (self.scaling, self.transform, self.probabilities):
             if part is not None:
                 self.macros |= part.macros
                 self.tables.add_all(part)
@@ -280,7 +285,7 @@ class Layout:
         for n, own, start in zip(self.networks, self.neurons, starts, strict=True):
             voting += range(start, start + len(n.neurons))
             kept = n.neurons[:1].tolist() if self.keeps_sums else []
-            if self.lots is None:
+            if self.batches is None:
                 again += [start + own.index(i) for i in n.split.tolist() if self.by_evidence and i not in kept]
         if self.weights.has_common:
             voting.append(len(self.weights.neurons) - 1)
@@ -289,7 +294,7 @@ class Layout:
         work = Work(
             file=self.weights.file,
             bits=self.weights.bits,
-            lots=0 if self.lots is None else len(self.lots.words) // len(self.lots.starts),
+            batches=0 if self.batches is None else len(self.batches.words) // len(self.batches.starts),
             networks=len(self.networks),
             additions=sum(self.weights.additions[i] for i in voting),
             groups=sum(self.weights.groups[i] for i in voting),
@@ -306,9 +311,12 @@ class Layout:
             files.remove("vote_table.c")  # A loop of one turn is nothing.
         static = 0
         if self.window is not None:
-            files += window.files(self.lots is not None, self.chances is not None)
-            static = window.static_bytes(self.window, self.input_types.type)
-        others = (self.scaling, self.chances)
+            files += [
+                *([] if self.batches is None else ["batches.c"]),
+                *ring_files(proba=self.probabilities is not None),
+            ]
+            static = ring_bytes(self.window, self.input_types.type)
+        others = (self.scaling, self.probabilities)
         return costs(files, self.tables.bytes, self._stack_arrays(), work, self.transform, *others, static=static)
 
     def _stack_arrays(self) -> int:
@@ -316,35 +324,35 @@ class Layout:
         arrays = len(self.networks) * BYTES[self.types["bemi_class_t"]]
         arrays += self.classes * (BYTES[self.types["bemi_class_t"]] if self.all_pairs else 2)
         arrays += 4 * len(self.networks) * self.keeps_sums
-        if self.lots is not None:
-            arrays += 4 * len(self.lots.starts)
+        if self.batches is not None:
+            arrays += 4 * len(self.batches.starts)
         elif self.transform is not None:
             arrays += len(self.used) * BYTES[self.input_types.value_type]
-        if self.chances is not None and self.classes > 2:
+        if self.probabilities is not None and self.classes > 2:
             arrays += 4 * self.classes + ELECTION
         if self.has_layers:
             arrays += 2 * max(self.ensemble.layers[1:])
         return arrays
 
 
-def _transform_piece(
+def _transform_code(
     ensemble: Ensemble, input_types: InputTypes, columns: np.ndarray
-) -> tuple[CPiece | None, np.ndarray]:
-    """The piece of the transform, and which of its outputs it computes: if it can select, those with a link."""
+) -> tuple[CTransform | None, np.ndarray]:
+    """The code of the transform, and which of its outputs it computes: if it can select, those with a link."""
     transform, used = ensemble.inputs.transform, np.arange(len(columns))
     if transform is None:
         return None, used
     if "c_window" in vars(type(transform)):
         inputs, neurons = columns.shape
-        lots = save_memory(inputs, neurons, ensemble.weight_bound)
-        made: CWindow = transform.c_window(lots)  # type: ignore[attr-defined]
+        in_batches = save_memory(inputs, neurons, ensemble.weight_bound)
+        made: CWindow = transform.c_window(in_batches)  # type: ignore[attr-defined]
         return made, used if made.order is None else np.array(made.order)
-    piece, kind = own_piece(transform, "c_piece", "C"), TYPES[input_types.type]
+    c_code, (low, high) = export_hook(transform, "c_code", "C"), TYPES[input_types.type]
     if not getattr(transform, "selects_outputs", False):
-        return piece(*kind), used
+        return c_code(low, high), used
     # C has no empty arrays, so without any link one output is computed.
     used = used[columns.any(axis=1)] if columns.any() else used[-1:]
-    return piece(*kind, used.tolist()), used
+    return c_code(low, high, used.tolist()), used
 
 
 def _scaling_code(ensemble: Ensemble, input_types: InputTypes) -> CCode | None:
@@ -355,4 +363,67 @@ def _scaling_code(ensemble: Ensemble, input_types: InputTypes) -> CCode | None:
     low, high = input_types.low, input_types.high
     if scaling.limit is not None:
         low, high = max(low, -scaling.limit), min(high, scaling.limit)
-    return c_code(scaling.scale, low, high).followed_by(runtime("scale.c"), CODE["scale.c"])
+    return scaling.scale.c_code(low, high).followed_by(runtime("scale.c"), CODE["scale.c"])
+
+
+class OneNeuron:
+    """The layout of an ensemble that is a single neuron, such as a scorecard: no array of inputs, no votes.
+
+    Attributes are those of :class:`Layout`.
+    """
+
+    scaling = window = None
+
+    def __init__(self, ensemble: Ensemble, input_types: InputTypes, network: FoldedNetwork, neuron: CTransform) -> None:
+        self.ensemble, self.input_types, self.transform = ensemble, input_types, neuron
+        assert network.table is not None
+        self.votes = network.table.tolist()
+        weights = np.abs(network.network.weights[0][:, network.neurons[0]])
+        largest = int(np.abs([input_types.value_low, input_types.value_high]).max())
+        # A card starts with all tests failed, and each of its points counts twice.
+        self.types = {"bemi_sum_t": sum_type(3 * largest * int(weights.sum()))}
+        self.macros = dict(neuron.macros)
+        self.tables = Tables()
+        self.tables.add_all(neuron)
+        self.probabilities = None
+        if ensemble.probabilities is not None:
+            score = f"{neuron.function}(x)"
+            self.probabilities = probabilities_of_two(ensemble.probabilities, prepare="", score=score)
+            self.macros |= self.probabilities.macros
+            self.tables.add_all(self.probabilities)
+        self.costs = self._costs(int(np.count_nonzero(weights)))
+
+    def code(self) -> list[str]:
+        """Functions of the source, in order."""
+        negative, positive = self.votes
+        decision = Template(runtime("neuron.c"))
+        names = {"function": self.transform.function, "negative": negative, "positive": positive}
+        more = [] if self.probabilities is None else [self.probabilities.source]
+        return [self.transform.source, decision.substitute(names), *more]
+
+    def _costs(self, links: int) -> Costs:
+        parts = [part for part in (self.transform, self.probabilities) if part is not None]
+        steps = self.transform.instructions + NEURON
+        return Costs(
+            flash=self.tables.bytes + sum(part.code_bytes for part in parts) + CODE["neuron.c"],
+            tables=self.tables.bytes,
+            stack=FRAMES + self.transform.stack_bytes,
+            additions=links,
+            instructions=steps,
+            without_tie=steps,
+        )
+
+
+AnyLayout = Layout | OneNeuron
+
+
+def layout_of(ensemble: Ensemble, input_types: InputTypes, optimize: str) -> AnyLayout:
+    """The layout of an ensemble: of a single neuron if it is one that its transform can write as one loop."""
+    transform = ensemble.inputs.transform
+    if len(ensemble.networks) == 1 and "c_neuron" in vars(type(transform)):
+        (network,) = ensemble.folded(input_types.value_low, input_types.value_high).networks
+        if network.table is not None and len(network.neurons) == 1 and ABSTAIN not in network.table:
+            neuron = transform.c_neuron(network.network.weights[0][:, network.neurons[0]])  # type: ignore[union-attr]
+            if neuron is not None:
+                return OneNeuron(ensemble, input_types, network, neuron)
+    return Layout(ensemble, input_types, optimize)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
-from bemi.inputs.c_types import SIGNED, UNSIGNED, bits_of
-from bemi.inputs.export_hooks import CCode
+from bemi.inputs.export_hooks import SIGNED, UNSIGNED, CCode, bits_of
 
 BYTES = {kind: bits_of(kind) // 8 for kind in (*UNSIGNED, *SIGNED)}
 """Sizes of the table types."""
@@ -35,7 +34,7 @@ class Tables:
         self.bytes += len(numbers) * BYTES[kind]
 
     def add_all(self, code: CCode) -> None:
-        """Append the tables of a piece of code."""
+        """Append the tables of some code."""
         for table in code.tables:
             self.add(table.name, table.kind, table.values)
 

@@ -13,11 +13,18 @@ import bemi
 from bemi.ensemble.ensemble import Ensemble, ensemble_of
 from bemi.ensemble.subsets import memberships
 from bemi.exact import PRE_ACTIVATION_LIMIT
-from bemi.export.onnx.chances import chances
-from bemi.export.onnx.vote import TIE_BREAKS, FirstLayer, collected, largest_shares, paper_label, votes
+from bemi.export.onnx.vote import (
+    TIE_BREAKS,
+    FirstLayer,
+    class_probabilities,
+    collected,
+    largest_shares,
+    paper_label,
+    votes,
+)
 from bemi.files import write_atomically
-from bemi.inputs.export_hooks import own_piece
-from bemi.inputs.fixed_point_inputs import LARGEST_READING, MISSING
+from bemi.inputs.export_hooks import export_hook
+from bemi.inputs.fixed_point import LARGEST_READING, MISSING
 from bemi.inputs.inputs import Inputs
 from bemi.inputs.transform import Takes, reader_of
 
@@ -42,10 +49,10 @@ def write(model: Any, path: str | os.PathLike) -> None:
 def model(model: Any) -> ModelProto:
     """The ONNX model of a fitted classifier or an :class:`bemi.ensemble.ensemble.Ensemble`.
 
-    Its input ``x``, int32 of shape (N, features), holds readings (:mod:`bemi.inputs.fixed_point_inputs`), or the
+    Its input ``x``, int32 of shape (N, features), holds readings (:mod:`bemi.inputs.fixed_point`), or the
     features themselves if the model takes integers as they are.  Its outputs are ``label``, the class index or -1, and
-    ``counts``, the votes for each class, both int64; with probabilities, also ``probabilities``, the chances of the
-    classes in 65536ths, int32.  For every input within the declared range that Python accepts, they equal those of
+    ``counts``, the votes for each class, both int64; with probabilities, also ``probabilities``, those of the classes
+    in 65536ths, int32.  For every input within the declared range that Python accepts, they equal those of
     :meth:`bemi.BeMiClassifier.vote` and :meth:`bemi.BeMiClassifier.predict_proba`.
     """
     return _model(ensemble_of(model))
@@ -70,7 +77,7 @@ def _model(ensemble: Ensemble) -> ModelProto:
     label = TIE_BREAKS[ensemble.ties.piece("ONNX")](label, cast, dominant, sums, layer, shared_by)
     outputs: dict[str, Any] = {"label": (label.cast(np.int64), ("N",)), "counts": (counts, ("N", classes))}
     if ensemble.probabilities is not None:
-        outputs["probabilities"] = (chances(sums, layer, ensemble.probabilities), ("N", classes))
+        outputs["probabilities"] = (class_probabilities(sums, layer, ensemble.probabilities), ("N", classes))
     made = graph.model(
         outputs, producer_name="bemi", producer_version=bemi.__version__, doc_string=_description(inputs)
     )
@@ -94,7 +101,7 @@ def _scaled_range(inputs: Inputs) -> tuple[int, int]:
 def _transformed(x: Tensor, inputs: Inputs) -> Tensor:
     """What the networks see, from the integers after scaling, or from readings if the transform takes raw columns."""
     transform = inputs.transform
-    return x if transform is None else own_piece(transform, "onnx", "ONNX")(x)
+    return x if transform is None else export_hook(transform, "onnx", "ONNX")(x)
 
 
 def metadata(model: Any) -> dict[str, Any]:
@@ -124,7 +131,7 @@ def _description(inputs: Inputs) -> str:
         made += f"; or the index of a text among the levels, -1 for another text; {MISSING} for a missing cell"
     return (
         f"x: integers in {low}..{high}, {made}. label: index into the classes of the metadata, -1 for unclassified. "
-        "counts: votes for each class. probabilities, if any: chances of the classes in 65536ths."
+        "counts: votes for each class. probabilities, if any: those of the classes in 65536ths."
     )
 
 

@@ -4,7 +4,7 @@ It contains the networks, some test rows and all drawing code, loads nothing and
 ``files``, and that of the transform, compute the same integers as Python; docs/page.md gives a tour.
 """
 
-from bemi.export.page.results import TestData
-from bemi.export.page.writing import SAMPLES, TrainingData, page, write
+from bemi.export.page.data import TestData
+from bemi.export.page.writing import SAMPLES, TrainingData, page, page_file, write
 
-__all__ = ["SAMPLES", "TestData", "TrainingData", "page", "write"]
+__all__ = ["SAMPLES", "TestData", "TrainingData", "page", "page_file", "write"]

@@ -16,29 +16,24 @@ from typing import Any
 import bemi
 from bemi.checks import check_integer
 from bemi.ensemble.ensemble import Ensemble, TrainingRows, ensemble_of
-from bemi.export.page.data import fields, image_data, label_texts, model_data, scorecards, weight_counts
-from bemi.export.page.results import TestData, results
+from bemi.export.page.data import (
+    TestData,
+    fields,
+    image_data,
+    label_texts,
+    model_data,
+    results,
+    scorecards,
+    weight_counts,
+)
 from bemi.files import write_atomically
-from bemi.inputs.export_hooks import PagePiece, own_piece
+from bemi.inputs.export_hooks import PageScript, export_hook
 from bemi.report.summary import training_summary
 
-SCRIPTS_BEFORE_TRANSFORM = ("elements.js", "scaling.js")
+SCRIPTS_BEFORE_TRANSFORM = ("elements", "scaling")
 SCRIPTS_AFTER_TRANSFORM = (
-    *("chances.js", "network.js", "framing.js", "words.js", "pictures.js"),
-    *(
-        "pad.js",
-        "form.js",
-        "readings.js",
-        "signal.js",
-        "reasons.js",
-        "votes.js",
-        "scorecard.js",
-        "samples.js",
-        "results.js",
-        "training.js",
-        "inside.js",
-        "main.js",
-    ),
+    *("probabilities", "network", "framing", "words", "pictures", "pad", "form", "readings", "signal", "reasons"),
+    *("votes", "scorecard", "samples", "results", "training", "inside", "main"),
 )
 """Parts of the page's script, in order."""
 
@@ -118,13 +113,16 @@ def _transform(ensemble: Ensemble) -> tuple[dict[str, Any] | None, str]:
     transform = ensemble.inputs.transform
     if transform is None:
         return None, ""
-    piece: PagePiece = own_piece(transform, "page_piece", "a page")()
+    piece: PageScript = export_hook(transform, "page_script", "a page")()
     return {"name": transform.NAME, **piece.data}, piece.script
 
 
 def _filled(title: str, data: dict[str, Any], transform_script: str) -> str:
     """The completed template; only the scripts in it may run, and it can load nothing."""
-    before, after = ("".join(map(page_file, names)) for names in (SCRIPTS_BEFORE_TRANSFORM, SCRIPTS_AFTER_TRANSFORM))
+    before, after = (
+        "".join(page_file(f"{name}.js") for name in names)
+        for names in (SCRIPTS_BEFORE_TRANSFORM, SCRIPTS_AFTER_TRANSFORM)
+    )
     script = f'(() => {{\n"use strict";\n{before}{transform_script}{after}}})();\n'
     style = page_file("style.css")
     policy = (

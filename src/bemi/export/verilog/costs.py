@@ -15,10 +15,9 @@ from operator import or_
 
 import numpy as np
 
+from bemi.export.verilog.blocks import Memory, address_bits
 from bemi.export.verilog.circuit import Circuit, Neuron
-from bemi.export.verilog.memories import Memory
 from bemi.export.verilog.sums import Stream, Values
-from bemi.export.verilog.text import address_bits
 from bemi.export.verilog.vote import fact_words, member_words
 from bemi.inputs.circuit_terms import BitTerm
 
@@ -80,7 +79,7 @@ class Costs:
 
 def costs(circuit: Circuit, stream: Stream | None) -> Costs:
     """Costs of a circuit; ``stream`` is None if rows come at once."""
-    loading = 1 if stream is None else len(stream.steps.of) + stream.delay
+    loading = 1 if stream is None else len(stream.steps) + stream.delay
     # The votes, the classes, the judgement, and the label.
     voting = 1 if circuit.single else len(circuit.voters) + circuit.classes + 2
     busy = 1 if circuit.single else voting + 1
@@ -107,7 +106,7 @@ class Part:
 
 def _stream(circuit: Circuit, stream: Stream) -> Part:
     """Sums that are added up while features arrive."""
-    counter, neurons, values = address_bits(len(stream.steps.of)), circuit.neurons, stream.values
+    counter, neurons, values = address_bits(len(stream.steps)), circuit.neurons, stream.values
     luts = HANDSHAKE + counter + EQUAL * counter + stream.weights.luts
     flip_flops = counter + 2 + 2 * stream.delay + stream.weights.flip_flops
     blocks = stream.weights.block_rams
@@ -124,7 +123,7 @@ def _stream(circuit: Circuit, stream: Stream) -> Part:
     control = stream.control.memory
     if control is not None:
         luts, flip_flops, blocks = luts + control.luts, flip_flops + control.registered, blocks + control.block_rams
-    for field in stream.control.of:
+    for field in stream.control.fields:
         if field.name == "reading":
             # Whether it is equal, and at least as large: a carry chain takes the complement of the reading.
             luts += EQUAL * field.bits + len(field.memory.lanes)

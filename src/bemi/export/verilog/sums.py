@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from bemi.export.verilog.circuit import Circuit, Neuron
-from bemi.export.verilog.formats import integer_bits
-from bemi.export.verilog.memories import Memory
-from bemi.export.verilog.text import (
+from bemi.export.verilog.blocks import (
+    Memory,
     address_bits,
     choice,
     constant,
@@ -19,9 +17,10 @@ from bemi.export.verilog.text import (
     sliced,
     zero_extended,
 )
+from bemi.export.verilog.circuit import Circuit, Neuron, integer_bits
 from bemi.export.verilog.vote import vote_of_sums
 from bemi.inputs.circuit_terms import BitTerm, NumberTerm
-from bemi.inputs.fixed_point_inputs import MISSING
+from bemi.inputs.fixed_point import MISSING
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,24 +139,6 @@ class Values:
 
 
 @dataclass(frozen=True)
-class Steps:
-    """The steps of a stream: for each, the feature and the position of its term, None for a feature without one."""
-
-    of: tuple[tuple[int, int | None], ...]
-
-    @classmethod
-    def by(cls, circuit: Circuit) -> Steps:
-        without: list[int | None] = [None]
-        return cls(
-            tuple((feature, own) for feature, places in enumerate(circuit.features) for own in places or without)
-        )
-
-    def last(self, step: int) -> bool:
-        """Whether it is the last step of its feature."""
-        return step + 1 == len(self.of) or self.of[step + 1][0] != self.of[step][0]
-
-
-@dataclass(frozen=True)
 class Field:
     """A part of the word that controls a step: its name, its width, and its value in each step."""
 
@@ -175,19 +156,19 @@ class Field:
 class Fields:
     """The words that control the steps."""
 
-    of: list[Field]
+    fields: list[Field]
 
     def has(self, name: str) -> bool:
         """Whether there is such a field."""
-        return any(field.name == name for field in self.of)
+        return any(field.name == name for field in self.fields)
 
     @cached_property
     def memory(self) -> Memory | None:
         """All fields side by side, the first in the lowest bits; None without any."""
-        if not self.of:
+        if not self.fields:
             return None
-        words, start = [0] * len(self.of[0].values), 0
-        for field in self.of:
+        words, start = [0] * len(self.fields[0].values), 0
+        for field in self.fields:
             words = [word | own << start for word, own in zip(words, field.memory.words, strict=True)]
             start += field.bits
         return Memory(words, start, rest=words[-1])
@@ -197,7 +178,7 @@ class Fields:
         if self.memory is None:
             return []
         lines, start = [f"    reg [{self.memory.bits - 1}:0] control;"], 0
-        for field in self.of:
+        for field in self.fields:
             top = start + field.bits - 1
             place, width = (f"[{start}]", "") if field.bits == 1 else (f"[{top}:{start}]", f"[{field.bits - 1}:0] ")
             lines.append(f"    wire {width}{field.name} = control{place};")
@@ -214,7 +195,7 @@ class Stream:
     circuit
         The circuit.
     steps
-        Its steps.
+        For each step, the feature and the position of its term, None for a feature without one.
     word_bits
         Bits of one neuron's weight.
     delay
@@ -222,7 +203,9 @@ class Stream:
     """
 
     def __init__(self, circuit: Circuit) -> None:
-        self.circuit, self.values, self.steps = circuit, Values(circuit), Steps.by(circuit)
+        self.circuit, self.values = circuit, Values(circuit)
+        without: list[int | None] = [None]
+        self.steps = [(feature, own) for feature, places in enumerate(circuit.features) for own in places or without]
         bound = circuit.ensemble.weight_bound
         self.word_bits, self.delay = 1 + bound.bit_length(), 1 if bound == 1 else 2
         if circuit.bits_only:
@@ -232,17 +215,18 @@ class Stream:
     @cached_property
     def weights(self) -> Memory:
         """The weights of all neurons in each step."""
-        words = [self._word(place) for _, place in self.steps.of]
+        words = [self._word(place) for _, place in self.steps]
         return Memory(words, max(1, self.word_bits * len(self.circuit.neurons)), rest=0)
 
     @cached_property
     def control(self) -> Fields:
         """What each step does."""
         values = self.values
-        terms = [None if place is None else self.circuit.terms[place] for _, place in self.steps.of]
+        terms = [None if place is None else self.circuit.terms[place] for _, place in self.steps]
         bits = [term if isinstance(term, BitTerm) else None for term in terms]
         numbers = [term if isinstance(term, NumberTerm) else None for term in terms]
-        lasts = [int(self.steps.last(step)) for step in range(len(terms))]
+        features = [feature for feature, _ in self.steps]
+        lasts = [int(feature != after) for feature, after in zip(features, [*features[1:], None], strict=True)]
         fields: list[Field] = []
         if not all(lasts):
             fields.append(Field("last", 1, lasts))
@@ -259,7 +243,7 @@ class Stream:
 
     def module(self) -> str:
         """The module ``bemi_model``."""
-        circuit, steps = self.circuit, len(self.steps.of)
+        circuit, steps = self.circuit, len(self.steps)
         step_bits, delay = address_bits(steps), self.delay
         next_of = "{adds}" if delay == 1 else "{adding[0], adds}"
         value_bits = 1 if circuit.bits_only else self.values.bits

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bemi.export.verilog.circuit import Circuit, Voter
-from bemi.export.verilog.formats import integer_bits
-from bemi.export.verilog.memories import Memory
-from bemi.export.verilog.text import address_bits, choice, constant, extended, runtime, zero_extended
+from bemi.export.verilog.blocks import Memory, address_bits, choice, constant, extended, runtime, zero_extended
+from bemi.export.verilog.circuit import Circuit, Voter, integer_bits
 from bemi.problem.problem import ABSTAIN
 
 TIE_STATES = "    localparam [3:0] CHOOSE = 4'd6, FETCH = 4'd7, MULTIPLY = 4'd8, COLLECT = 4'd9, COMPARE = 4'd10;"

@@ -74,7 +74,7 @@ class HogConstants:
     highest: int
 
     @classmethod
-    def of(cls, shape: Sequence[int], maximum: int, orientations: int, straighten: bool) -> HogConstants:
+    def for_images(cls, shape: Sequence[int], maximum: int, orientations: int, straighten: bool) -> HogConstants:
         """The constants for images of a shape (height, width, channels) with pixels in ``0..maximum``."""
         doubled = is_doubled(shape)
         height, width = worked_size(shape)

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bemi.checks import check_integer, is_integer
 from bemi.exact import Integers
-from bemi.inputs.export_hooks import CPiece, PagePiece
+from bemi.inputs.export_hooks import CTransform, PageScript
+from bemi.inputs.hog import exports
 from bemi.inputs.hog.constants import DIRECTIONS, HogConstants, mass_shift, regions, usual_maximum
 from bemi.inputs.images import LARGEST_PIXEL, full_shape
 from bemi.inputs.transform import Takes, own_parameters
@@ -145,7 +146,7 @@ class IntegerHog(TransformerMixin, BaseEstimator):
     def constants(self) -> HogConstants:
         """The constants in docs/transforms.md that depend on the shape and the maximum of the images."""
         check_is_fitted(self)
-        return HogConstants.of(self.shape_, self.maximum_, int(self.orientations), bool(self.straighten))
+        return HogConstants.for_images(self.shape_, self.maximum_, int(self.orientations), bool(self.straighten))
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
@@ -207,23 +208,17 @@ class IntegerHog(TransformerMixin, BaseEstimator):
             dtype=object,
         )
 
-    def c_piece(self, low: int, high: int) -> CPiece:
+    def c_code(self, low: int, high: int) -> CTransform:
         """The transform in C, for inputs of a type that holds ``low..high``."""
-        from bemi.inputs.hog.c import c_piece
-
-        return c_piece(self, low, high)
+        return exports.c_code(self, low, high)
 
     def onnx(self, x: Tensor) -> Tensor:
         """The transform as part of an ONNX graph."""
-        from bemi.inputs.hog.onnx import histograms
+        return exports.onnx(self, x)
 
-        return histograms(x, self)
-
-    def page_piece(self) -> PagePiece:
+    def page_script(self) -> PageScript:
         """The transform in a page."""
-        from bemi.inputs.hog.page import page_piece
-
-        return page_piece(self)
+        return exports.page_script(self)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "shape_")

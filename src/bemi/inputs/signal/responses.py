@@ -23,8 +23,9 @@ LARGEST = 127
 THRESHOLDS = 8
 """Thresholds of a level or a difference."""
 
-COUNTS_PER_LOT, LOT = 128, 8
-"""There are ``LOT`` constant outputs for every ``COUNTS_PER_LOT`` counts, also for the last ones, if they are fewer."""
+COUNTS_PER_BATCH, CONSTANTS_PER_BATCH = 128, 8
+"""There are ``CONSTANTS_PER_BATCH`` constant outputs for every ``COUNTS_PER_BATCH`` counts, also for the last, even if
+these are fewer."""
 
 TAPS = 9
 CENTRE = TAPS // 2
@@ -113,7 +114,7 @@ class Layout:
     @property
     def constants(self) -> int:
         """Number of constant outputs."""
-        return -(-self.counts // COUNTS_PER_LOT) * LOT
+        return -(-self.counts // COUNTS_PER_BATCH) * CONSTANTS_PER_BATCH
 
     @property
     def outputs(self) -> int:
@@ -160,15 +161,15 @@ class Layout:
     def names(self) -> list[str]:
         """A name for each output."""
         words = ("level", "difference", "curvature")
-        found = [
+        names = [
             f"channel{d.channel}_{words[d.order]}{d.distance or ''}_{place}"
             for d in self.differences
             for place in range(THRESHOLDS)
         ]
         for output in range(self.rocket):
             channel, dilation, taps = self.kernel(output)
-            found.append(f"channel{channel}_kernel{''.join(map(str, taps))}_{dilation}_{output % self.per_kernel}")
-        return found + [f"constant_{place}" for place in range(self.constants)]
+            names.append(f"channel{channel}_kernel{''.join(map(str, taps))}_{dilation}_{output % self.per_kernel}")
+        return names + [f"constant_{place}" for place in range(self.constants)]
 
 
 def usual_rocket(time: int) -> int:
@@ -182,14 +183,14 @@ def usual_rocket(time: int) -> int:
 
 def dilations(largest: int) -> tuple[int, ...]:
     """The different ``floor(largest^(i / STEPS))``, i = 0..STEPS; none if the largest is 0."""
-    found = []
+    roots = []
     for power in range(STEPS + 1 if largest > 0 else 0):
         root = 1
         # In integers: the power of a float may fall just below a whole number.
         while (root + 1) ** STEPS <= largest**power:
             root += 1
-        found.append(root)
-    return tuple(dict.fromkeys(found))
+        roots.append(root)
+    return tuple(dict.fromkeys(roots))
 
 
 def responses(
@@ -225,9 +226,9 @@ def _taps(samples: NDArray[np.signedinteger], dilation: int) -> list[NDArray[np.
 
 def counts(samples: NDArray[np.signedinteger], layout: Layout, thresholds: Integers) -> Integers:
     """How often each response exceeds the threshold of each of its outputs, shape (counts, windows)."""
-    found = np.empty((layout.counts, samples.shape[2]), dtype=np.int64)
+    numbers = np.empty((layout.counts, samples.shape[2]), dtype=np.int64)
     for outputs, response in responses(samples, layout):
         for output in outputs:
             above = response > thresholds[output]
-            found[output] = above.view(np.uint8).sum(axis=0, dtype=np.uint16)
-    return found
+            numbers[output] = above.view(np.uint8).sum(axis=0, dtype=np.uint16)
+    return numbers

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from bemi.checks import check_choice, check_integer, is_integer
 from bemi.exact import Integers
-from bemi.inputs.export_hooks import CPiece, CWindow, PagePiece
+from bemi.inputs.export_hooks import CTransform, CWindow, PageScript
+from bemi.inputs.signal import exports
 from bemi.inputs.signal.responses import KERNELS, LARGEST, Layout, counts, responses, usual_rocket
-from bemi.inputs.signal.samples import BITS, Samples
-from bemi.inputs.signal.windows import LONGEST, SHORTEST, as_rows, as_windows, shape_of, shaped
+from bemi.inputs.signal.samples import BITS, LONGEST, SHORTEST, Samples, as_rows, as_windows, shape_of, shaped
 from bemi.inputs.transform import Takes, own_parameters
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         time, channels = shape_of(rows, self.channels)
         windows = shaped(rows, time, channels)
         samples = Samples.fit(windows, int(self.bits))
-        return self._fit(samples, samples.readings(windows), y)
+        return self._fit(samples, samples.fixed_point_inputs(windows), y)
 
     def _check_parameters(self) -> None:
         check_integer("channels", self.channels, 1, MOST_CHANNELS, optional=True)
@@ -118,9 +118,9 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         self._set_layout(read.shape[1], read.shape[2])
         chosen = np.linspace(0, len(read) - 1, min(len(read), WINDOWS_AT_A_TIME)).round().astype(np.int64)
         self.thresholds_ = self._chosen_thresholds(self._planes(read[chosen]))
-        found = self._counts(read)
-        self.means_ = (2 * found.sum(axis=0) + len(found)) // (2 * len(found))
-        self.doublings_ = _doublings(found, y)
+        counted = self._counts(read)
+        self.means_ = (2 * counted.sum(axis=0) + len(counted)) // (2 * len(counted))
+        self.doublings_ = _doublings(counted, y)
         return self
 
     def _set_layout(self, time: int, channels: int) -> None:
@@ -144,31 +144,31 @@ class SignalCounts(TransformerMixin, BaseEstimator):
 
     def _counts(self, read: Integers) -> Integers:
         """Counts in their units, shape (windows, counts), for readings of shape (windows, time, channels)."""
-        found = np.empty((len(read), self.layout_.counts), dtype=np.int64)
+        counted = np.empty((len(read), self.layout_.counts), dtype=np.int64)
         for start in range(0, len(read), WINDOWS_AT_A_TIME):
-            lot = slice(start, start + WINDOWS_AT_A_TIME)
-            found[lot] = counts(self._planes(read[lot]), self.layout_, self.thresholds_).T
-        return found >> self.count_shift
+            batch = slice(start, start + WINDOWS_AT_A_TIME)
+            counted[batch] = counts(self._planes(read[batch]), self.layout_, self.thresholds_).T
+        return counted >> self.count_shift
 
     @property
     def count_shift(self) -> int:
         """Shift of a count, so that it fits eight bits."""
         return max(0, self.layout_.time.bit_length() - 8)
 
-    def readings(self, X: Any) -> Integers:
-        """Readings of each window, shape (windows, time x channels); see :mod:`bemi.inputs.fixed_point_inputs`."""
+    def fixed_point_inputs(self, X: Any) -> Integers:
+        """Readings of each window, shape (windows, time x channels); see :mod:`bemi.inputs.fixed_point`."""
         check_is_fitted(self)
         rows = as_windows(X)
         windows = shaped(rows, self.layout_.time, self.layout_.channels)
-        return as_rows(self.samples_.readings(windows))
+        return as_rows(self.samples_.fixed_point_inputs(windows))
 
-    def from_readings(self, readings: Integers) -> Integers:
+    def from_fixed_point_inputs(self, readings: Integers) -> Integers:
         """Outputs for readings, shape (windows, outputs)."""
         read = np.asarray(readings).reshape(-1, self.layout_.time, self.layout_.channels)
-        found = np.full((len(read), self.layout_.outputs), LARGEST, dtype=np.int64)
+        outputs = np.full((len(read), self.layout_.outputs), LARGEST, dtype=np.int64)
         distances = self._counts(read) - self.means_
-        np.clip(distances << self.doublings_, -LARGEST, LARGEST, out=found[:, : self.layout_.counts])
-        return found
+        np.clip(distances << self.doublings_, -LARGEST, LARGEST, out=outputs[:, : self.layout_.counts])
+        return outputs
 
     def refitted(self, readings: Integers, y: ArrayLike | None = None) -> SignalCounts:
         """The transform fitted on windows with these readings and labels, in the same units."""
@@ -177,7 +177,7 @@ class SignalCounts(TransformerMixin, BaseEstimator):
 
     def transform(self, X: ArrayLike) -> Integers:
         """Outputs of each window, shape (windows, outputs)."""
-        return self.from_readings(self.readings(X))
+        return self.from_fixed_point_inputs(self.fixed_point_inputs(X))
 
     @property
     def window_shape(self) -> tuple[int, int]:
@@ -268,29 +268,21 @@ class SignalCounts(TransformerMixin, BaseEstimator):
             setattr(transform, f"{name}_", np.array(values, dtype=np.int64))
         return transform
 
-    def c_piece(self, low: int, high: int) -> CPiece:
+    def c_code(self, low: int, high: int) -> CTransform:
         """The transform in C."""
-        from bemi.inputs.signal.c import c_piece
+        return exports.c_code(self)
 
-        return c_piece(self)
-
-    def c_window(self, lots: bool) -> CWindow:
+    def c_window(self, in_batches: bool) -> CWindow:
         """The transform in C, for a window in a ring buffer."""
-        from bemi.inputs.signal.c import c_window
-
-        return c_window(self, lots)
+        return exports.c_window(self, in_batches)
 
     def onnx(self, x: Tensor) -> Tensor:
         """The transform as a part of an ONNX graph."""
-        from bemi.inputs.signal.onnx import outputs
+        return exports.onnx(self, x)
 
-        return outputs(x, self)
-
-    def page_piece(self) -> PagePiece:
+    def page_script(self) -> PageScript:
         """The transform in a page."""
-        from bemi.inputs.signal.page import page_piece
-
-        return page_piece(self)
+        return exports.page_script(self)
 
     def page_rows(self, X: Any) -> list[list[float]]:
         """Windows as rows of numbers for a page."""
@@ -299,9 +291,7 @@ class SignalCounts(TransformerMixin, BaseEstimator):
 
     def page_fields(self, rows: Sequence[Sequence[Any]] | None) -> list[dict[str, Any]]:
         """The fields of a page's form, for some windows."""
-        from bemi.inputs.signal.page import page_fields
-
-        return page_fields(self, rows)
+        return exports.page_fields(self, rows)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "doublings_")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -10,10 +13,26 @@ from numpy.typing import NDArray
 
 from bemi.checks import is_number
 from bemi.exact import Integers
-from bemi.inputs.fixed_point_inputs import MISSING
+from bemi.inputs.fixed_point import MISSING
 
-Cells = NDArray[Any]
-"""Numbers with NaN, or text with None, for missing cells."""
+FEW_LEVELS = 10
+"""So many different texts are categories, whatever they look like."""
+
+MANY_LEVELS = 1000
+"""More different texts are taken for identifiers."""
+
+_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)", re.ASCII | re.IGNORECASE)
+
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d*)?)?(?: ?[ap]m)?(?: ?(?:Z|UTC|[+-]\d{2}:?\d{2}))?"
+_DATE = re.compile(
+    r"(?:\d{4}([-/.])\d{1,2}\1\d{1,2}"  # 2024-01-31
+    r"|\d{1,2}([-/.])\d{1,2}\2(?:\d{4}|\d{2})"  # 31.01.2024
+    rf"|\d{{1,2}}[ -]{_MONTH}[ -]\d{{2,4}}"  # 31 Jan 2024
+    rf"|{_MONTH} \d{{1,2}},? \d{{4}})"  # January 31, 2024
+    rf"(?:[T ]{_TIME})?|{_TIME}",
+    re.ASCII | re.IGNORECASE,
+)
 
 
 def as_given(X: Any) -> pd.DataFrame | NDArray:
@@ -72,17 +91,17 @@ def numbers(name: str, column: pd.Series) -> NDArray[np.float64]:
     """Cells as numbers; ValueError names the first cell that is none."""
     missing = column.isna().to_numpy()
     try:
-        found = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (ValueError, TypeError):
-        found = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-        row = np.flatnonzero(np.isnan(found) & ~missing)[0]
+        values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        row = np.flatnonzero(np.isnan(values) & ~missing)[0]
         raise ValueError(
             f"column {name!r} holds numbers, but row {row} has {column.iloc[row]!r}; correct it or leave it empty"
         ) from None
-    if np.isinf(found).any():
-        row = np.flatnonzero(np.isinf(found))[0]
+    if np.isinf(values).any():
+        row = np.flatnonzero(np.isinf(values))[0]
         raise ValueError(f"column {name!r} is infinite in row {row}; correct the cell or leave it empty")
-    return found
+    return values
 
 
 def check_no_text(X: Any) -> None:
@@ -103,10 +122,10 @@ def check_no_text(X: Any) -> None:
 
 def texts(column: pd.Series) -> NDArray[np.object_]:
     """Cells as text, None where missing; whole numbers are written without decimals."""
-    found = np.full(len(column), None, dtype=object)
+    written = np.full(len(column), None, dtype=object)
     present = column.notna().to_numpy()
-    found[present] = [_text(cell) for cell in column[present]]
-    return found
+    written[present] = [_text(cell) for cell in column[present]]
+    return written
 
 
 def _text(cell: Any) -> str:
@@ -117,15 +136,50 @@ def _text(cell: Any) -> str:
 
 def levels_of(cells: NDArray[np.object_]) -> tuple[str, ...]:
     """The different texts: in the order of their values if all are numbers, otherwise in that of the alphabet."""
-    found = {cell for cell in cells if cell is not None}
+    different = {cell for cell in cells if cell is not None}
     try:
-        return tuple(sorted(found, key=lambda text: (float(text), text)))
+        return tuple(sorted(different, key=lambda text: (float(text), text)))
     except ValueError:
-        return tuple(sorted(found))
+        return tuple(sorted(different))
 
 
 def level_readings(cells: NDArray[np.object_], levels: tuple[str, ...]) -> Integers:
     """Index of each cell's level, -1 for a level that is not among them, MISSING for a missing cell."""
-    known: dict[Any, int] = {level: index for index, level in enumerate(levels)}
-    known[None] = MISSING
-    return np.array([known.get(cell, -1) for cell in cells.tolist()], dtype=np.int64)
+    readings: dict[Any, int] = {level: index for index, level in enumerate(levels)}
+    readings[None] = MISSING
+    return np.array([readings.get(cell, -1) for cell in cells.tolist()], dtype=np.int64)
+
+
+def number_in(text: str) -> float:
+    """The number that a text is, infinite ones included; NaN if it is none."""
+    return float(text) if _NUMBER.fullmatch(text) else math.nan
+
+
+class Trouble(NamedTuple):
+    """Why the texts of a column are hardly categories: words that end in "such as", and an example."""
+
+    words: str
+    example: str
+
+
+def trouble_with_text(texts: Sequence[str], most: float = MANY_LEVELS) -> Trouble | None:
+    """Why these texts of a column are hardly categories: dates, spoiled numbers, identifiers; None if they may be.
+
+    Parameters
+    ----------
+    texts
+        Each text of the column once, without missing cells.
+    most
+        Number of different texts beyond which they are taken for identifiers.
+    """
+    dates = [text for text in texts if _DATE.fullmatch(text)]
+    if 2 * len(dates) > len(texts):
+        return Trouble("holds dates or times, such as", dates[0])
+    if len(texts) <= FEW_LEVELS:
+        return None
+    others = [text for text in texts if math.isnan(number_in(text))]
+    if 0 < 2 * len(others) < len(texts):
+        return Trouble("holds numbers, but also text, such as", others[0])
+    if len(texts) > most:
+        return Trouble(f"looks like an identifier, with {len(texts):,} different texts such as", texts[0])
+    return None

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -13,13 +14,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bemi.checks import check_integer
 from bemi.exact import Integers
 from bemi.inputs.circuit_terms import Term
-from bemi.inputs.export_hooks import CPiece, PagePiece
-from bemi.inputs.fixed_point import FixedPoint
-from bemi.inputs.fixed_point_inputs import LARGEST_READING, MISSING
+from bemi.inputs.export_hooks import CTransform, PageScript
+from bemi.inputs.fixed_point import LARGEST_READING, MISSING, FixedPoint
+from bemi.inputs.table import exports
 from bemi.inputs.table.cells import as_table, columns_of, names_of
-from bemi.inputs.table.column import VALUE_GRID, Column
-from bemi.inputs.table.outputs import (
+from bemi.inputs.table.columns import (
+    VALUE_GRID,
     AtLeast,
+    Column,
     Constant,
     IsLevel,
     IsLike,
@@ -68,7 +70,7 @@ class TableBits(TransformerMixin, BaseEstimator):
     columns_
         The columns, each a :class:`bemi.inputs.table.column.Column`.
     outputs_
-        What each output tells, see :mod:`bemi.inputs.table.outputs`.
+        What each output tells, see :mod:`bemi.inputs.table.columns`.
     level_
         Magnitude of a bit.
     constant_
@@ -128,9 +130,8 @@ class TableBits(TransformerMixin, BaseEstimator):
             raise ValueError(f"two columns are named {max(names, key=names.count)!r}; rename one")
         cells = columns_of(table, None)
         kinds = zip(names, cells, self._kinds(names), strict=True)
-        columns = [Column.of(name, own, categorical=kind) for name, own, kind in kinds]
-        found = np.stack([column.readings(own) for column, own in zip(columns, cells, strict=True)], axis=1)
-        self._fit_columns(columns, found)
+        columns = [Column.from_cells(name, own, categorical=kind) for name, own, kind in kinds]
+        self._fit_columns(columns, _read(columns, cells))
         if len(self.outputs_) < 2:
             raise ValueError("no column tells rows apart: each is empty or has one value only")
         return self
@@ -150,7 +151,7 @@ class TableBits(TransformerMixin, BaseEstimator):
             units = self.units(readings)
             likeness = Similarities.fit(units, self.similarities)
             if self.values or self.thresholds:
-                likeness = likeness.beside(self.from_readings(readings), units)
+                likeness = likeness.beside(self.from_fixed_point_inputs(readings), units)
             self._with_columns(fitted, level, constant, likeness)
         return self
 
@@ -183,15 +184,14 @@ class TableBits(TransformerMixin, BaseEstimator):
         )
         return self
 
-    def readings(self, X: Any) -> Integers:
-        """Readings of each row, shape (rows, columns); see :mod:`bemi.inputs.fixed_point_inputs`."""
+    def fixed_point_inputs(self, X: Any) -> Integers:
+        """Readings of each row, shape (rows, columns); see :mod:`bemi.inputs.fixed_point`."""
         check_is_fitted(self)
         table = as_table(X)
         unnamed = names_of(table) is None or self.column_names is None
         if unnamed and table.shape[1] != self.n_features_in_:
             raise ValueError(f"rows must have {self.n_features_in_} columns, these have {table.shape[1]}")
-        cells = columns_of(table, self.column_names)
-        return np.stack([column.readings(own) for column, own in zip(self.columns_, cells, strict=True)], axis=1)
+        return _read(self.columns_, columns_of(table, self.column_names))
 
     @property
     def reading_range(self) -> tuple[int, int]:
@@ -211,13 +211,13 @@ class TableBits(TransformerMixin, BaseEstimator):
         names = [column.name for column in self.columns_]
         return None if names == [f"feature {place}" for place in range(len(names))] else names
 
-    def from_readings(self, readings: Integers) -> Integers:
+    def from_fixed_point_inputs(self, readings: Integers) -> Integers:
         """Outputs for readings, shape (rows, outputs)."""
         readings = np.asarray(readings)
-        found = self._evaluated(self.outputs_, readings, self.level_)
+        outputs = self._evaluated(self.outputs_, readings, self.level_)
         if self.similarities_ is not None:
-            found[:, self.like_outputs] = self.similarities_.of(self.units(readings))
-        return found
+            outputs[:, self.like_outputs] = self.similarities_.of(self.units(readings))
+        return outputs
 
     def units(self, readings: Integers) -> Integers:
         """What rows with these readings are compared by: values, and bits of categories and missing cells."""
@@ -226,19 +226,19 @@ class TableBits(TransformerMixin, BaseEstimator):
     def _evaluated(self, outputs: Sequence[Output], readings: Integers, level: int) -> Integers:
         """Outputs that are made of one column each, with bits of this level."""
         # Constants are the rest.
-        found = np.tile(np.array([output.reading for output in outputs], dtype=np.int64), (len(readings), 1))
+        values = np.tile(np.array([output.reading for output in outputs], dtype=np.int64), (len(readings), 1))
         for kind in (Value, AtLeast, IsLevel, IsMissing):
             places = [place for place, output in enumerate(outputs) if isinstance(output, kind)]
             own = [outputs[place] for place in places]
             cells = readings[:, [output.column for output in own]]
             if kind is Value:
                 scaled = np.clip(self.value_scale(own).scaled(cells), -VALUE_GRID, VALUE_GRID)
-                found[:, places] = np.where(cells == MISSING, 0, scaled)
+                values[:, places] = np.where(cells == MISSING, 0, scaled)
             else:
                 limits = np.array([output.reading for output in own], dtype=np.int64)
                 on = cells >= limits if kind is AtLeast else cells == limits
-                found[:, places] = np.where(on, level, -level)
-        return found
+                values[:, places] = np.where(on, level, -level)
+        return values
 
     @property
     def like_outputs(self) -> slice:
@@ -254,7 +254,7 @@ class TableBits(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> Integers:
         """Outputs of each row, shape (rows, outputs)."""
-        return self.from_readings(self.readings(X))
+        return self.from_fixed_point_inputs(self.fixed_point_inputs(X))
 
     def output_names(self) -> list[str]:
         """What each output tells, such as ``age >= 54.5`` or ``chol missing``."""
@@ -334,45 +334,31 @@ class TableBits(TransformerMixin, BaseEstimator):
 
     def onnx(self, x: Tensor) -> Tensor:
         """The transform as a part of an ONNX graph."""
-        from bemi.inputs.table.onnx import bits
+        return exports.onnx(self, x)
 
-        return bits(x, self)
-
-    def c_piece(self, low: int, high: int, used: Sequence[int] | None = None) -> CPiece:
+    def c_code(self, low: int, high: int, used: Sequence[int] | None = None) -> CTransform:
         """The outputs at these positions in C, None for all."""
-        from bemi.inputs.table.c import c_piece
+        return exports.c_code(self, range(self.n_outputs) if used is None else used)
 
-        return c_piece(self, range(self.n_outputs) if used is None else used)
-
-    def c_neuron(self, weights: Integers) -> CPiece | None:
+    def c_neuron(self, weights: Integers) -> CTransform | None:
         """A neuron with these weights in C, if it is a card: points for tests of readings."""
-        from bemi.inputs.table.c import c_neuron
+        return exports.c_neuron(self, weights)
 
-        return c_neuron(self, weights)
-
-    def page_piece(self) -> PagePiece:
+    def page_script(self) -> PageScript:
         """The transform in a page."""
-        from bemi.inputs.table.page import page_piece
-
-        return page_piece(self)
+        return exports.page_script(self)
 
     def page_rows(self, X: Any) -> list[list[Any]]:
         """Rows as plain cells for a page."""
-        from bemi.inputs.table.page import page_rows
-
-        return page_rows(self, X)
+        return exports.page_rows(self, X)
 
     def page_fields(self, rows: Sequence[Sequence[Any]] | None) -> list[dict[str, Any]]:
         """The fields of a page's form, for plain cells of some rows."""
-        from bemi.inputs.table.page import page_fields
-
-        return page_fields(self, rows)
+        return exports.page_fields(self, rows)
 
     def circuit_terms(self) -> list[Term]:
         """What a circuit computes for each output."""
-        from bemi.inputs.table.circuit import terms
-
-        return terms(self)
+        return exports.circuit_terms(self)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "outputs_")
@@ -381,6 +367,11 @@ class TableBits(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
         return tags
+
+
+def _read(columns: Sequence[Column], cells: Sequence[pd.Series]) -> Integers:
+    """Readings of the cells of each column, shape (rows, columns)."""
+    return np.stack([column.fixed_point_inputs(own) for column, own in zip(columns, cells, strict=True)], axis=1)
 
 
 def _some(names: list[str], most: int = 8) -> str:

@@ -1,23 +1,81 @@
-"""Gradient histograms as part of an ONNX graph; docs/transforms.md describes the steps and their constants."""
+"""Gradient histograms in C, in an ONNX graph and in a page; docs/transforms.md describes the steps."""
 
 from __future__ import annotations
 
+from math import isqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bemi.exact import Integers
+from bemi.inputs.export_hooks import CTable, CTransform, PageScript, bits_of, file_of, smallest_type
 from bemi.inputs.hog.constants import WINDOW
 
 if TYPE_CHECKING:
     from bemi.export.onnx.graph import Tensor
     from bemi.inputs.hog.transform import IntegerHog
 
+PIXEL = 280
+CHANNEL = 170
+"""Instructions for one pixel that has a gradient, and for each further channel of it."""
+
 ROOT_BITS = (128, 64, 32, 16, 8, 4, 2, 1)
 
+ROOTS = [isqrt(255 * i) for i in range(256)]
+"""Nearly 16 times the root of a byte, rounded down."""
 
-def histograms(x: Tensor, hog: IntegerHog) -> Tensor:
+
+def c_code(hog: IntegerHog, low: int, high: int) -> CTransform:
+    """The transform in C, for inputs of a type that holds ``low..high``."""
+    fixed, channels = hog.constants, hog.shape_[2]
+    column = smallest_type(0, hog.shape_[1], ("uint8_t", "uint16_t"))
+    macros: dict[str, object] = {
+        "BEMI_GIVEN_HEIGHT": hog.shape_[0],
+        "BEMI_GIVEN_WIDTH": hog.shape_[1],
+        "bemi_column_t": column,
+        "BEMI_CHANNELS": channels,
+        "BEMI_HEIGHT": fixed.height,
+        "BEMI_WIDTH": fixed.width,
+        "BEMI_DOUBLED": int(fixed.doubled),
+        "BEMI_ROWS": fixed.rows,
+        "BEMI_COLUMNS": fixed.columns,
+        "BEMI_MAXIMUM": hog.maximum_,
+        "BEMI_SATURATE": int(high > hog.maximum_),
+        "BEMI_SIGNED": int(low < 0),
+        "BEMI_LEVEL_SHIFT": fixed.level_shift,
+        "BEMI_STRAIGHTEN": int(hog.straighten),
+        "BEMI_MASS_SHIFT": fixed.mass_shift or 0,
+        "BEMI_ORIENTATIONS": hog.orientations,
+        "BEMI_SECTORS": hog.orientations // 4,
+        "BEMI_OUTPUT_SHIFT": fixed.output_shift,
+    }
+    # Each block of 4 x 4 pixels, complete or not, has its own region.
+    pixels = 16 * fixed.rows * fixed.columns
+    tables = [
+        CTable("bemi_levels", "uint8_t", fixed.levels_by_shifted_value),
+        CTable("bemi_directions", "uint8_t", fixed.directions.reshape(-1).tolist()),
+    ]
+    # The brightness of images that are not doubled is such a root.
+    if fixed.levels_by_shifted_value == ROOTS:
+        macros["bemi_roots"] = "bemi_levels"
+    else:
+        tables.append(CTable("bemi_roots", "uint8_t", ROOTS))
+    return CTransform(
+        source=file_of(__package__, "integer_hog.c"),
+        macros=macros,
+        tables=tuple(tables),
+        code_bytes=1760 if channels == 1 else 1960,
+        # Three lines of bytes and three of 16 bits, the ends of all lines, and the 32-bit sums of two rows of regions.
+        stack_bytes=9 * channels * (fixed.width + 2)
+        + 2 * bits_of(column) // 8 * hog.shape_[0]
+        + 4 * (2 * fixed.columns + 3) * (hog.orientations + 1)
+        + 80,
+        instructions=pixels * (PIXEL + CHANNEL * (channels - 1)),
+    )
+
+
+def onnx(hog: IntegerHog, x: Tensor) -> Tensor:
     """Every step for all images at once; channels come before lines, orientations after columns."""
     given_height, given_width, channels = hog.shape_
     fixed = hog.constants
@@ -151,3 +209,24 @@ def _root(value: Tensor) -> Tensor:
         larger = root + bit
         root = (larger * larger <= value).choose(larger, root)
     return root
+
+
+def page_script(hog: IntegerHog) -> PageScript:
+    """The transform in a page."""
+    fixed = hog.constants
+    data = {
+        "shape": hog.shape_,
+        "maximum": hog.maximum_,
+        "levels": fixed.levels_by_shifted_value,
+        "levelShift": fixed.level_shift,
+        "doubled": fixed.doubled,
+        "height": fixed.height,
+        "width": fixed.width,
+        "rows": fixed.rows,
+        "columns": fixed.columns,
+        "massShift": fixed.mass_shift,
+        "orientations": int(hog.orientations),
+        "directions": fixed.directions.tolist(),
+        "outputShift": fixed.output_shift,
+    }
+    return PageScript(file_of(__package__, "integer_hog.js"), data)

@@ -1,4 +1,4 @@
-/* The chance of the first class is a table of 256ths over the clipped score. */
+/* The probability of the first class is a table of 256ths over the clipped score. */
 $head
 {
 $prepare

@@ -1,4 +1,4 @@
-"""One column of a table, as a fitted :class:`bemi.TableBits` knows it."""
+"""The columns of a fitted :class:`bemi.TableBits`, and the outputs that are made of them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import pandas as pd
 
 from bemi.checks import check_integer
 from bemi.exact import Integers
-from bemi.inputs.fixed_point import LARGEST_SHIFT, FixedPoint
-from bemi.inputs.fixed_point_inputs import (
+from bemi.inputs.fixed_point import (
     LARGEST_READING,
+    LARGEST_SHIFT,
     MISSING,
     MOST_DECIMALS,
+    FixedPoint,
     decimals_for,
+    fixed_point_inputs,
     in_units,
-    readings,
     spread,
 )
-from bemi.inputs.table.cells import are_text, level_readings, levels_of, numbers, texts
-from bemi.inputs.table.texts import trouble_with_text
+from bemi.inputs.table.cells import are_text, level_readings, levels_of, numbers, texts, trouble_with_text
 
 VALUE_GRID = 127
 """Centred values saturate at this magnitude."""
@@ -65,7 +65,7 @@ class Column:
     zero_one: bool = False
 
     @classmethod
-    def of(cls, name: str, cells: pd.Series, *, categorical: bool | None) -> Column:
+    def from_cells(cls, name: str, cells: pd.Series, *, categorical: bool | None) -> Column:
         """A column for training cells, without bits; ``categorical`` is None if the cells themselves decide."""
         if categorical or (categorical is None and are_text(name, cells)):
             levels = levels_of(texts(cells))
@@ -76,23 +76,23 @@ class Column:
                     f"TableBits(categorical=[{name!r}])"
                 )
             return cls(name, levels)
-        found = numbers(name, cells)
-        return cls(name, decimals=decimals_for(found[~np.isnan(found)]))
+        values = numbers(name, cells)
+        return cls(name, decimals=decimals_for(values[~np.isnan(values)]))
 
-    def fitted(self, found: Integers, *, thresholds: int, values: bool) -> Column:
+    def fitted(self, readings: Integers, *, thresholds: int, values: bool) -> Column:
         """The column with bits and a scale for these readings.
 
         Parameters
         ----------
-        found
+        readings
             Readings of the training rows.
         thresholds
             Maximum thresholds of numbers.
         values
             Whether numbers get a centred value, too.
         """
-        present = np.sort(found[found != MISSING])
-        bare = replace(self, has_missing=0 < len(present) < len(found))
+        present = np.sort(readings[readings != MISSING])
+        bare = replace(self, has_missing=0 < len(present) < len(readings))
         if self.levels is not None or not len(present):
             return bare
         reach = np.array([spread(present) if values else 0.0])
@@ -107,11 +107,11 @@ class Column:
             zero_one=self.decimals == 0 and np.unique(present).tolist() == [0, 1],
         )
 
-    def readings(self, cells: pd.Series) -> Integers:
+    def fixed_point_inputs(self, cells: pd.Series) -> Integers:
         """Readings of cells; ValueError names the first cell that cannot be read."""
         if self.levels is not None:
             return level_readings(texts(cells), self.levels)
-        return readings(numbers(self.name, cells), np.int64(self.decimals))
+        return fixed_point_inputs(numbers(self.name, cells), np.int64(self.decimals))
 
     @property
     def bit_levels(self) -> tuple[int, ...]:
@@ -159,17 +159,17 @@ class Column:
             raise ValueError("categories have no thresholds and no values")
 
 
-def thresholds_of(found: Integers, most: int) -> list[int]:
+def thresholds_of(readings: Integers, most: int) -> list[int]:
     """Readings at which to cut sorted readings: between all neighbours if these are few, else at quantiles.
 
     A cut at a quantile is moved into the gap between the observed readings around it.
     """
-    distinct = np.unique(found)
+    distinct = np.unique(readings)
     if most < 1 or len(distinct) < 2:
         return []
     gaps = np.arange(len(distinct) - 1)
     if len(gaps) > most:
-        quantiles = np.quantile(found, np.arange(1, most + 1) / (most + 1))
+        quantiles = np.quantile(readings, np.arange(1, most + 1) / (most + 1))
         gaps = np.unique(np.clip(np.searchsorted(distinct, quantiles, side="right") - 1, 0, len(distinct) - 2))
     return [shortest_between(int(distinct[gap]), int(distinct[gap + 1])) for gap in gaps]
 
@@ -190,3 +190,85 @@ def shortest_between(below: int, above: int) -> int:
             if low <= candidate <= high:
                 return candidate
     return middle
+
+
+@dataclass(frozen=True)
+class Output:
+    """One output, made of one column.
+
+    Attributes
+    ----------
+    column
+        Position of the column.
+    reading
+        The reading that a bit compares with; of a constant, its value.
+    """
+
+    column: int
+    reading: int = 0
+
+    def name(self, column: Column) -> str:
+        """What it tells, given its column."""
+        return column.name
+
+
+class Value(Output):
+    """The centred value of a number."""
+
+
+class AtLeast(Output):
+    """Whether a number reaches a threshold."""
+
+    def name(self, column: Column) -> str:
+        return column.at_least(self.reading)
+
+
+class IsLevel(Output):
+    """Whether a category has a level."""
+
+    def name(self, column: Column) -> str:
+        assert column.levels is not None
+        return f"{column.name} = {column.levels[self.reading]}"
+
+
+class IsMissing(Output):
+    """Whether a cell is missing."""
+
+    def name(self, column: Column) -> str:
+        return f"{column.name} missing"
+
+
+class IsLike(Output):
+    """How alike the row is to a training row; its column does not matter, and ``reading`` is that row's number."""
+
+    def name(self, column: Column) -> str:
+        return f"like row {self.reading + 1}"
+
+
+class Constant(Output):
+    """The constant that stands in for a bias; its column does not matter, and ``reading`` is its value."""
+
+    def name(self, column: Column) -> str:
+        return "constant"
+
+
+def units_of(columns: Sequence[Column]) -> tuple[Output, ...]:
+    """What rows are compared by: values, levels and missing cells."""
+    numbered = list(enumerate(columns))
+    return (
+        *(Value(place) for place, column in numbered if column.multiplier),
+        *(IsLevel(place, level) for place, column in numbered for level in column.bit_levels),
+        *(IsMissing(place, MISSING) for place, column in numbered if column.has_missing),
+    )
+
+
+def outputs_of(columns: Sequence[Column], *, values: bool, landmarks: int, constant: int) -> tuple[Output, ...]:
+    """All outputs of these columns, in order."""
+    units = units_of(columns)
+    return (
+        *(output for output in units if values and isinstance(output, Value)),
+        *(AtLeast(place, threshold) for place, column in enumerate(columns) for threshold in column.thresholds),
+        *(output for output in units if not isinstance(output, Value)),
+        *(IsLike(0, number) for number in range(landmarks)),
+        Constant(0, constant),
+    )

@@ -5,8 +5,7 @@ import subprocess
 import pytest
 from simulated_verilog import needs
 
-from bemi.export.verilog.memories import Memory
-from bemi.export.verilog.text import address_bits, choice, constant
+from bemi.export.verilog.blocks import Memory, address_bits, choice, constant
 
 CLOCKED = "always @(posedge clk) if (reset) step <= 0; else if (take) step <= step == {last} ? 0 : step + 1;"
 

@@ -1,4 +1,4 @@
-/* Chance of the first class of a network's pair: a table of 256ths over the clipped score. */
+/* Probability of the first class of a network's pair: a table of 256ths over the clipped score. */
 static uint_fast16_t bemi_chance(uint_fast16_t network, int32_t score)
 {
     int32_t start = BEMI_READ_START(bemi_chances_from[network]);
@@ -9,8 +9,8 @@ static uint_fast16_t bemi_chance(uint_fast16_t network, int32_t score)
     return BEMI_READ8(bemi_chances[place + (step < last ? step : last)]);
 }
 
-/* All networks vote; a class gets 1 / (the sum of the reciprocals of its chances in all its pairs - (classes - 2)), and
-   then its part of the sum over all classes. */
+/* All networks vote; a class gets 1 / (the sum of the reciprocals of its probabilities in all its pairs - (classes - 2)),
+   and then its part of the sum over all classes. */
 $head
 {
 $prepare

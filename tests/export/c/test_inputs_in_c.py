@@ -11,7 +11,7 @@ from mixed_tables import table_model
 
 from bemi import BeMiClassifier, ConstantInput, TableBits
 from bemi.export.c import export
-from bemi.export.c.fixed_point_inputs import declarations, units
+from bemi.export.c.inputs import declarations, units
 from bemi.inputs.export_hooks import CReading
 
 NASTY = (
