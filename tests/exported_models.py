@@ -15,7 +15,7 @@ from bemi.network import Network
 
 NODES = 20
 
-PROBABILITIES = {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "probabilities": True}
+PROBABILITIES = {"weight_bound": 7, "probabilities": True}
 
 
 def _few(X, y, per_class):
@@ -24,7 +24,7 @@ def _few(X, y, per_class):
 
 
 def _fitted(X, y, **settings):
-    return BeMiClassifier(**({"node_limit": NODES, "time_limit": None} | settings)).fit(X, y)
+    return BeMiClassifier(**{"node_limit": NODES, "time_limit": None} | settings).fit(X, y)
 
 
 def _replaced(classifier, seed, *, bound=None, hidden=None):
@@ -91,7 +91,7 @@ def waves(rows, time, channels, classes=4, seed=0):
 
 
 def _signals(time, channels, *, classes=4, settings=None, **parameters):
-    usual = {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "transform": SignalCounts(**parameters)}
+    usual = {"weight_bound": 7, "inputs": SignalCounts(**parameters)}
     return _fitted(*waves(24, time, channels, classes), **usual | (settings or {}))
 
 

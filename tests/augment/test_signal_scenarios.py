@@ -80,8 +80,8 @@ def waves(gain, seed=0, count=40):
 def test_networks_learn_from_variants(tmp_path):
     """Amplitude is all that tells these classes apart, so a variant at the gain of the other class contradicts it."""
     X, y = waves(1.0)
-    plain = bemi.recommended(X, scenarios=None, candidates=None, random_state=0).fit(X, y)
-    taught = bemi.recommended(X, scenarios=SignalScenarios((0.9, 1.1)), candidates=None, random_state=0).fit(X, y)
+    plain = bemi.FewBitClassifier(copies=None, candidates=None, random_state=0).fit(X, y)
+    taught = bemi.FewBitClassifier(copies=SignalScenarios((0.9, 1.1)), candidates=None, random_state=0).fit(X, y)
     assert taught.given_rows_ == len(X)
     assert len(taught.training_rows_) > len(X)
     assert plain.given_rows_ is None
@@ -100,7 +100,7 @@ def test_networks_learn_from_variants(tmp_path):
 
 def test_readings_of_variants_saturate():
     X, y = waves(30.0)
-    clf = bemi.recommended(X, scenarios=SignalScenarios((4.0,)), candidates=None).fit(X, y)
+    clf = bemi.FewBitClassifier(copies=SignalScenarios((4.0,)), candidates=None).fit(X, y)
     assert clf.transform_.reading_range == (-(2**15), 2**15 - 1)
     louder = clf.transform_.from_fixed_point_inputs(np.clip(4 * X, -(2**15), 2**15 - 1).reshape(len(X), -1))
     seen = {row.tobytes() for row in louder}
@@ -109,9 +109,9 @@ def test_readings_of_variants_saturate():
 
 def test_recommended_compares_scenarios_unless_they_are_given():
     X, _y = waves(1.0)
-    names = [candidate.name for candidate in bemi.recommended(X).candidates]
+    names = [candidate.name for candidate in bemi.FewBitClassifier().candidates]
     assert names[0] == "windows as recorded"
     assert len(names) == 6
-    given = bemi.recommended(X, scenarios=SignalScenarios())
+    given = bemi.FewBitClassifier(copies=SignalScenarios())
     assert [candidate.name for candidate in given.candidates] == ["scenarios as given"]
     assert given.scenarios.gains == (0.625, 1.5)

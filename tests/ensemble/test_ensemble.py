@@ -27,7 +27,7 @@ def ensemble() -> Ensemble:
     rng = np.random.default_rng(1)
     X, y = rng.integers(-9, 10, (15, 4)), np.repeat(np.arange(5), 3)
     settings = {"hidden_layers": (3,), "weight_bound": 2, "stages": ("sm",), "node_limit": 1, "time_limit": None}
-    classifier = BeMiClassifier(transform=ConstantInput(9), input_scaling=None, **settings).fit(X, y)
+    classifier = BeMiClassifier(inputs=ConstantInput(9), input_scaling=None, **settings).fit(X, y)
     networks = {
         key: Network(tuple(rng.integers(-2, 3, w.shape) for w in network.weights), 2)
         for key, network in classifier.networks_.items()

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
+from soft_margins import soft_margins
 
 from bemi import BeMiClassifier, ConstantInput, IntegerHog, NoiseScenarios, save
 from bemi.export.c import export
@@ -99,13 +100,11 @@ def test_a_scaling_that_would_not_be_used_is_refused():
 
 
 def test_a_classifier_with_raw_columns(tmp_path):
-    classifier = BeMiClassifier(
-        hidden_layers=(), stages=("soft",), transform=AboveMedian(), time_limit=None, node_limit=5
-    )
+    classifier = soft_margins(inputs=AboveMedian(), time_limit=None, node_limit=5)
     classifier.fit(ROWS, LABELS)
     signs = AboveMedian().fit(ROWS).transform(ROWS)
     assert np.array_equal(classifier.training_rows_, signs)
-    plain = BeMiClassifier(hidden_layers=(), stages=("soft",), time_limit=None, node_limit=5).fit(signs, LABELS)
+    plain = soft_margins(time_limit=None, node_limit=5).fit(signs, LABELS)
     assert np.array_equal(classifier.predict(ROWS), plain.predict(signs))
     assert np.array_equal(classifier.vote(ROWS).counts, plain.vote(signs).counts)
     with pytest.raises(ValueError, match=r"cannot be saved: transform must be one of .*, got 'above-median'"):
@@ -123,22 +122,13 @@ def test_a_raw_transform_has_no_part_in_onnx():
     pytest.importorskip("onnx")
     from bemi.export.onnx import model
 
-    classifier = BeMiClassifier(
-        hidden_layers=(), stages=("soft",), transform=AboveMedian(), time_limit=None, node_limit=5
-    )
+    classifier = soft_margins(inputs=AboveMedian(), time_limit=None, node_limit=5)
     with pytest.raises(ValueError, match=r"^the transform AboveMedian cannot be exported to ONNX: it has no onnx"):
         model(classifier.fit(ROWS, LABELS))
 
 
 def test_raw_columns_have_no_variants():
-    classifier = BeMiClassifier(
-        hidden_layers=(),
-        stages=("soft",),
-        transform=AboveMedian(),
-        scenarios=NoiseScenarios(),
-        time_limit=None,
-        node_limit=5,
-    )
+    classifier = soft_margins(inputs=AboveMedian(), copies=NoiseScenarios(), time_limit=None, node_limit=5)
     message = "AboveMedian takes features as they are given, so the rows have no scaled integers"
     with pytest.raises(ValueError, match=message):
         classifier.fit(ROWS, LABELS)
@@ -188,7 +178,7 @@ def test_raw_columns_may_be_text_and_missing():
         {"colour": ["red", "red", "blue", None, "red", "green"], "size": ["s", "s", "m", "l", "s", "l"]}
     )
     labels = np.array(["a", "a", "b", "b", "a", "b"])
-    classifier = BeMiClassifier(hidden_layers=(), transform=IsText()).fit(table, labels)
+    classifier = BeMiClassifier(hidden_layers=(), inputs=IsText()).fit(table, labels)
     assert classifier.feature_names_in_.tolist() == ["colour", "size"]
     assert classifier.predict(table).tolist() == labels.tolist()
     assert classifier.predict(pd.DataFrame({"colour": [np.nan], "size": ["s"]})).shape == (1,)

@@ -9,12 +9,13 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_digits, load_iris
 from sklearn.metrics import ConfusionMatrixDisplay
+from soft_margins import soft_margins
 
 import bemi
 from bemi import BeMiClassifier, FrontierDisplay, MarginsDisplay, VotesDisplay, WeightsDisplay
 from bemi.report import fitted_html
 
-SOFT = {"hidden_layers": (), "stages": ("soft",), "node_limit": 1, "time_limit": None}
+SOFT = {"node_limit": 1, "time_limit": None}
 
 
 @pytest.fixture(autouse=True)
@@ -29,14 +30,14 @@ def without_windows():
 def digits():
     X, y = load_digits(n_class=3, return_X_y=True)
     X = X.astype(int)
-    return BeMiClassifier(weight_bound=3, **SOFT).fit(X[:30], y[:30]), X, y
+    return soft_margins(weight_bound=3, **SOFT).fit(X[:30], y[:30]), X, y
 
 
 @pytest.fixture(scope="module")
 def flowers():
     X, y = load_iris(return_X_y=True, as_frame=True)
     names = np.array(["<b>one</b>", "two", "three"], dtype=object)
-    return BeMiClassifier(weight_bound=2, **SOFT).fit(X, names[y]), X, names[y]
+    return soft_margins(weight_bound=2, **SOFT).fit(X, names[y]), X, names[y]
 
 
 def test_weights_as_an_image_or_as_bars(digits, flowers):
@@ -71,7 +72,7 @@ def test_margins_are_positive_where_labels_are_right(digits):
     classifier, X, y = digits
     drawn = MarginsDisplay.from_estimator(classifier, X, y)
     assert np.array_equal(drawn.margins > 0, classifier.predict(X) == y)
-    two = BeMiClassifier(weight_bound=3, **SOFT).fit(X[:30], y[:30] == 0)
+    two = soft_margins(weight_bound=3, **SOFT).fit(X[:30], y[:30] == 0)
     right = MarginsDisplay.from_estimator(two, X, y == 0).margins
     assert np.array_equal(right[right != 0] > 0, (two.predict(X) == (y == 0))[right != 0])
     with pytest.raises(ValueError, match="none of the classes"):
@@ -119,7 +120,7 @@ def test_a_frame_comes_back_as_a_frame(flowers):
     assert isinstance(votes, pd.DataFrame)
     assert votes.index.tolist() == [3, 70, 120]
     assert votes.columns.tolist() == ["/".join(key) for key in classifier.networks_]
-    plain = BeMiClassifier(weight_bound=2, **SOFT).fit(X.to_numpy(), classifier.predict(X))
+    plain = soft_margins(weight_bound=2, **SOFT).fit(X.to_numpy(), classifier.predict(X))
     assert np.array_equal(plain.votes_by_network(rows.to_numpy()), votes)
 
 

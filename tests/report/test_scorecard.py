@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from exported_models import model, with_networks
 from mixed_tables import new_rows, patients, table_model
+from soft_margins import soft_margins
 
 from bemi import BeMiClassifier, Network, TableBits
 from bemi.inputs.fixed_point import MISSING
@@ -80,7 +81,7 @@ def test_the_range_of_totals_is_reached():
     fitted = TableBits().fit(X)
     every = product([MISSING, 10, 20, 25, 30], [MISSING, -1, 0, 1, 2], [MISSING, -1, 0, 1])
     inputs = fitted.from_fixed_point_inputs(np.array(list(every)))
-    base = BeMiClassifier(hidden_layers=(), stages=("soft",), transform=TableBits(), node_limit=5, time_limit=None)
+    base = soft_margins(inputs=TableBits(), node_limit=5, time_limit=None)
     base.fit(X, [0, 1, 0, 1, 1])
     rng = np.random.default_rng(3)
     for _ in range(50):
@@ -192,9 +193,7 @@ class Structure(HTMLParser):
 def test_html_is_whole_and_names_stay_text():
     evil = "</style><script>alert(1)</script>"
     X = pd.DataFrame({evil: [0, 1, 0, 1, 0, 1], "plain": ["<b>", "&", '"', "<b>", "&", '"']})
-    classifier = BeMiClassifier(
-        hidden_layers=(), stages=("soft",), transform=TableBits(), node_limit=5, time_limit=None
-    )
+    classifier = soft_margins(inputs=TableBits(), node_limit=5, time_limit=None)
     classifier.fit(X, np.array([evil, "$x_1$"] * 3, dtype=object))
     card = classifier.scorecard()
     for text in (card.html(title=evil), card._repr_html_()):

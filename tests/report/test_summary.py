@@ -7,8 +7,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from soft_margins import soft_margins
 
-from bemi import BeMiClassifier, NoiseScenarios, TableBits
+from bemi import NoiseScenarios, TableBits
 from bemi.report import contents
 
 
@@ -22,8 +23,8 @@ def table(rows=45):
 @pytest.fixture(scope="module")
 def fitted():
     X, y = table()
-    settings = {"hidden_layers": (), "stages": ("soft",), "weight_bound": 3, "time_limit": 1.0}
-    return BeMiClassifier(transform=TableBits(thresholds=2, values=True), **settings).fit(X, y)
+    settings = {"weight_bound": 3, "time_limit": 1.0}
+    return soft_margins(inputs=TableBits(thresholds=2, values=True), **settings).fit(X, y)
 
 
 def test_columns(fitted):
@@ -63,12 +64,12 @@ def test_rows_are_counted_with_variants_and_with_few_networks():
     generator = np.random.default_rng(0)
     X, y = generator.integers(0, 9, (24, 3)), np.arange(24) % 3
     settings = {"hidden_layers": (2,), "stages": ("sm",), "time_limit": 0.5}
-    noisy = BeMiClassifier(scenarios=NoiseScenarios(), **settings).fit(X, y)
+    noisy = soft_margins(copies=NoiseScenarios(), **settings).fit(X, y)
     found = contents(noisy.ensemble_)
     assert found["training"]["rows"] == 24
     assert found["training"]["settings"]["scenarios"] is not None
     assert json.loads(json.dumps(found)) == found
     assert not found["named"]
     assert [column["name"] for column in found["columns"]] == ["feature 0", "feature 1", "feature 2"]
-    some = BeMiClassifier(subsets=[(0, 1), (1, 2)], **settings).fit(X, y)
+    some = soft_margins(subsets=[(0, 1), (1, 2)], **settings).fit(X, y)
     assert contents(some.ensemble_)["training"]["rows"] is None

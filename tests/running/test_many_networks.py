@@ -103,7 +103,7 @@ def test_networks_that_a_budget_left_untrained_are_not_finished(tmp_path, monkey
 
 
 def test_without_time_the_variants_are_counted_that_the_network_violates():
-    tasks = BeMiClassifier((3,), scenarios=NoiseScenarios(scale=2.0)).training_tasks(*rows(3))
+    tasks = BeMiClassifier((3,), copies=NoiseScenarios(scale=2.0)).training_tasks(*rows(3))
     task = next(iter(tasks.values()))
     training = task.run(0.0)
     outputs = training.network.pre_activations(task.variants.data)[-1] * task.variants.codes
@@ -147,7 +147,7 @@ def test_a_part_needs_a_folder_and_must_be_one_of_them(tmp_path):
         ((4,), {}),
         ((0, 3), {}),
         ((2,), {"subset_size": 3, "stages": ("sm", "mw")}),
-        ((1,), {"hidden_layers": (), "stages": ("soft",), "transform": ConstantInput(60), "input_scaling": None}),
+        ((1,), {"inputs": ConstantInput(60), "input_scaling": None}),
     ],
 )
 def test_only_networks_of_the_new_classes_are_trained(new, more, monkeypatch, tmp_path):
@@ -211,7 +211,7 @@ def test_what_cannot_be_added_is_refused_and_changes_nothing():
         classifier.add_classes(X[y == 4], np.array(["e"] * 4))
     with pytest.raises(ValueError, match="features"):
         classifier.add_classes(X[y == 4][:, :3], y[y == 4])
-    some = BeMiClassifier(**SETTINGS, scenarios=NoiseScenarios(0.1, 1)).fit(X[y < 4], y[y < 4])
+    some = BeMiClassifier(**SETTINGS, copies=NoiseScenarios(0.1, 1)).fit(X[y < 4], y[y < 4])
     with pytest.raises(ValueError, match="only if subsets and scenarios are None"):
         some.add_classes(X[y == 4], y[y == 4])
     assert classifier.networks_ == networks

@@ -12,8 +12,9 @@ from itertools import product
 import numpy as np
 import psutil
 import pytest
+from soft_margins import soft_margins
 
-from bemi import BeMiClassifier, solvers
+from bemi import solvers
 from bemi.limits import Limits
 from bemi.programs import Builder, Status
 
@@ -163,7 +164,7 @@ def test_the_process_ends_with_its_parent(how):
 
 @pytest.mark.parametrize("engine", ["monolithic", "decomposition"])
 def test_soft_margins_are_refused(engine):
-    model = BeMiClassifier(solver="cpsat", stages=("soft",), hidden_layers=(), engine=engine)
+    model = soft_margins(solver="cpsat", engine=engine)
     with pytest.raises(ValueError, match="solver 'cpsat' solves programs of integers only"):
         model.fit([[0], [1]], [0, 1])
 

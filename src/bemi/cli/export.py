@@ -16,7 +16,7 @@ from bemi.cli.recordings import rows_for
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bemi.classifier import Classifier
+    from bemi.estimators import Classifier
     from bemi.ensemble.ensemble import Ensemble
     from bemi.export.page import TestData, TrainingData
 

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 from compiled_c import STRICT, needs_gcc
 from mixed_tables import table_model
+from soft_margins import soft_margins
 
-from bemi import BeMiClassifier, ConstantInput, TableBits
+from bemi import ConstantInput, TableBits
 from bemi.export.c import export
 from bemi.export.c.inputs import declarations, units
 from bemi.inputs.export_hooks import CReading
@@ -74,9 +75,7 @@ def test_a_table_cannot_inject_code(tmp_path):
     table = pd.DataFrame({name: rng.choice(NASTY, 60).astype(object) for name in ("*/ int y; /*", "a\n#error", "c\\")})
     labels = np.where(table["c\\"] < "a", '"; int z; //', "*/")
     bits = TableBits(categorical=list(table))
-    made = export(
-        BeMiClassifier(hidden_layers=(), stages=("soft",), C=1.0, transform=bits, time_limit=2).fit(table, labels)
-    )
+    made = export(soft_margins(C=1.0, inputs=bits, time_limit=2).fit(table, labels))
     (tmp_path / "bemi_model.h").write_text(made.header)
     names = enumerators(made.header)
     assert len(names) == 3 * len(NASTY)
@@ -97,7 +96,7 @@ def test_readings_have_32_bits():
 
 def test_scaled_inputs_need_room_for_both_signs():
     rows = np.random.default_rng(0).normal(2048.0, 40.0, (40, 3))
-    classifier = BeMiClassifier(hidden_layers=(), stages=("soft",), C=1.0, transform=ConstantInput(), time_limit=2)
+    classifier = soft_margins(C=1.0, inputs=ConstantInput(), time_limit=2)
     classifier.fit(rows, rows[:, 0] > 2048)
     assert "typedef int8_t bemi_input_t;" in export(classifier).header
     message = r"input_type='uint8_t' does not hold -127\.\.127, which scaled features fill; leave it out for int8_t"

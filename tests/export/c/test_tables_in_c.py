@@ -10,14 +10,15 @@ from bemi_lab.benchmarks.boards import run, size
 from compiled_c import SANITIZED, SCALING_HOST, answers, board, compiled, needs_gcc, stack_used
 from exported_models import expected
 from mixed_tables import new_rows, table_model, wild_readings
+from soft_margins import soft_margins
 
-from bemi import BeMiClassifier, ConstantInput, TableBits
+from bemi import ConstantInput, TableBits
 from bemi.export.c import export, write
 from bemi.inputs.fixed_point import LARGEST_READING, MISSING
 
 TABLES = Path(os.environ.get("BEMI_DATA", "no data folder"), "tables")
 FILES = sorted(TABLES.glob("*.csv"))
-QUICK = {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "C": 1.0, "time_limit": None, "node_limit": 2}
+QUICK = {"weight_bound": 7, "C": 1.0, "time_limit": None, "node_limit": 2}
 
 
 def indices(classifier, rows):
@@ -37,7 +38,7 @@ def scaled_model(mode, classes=3):
     X, score = sensors(120)
     labels = np.digitize(score, np.quantile(score, np.arange(1, classes) / classes))
     transform = ConstantInput() if mode == "centred" else None
-    return BeMiClassifier(**QUICK, input_scaling=mode, transform=transform).fit(X, labels)
+    return soft_margins(**QUICK, input_scaling=mode, inputs=transform).fit(X, labels)
 
 
 def beyond(X, factor):
@@ -76,7 +77,7 @@ def test_every_reading_of_32_bits_is_scaled(tmp_path):
 
 def test_integers_need_no_scaling():
     X = np.random.default_rng(0).integers(0, 9, (30, 4))
-    classifier = BeMiClassifier(**QUICK).fit(X, X[:, 0] > 4)
+    classifier = soft_margins(**QUICK).fit(X, X[:, 0] > 4)
     made = export(classifier)
     assert "bemi_scale" not in made.header + made.source + made.example
     assert np.array_equal(classifier.fixed_point_inputs(X), X)
@@ -129,7 +130,7 @@ def test_real_tables(file, values, tmp_path):
     table = pd.read_csv(file)
     X, y = table.drop(columns="label"), table["label"]
     chosen = np.random.default_rng(0).permutation(len(X))[:200]
-    classifier = BeMiClassifier(**QUICK, transform=TableBits(values=values)).fit(X.iloc[chosen], y.iloc[chosen])
+    classifier = soft_margins(**QUICK, inputs=TableBits(values=values)).fit(X.iloc[chosen], y.iloc[chosen])
     write(classifier, tmp_path)
     program = compiled(tmp_path, "-O2")
     assert np.array_equal(answers(program, classifier.fixed_point_inputs(X), "int32_t"), indices(classifier, X))
@@ -146,7 +147,7 @@ def test_numbers_of_real_tables(file, tmp_path):
     if not X.shape[1]:
         pytest.skip("no column of numbers")
     chosen = np.random.default_rng(0).permutation(len(X))[:200]
-    classifier = BeMiClassifier(**QUICK, input_scaling="centred", transform=ConstantInput())
+    classifier = soft_margins(**QUICK, input_scaling="centred", inputs=ConstantInput())
     classifier.fit(X.iloc[chosen], y.iloc[chosen])
     write(classifier, tmp_path)
     program = compiled(tmp_path, "-O2", host=SCALING_HOST)

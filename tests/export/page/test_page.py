@@ -16,6 +16,7 @@ from mixed_tables import new_rows, patients, table_model
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.neighbors import KNeighborsClassifier
+from soft_margins import soft_margins
 
 from bemi import BeMiClassifier, IntegerHog, Network, TableBits, save
 from bemi.certificate import CertificateError, certificate_path, training_record
@@ -165,9 +166,9 @@ def image_model(kind):
     few = np.concatenate([np.flatnonzero(y == label)[:6] for label in range(10)])
     settings = {
         "paper": {"stages": ("sm",), "node_limit": 5, "ties": "abstain"},
-        "histograms": {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "transform": IntegerHog()},
+        "histograms": {"weight_bound": 7, "inputs": IntegerHog()},
     }[kind]
-    return BeMiClassifier(time_limit=None, **({"node_limit": 20} | settings)).fit(X[few], y[few])
+    return BeMiClassifier(time_limit=None, **{"node_limit": 20} | settings).fit(X[few], y[few])
 
 
 @cache
@@ -433,9 +434,7 @@ def test_predictions_on_tables_are_those_of_python(name, opened):
 def test_cells_are_read_as_python_reads_them(opened):
     """Numbers as text, whole numbers and truth values as categories, NaN."""
     X = pd.DataFrame({"n": [0.5, 1.5, 2.5, 3.5], "c": ["1", "2", "True", "2.5"]}, dtype=object)
-    classifier = BeMiClassifier(
-        hidden_layers=(), stages=("soft",), transform=TableBits(), node_limit=5, time_limit=None
-    )
+    classifier = soft_margins(inputs=TableBits(), node_limit=5, time_limit=None)
     classifier.fit(X, [0, 1, 0, 1])
     browser = opened(page(classifier))
     taken = [["1.5", 1.0], [" 2e0 ", True], [True, 2.5], [-0.0, "x"], [3, "2"]]
@@ -779,7 +778,7 @@ def test_weights_are_drawn_where_they_are(opened):
 
 def test_the_command(tmp_path, capsys):
     X, y = load_wine(return_X_y=True)
-    classifier = BeMiClassifier(hidden_layers=(), stages=("soft",), time_limit=1.0).fit(X[::3], y[::3])
+    classifier = soft_margins(time_limit=1.0).fit(X[::3], y[::3])
     save(classifier, tmp_path / "wine.bemi")
     new = np.arange(len(X)) % 3 > 0
     np.savez(tmp_path / "rows.npz", X=X[new], y=y[new])
@@ -856,7 +855,7 @@ def test_a_transform_without_a_page_script_is_refused_by_name(tmp_path):
         pass
 
     X, y = large_digits()
-    classifier = BeMiClassifier(hidden_layers=(), stages=("soft",), transform=Other(), node_limit=5, time_limit=None)
+    classifier = soft_margins(inputs=Other(), node_limit=5, time_limit=None)
     classifier.fit(X[:20], y[:20] % 2)
     with pytest.raises(
         ValueError, match=r"^the transform Other cannot be exported to a page: it has no page_script of its own$"

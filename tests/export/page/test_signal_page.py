@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from browsers import needs_node, wait_until
 from exported_models import expected, model, waves, wild_windows
+from soft_margins import soft_margins
 
-from bemi import BeMiClassifier, SignalCounts, save
+from bemi import SignalCounts, save
 from bemi.cli import main
 from bemi.export.page import TestData as WindowsToShow
 from bemi.export.page import page, page_file
@@ -23,8 +24,8 @@ CLASSES = np.array(["walking", "running", "resting", "cycling"])
 @cache
 def classifier():
     X, y = waves(32, TIME, CHANNELS)
-    settings = {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "time_limit": None, "node_limit": 5}
-    return BeMiClassifier(**settings, transform=SignalCounts(rocket=84)).fit(X, CLASSES[y])
+    settings = {"weight_bound": 7, "time_limit": None, "node_limit": 5}
+    return soft_margins(**settings, inputs=SignalCounts(rocket=84)).fit(X, CLASSES[y])
 
 
 @cache
@@ -207,7 +208,7 @@ def test_without_samples_the_page_waits_for_readings(opened):
 def test_networks_with_hidden_layers_give_no_reasons(opened):
     X, y = waves(12, 20, 1, classes=2)
     settings = {"hidden_layers": (2,), "stages": ("sm",), "time_limit": None, "node_limit": 2}
-    fitted = BeMiClassifier(**settings, transform=SignalCounts(rocket=0)).fit(X, y)
+    fitted = soft_margins(**settings, inputs=SignalCounts(rocket=0)).fit(X, y)
     browser = opened(page(fitted, test=WindowsToShow(X, y)), WIDE)
     assert browser.execute_script("return document.querySelector('#reasons').hidden")
     assert browser.execute_script("return bemi.reasons(bemi.samples[0])") is None
@@ -235,8 +236,8 @@ def data_of(text):
 
 def test_windows_of_64_samples_are_no_images(tmp_path, capsys):
     X, y = waves(16, 64, 1)
-    settings = {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "time_limit": None, "node_limit": 2}
-    fitted = BeMiClassifier(**settings, transform=SignalCounts(rocket=0)).fit(X, y)
+    settings = {"weight_bound": 7, "time_limit": None, "node_limit": 2}
+    fitted = soft_margins(**settings, inputs=SignalCounts(rocket=0)).fit(X, y)
     assert data_of(page(fitted))["image"] is None
     with pytest.raises(ValueError, match="windows of a signal, not images"):
         page(fitted, image=(8, 8))
@@ -287,8 +288,8 @@ def test_labels_in_javascript(name, tmp_path):
 @needs_node
 def test_ten_thousand_labels_in_javascript(tmp_path):
     X, y = waves(42, 128, 3, classes=7)
-    settings = {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "time_limit": None, "node_limit": 5}
-    fitted = BeMiClassifier(**settings, transform=SignalCounts()).fit(X, y)
+    settings = {"weight_bound": 7, "time_limit": None, "node_limit": 5}
+    fitted = soft_margins(**settings, inputs=SignalCounts()).fit(X, y)
     for seed in range(10):
         rows = wild_windows(fitted.transform_, 1000, seed)
         assert np.array_equal(in_node(fitted, rows, tmp_path), expected(fitted, rows))

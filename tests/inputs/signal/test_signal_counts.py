@@ -16,8 +16,9 @@ from exported_models import waves, wild_windows
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
+from soft_margins import soft_margins
 
-from bemi import BeMiClassifier, SignalCounts, load, recommended, save
+from bemi import FewBitClassifier, SignalCounts, load, save
 from bemi.export.page import TestData as WindowsToShow
 from bemi.export.page import page
 from bemi.inputs import Inputs, Takes
@@ -39,7 +40,7 @@ SHAPES = {
 }
 """Samples, channels, outputs of kernels and bits."""
 
-QUICK = {"hidden_layers": (), "weight_bound": 7, "stages": ("soft",), "time_limit": None, "node_limit": 2}
+QUICK = {"weight_bound": 7, "time_limit": None, "node_limit": 2}
 OUTPUTS = "void outputs(const int32_t *x, int32_t *z) { bemi_transform(x, z); }"
 
 
@@ -151,7 +152,7 @@ def test_one_window_of_each_class_tells_nothing_about_classes():
 
 def test_a_classifier_scales_by_its_labels():
     X, y = waves(24, 30, 2)
-    classifier = BeMiClassifier(**QUICK, transform=SignalCounts(rocket=0)).fit(X, y)
+    classifier = soft_margins(**QUICK, inputs=SignalCounts(rocket=0)).fit(X, y)
     labelled, plain = SignalCounts(rocket=0).fit(X, y), SignalCounts(rocket=0).fit(X)
     assert classifier.transform_.parameters() == labelled.parameters() != plain.parameters()
 
@@ -297,7 +298,7 @@ def test_beyond_the_range_values_saturate():
 def test_constant_channels_are_harmless():
     X, y = waves(24, 30, 2)
     X[:, :, 1] = 7
-    classifier = BeMiClassifier(**QUICK, transform=SignalCounts(rocket=84)).fit(X, y)
+    classifier = soft_margins(**QUICK, inputs=SignalCounts(rocket=84)).fit(X, y)
     assert classifier.transform_.samples_.shifts[1] == 0
     assert classifier.score(X, y) == 1.0
     constant = [place for place, name in enumerate(classifier.transform_.get_feature_names_out()) if "channel1" in name]
@@ -399,10 +400,10 @@ def test_ten_thousand_windows_in_javascript(tmp_path):
 
 def test_windows_in_two_dimensions_and_in_three(tmp_path):
     X, y = waves(32, 30, 2)
-    deep = BeMiClassifier(**QUICK, transform=SignalCounts()).fit(X, y)
-    flat = BeMiClassifier(**QUICK, transform=SignalCounts(channels=2)).fit(X.reshape(32, -1), y)
+    deep = soft_margins(**QUICK, inputs=SignalCounts()).fit(X, y)
+    flat = soft_margins(**QUICK, inputs=SignalCounts(channels=2)).fit(X.reshape(32, -1), y)
     named = pd.DataFrame(X.reshape(32, -1)).add_prefix("x")
-    framed = BeMiClassifier(**QUICK, transform=SignalCounts(channels=2)).fit(named, y)
+    framed = soft_margins(**QUICK, inputs=SignalCounts(channels=2)).fit(named, y)
     assert deep.n_features_in_ == flat.n_features_in_ == framed.n_features_in_ == 60
     new = waves(40, 30, 2, seed=5)[0]
     labels = deep.predict(new)
@@ -418,12 +419,12 @@ def test_windows_in_two_dimensions_and_in_three(tmp_path):
 
 def test_recommended_settings():
     X, y = waves(32, 30, 2)
-    classifier = recommended(X, time_limit=None, node_limit=2)
+    classifier = FewBitClassifier(time_limit=None, node_limit=2)
     assert isinstance(classifier.transform, SignalCounts)
     assert (classifier.weight_bound, classifier.stages, classifier.hidden_layers) == (7, ("soft",), ())
     assert classifier.fit(X, y).score(X, y) == 1.0
     with pytest.raises(ValueError, match="three dimensions are a signal"):
-        recommended(X, image_shape=(30, 2))
+        FewBitClassifier(kind=(30, 2))
 
 
 def test_candidates_are_compared_on_readings():
@@ -461,7 +462,7 @@ def test_bad_input(parameters, X, message):
 
 def test_other_windows_than_those_of_training():
     X, y = waves(24, 30, 2)
-    classifier = BeMiClassifier(**QUICK, transform=SignalCounts(rocket=0)).fit(X, y)
+    classifier = soft_margins(**QUICK, inputs=SignalCounts(rocket=0)).fit(X, y)
     with pytest.raises(ValueError, match=r"these are 2 of 30; swap the axes, np.swapaxes\(X, 1, 2\)"):
         classifier.predict(X.swapaxes(1, 2))
     with pytest.raises(ValueError, match="30 samples of 2 channels, these are 30 of 1"):
@@ -522,7 +523,7 @@ def test_scikit_learn_copies_it():
 def test_a_classifier_chooses_among_counts_and_shows_windows_in_a_page():
     X, y = waves(40, 30, 2)
     candidates = tuple(Candidate(f"rocket={n}", {"transform": SignalCounts(rocket=n)}) for n in (0, 84))
-    classifier = BeMiClassifier(**QUICK, candidates=candidates).fit(X / 7, y)
+    classifier = soft_margins(**QUICK, candidates=candidates).fit(X / 7, y)
     assert classifier.choice_.candidate in candidates
     assert classifier.score(X / 7, y) == 1.0
     text = page(classifier, test=WindowsToShow(X / 7, y))

@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from soft_margins import soft_margins
 
-from bemi import BeMiClassifier, TableBits
+from bemi import TableBits
 from bemi.inputs.table.similarities import ENTRIES, STEPS, Similarities
 
 TABLE = pd.DataFrame(
@@ -56,9 +57,9 @@ def test_they_tell_what_no_column_tells_alone():
     rng = np.random.default_rng(1)
     X = rng.uniform(-1, 1, (400, 2))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    settings = {"hidden_layers": (), "stages": ("soft",), "weight_bound": 7, "time_limit": 3.0}
+    settings = {"weight_bound": 7, "time_limit": 3.0}
     scores = [
-        BeMiClassifier(**settings, transform=TableBits(similarities=s)).fit(X[:150], y[:150]).score(X[150:], y[150:])
+        soft_margins(**settings, inputs=TableBits(similarities=s)).fit(X[:150], y[:150]).score(X[150:], y[150:])
         for s in (0, 150)
     ]
     assert scores[0] < 0.65

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from soft_margins import soft_margins
 
 from bemi import BeMiClassifier, TableBits, load, save, verify
 from bemi.inputs.fixed_point import LARGEST_READING, MISSING
@@ -132,11 +133,11 @@ def test_shifts_and_units_change_nothing():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4)).round(3)
     y = (X @ [1, -2, 0.5, 0] > 0.2).astype(int)
-    settings = {"hidden_layers": (), "stages": ("soft",), "weight_bound": 7, "node_limit": 5, "time_limit": None}
+    settings = {"weight_bound": 7, "node_limit": 5, "time_limit": None}
     for transform in (TableBits(), TableBits(thresholds=0, values=True)):
-        plain = BeMiClassifier(**settings, transform=transform).fit(X, y).predict(X)
+        plain = soft_margins(**settings, inputs=transform).fit(X, y).predict(X)
         for moved in (X + 100, X * 1000, X * 0.001 - 7, X + np.array([0, 1e4, -50, 3])):
-            again = BeMiClassifier(**settings, transform=clone(transform)).fit(moved, y)
+            again = soft_margins(**settings, inputs=clone(transform)).fit(moved, y)
             assert np.mean(again.predict(moved) == plain) >= 0.98
 
 
@@ -212,7 +213,7 @@ def test_alone_in_a_pipeline_and_in_a_classifier(tmp_path):
     pipeline = make_pipeline(TableBits(), LogisticRegression()).fit(TABLE, LABELS)
     assert pipeline.score(TABLE, LABELS) == 1
     assert pipeline[0].get_feature_names_out()[-1] == "constant"
-    classifier = BeMiClassifier((), 3, ("soft",), transform=TableBits(), time_limit=2).fit(TABLE, LABELS)
+    classifier = BeMiClassifier((), 3, ("soft",), inputs=TableBits(), time_limit=2).fit(TABLE, LABELS)
     assert classifier.score(TABLE, LABELS) == 1
     save(classifier, tmp_path / "m.bemi")
     assert verify(tmp_path / "m.bemi").certified["soft"] == 1

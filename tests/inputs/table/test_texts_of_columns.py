@@ -72,7 +72,7 @@ def test_identifiers():
 def test_a_data_frame_is_judged_as_a_file_is(cells, words):
     X = pd.DataFrame({"x": cells, "y": range(30)})
     with pytest.raises(ValueError, match=words):
-        BeMiClassifier(transform=TableBits()).fit(X, [0, 1] * 15)
+        BeMiClassifier(inputs=TableBits()).fit(X, [0, 1] * 15)
     assert TableBits(categorical=["x"]).fit(X).columns_[0].levels is not None
 
 
@@ -82,4 +82,4 @@ def test_text_without_table_bits_names_the_column(transform):
 
     X = pd.DataFrame({"a": [1, 2, 3, 4], "b": ["1", None, "red", "2"]})
     with pytest.raises(ValueError, match="column 'b' holds 'red' in row 2, which is not a number"):
-        BeMiClassifier(transform=registry.make(transform or "none")).fit(X, [0, 1, 0, 1])
+        BeMiClassifier(inputs=registry.make(transform or "none")).fit(X, [0, 1, 0, 1])
