@@ -30,24 +30,24 @@ LAYERS = (
     ("programs",),
     ("stages",),
     ("solvers",),
+    ("engines",),
     ("certificate",),
     ("inputs",),
     ("io", "augment"),
     ("ensemble",),
+    ("settings",),
     ("report",),
     ("modelfile",),
     ("export",),
-    ("engines",),
     ("training",),
     ("running",),
-    ("classifier",),
-    ("presets",),
+    ("estimators",),
     ("cli",),
 )
 """Low layers first.  A module may import its own package and those of lower layers."""
 
-KNOW_NO_ENGINE = ("engines", "training", "running", "classifier")
-"""What ensembles, inputs, rows, model files, exports and reports stand beside; they come before it in the layers."""
+KNOW_NO_ENGINE = ("engines", "training", "running", "estimators")
+"""What ensembles, inputs, rows, model files, exports and reports stand beside and never import."""
 
 STANDARD_LIBRARY_ALONE = ("files", "certificate", "modelfile.container")
 

@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 
 import bemi
+from bemi import SignalCounts
 from bemi.augment import SignalScenarios, from_parameters, parameters
 
 WINDOWS = np.arange(48).reshape(2, 8, 3) - 10
@@ -60,7 +61,7 @@ def test_bad_parameters(given, error):
 
 
 def test_rows_of_a_table_are_no_windows():
-    with pytest.raises(ValueError, match=r"are for windows of a signal, .* use transform=SignalCounts\(\)"):
+    with pytest.raises(ValueError, match=r"are for windows of a signal, .* use inputs=SignalCounts\(\)"):
         SignalScenarios().variants(np.ones((2, 3), dtype=int))
 
 
@@ -80,8 +81,10 @@ def waves(gain, seed=0, count=40):
 def test_networks_learn_from_variants(tmp_path):
     """Amplitude is all that tells these classes apart, so a variant at the gain of the other class contradicts it."""
     X, y = waves(1.0)
-    plain = bemi.FewBitClassifier(copies=None, candidates=None, random_state=0).fit(X, y)
-    taught = bemi.FewBitClassifier(copies=SignalScenarios((0.9, 1.1)), candidates=None, random_state=0).fit(X, y)
+    plain = bemi.FewBitClassifier(inputs=SignalCounts(), copies=None, C=10.0, random_state=0).fit(X, y)
+    taught = bemi.FewBitClassifier(
+        inputs=SignalCounts(), copies=SignalScenarios((0.9, 1.1)), C=10.0, random_state=0
+    ).fit(X, y)
     assert taught.given_rows_ == len(X)
     assert len(taught.training_rows_) > len(X)
     assert plain.given_rows_ is None
@@ -95,23 +98,24 @@ def test_networks_learn_from_variants(tmp_path):
     assert all(row.tobytes() in seen for row in taught.training_rows_[added])
     bemi.save(taught, tmp_path / "m")
     assert bemi.verify(tmp_path / "m").networks == 1
-    assert bemi.load(tmp_path / "m").scenarios.gains == (0.9, 1.1)
+    assert bemi.load(tmp_path / "m").copies.gains == (0.9, 1.1)
 
 
 def test_readings_of_variants_saturate():
     X, y = waves(30.0)
-    clf = bemi.FewBitClassifier(copies=SignalScenarios((4.0,)), candidates=None).fit(X, y)
+    clf = bemi.FewBitClassifier(inputs=SignalCounts(), copies=SignalScenarios((4.0,)), C=10.0).fit(X, y)
     assert clf.transform_.reading_range == (-(2**15), 2**15 - 1)
     louder = clf.transform_.from_fixed_point_inputs(np.clip(4 * X, -(2**15), 2**15 - 1).reshape(len(X), -1))
     seen = {row.tobytes() for row in louder}
     assert all(row.tobytes() in seen for row in clf.training_rows_[len(X) :])
 
 
-def test_recommended_compares_scenarios_unless_they_are_given():
-    X, _y = waves(1.0)
-    names = [candidate.name for candidate in bemi.FewBitClassifier().candidates]
+def test_copies_are_compared_unless_they_are_given():
+    X, y = waves(1.0)
+    clf = bemi.FewBitClassifier(node_limit=1, time_limit=None, probabilities=False).fit(X, y)
+    names = list(clf.choice_.accuracies)
     assert names[0] == "windows as recorded"
     assert len(names) == 6
-    given = bemi.FewBitClassifier(copies=SignalScenarios())
-    assert [candidate.name for candidate in given.candidates] == ["scenarios as given"]
-    assert given.scenarios.gains == (0.625, 1.5)
+    given = bemi.FewBitClassifier(copies=SignalScenarios(), node_limit=1, time_limit=None, probabilities=False)
+    assert list(given.fit(X, y).choice_.accuracies) == ["settings as given"]
+    assert given.copies.gains == (0.625, 1.5)

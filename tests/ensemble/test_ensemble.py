@@ -94,14 +94,14 @@ def test_an_ensemble_is_found_in_a_classifier(ensemble):
     assert ensemble_of(ensemble) is ensemble
     classifier = BeMiClassifier.from_ensemble(ensemble)
     assert ensemble_of(classifier) is ensemble
-    assert classifier.get_params()["transform__level"] == 9
+    assert classifier.get_params()["inputs__level"] == 9
 
 
 def test_a_pipeline_is_refused_in_one_line(tmp_path):
     rows = np.random.default_rng(0).normal(size=(20, 3))
     pipeline = make_pipeline(StandardScaler(), BeMiClassifier(hidden_layers=(), stages=("sm",), node_limit=1))
     pipeline.fit(rows, rows[:, 0] > 0)
-    message = r"^a Pipeline cannot be saved or exported.*: fit BeMiClassifier on the raw rows.*pipeline\[-1\]$"
+    message = r"^a Pipeline cannot be saved or exported.*: fit the classifier on the raw rows.*pipeline\[-1\]$"
     for refusing in (
         lambda: save(pipeline, tmp_path / "model.bemi"),
         lambda: export(pipeline),
@@ -111,5 +111,5 @@ def test_a_pipeline_is_refused_in_one_line(tmp_path):
             refusing()
     assert not list(tmp_path.iterdir())
     save(pipeline[-1], tmp_path / "model.bemi")
-    with pytest.raises(ValueError, match="a LogisticRegression is no model of bemi; pass the fitted BeMiClassifier"):
+    with pytest.raises(ValueError, match="a LogisticRegression is no model of bemi; pass the fitted classifier"):
         ensemble_of(LogisticRegression().fit(rows, rows[:, 0] > 0))

@@ -99,7 +99,7 @@ def test_scikit_learns_confusion_matrix(digits):
 def test_a_notebook_shows_the_diagram_and_the_networks(digits, flowers):
     classifier, _, _ = digits
     bundle = classifier._repr_mimebundle_()
-    assert "BeMiClassifier" in bundle["text/plain"]
+    assert "FewBitClassifier" in bundle["text/plain"]
     assert 'class="bemi"' in classifier._repr_html_()
     html = fitted_html(classifier.ensemble_)
     assert html in bundle["text/html"]

@@ -11,7 +11,7 @@ from exported_models import model, with_networks
 from mixed_tables import new_rows, patients, table_model
 from soft_margins import soft_margins
 
-from bemi import BeMiClassifier, Network, TableBits
+from bemi import Network, TableBits
 from bemi.inputs.fixed_point import MISSING
 
 
@@ -72,7 +72,7 @@ def test_totals_are_exact_for_any_weights(seed):
 
 
 def copy_of(classifier):
-    return BeMiClassifier.from_ensemble(classifier.ensemble_)
+    return type(classifier).from_ensemble(classifier.ensemble_)
 
 
 def test_the_range_of_totals_is_reached():
@@ -123,7 +123,7 @@ def test_bits_beside_unused_values_are_a_card_too():
 
 
 def test_what_has_no_card_says_why():
-    with pytest.raises(ValueError, match=r"^a scorecard needs bits: train with transform=TableBits\(\)$"):
+    with pytest.raises(ValueError, match=r"^a scorecard needs bits: train with inputs=TableBits\(\)$"):
         model("constant input").scorecard()
     with pytest.raises(ValueError, match="without a hidden layer"):
         table_model(hidden_layers=(2,), stages=("sm",), weight_bound=1, C=10.0).scorecard()

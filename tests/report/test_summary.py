@@ -44,7 +44,7 @@ def test_training_and_proofs(fitted):
     assert found["classes"] == [0, 1, 2]
     assert found["training"]["rows"] == 45
     assert found["training"]["settings"]["stages"] == ["soft"]
-    assert found["training"]["settings"]["scenarios"] is None
+    assert found["training"]["settings"]["copies"] is None
     assert [network["classes"] for network in found["networks"]] == [[0, 1], [0, 2], [1, 2]]
     for network, (key, reports) in zip(found["networks"], fitted.reports_.items(), strict=True):
         proved, report = network["stages"]["soft"], reports["soft"]
@@ -67,7 +67,7 @@ def test_rows_are_counted_with_variants_and_with_few_networks():
     noisy = soft_margins(copies=NoiseScenarios(), **settings).fit(X, y)
     found = contents(noisy.ensemble_)
     assert found["training"]["rows"] == 24
-    assert found["training"]["settings"]["scenarios"] is not None
+    assert found["training"]["settings"]["copies"] is not None
     assert json.loads(json.dumps(found)) == found
     assert not found["named"]
     assert [column["name"] for column in found["columns"]] == ["feature 0", "feature 1", "feature 2"]

@@ -112,7 +112,7 @@ class SignalScenarios(BaseEstimator):
         if X.ndim != 3:
             raise ValueError(
                 f"SignalScenarios are for windows of a signal, shape (windows, time, channels), got {X.shape}; use "
-                "transform=SignalCounts()"
+                "inputs=SignalCounts()"
             )
         found = [np.rint(X * gain).astype(np.int64) for gain in numbers_in("gains", self.gains)]
         time = np.arange(X.shape[1])

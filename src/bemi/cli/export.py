@@ -16,8 +16,8 @@ from bemi.cli.recordings import rows_for
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bemi.estimators import Classifier
     from bemi.ensemble.ensemble import Ensemble
+    from bemi.estimators import Classifier
     from bemi.export.page import TestData, TrainingData
 
 C_GOALS = ("speed", "size")

@@ -158,6 +158,8 @@ def kind_of(X: Any, kind: Any = AUTO, inputs: Any = AUTO) -> Kind:
     rows = np.asarray(X)
     asked = f"kind={kind!r}"
     if not isinstance(kind, str):
+        if rows.ndim != 2:
+            raise ValueError("images are rows of pixels, shape (rows, pixels); three dimensions are a signal")
         return images(rows, kind, f"the images are {' x '.join(map(str, kind))}")
     if kind == "signal" or (kind == AUTO and (rows.ndim == 3 or Takes.by(inputs) is Takes.WINDOWS)):
         sizes = f"windows of {rows.shape[1]} samples of {rows.shape[2]} channels are a signal" if rows.ndim == 3 else ""

@@ -55,9 +55,7 @@ class Inputs:
         features, names = math.prod(X.shape[1:]), None if names is None else tuple(names)
         has_constant = getattr(transform, "has_constant", False)
         if scaling == "centred" and not has_constant:
-            raise ValueError(
-                "input_scaling='centred' moves zero, so it needs a constant input: transform=ConstantInput()"
-            )
+            raise ValueError("input_scaling='centred' moves zero, so it needs a constant input: inputs=ConstantInput()")
         if transform is None:
             return cls(features, names, InputScaling.fit(X, scaling))
         if Takes.by(transform) is not Takes.SCALED_INTEGERS:

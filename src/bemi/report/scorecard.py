@@ -243,7 +243,7 @@ def why_no_card(ensemble: Ensemble) -> str | None:
     """Why an ensemble has no scorecard; None if it has one."""
     transform: Any = ensemble.inputs.transform
     if not hasattr(transform, "outputs_"):
-        return "a scorecard needs bits: train with transform=TableBits()"
+        return "a scorecard needs bits: train with inputs=TableBits()"
     if len(ensemble.layers) > 2 or ensemble.subsets.shape[1] > 2:
         return "a scorecard needs networks of two classes without a hidden layer: hidden_layers=()"
     others = [place for place, output in enumerate(transform.outputs_) if isinstance(output, (Value, IsLike))]

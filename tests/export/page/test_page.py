@@ -474,7 +474,7 @@ def small_card():
 
 
 def load_copy(classifier):
-    return BeMiClassifier.from_ensemble(classifier.ensemble_)
+    return type(classifier).from_ensemble(classifier.ensemble_)
 
 
 def labelled_patients():

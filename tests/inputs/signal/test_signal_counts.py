@@ -16,7 +16,7 @@ from exported_models import waves, wild_windows
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
-from soft_margins import soft_margins
+from soft_margins import choosing, soft_margins
 
 from bemi import FewBitClassifier, SignalCounts, load, save
 from bemi.export.page import TestData as WindowsToShow
@@ -417,14 +417,15 @@ def test_windows_in_two_dimensions_and_in_three(tmp_path):
     assert again.predict(new[:0]).shape == (0,)
 
 
-def test_recommended_settings():
+def test_three_dimensions_are_a_signal():
     X, y = waves(32, 30, 2)
-    classifier = FewBitClassifier(time_limit=None, node_limit=2)
-    assert isinstance(classifier.transform, SignalCounts)
-    assert (classifier.weight_bound, classifier.stages, classifier.hidden_layers) == (7, ("soft",), ())
-    assert classifier.fit(X, y).score(X, y) == 1.0
+    classifier = FewBitClassifier(time_limit=None, node_limit=2).fit(X, y)
+    assert classifier.choice_.kind == "signal"
+    assert isinstance(classifier.transform_, SignalCounts)
+    assert classifier.ensemble_.weight_bound == 7
+    assert classifier.score(X, y) == 1.0
     with pytest.raises(ValueError, match="three dimensions are a signal"):
-        FewBitClassifier(kind=(30, 2))
+        FewBitClassifier(kind=(30, 2)).fit(X, y)
 
 
 def test_candidates_are_compared_on_readings():
@@ -467,7 +468,7 @@ def test_other_windows_than_those_of_training():
         classifier.predict(X.swapaxes(1, 2))
     with pytest.raises(ValueError, match="30 samples of 2 channels, these are 30 of 1"):
         classifier.predict(X[:, :, :1])
-    with pytest.raises(ValueError, match="X has 58 features, but BeMiClassifier is expecting 60"):
+    with pytest.raises(ValueError, match="X has 58 features, but FewBitClassifier is expecting 60"):
         classifier.predict(X.reshape(24, -1)[:, :58])
     with pytest.raises(ValueError, match=r"windows must have 60 features \(30 samples of 2 channels\), these have 58"):
         classifier.transform_.transform(X.reshape(24, -1)[:, :58])
@@ -522,9 +523,9 @@ def test_scikit_learn_copies_it():
 
 def test_a_classifier_chooses_among_counts_and_shows_windows_in_a_page():
     X, y = waves(40, 30, 2)
-    candidates = tuple(Candidate(f"rocket={n}", {"transform": SignalCounts(rocket=n)}) for n in (0, 84))
-    classifier = soft_margins(**QUICK, candidates=candidates).fit(X / 7, y)
-    assert classifier.choice_.candidate in candidates
+    candidates = tuple(Candidate(f"rocket={n}", {"inputs": SignalCounts(rocket=n)}) for n in (0, 84))
+    classifier = choosing(*candidates, kind="signal", **QUICK).fit(X / 7, y)
+    assert classifier.choice_.name in [candidate.name for candidate in candidates]
     assert classifier.score(X / 7, y) == 1.0
     text = page(classifier, test=WindowsToShow(X / 7, y))
     assert '"name":"channel 1"' in text

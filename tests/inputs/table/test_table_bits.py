@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from soft_margins import soft_margins
 
-from bemi import BeMiClassifier, TableBits, load, save, verify
+from bemi import TableBits, load, save, verify
 from bemi.inputs.fixed_point import LARGEST_READING, MISSING
 from bemi.inputs.table.columns import shortest_between, thresholds_of
 
@@ -213,7 +213,7 @@ def test_alone_in_a_pipeline_and_in_a_classifier(tmp_path):
     pipeline = make_pipeline(TableBits(), LogisticRegression()).fit(TABLE, LABELS)
     assert pipeline.score(TABLE, LABELS) == 1
     assert pipeline[0].get_feature_names_out()[-1] == "constant"
-    classifier = BeMiClassifier((), 3, ("soft",), inputs=TableBits(), time_limit=2).fit(TABLE, LABELS)
+    classifier = soft_margins(weight_bound=3, inputs=TableBits(), time_limit=2).fit(TABLE, LABELS)
     assert classifier.score(TABLE, LABELS) == 1
     save(classifier, tmp_path / "m.bemi")
     assert verify(tmp_path / "m.bemi").certified["soft"] == 1
