@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from soft_margins import soft_margins
 
-from bemi import TableBits
+from bemi import BeMiClassifier, TableBits
 from bemi.inputs.fixed_point import LARGEST_READING, MISSING
 
 
@@ -42,8 +42,9 @@ def table_model(*, values=False, classes=2, thresholds=5, similarities=0, **sett
     edges = np.quantile(risk, np.arange(1, classes) / classes)
     labels = np.array(["low", "high"] if classes == 2 else [f"risk {i}" for i in range(classes)], dtype=object)
     transform = TableBits(thresholds=thresholds, values=values, similarities=similarities, categorical=["grade"])
-    chosen = {"weight_bound": 7, "C": 1.0, "inputs": transform} | settings
-    return soft_margins(time_limit=None, node_limit=20, **chosen).fit(X, labels[np.digitize(risk, edges)])
+    chosen = {"weight_bound": 7, "inputs": transform} | ({} if "hidden_layers" in settings else {"C": 1.0}) | settings
+    estimator = BeMiClassifier if "hidden_layers" in settings else soft_margins
+    return estimator(time_limit=None, node_limit=20, **chosen).fit(X, labels[np.digitize(risk, edges)])
 
 
 def new_rows(rows, seed=1):

@@ -155,7 +155,9 @@ def test_few_modules_name_a_stage():
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and node.value in STAGE_NAMES and module.split(".")[0] != "certificate"
     }
-    assert naming == {"stages.registry", "engines.monolithic", "engines.decomposition.engine"}
+    # Files know the old names of stages; "soft" is also what reports call the numbers of soft margins.
+    files = {"modelfile.container", "modelfile.header", "stages.records"}
+    assert naming - files == {"stages.registry", "engines.monolithic", "engines.decomposition.engine"}
 
 
 def test_functions_fit_a_screen():

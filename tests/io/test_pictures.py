@@ -82,7 +82,7 @@ def test_train_evaluate_and_predict_on_folders(tmp_path, capsys):
     model = str(tmp_path / "m.bemi")
     train = ["train", str(tmp_path / "train"), "-o", model, "--no-estimate", "--jobs", "1", "--json"]
     assert main(train) == 0
-    assert json.loads(capsys.readouterr().out)["settings"]["chosen"] == "images"
+    assert json.loads(capsys.readouterr().out)["settings"]["kind"] == "image"
     assert main(["evaluate", model, str(tmp_path / "test"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["accuracy"] == 1.0
     assert main(["predict", model, str(tmp_path / "test")]) == 0

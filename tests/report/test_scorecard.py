@@ -126,7 +126,7 @@ def test_what_has_no_card_says_why():
     with pytest.raises(ValueError, match=r"^a scorecard needs bits: train with inputs=TableBits\(\)$"):
         model("constant input").scorecard()
     with pytest.raises(ValueError, match="without a hidden layer"):
-        table_model(hidden_layers=(2,), stages=("sm",), weight_bound=1, C=10.0).scorecard()
+        table_model(hidden_layers=(2,), stages=("sm",), weight_bound=1).scorecard()
     with pytest.raises(ValueError, match="two classes"):
         table_model(classes=3, subset_size=3).scorecard()
     with pytest.raises(ValueError, match="order must be one of column, size, got 'name'"):
