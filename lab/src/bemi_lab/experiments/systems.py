@@ -16,7 +16,7 @@ from sklearn.base import ClassifierMixin
 
 from bemi import solvers
 from bemi.classifier import BeMiClassifier
-from bemi.ensemble import LabelStatus
+from bemi.ensemble.voting import LabelStatus
 from bemi.network import Network
 from bemi.problem.problem import Objective, one_hot
 from bemi.report.summary import stage_numbers
