@@ -9,13 +9,13 @@ import numpy as np
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 from bemi import BeMiClassifier, ConstantInput, IntegerHog, SignalCounts
-from bemi.ensemble import TIES, vote
+from bemi.ensemble import vote
 from bemi.exact import Rows
 from bemi.network import Network
 
 NODES = 20
 
-PROBABILITIES = {"weight_bound": 7, "probabilities": True}
+PROBABILITIES = {"soft": True, "weight_bound": 7, "probabilities": True}
 
 
 def _few(X, y, per_class):
@@ -24,7 +24,7 @@ def _few(X, y, per_class):
 
 
 def _fitted(X, y, **settings):
-    return BeMiClassifier(**{"node_limit": NODES, "time_limit": None} | settings).fit(X, y)
+    return BeMiClassifier(**({"node_limit": NODES, "time_limit": None} | settings)).fit(X, y)
 
 
 def _replaced(classifier, seed, *, bound=None, hidden=None):
@@ -91,7 +91,7 @@ def waves(rows, time, channels, classes=4, seed=0):
 
 
 def _signals(time, channels, *, classes=4, settings=None, **parameters):
-    usual = {"weight_bound": 7, "inputs": SignalCounts(**parameters)}
+    usual = {"soft": True, "weight_bound": 7, "inputs": SignalCounts(**parameters)}
     return _fitted(*waves(24, time, channels, classes), **usual | (settings or {}))
 
 
@@ -110,7 +110,7 @@ def wild_windows(counts, rows, seed=0):
 MODELS = {
     "digits": lambda: _fitted(*_digits(per_class=2)),
     "digits, the paper's ties": lambda: _fitted(*_digits(6), ties="abstain"),
-    "no hidden layer, P = 7": lambda: _fitted(*_digits(5), hidden_layers=(), weight_bound=7, stages=("soft",)),
+    "no hidden layer, P = 7": lambda: _fitted(*_digits(5), soft=True, weight_bound=7),
     "many ties": lambda: _replaced(_fitted(*_digits(6), stages=("sm",)), 1),
     "many ties, the paper's rule": lambda: _replaced(_fitted(*_digits(6), stages=("sm",), ties="abstain"), 1),
     "three classes per network": lambda: _replaced(_fitted(*_digits(5), stages=("sm",), subset_size=3), 2),
@@ -123,11 +123,9 @@ MODELS = {
     "no links, the paper's rule": lambda: _constant(_fitted(*_digits(4), stages=("sm",), ties="abstain")),
     "large weights": lambda: _replaced(_fitted(*_digits(4), stages=("sm",), hidden_layers=(2,)), 5, bound=1000),
     "scaled signed features": lambda: _fitted(*_few(load_iris().data - 3.0, load_iris().target, 5)),
-    "constant input": lambda: _fitted(
-        *load_wine(return_X_y=True), hidden_layers=(), weight_bound=7, stages=("soft",), transform=ConstantInput()
-    ),
+    "constant input": lambda: _fitted(*load_wine(return_X_y=True), soft=True, weight_bound=7, inputs=ConstantInput()),
     "probabilities of two classes": lambda: _fitted(
-        *_digits(2, 9), **PROBABILITIES, transform=ConstantInput(), input_scaling=None
+        *_digits(2, 9), **PROBABILITIES, inputs=ConstantInput(), input_scaling=None
     ),
     "probabilities of five classes": lambda: _fitted(*_digits(5, 6), **PROBABILITIES),
     "probabilities, the paper's ties": lambda: _fitted(*_digits(4, 6), **PROBABILITIES, ties="abstain"),
@@ -135,16 +133,14 @@ MODELS = {
         *_few(load_iris().data, np.array(['a"*/', "b\\n\n", "\u00e9??/"], dtype=object)[load_iris().target], 5)
     ),
     "histograms of doubled images": lambda: _fitted(
-        *_digits(4), hidden_layers=(), weight_bound=7, stages=("soft",), transform=IntegerHog(orientations=8)
+        *_digits(4), soft=True, weight_bound=7, inputs=IntegerHog(orientations=8)
     ),
-    "histograms of a narrow image": lambda: _fitted(
-        *_narrow(), hidden_layers=(), stages=("soft",), transform=IntegerHog((40, 1), 1000)
-    ),
+    "histograms of a narrow image": lambda: _fitted(*_narrow(), soft=True, inputs=IntegerHog((40, 1), 1000)),
     "histograms of colours": lambda: _fitted(
-        *_colours(), hidden_layers=(), stages=("soft",), transform=IntegerHog((17, 20, 3), 200, orientations=12)
+        *_colours(), soft=True, inputs=IntegerHog((17, 20, 3), 200, orientations=12)
     ),
     "histograms, not straightened": lambda: _fitted(
-        *_colours(), hidden_layers=(), stages=("soft",), transform=IntegerHog((17, 20, 3), 200, straighten=False)
+        *_colours(), soft=True, inputs=IntegerHog((17, 20, 3), 200, straighten=False)
     ),
     "counts of a signal": lambda: _signals(49, 3),
     "counts of differences": lambda: _signals(64, 2, rocket=0),
@@ -191,8 +187,7 @@ def voted(classifier, integers):
         ensemble.votes(Rows(data)),
         np.array([n.subset for n in ensemble.networks]),
         len(classifier.classes_),
-        ties=TIES[classifier.ties],
-        evidence=lambda rows: ensemble.evidence(Rows(data[rows])),
+        evidence=(lambda rows: ensemble.evidence(Rows(data[rows]))) if classifier.ties == "margin" else None,
     )
 
 
@@ -210,4 +205,4 @@ def expected_probabilities(classifier, integers):
     """Probabilities of the classes in 65536ths that Python gives."""
     ensemble = classifier.ensemble_
     scores = [network.pre_activations(ensemble.inputs.transformed(integers))[0] for network in ensemble.networks]
-    return ensemble.probabilities.of_scores(np.concatenate(scores, axis=1))
+    return ensemble.probabilities.chances(np.concatenate(scores, axis=1))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bemi.ensemble import LabelStatus
+from bemi.ensemble.voting import LabelStatus
 from bemi.inputs import registry
 from bemi.network import bits_per_weight
 from bemi.stages import PAPER_STAGES, get, list_title
