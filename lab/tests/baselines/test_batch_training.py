@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from bemi_lab.baselines import batches, objectives
-from bemi_lab.baselines.batches import BATCHES, EPOCHS, train_in_batches
+from bemi_lab.baselines import improvement
+from bemi_lab.baselines.improvement import BATCHES, EPOCHS, train_in_batches
 from brute_force import Case, Networks
 
 from bemi.limits import Limits
@@ -41,7 +41,7 @@ def asked(monkeypatch) -> list[Batch]:
     """Every batch, as training comes to it."""
     seen: list[Batch] = []
     bounds = []
-    honest_goal, honest_solve = objectives.sat_margin, batches.solve_goal
+    honest_goal, honest_solve = improvement.sat_margin, improvement.solve_goal
 
     def sat_margin(problem, *, within=None):
         bounds.append(within)
@@ -52,8 +52,8 @@ def asked(monkeypatch) -> list[Batch]:
         seen.append(Batch(goal.problem, *bounds[-1], start, limits, report.network))
         return report
 
-    monkeypatch.setattr(objectives, "sat_margin", sat_margin)
-    monkeypatch.setattr(batches, "solve_goal", solve_goal)
+    monkeypatch.setattr(improvement, "sat_margin", sat_margin)
+    monkeypatch.setattr(improvement, "solve_goal", solve_goal)
     return seen
 
 

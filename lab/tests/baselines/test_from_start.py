@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from bemi_lab.baselines import SYSTEMS, BaselineClassifier, improvement
 from bemi_lab.baselines.improvement import AT_ITS_BEST, UNCHANGED, improved
-from bemi_lab.baselines.published import PRICE
 from bemi_lab.baselines.starts import Start, fitting_network
-from brute_force import Case, Networks
+from bemi_lab.baselines.systems import PRICE
+from brute_force import Case, Networks, largest_margin, signs_and_margins
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from test_hybrids import largest_margin, signs_and_margins
 
 from bemi import solvers
 from bemi.engines.monolithic import min_weight_goal

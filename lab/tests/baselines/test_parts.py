@@ -8,16 +8,13 @@ import numpy as np
 import pytest
 from bemi_lab import datasets
 from bemi_lab.baselines import objectives
-from bemi_lab.baselines.dense import without_zeros
-from bemi_lab.baselines.few_neurons import smaller_networks, threshold_functions
-from bemi_lab.baselines.gradient import loss
-from bemi_lab.baselines.links import fewest_links, thinner_codes
+from bemi_lab.baselines.gradient import loss, without_zeros
 from bemi_lab.baselines.margins import largest_margins, wider_codes
+from bemi_lab.baselines.smaller import fewest_links, smaller_networks, thinner_codes, threshold_functions
 from bemi_lab.baselines.starts import Start, fitting_network
-from brute_force import Case, Networks, cases
+from brute_force import Case, Networks, cases, largest_margin, signs_and_margins, without_limit
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_hybrids import largest_margin, signs_and_margins, without_limit
 
 from bemi.engines.monolithic import min_weight_goal
 from bemi.limits import FOREVER, Deadline

@@ -78,10 +78,7 @@ def run(options: argparse.Namespace) -> int:
     for experiment in chosen:
         paths.append(_run_one(experiment, options))
         if not options.json and options.shard is None:
-            from bemi_lab.experiments.report import section
-
-            for title, content in section(paths[-1]).brief.items():
-                show(options, {}, _in_terminal(content, title))
+            _show_briefly(paths[-1], options)
     if options.json:
         show(options, {"runs": [str(path) for path in paths]})
     elif options.shard is not None:
@@ -89,6 +86,19 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(f"tables and figures: bemi-lab report {' '.join(map(str, paths))}")
     return 0
+
+
+def _show_briefly(path: Path, options: argparse.Namespace) -> None:
+    """The main tables of a run, in the terminal."""
+    from bemi_lab.experiments.report import section
+    from bemi_lab.experiments.store import NoResults
+
+    try:
+        for title, content in section(path).brief.items():
+            show(options, {}, _in_terminal(content, title))
+    except NoResults:
+        # Remarks have said what is left out: here it is everything.
+        print(f"bemi-lab: nothing of {path.name} can run here", file=sys.stderr)
 
 
 def _run_one(experiment: Experiment, options: argparse.Namespace) -> Path:
