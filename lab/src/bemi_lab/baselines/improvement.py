@@ -30,7 +30,7 @@ from bemi.programs.encoding import Within
 from bemi.programs.goal import Goal
 from bemi.stages.result import Outcome, StageResult
 from bemi_lab.baselines.objectives import SAT_MARGIN, RowValues, sat_margin
-from bemi_lab.baselines.starts import own_sizes, widest_neuron
+from bemi_lab.baselines.starts import Start, own_sizes, widest_neuron
 
 LARGEST_COLUMNS = 3000
 """Programs up to this size are solved as a whole at the end; on larger ones a solver finds nothing in minutes."""
@@ -243,7 +243,7 @@ BATCHES = 4
 """Number of batches per epoch, as balanced in classes as the rows allow."""
 
 
-def train_in_batches(problem: Problem, limits: Limits, solver: str, start: Network | None = None) -> list[StageResult]:
+def train_in_batches(problem: Problem, limits: Limits, solver: str, start: Start | None = None) -> list[StageResult]:
     """Solve Sat-Margin on batches of rows, average the networks by how many of all rows each gets right, and repeat.
 
     In epoch e of E a weight may be at most ``P (1 - e / E)`` away from its average in the previous epoch; ``e = 0`` is
@@ -258,8 +258,9 @@ def train_in_batches(problem: Problem, limits: Limits, solver: str, start: Netwo
     goal = sat_margin(problem)
     bound = problem.weight_bound
     mean: list[NDArray[np.float64]] = [np.zeros(shape) for shape in pairwise(problem.layers)]
-    if start is not None:
-        mean = [w.astype(np.float64) for w in start.weights]
+    given = None if start is None else start.network
+    if given is not None:
+        mean = [w.astype(np.float64) for w in given.weights]
     best = _rounded(mean, bound)
     solved = 0
     for epoch in range(EPOCHS):
@@ -267,7 +268,7 @@ def train_in_batches(problem: Problem, limits: Limits, solver: str, start: Netwo
         networks = []
         for rows in _parts(problem, rng):
             share = limits.until(clock.share(1 / (EPOCHS * BATCHES - solved)))
-            solve = _by_program if start is None else _by_neurons
+            solve = _by_program if given is None else _by_neurons
             networks.append(solve(problem.rows(rows), _rounded(mean, bound), within, share, solver))
             solved += 1
         votes = np.array([_right(problem, network) for network in networks], dtype=np.float64)
@@ -277,7 +278,7 @@ def train_in_batches(problem: Problem, limits: Limits, solver: str, start: Netwo
             for layer in zip(*(network.weights for network in networks), strict=True)
         ]
         best = max([best, *networks, _rounded(mean, bound)], key=lambda network: goal.value(network) or 0)
-    return [report(goal, best, clock, _outcome_in_words(solved, best, start))]
+    return [report(goal, best, clock, _outcome_in_words(solved, best, given))]
 
 
 def _outcome_in_words(solved: int, best: Network, start: Network | None) -> str:

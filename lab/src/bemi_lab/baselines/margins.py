@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -27,12 +28,15 @@ from bemi.problem.codes import one_hot
 from bemi.problem.problem import Problem
 from bemi.programs.goal import Goal
 from bemi.stages.result import Outcome, StageResult
-from bemi_lab.baselines.improvement import report
+from bemi_lab.baselines.improvement import improved, report
 from bemi_lab.baselines.objectives import feasible, max_margin
 from bemi_lab.baselines.starts import PROPOSALS, Start, best_code, networks_on_code, own_sizes, widest_neuron
 
 FEW_INPUTS = 24
 """Neurons with no more inputs are solved exactly; with more, the engine rounds the linear program."""
+
+CODES = 3
+"""Codes that are tried for larger margins, after the one of the start."""
 
 LONGEST = 5
 """Codes of up to this many dichotomies more than the fewest are tried."""
@@ -186,42 +190,64 @@ def find(goal: Goal, limits: Limits, hint: Network | None = None) -> StageResult
     return solve_goal(goal, start=hint, limits=limits, solver=CP, **CP_OPTIONS)
 
 
-def warm_started(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
-    """HW: a network from constraint programming, then margins from there in the remaining time."""
+def widest_margins(
+    objective: Callable[[Problem], Goal], problem: Problem, limits: Limits, solver: str, start: Start | None = None
+) -> list[StageResult]:
+    """Margins by one program; from a start neuron by neuron, for its activations and those of codes with wide
+    dichotomies."""
+    if start is None:
+        return [solve_goal(objective(problem), start=None, limits=limits, solver=solver)]
+    clock, program = limits.deadline(), start.dichotomies.program
+    assert start.network is not None
+
+    def enlarged(network: Network, share_of_time: float) -> Network:
+        part = clock.share(share_of_time)
+        return largest_margins(problem, network, lambda n: limits.until(part.share(1 / n)), program=program)
+
+    def made(network: Network) -> Iterator[Network]:
+        yield enlarged(network, 1 / (CODES + 2))
+        codes = wider_codes(problem, start, clock, limits.seed)
+        for number, other in enumerate(islice(codes, CODES)):
+            yield enlarged(other, 1 / (CODES + 1 - number))
+
+    native = CP_OPTIONS if solver == CP else {}
+    return [improved(objective(problem), start.network, made(start.network), limits, clock, solver, **native)]
+
+
+def warm_started(problem: Problem, limits: Limits, solver: str, start: Start | None = None) -> list[StageResult]:
+    """HW: a network from constraint programming, whose hint is the start, then margins in the remaining time."""
     clock = limits.deadline()
-    found = find(feasible(problem), limits)
+    found = find(feasible(problem), limits, None if start is None else start.network)
+    if start is not None:
+        return [found, *widest_margins(max_margin, problem, limits.until(clock), solver, start)]
     if not found.ran:
         return [found]
     goal = max_margin(problem)
     return [found, solve_goal(goal, start=found.network, limits=limits.until(clock), solver=solver)]
 
 
-def fixed_activations(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
-    """HA: a network from constraint programming; then its activations are fixed, and each neuron is its own program."""
-    clock = limits.deadline()
-    found = find(feasible(problem), limits)
-    if found.network is None:
-        return [found]
-    return [found, _with_margins(problem, found.network, limits, clock, solver, margins_by_programs)]
+def fixed_activations(problem: Problem, limits: Limits, solver: str, start: Start | None = None) -> list[StageResult]:
+    """HA: a network from constraint programming; then its activations are fixed, and each neuron is its own program.
 
-
-def fixed_activations_of(problem: Problem, start: Start, limits: Limits, solver: str) -> list[StageResult]:
-    """HA from a network: it is constraint programming's hint, and its answer if all rows are right.
-
-    The engine's neuron enlarges the margins.
+    A start is constraint programming's hint, and its answer if all rows are right; the engine enlarges its margins.
     """
     clock = limits.deadline()
-    found = find(feasible(problem), limits, start.network)
+    found = find(feasible(problem), limits, None if start is None else start.network)
     if found.network is None:
         return [found]
+    enlarge: Margins = margins_by_programs
+    if start is not None:
+        enlarge = partial(_by_engine, start.dichotomies.program)
+    return [found, _with_margins(problem, found.network, limits, clock, solver, enlarge)]
 
-    def by_engine(problem: Problem, network: Network, share: Callable[[int], Limits], solver: str) -> Network:
-        return largest_margins(problem, network, share, solver=solver, program=start.dichotomies.program)
 
-    return [found, _with_margins(problem, found.network, limits, clock, solver, by_engine)]
+def _by_engine(
+    program: NeuronLP, problem: Problem, network: Network, share: Callable[[int], Limits], solver: str
+) -> Network:
+    return largest_margins(problem, network, share, solver=solver, program=program)
 
 
-def by_class(problem: Problem, limits: Limits, solver: str) -> list[StageResult]:
+def by_class(problem: Problem, limits: Limits, solver: str, start: Start | None = None) -> list[StageResult]:
     """HA on classes instead of rows: constraint programming chooses one activation for each class and neuron.
 
     With one input per class, a first-layer neuron can have any sign on any class.  A network on these few inputs gives

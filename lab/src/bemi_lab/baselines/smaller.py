@@ -35,7 +35,9 @@ FEW_INPUTS = 24
 _PROPOSALS = 500_000  # of the walk over supports of one neuron
 
 
-def fewest_links(problem: Problem, network: Network, deadline: Deadline, seed: int = 0) -> Network:
+def fewest_links(
+    problem: Problem, network: Network, deadline: Deadline, seed: int = 0, proposals: int = _PROPOSALS
+) -> Network:
     """Remove links from every neuron of a network that is right, as long as no activation changes.
 
     Neurons over few signs are listed by their links; first-layer neurons lose links that no row needs, and a walk over
@@ -57,7 +59,7 @@ def fewest_links(problem: Problem, network: Network, deadline: Deadline, seed: i
             if layer:
                 weights[layer][:, j] = _fewest_over_signs(inputs[layer], signs, present, bound)
             else:
-                weights[layer][:, j] = few_links(problem, signs, present, deadline, seed)
+                weights[layer][:, j] = few_links(problem, signs, present, deadline, seed, proposals)
     return Network(tuple(weights), problem.weight_bound)
 
 
@@ -86,7 +88,9 @@ def few_links(
     return weights
 
 
-def thinner_codes(problem: Problem, start: Start, deadline: Deadline, seed: int) -> Iterator[Network]:
+def thinner_codes(
+    problem: Problem, start: Start, deadline: Deadline, seed: int, proposals: int = _PROPOSALS
+) -> Iterator[Network]:
     """Networks on short codes whose neurons have few links."""
     known, sizes = start.dichotomies, own_sizes(problem)
     if not sizes or not len(known.signs):
@@ -98,7 +102,7 @@ def thinner_codes(problem: Problem, start: Start, deadline: Deadline, seed: int)
         neuron = None if listing.passed else known.neuron(index, deadline=listing)
         if neuron is not None:
             signs = known.signs[index][known.labels]
-            thin[index] = few_links(problem, signs, neuron, listing.share(1 / LISTED), seed)
+            thin[index] = few_links(problem, signs, neuron, listing.share(1 / LISTED), seed, proposals)
             prices[index] = np.count_nonzero(thin[index])
     fewest = max(1, (problem.codes.shape[1] - 1).bit_length())
     for length in range(fewest, min(fewest + LONGEST, sizes[0]) + 1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,7 +105,7 @@ def _show_briefly(path: Path, options: argparse.Namespace) -> None:
 def _run_one(experiment: Experiment, options: argparse.Namespace) -> Path:
     """Run an experiment and return its folder, or its file if it is packed."""
     from bemi_lab.experiments.run import reproduce
-    from bemi_lab.experiments.store import Store
+    from bemi_lab.experiments.store import NoResults, Store
 
     settings = _settings(experiment, options)
     usual = settings.images == _usual_images(experiment, options)
@@ -123,7 +124,10 @@ def _run_one(experiment: Experiment, options: argparse.Namespace) -> Path:
     except KeyboardInterrupt:
         print(f"bemi-lab: finished work is kept in {folder}; repeat the command to continue", file=sys.stderr)
         raise
-    return Store(folder).pack() if options.pack and options.shard is None else folder
+    if options.pack and options.shard is None:
+        with suppress(NoResults):
+            return Store(folder).pack()
+    return folder
 
 
 def _settings(experiment: Experiment, options: argparse.Namespace) -> spec.Settings:

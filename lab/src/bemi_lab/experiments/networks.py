@@ -256,10 +256,8 @@ def _reference(cell: Cell, rows: Sample) -> Predict:
     return lambda X: svm(inputs(X))
 
 
-def fitted(
-    train_X: NDArray, train_y: NDArray, *, images: bool, names: Sequence[str] = ALTERNATIVES
-) -> dict[str, Predict]:
-    """The alternatives of these names, trained; SVMs vote one-versus-one, as BeMi does.
+def fitted(train_X: NDArray, train_y: NDArray, *, images: bool) -> dict[str, Predict]:
+    """The alternatives by name, trained; SVMs vote one-versus-one, as BeMi does.
 
     Pixels share one unit and are only scaled to [0, 1]; columns of a table are standardised.
     """
@@ -278,11 +276,17 @@ def fitted(
         "logistic regression": LogisticRegression(max_iter=2000),
         "1-NN": KNeighborsClassifier(1),
     }
-    return {name: partial(_predict, models[name].fit(rows, train_y), scaled) for name in names}
+    return {name: partial(_predict, models[name].fit(rows, train_y), scaled) for name in ALTERNATIVES}
 
 
 def _predict(model: ClassifierMixin, scaled: Predict, X: NDArray) -> NDArray:
     return model.predict(scaled(X))
+
+
+def unit_length(inputs: NDArray) -> NDArray[np.float64]:
+    """Rows divided by their length rounded down, as in the soft-margin objective."""
+    rows = inputs.astype(np.float64)
+    return rows / np.maximum(1.0, np.floor(np.sqrt((rows**2).sum(axis=1))))[:, None]
 
 
 def fitted_reference(train_inputs: NDArray, train_y: NDArray, *, transformed: bool) -> Predict:
@@ -294,9 +298,7 @@ def fitted_reference(train_inputs: NDArray, train_y: NDArray, *, transformed: bo
     largest = max(1.0, float(np.abs(train_inputs).max()))
 
     def scaled(inputs: NDArray) -> NDArray:
-        if not transformed:
-            return inputs / largest
-        return inputs / np.maximum(1.0, np.floor(np.sqrt((inputs.astype(np.float64) ** 2).sum(axis=1))))[:, None]
+        return unit_length(inputs) if transformed else inputs / largest
 
     svm = SVC(kernel=linear_kernel, C=10.0).fit(scaled(train_inputs), train_y)
 

@@ -20,6 +20,7 @@ from bemi.exact import Integers
 from bemi_lab import classifiers
 from bemi_lab.classifiers import Choice, Classifier
 from bemi_lab.datasets import Dataset, Sample, Split, load, sample
+from bemi_lab.experiments.networks import unit_length
 from bemi_lab.experiments.on_tables import what_was_proved
 from bemi_lab.experiments.spec import Settings
 from bemi_lab.experiments.subjects import Job, Subject, System
@@ -117,12 +118,6 @@ def _loaded(dataset: str) -> Dataset:
     return load(dataset)
 
 
-def unit_length(inputs: Integers) -> NDArray[np.float64]:
-    """Rows divided by their length rounded down, as in the soft-margin objective."""
-    rows = inputs.astype(np.float64)
-    return rows / np.maximum(1.0, np.floor(np.sqrt((rows**2).sum(axis=1))))[:, None]
-
-
 def _linear(rows: NDArray, price: float) -> ClassifierMixin:
     # Kernels given as functions are matrix products, many times faster on many rows.
     return SVC(kernel=linear_kernel, C=price, break_ties=True)
@@ -139,7 +134,7 @@ def _logistic(rows: NDArray, price: float) -> ClassifierMixin:
 
 
 def _systems() -> Iterator[ImageSystem]:
-    yield ImageSystem(RECOMMENDED, "ours, recommended", lambda rows, price: None)
+    yield ImageSystem(RECOMMENDED, "ours, recommended", classifiers.few_bit)
     others = {
         "linear-svm": ("linear SVM", _linear),
         "rbf-svm": ("RBF SVM", _rbf),

@@ -75,7 +75,7 @@ def _entries() -> Iterator[Entry]:
     for name, system in SYSTEMS.items():
         needs = CP if system.needs_cp else None
         yield Entry(name, system.title, partial(_theirs, name, False), needs, system.paper, AS_PUBLISHED)
-        if system.train_from is not None:
+        if system.takes_start:
             made = partial(_theirs, name, True)
             yield Entry(f"{name}-from-start", system.title, made, needs, system.paper, FROM_START)
 

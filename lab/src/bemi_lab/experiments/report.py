@@ -211,7 +211,7 @@ def _packages(run: Run) -> dict[str, list[str]]:
     """Versions of other packages; visits may have had different ones, or lacked some."""
     found: dict[str, list[str]] = {}
     for visit in run.visits:
-        for name, version in visit["packages"].items():
+        for name, version in visit.get("packages", {}).items():
             if version not in found.setdefault(name, []):
                 found[name].append(version)
     return found

@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import product
 from typing import Any
 
-from bemi_lab.experiments.spec import Experiment, Grid, Settings
+from bemi_lab.experiments.spec import Experiment, Settings
 
 KINDS = {
     "networks": "bemi_lab.experiments.other_systems",
@@ -149,16 +150,12 @@ def jobs(experiment: Experiment, data: Mapping[str, Any], samples: int | None) -
     """
     subject = get(experiment.kind)
     counts: dict[tuple[str, str, str], int] = {}
-
-    def count(grid: Grid, dataset: str, split: str) -> int:
-        return subject.samples(data[dataset], split, grid.samples if samples is None else samples)
-
     for grid in experiment.grids:
         systems = [system for system in grid.systems if subject.systems[system].lacking is None]
-        for dataset in [name for name in data if name in (grid.datasets or data)]:
-            for split in grid.splits:
-                number = count(grid, dataset, split)
-                for system in systems:
-                    counts[system, dataset, split] = max(number, counts.get((system, dataset, split), 0))
+        here = [name for name in data if name in (grid.datasets or data)]
+        for dataset, split, system in product(here, grid.splits, systems):
+            count = subject.samples(data[dataset], split, grid.samples if samples is None else samples)
+            key = (system, dataset, split)
+            counts[key] = max(count, counts.get(key, 0))
     last = max(counts.values(), default=0)
-    return [Job(*key, index) for index in range(last) for key, number in counts.items() if index < number]
+    return [Job(*key, index) for index in range(last) for key, count in counts.items() if index < count]
