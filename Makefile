@@ -65,7 +65,7 @@ slow: $(TESTABLE)
 	BEMI_FRESH_EXAMPLES=1 $(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
 
 bench: $(TESTABLE)
-	$(BIN)/bemi-lab bench $(BENCH_ARGS)
+	$(BIN)/bemi-lab bench $(or $(BENCH_ARGS),all)
 
 reproduce-quick: $(TESTABLE)
 	$(BIN)/bemi-lab reproduce all --quick --run runs/quick

@@ -1,12 +1,15 @@
 """reproduce, report and data, run as a user runs them."""
 
 import json
+import shutil
+import subprocess
+import sys
 
 import pytest
+from bemi_lab.cli import build_parser, main
 from bemi_lab.datasets import storage
-from bemi_lab.experiments import experiment_types
-
-from bemi.cli import main
+from bemi_lab.experiments import run as runner
+from bemi_lab.experiments.spec import Settings
 
 
 @pytest.fixture(autouse=True)
@@ -37,14 +40,21 @@ def test_from_experiment_to_page(capsys, tmp_path):
     assert code == 0
     assert f"{tmp_path}/page/exp5-accuracy.csv" in json.loads(out)["files"]
     assert "Experiment 5" in (tmp_path / "page.md").read_text()
+    code, out, _ = run(capsys, "reproduce", *arguments, "--pack", "--json")
+    packed = tmp_path / "runs" / "exp5.jsonl.gz"
+    assert (code, json.loads(out)) == (0, {"runs": [str(packed)]})
+    shutil.rmtree(folder)
+    code, out, _ = run(capsys, "report", packed)
+    assert code == 0
+    assert (tmp_path / "runs" / "report" / "exp5-accuracy.csv").read_text() == (
+        tmp_path / "page" / "exp5-accuracy.csv"
+    ).read_text()
 
 
 def test_images_have_folders_of_their_own(capsys, monkeypatch, tmp_path):
     """Which images and which folder every way to ask for an experiment leads to."""
     asked = []
-    monkeypatch.setattr(
-        experiment_types.Kind, "reproduce", lambda kind, e, settings, folder, **_: asked.append((settings, folder))
-    )
+    monkeypatch.setattr(runner, "reproduce", lambda e, settings, folder, **_: asked.append((settings, folder)))
 
     def images(*arguments):
         code, *_ = run(capsys, "reproduce", *arguments, "--run", tmp_path, "--shard", "1/2")
@@ -101,3 +111,25 @@ def test_data_lists_what_there_is(capsys):
     code, out, _ = run(capsys, "data", "digits")
     assert code == 0
     assert "digits is here: part of scikit-learn" in out
+
+
+def test_defaults_are_those_of_an_experiment():
+    parsed = build_parser().parse_args(["reproduce", "exp1"])
+    assert (parsed.engine, parsed.solver, parsed.gap) == (Settings.engine, Settings.solver, Settings.gap)
+
+
+@pytest.mark.parametrize("statement", ["main(['--help'])", "main(['bench', '--help'])", "main(['data', '--json'])"])
+def test_help_and_the_list_of_data_sets_import_nothing_slow(statement):
+    code = (
+        "import sys\nfrom contextlib import suppress\nfrom bemi_lab.cli import main\n"
+        f"with suppress(SystemExit): {statement}\n"
+        "print('slow:', *sorted({'numpy', 'sklearn', 'scipy', 'pandas', 'numba'} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "slow:"
+
+
+def test_no_colours_in_a_pipe():
+    done = subprocess.run([sys.executable, "-m", "bemi_lab.cli", "data"], capture_output=True, text=True, check=True)
+    assert "mnist" in done.stdout
+    assert "\x1b" not in done.stdout

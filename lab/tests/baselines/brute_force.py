@@ -10,16 +10,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 from bemi_lab.baselines import objectives
 from hypothesis import strategies as st
 
 from bemi.engines.monolithic import min_weight_goal
+from bemi.limits import Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.programs.encoding import Goal
+from bemi.programs.program import Goal
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,3 +295,23 @@ def tasks(draw: st.DrawFn) -> Task:
     case = draw(cases())
     make = draw(st.sampled_from(ANY_LAYERS + HIDDEN_LAYERS if case.hidden else ANY_LAYERS))
     return make(case, np.random.default_rng(draw(st.integers(0, 2**32 - 1))))
+
+
+def without_limit(parts: int) -> Limits:
+    return Limits()
+
+
+def signs_and_margins(case: Case, network: Network) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Per layer, the sign of every neuron on every row, and every neuron's margin."""
+    sums = [s[0] for s in Networks.of(network).sums(case)]
+    return [np.where(s < 0, -1, 1) for s in sums], [np.where(s >= 0, s, -s - 0.001).min(axis=0) for s in sums]
+
+
+def largest_margin(inputs: np.ndarray, worth: int, signs: np.ndarray, bound: int) -> float:
+    """The largest margin of one neuron with these signs, over all its weights and biases."""
+    margins = []
+    for *weights, bias in product(range(-bound, bound + 1), repeat=inputs.shape[1] + 1):
+        sums = inputs @ np.array(weights) + worth * bias
+        if np.array_equal(np.where(sums < 0, -1, 1), signs):
+            margins.append(np.where(sums >= 0, sums, -sums - 0.001).min())
+    return max(margins)

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from bemi_lab.baselines.dichotomies import Dichotomies, best_code, separates, widest_neuron
+from bemi_lab.baselines.starts import Dichotomies, best_code, separates, widest_neuron
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog

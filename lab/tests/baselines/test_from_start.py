@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from bemi_lab.baselines import SYSTEMS, BaselineClassifier, improvement
 from bemi_lab.baselines.improvement import AT_ITS_BEST, UNCHANGED, improved
-from bemi_lab.baselines.published import PRICE
 from bemi_lab.baselines.starts import Start, fitting_network
-from brute_force import Case, Networks
+from bemi_lab.baselines.systems import PRICE
+from brute_force import Case, Networks, largest_margin, signs_and_margins
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from test_hybrids import largest_margin, signs_and_margins
 
 from bemi import solvers
 from bemi.engines.monolithic import min_weight_goal
@@ -39,7 +38,7 @@ def given_start(case: Case) -> Start:
 
 
 def trained(name: str, case: Case, start: Start) -> list[StageResult]:
-    return SYSTEMS[name].train_from(case.problem, start, Limits(), "highs")
+    return SYSTEMS[name].train(case.problem, Limits(), "highs", start)
 
 
 WORTH = {
@@ -116,7 +115,7 @@ def test_hybrids_start_from_the_network(seed):
 def test_searches_without_a_program_are_never_worse_than_their_start(name, seed):
     case = two_classes(seed)
     start = given_start(case)
-    report = SYSTEMS[name].train_from(case.problem, start, Limits(nodes=5), "highs")[-1]
+    report = SYSTEMS[name].train(case.problem, Limits(nodes=5), "highs", start)[-1]
     right = Networks.of(report.network).right(case)
     if name == "batches":
         assert report.objective == Networks.of(report.network).confident(case)[0]
@@ -144,7 +143,7 @@ def test_another_solver_on_the_published_program_agrees(name, seed):
     problem = three_classes(seed).problem
     start = fitting_network(problem, FOREVER)
     assert start.network is not None
-    ours = SYSTEMS[name].train_from(problem, start, Limits(), "highs")[-1]
+    ours = SYSTEMS[name].train(problem, Limits(), "highs", start)[-1]
     published = SYSTEMS[name].train(problem, Limits(), "cpsat")[-1]
     assert ours.objective == published.objective == ours.bound == published.bound
 
@@ -179,7 +178,7 @@ def test_what_users_see(name):
     rows = np.array([[8, -7, -8], [7, -9, -8], [-8, 8, -9], [-7, 7, -7], [-8, -9, 7], [-9, -7, 8]])
     labels = np.array(["left", "left", "middle", "middle", "right", "right"])
     classifier = BaselineClassifier(name, hidden_layers=(4,), node_limit=20, random_state=0, from_start=True)
-    if SYSTEMS[name].train_from is None:
+    if not SYSTEMS[name].takes_start:
         with pytest.raises(ValueError, match="finds its own start"):
             classifier.fit(rows, labels)
         return

@@ -7,9 +7,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from bemi_lab.baselines import hybrids
-from bemi_lab.baselines.hybrids import by_class, fixed_activations, margins_by_programs, warm_started
-from brute_force import Case, Networks, cases
+from bemi_lab.baselines import margins
+from bemi_lab.baselines.margins import by_class, fixed_activations, margins_by_programs, warm_started
+from brute_force import Case, Networks, cases, largest_margin, signs_and_margins, without_limit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,26 +19,6 @@ from bemi.network import Network
 from bemi.stages.result import Outcome
 
 needs_cp = pytest.mark.skipif("cpsat" not in solvers.installed(), reason="solver cpsat is not installed")
-
-
-def without_limit(parts: int) -> Limits:
-    return Limits()
-
-
-def signs_and_margins(case: Case, network: Network) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Per layer, the sign of every neuron on every row, and every neuron's margin."""
-    sums = [s[0] for s in Networks.of(network).sums(case)]
-    return [np.where(s < 0, -1, 1) for s in sums], [np.where(s >= 0, s, -s - 0.001).min(axis=0) for s in sums]
-
-
-def largest_margin(inputs: np.ndarray, worth: int, signs: np.ndarray, bound: int) -> float:
-    """The largest margin of one neuron with these signs, over all its weights and biases."""
-    margins = []
-    for *weights, bias in product(range(-bound, bound + 1), repeat=inputs.shape[1] + 1):
-        sums = inputs @ np.array(weights) + worth * bias
-        if np.array_equal(np.where(sums < 0, -1, 1), signs):
-            margins.append(np.where(sums >= 0, sums, -sums - 0.001).min())
-    return max(margins)
 
 
 @settings(max_examples=40)
@@ -122,14 +102,14 @@ def test_signs_that_no_neuron_can_have_are_forbidden(monkeypatch):
     first = np.zeros((5, 3))
     first[:4, 0], first[:4, 1] = upwards, diagonal
     misleading = Network((first, np.stack([upwards, diagonal, -np.ones(4)])))
-    honest, values = hybrids.find, []
+    honest, values = margins.find, []
 
     def find(goal, limits):
         values.append(goal.value(misleading))
         report = honest(goal, limits)
         return replace(report, network=misleading) if len(values) == 1 else report
 
-    monkeypatch.setattr(hybrids, "find", find)
+    monkeypatch.setattr(margins, "find", find)
     reports = by_class(case.problem, Limits(nodes=200), "highs")
     nets = Networks.of(reports[-1].network)
     assert nets.right(case)

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from bemi_lab.baselines.neighbourhoods import improved_neurons, wanted_signs
-from bemi_lab.baselines.row_values import MAX_CORRECT, MIN_HINGE, SAT_MARGIN
+from bemi_lab.baselines.improvement import improved_neurons, wanted_signs
+from bemi_lab.baselines.objectives import MAX_CORRECT, MIN_HINGE, SAT_MARGIN
 
 from bemi.limits import FOREVER, Deadline
 from bemi.network import Network, sign

@@ -7,20 +7,17 @@ from itertools import islice, product
 import numpy as np
 import pytest
 from bemi_lab import datasets
-from bemi_lab.baselines import objectives
-from bemi_lab.baselines.dense import without_zeros
-from bemi_lab.baselines.few_neurons import smaller_networks, threshold_functions
-from bemi_lab.baselines.gradient import loss
-from bemi_lab.baselines.links import fewest_links, thinner_codes
+from bemi_lab.baselines import objectives, smaller
+from bemi_lab.baselines.gradient import loss, without_zeros
 from bemi_lab.baselines.margins import largest_margins, wider_codes
+from bemi_lab.baselines.smaller import fewest_links, smaller_networks, thinner_codes, threshold_functions
 from bemi_lab.baselines.starts import Start, fitting_network
-from brute_force import Case, Networks, cases
+from brute_force import Case, Networks, cases, largest_margin, signs_and_margins, without_limit
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_hybrids import largest_margin, signs_and_margins, without_limit
 
 from bemi.engines.monolithic import min_weight_goal
-from bemi.limits import FOREVER, Deadline
+from bemi.limits import FOREVER
 from bemi.network import Network, sign
 from bemi.problem.problem import Problem, one_hot
 
@@ -85,17 +82,18 @@ def test_short_codes_have_more_constant_neurons_and_larger_margins(problem, star
 
 def test_links_are_lost_and_rows_stay_right(problem, start):
     goal = min_weight_goal(problem)
-    thin = fewest_links(problem, start.network, Deadline.after(1.0))
+    thin = fewest_links(problem, start.network, FOREVER, proposals=200_000)
     assert problem.all_right(thin)
     assert goal.value(thin) < start.network.links / 5
     assert all(np.abs(w).max() <= 1 for w in thin.weights)
 
 
-def test_short_codes_have_fewer_links(problem, start):
-    codes = islice(thinner_codes(problem, start, Deadline.after(3.0), 0), 2)
-    networks = [fewest_links(problem, network, Deadline.after(0.1)) for network in codes]
+def test_short_codes_have_fewer_links(problem, start, monkeypatch):
+    monkeypatch.setattr(smaller, "LISTED", 16)
+    codes = islice(thinner_codes(problem, start, FOREVER, 0, proposals=20_000), 2)
+    networks = [fewest_links(problem, network, FOREVER, proposals=20_000) for network in codes]
     assert all(problem.all_right(network) for network in networks)
-    assert min(n.links for n in networks) < fewest_links(problem, start.network, Deadline.after(0.1)).links
+    assert min(n.links for n in networks) < fewest_links(problem, start.network, FOREVER, proposals=20_000).links
 
 
 @settings(max_examples=30)

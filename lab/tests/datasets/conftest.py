@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 import tiny
 from bemi_lab import datasets
-from bemi_lab.datasets import catalogue, storage
-from bemi_lab.datasets.dataset import Dataset
+from bemi_lab.datasets import Dataset, registry, storage
 
 
 @pytest.fixture
@@ -24,7 +23,7 @@ def cache(tmp_path, monkeypatch) -> Path:
 @pytest.fixture
 def folder(tmp_path, monkeypatch, cache) -> Path:
     """The folder of a known set "tiny" in BEMI_DATA, all files in place and no mirror."""
-    monkeypatch.setitem(catalogue.SETS, "tiny", tiny.describe())
+    monkeypatch.setitem(registry.SETS, "tiny", tiny.describe())
     monkeypatch.setenv("BEMI_DATA", str(tmp_path / "data"))
     folder = tmp_path / "data" / "tiny"
     folder.mkdir(parents=True)
@@ -38,9 +37,12 @@ def real_set() -> Callable[[str], Dataset]:
     """Loader of real sets; one whose files are not all in BEMI_DATA skips visibly, so that tests download nothing."""
 
     def load(name: str) -> Dataset:
-        for file in catalogue.SETS[name].files:
-            if not Path(os.environ.get("BEMI_DATA", "nowhere"), name, file.name).exists():
-                pytest.skip(f"{name}/{file.name} is not in BEMI_DATA")
+        known = registry.SETS[name]
+        for file in known.files:
+            if not Path(os.environ.get("BEMI_DATA", "nowhere"), known.folder or name, file.name).exists():
+                pytest.skip(f"{known.folder or name}/{file.name} is not in BEMI_DATA")
+        if not known.here:
+            pytest.skip(f"the package {known.package} is not installed")
         return datasets.load(name)
 
     return load

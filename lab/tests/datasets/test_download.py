@@ -4,7 +4,7 @@ import socket
 
 import pytest
 import tiny
-from bemi_lab.datasets.download import DownloadError, download
+from bemi_lab.datasets.storage import DownloadError, download
 
 NAME = "train-images-idx3-ubyte.gz"
 CONTENT = tiny.FILES[NAME]
@@ -34,8 +34,8 @@ BAD = {
 
 @pytest.mark.parametrize(("behaviour", "words"), BAD.items(), ids=BAD)
 def test_a_bad_mirror_is_passed_over(home, monkeypatch, behaviour, words):
-    monkeypatch.setattr("bemi_lab.datasets.download.LONGEST_SILENCE", 0.3)
-    monkeypatch.setattr("bemi_lab.datasets.download.LONGEST_TRANSFER", 0.3)
+    monkeypatch.setattr("bemi_lab.datasets.storage.LONGEST_SILENCE", 0.3)
+    monkeypatch.setattr("bemi_lab.datasets.storage.LONGEST_TRANSFER", 0.3)
     assert download(FILE, [home.mirror(behaviour), home.mirror("good")]) == CONTENT
     with pytest.raises(DownloadError) as caught:
         download(FILE, [home.mirror(behaviour)])

@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from bemi_lab.datasets import DatasetError, heart_disease
-from bemi_lab.datasets.description import StoredFile
-from bemi_lab.datasets.sets import SETS
+from bemi_lab.datasets import DatasetError, readers
+from bemi_lab.datasets.registry import SETS
+from bemi_lab.datasets.storage import StoredFile
 
 LINE = "63,1,4,140,260,0,1,112,1,-.5,2,?,3.0,2"
 
 
 def read(text: str, rows: int = 2) -> np.ndarray:
-    return heart_disease.read(StoredFile(Path("here", "processed.va.data"), text.encode()), rows)
+    return readers.read_clinic(StoredFile(Path("here", "processed.va.data"), text.encode()), rows)
 
 
 def test_read():
@@ -25,9 +25,9 @@ def test_read():
 
 def test_zeros_that_no_patient_can_have_are_missing(monkeypatch):
     cells = {"processed.va.data": (LINE, 2), "processed.cleveland.data": ("50,0,1,0,0,0,0,99,0,0,1,0,3,0", 1)}
-    monkeypatch.setattr(heart_disease, "HEART_DISEASE_ROWS", {name: rows for name, (_, rows) in cells.items()})
+    monkeypatch.setattr(readers, "ROWS", {name: rows for name, (_, rows) in cells.items()})
     files = {name: StoredFile(Path(name), f"{line}\n".encode() * rows) for name, (line, rows) in cells.items()}
-    data = heart_disease.build(SETS["heart-disease"], files)
+    data = readers.heart_disease(SETS["heart-disease"], files)
     assert data.train_y.tolist() == [1, 1, 0]
     zeros = [50, 0, 1, np.nan, np.nan, 0, 0, 99, 0, 0, 1, 0, 3]
     assert np.array_equal(data.train_X[2], zeros, equal_nan=True)

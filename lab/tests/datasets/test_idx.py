@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiny
-from bemi_lab.datasets import DatasetError, idx
-from bemi_lab.datasets.description import StoredFile
+from bemi_lab.datasets import DatasetError
+from bemi_lab.datasets.readers import idx
+from bemi_lab.datasets.storage import StoredFile
 
 
 def build(**changed: bytes):
@@ -16,7 +17,7 @@ def build(**changed: bytes):
     for key, content in changed.items():
         (name,) = (name for name in contents if name.startswith(key.replace("_", "-")))
         contents[name] = content
-    return idx.build(tiny.describe(), {name: StoredFile(Path("here", name), data) for name, data in contents.items()})
+    return idx(tiny.describe(), {name: StoredFile(Path("here", name), data) for name, data in contents.items()})
 
 
 def test_build():

@@ -3,15 +3,18 @@
 import csv
 import hashlib
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from bemi_lab.datasets import DatasetError, tables
-from bemi_lab.datasets.description import DataFile
-from bemi_lab.datasets.tables import TABLES, Table, is_here, load_table
+from bemi_lab.datasets import DatasetError, is_here, load
+from bemi_lab.datasets.registry import SETS
+from bemi_lab.datasets.storage import DataFile
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+
+TABLES = {name: known for name, known in SETS.items() if known.folder == "tables"}
 
 
 @pytest.fixture(params=list(TABLES))
@@ -26,13 +29,14 @@ def path(request) -> Path:
 def test_tables_are_as_described(path):
     with open(path, newline="") as stream:
         header, *lines = csv.reader(stream)
-    known, rows = TABLES[path.stem], load_table(path.stem)
-    assert (len(lines), len(header) - 1) == (known.rows, known.features) == rows.X.shape
-    assert len({line[-1] for line in lines}) == known.classes == len(np.unique(rows.y))
-    assert sum(cell == "" for line in lines for cell in line) == known.empty_cells == rows.X.isna().sum().sum()
-    assert hashlib.sha256(path.read_bytes()).hexdigest() == known.sha256
+    known, rows = TABLES[path.stem], load(path.stem)
+    X = rows.table
+    assert (len(lines), len(header) - 1) == (known.rows, known.features) == X.shape
+    assert len({line[-1] for line in lines}) == known.classes == len(np.unique(rows.train_y))
+    assert sum(cell == "" for line in lines for cell in line) == X.isna().sum().sum()
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == known.files[0].sha256
     for position, column in enumerate(header[:-1]):
-        for line, value in zip(lines, rows.X[column], strict=True):
+        for line, value in zip(lines, X[column], strict=True):
             if line[position] == "":
                 assert pd.isna(value)
             else:
@@ -50,28 +54,17 @@ def nothing_here(tmp_path, monkeypatch, cache) -> Path:
     ("name", "bundled"), [("breast-cancer", load_breast_cancer), ("iris", load_iris), ("wine", load_wine)]
 )
 def test_some_come_from_scikit_learn(name, bundled, nothing_here):
-    rows, known = load_table(name), bundled(as_frame=True)
+    rows, known = load(name), bundled(as_frame=True)
     assert is_here(name)
-    assert np.array_equal(rows.X.to_numpy(), known.data.to_numpy())
-    assert list(rows.X.columns) == list(known.data.columns)
-    assert np.array_equal(rows.y, known.target)
-
-
-@pytest.mark.parametrize("name", ["breast-cancer", "iris", "wine"])
-def test_the_files_hold_what_scikit_learn_has(name, nothing_here, monkeypatch):
-    from_scikit_learn = load_table(name)
-    monkeypatch.undo()
-    if not Path(os.environ.get("BEMI_DATA", "nowhere"), "tables", f"{name}.csv").exists():
-        pytest.skip(f"tables/{name}.csv is not in BEMI_DATA")
-    from_file = load_table(name)
-    assert np.allclose(from_file.X.to_numpy(), from_scikit_learn.X.to_numpy(), rtol=1e-12)
-    assert np.array_equal(from_file.y, from_scikit_learn.y)
+    assert np.array_equal(rows.table.to_numpy(), known.data.to_numpy())
+    assert list(rows.table.columns) == list(known.data.columns)
+    assert np.array_equal(rows.train_y, known.target)
 
 
 def test_a_missing_file_says_where_it_belongs(nothing_here, cache):
     assert not is_here("glass")
     with pytest.raises(DatasetError) as caught:
-        load_table("glass")
+        load("glass")
     assert str(caught.value) == (
         f"glass.csv is not here and cannot be downloaded; put it into {nothing_here} or {cache / 'tables'} "
         "(BEMI_DATA names the folder of tables/)"
@@ -82,23 +75,18 @@ def test_a_wrong_file_is_refused(nothing_here):
     nothing_here.mkdir(parents=True)
     (nothing_here / "glass.csv").write_text("a,label\n1,2\n")
     with pytest.raises(DatasetError, match=r"it has 12 bytes, should have 10649; put the set's glass.csv there$"):
-        load_table("glass")
-
-
-def test_unknown_names_are_refused():
-    with pytest.raises(DatasetError, match=r"unknown table 'glas'; known: breast-cancer, "):
-        load_table("glas")
+        load("glass")
 
 
 def test_only_empty_cells_are_missing(nothing_here, monkeypatch):
     content = b"colour,size,label\nNone,1.5,a\n,,b\nNA,2,a\n"
     digest = hashlib.sha256(content).hexdigest()
-    monkeypatch.setitem(TABLES, "tiny", Table("tiny", "made up", 3, 2, 2, 2, len(content), digest))
+    tiny = replace(SETS["glass"], name="tiny", files=(DataFile("tiny.csv", len(content), digest),))
+    monkeypatch.setitem(SETS, "tiny", tiny)
     nothing_here.mkdir(parents=True)
     (nothing_here / "tiny.csv").write_bytes(content)
-    rows = load_table("tiny")
-    assert rows.X["colour"].tolist()[::2] == ["None", "NA"]
-    assert rows.X.isna().to_numpy().tolist() == [[False, False], [True, True], [False, False]]
-    assert rows.X["size"].dtype == np.float64
-    assert rows.y.tolist() == ["a", "b", "a"]
-    assert tables.TABLES["tiny"].file == DataFile("tiny.csv", len(content), digest)
+    rows = load("tiny")
+    assert rows.table["colour"].tolist()[::2] == ["None", "NA"]
+    assert rows.table.isna().to_numpy().tolist() == [[False, False], [True, True], [False, False]]
+    assert rows.table["size"].dtype == np.float64
+    assert rows.train_y.tolist() == ["a", "b", "a"]

@@ -4,7 +4,8 @@ import gzip
 import hashlib
 
 import numpy as np
-from bemi_lab.datasets.description import DataFile, Description
+from bemi_lab.datasets.registry import Description
+from bemi_lab.datasets.storage import DataFile
 
 TRAIN, TEST, SHAPE, CLASSES = 6, 3, (2, 3), 3
 
@@ -42,7 +43,7 @@ def describe(*mirrors: str) -> Description:
         classes=CLASSES,
         source="made up",
         licence="none",
-        reader="idx",
+        reader="readers.idx",
         files=tuple(data_file(name, content) for name, content in FILES.items()),
         mirrors=mirrors,
         shape=SHAPE,

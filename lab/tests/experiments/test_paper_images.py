@@ -7,14 +7,14 @@ from bemi_lab.experiments import spec
 
 from bemi import BeMiClassifier
 
-HERE = any(listing.name == "mnist" and listing.here for listing in datasets.available())
+HERE = datasets.is_here("mnist")
 
 
 @pytest.mark.skipif(not HERE, reason="MNIST is not here")
 @pytest.mark.parametrize("per_class", [2, 6, 10])
 def test_single_networks_of_experiment_5_have_the_papers_mean_accuracy(per_class):
     experiment = spec.load("exp5")
-    published = experiment.paper[spec.Cell(classes=(4, 9), per_class=per_class)]["accuracy"]
+    published = experiment.paper.values[spec.Cell(classes=(4, 9), per_class=per_class)]["accuracy"]
     mnist = datasets.load("mnist")
 
     def accuracy(**rule):
@@ -25,6 +25,6 @@ def test_single_networks_of_experiment_5_have_the_papers_mean_accuracy(per_class
             found.append(100 * np.mean(network.predict(rows.test_X) == rows.test_y))
         return np.mean(found)
 
-    assert accuracy(rule="paper", sizes=experiment.paper_sizes) == pytest.approx(published, abs=1)
+    assert accuracy(rule="paper", sizes=experiment.paper.sizes) == pytest.approx(published, abs=1)
     # The test can fail: on random images it does.
     assert accuracy(rule="random") != pytest.approx(published, abs=1)

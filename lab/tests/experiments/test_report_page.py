@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from bemi_lab.baselines.alternatives import REFERENCE
-from bemi_lab.experiments import figures, report, results, same_images, spec, tables
+from bemi_lab.experiments import figures, network_tables, report, results, same_images, spec
+from bemi_lab.experiments.networks import REFERENCE
 from scipy import stats
 
 from bemi.ensemble.voting import STATUSES
@@ -34,7 +34,6 @@ def record(experiment, cell, sample, right, unclassified=0.0, classes=(4, 9)):
     wrong = 1 - right - unclassified
     side = len(classes)
     return {
-        "experiment": "test",
         "cell": vars(cell),
         "sample": sample,
         "disjoint_samples": True,
@@ -85,7 +84,7 @@ def make_run(folder, name, accuracies, dataset="mnist", unclassified=0.0, images
 
 def test_the_difference_to_the_paper(tmp_path):
     run = make_run(tmp_path, "exp3a", [0.70, 0.74], unclassified=0.02)
-    table = tables.accuracy(run)
+    table = network_tables.accuracy(run)
     rows = list(csv.DictReader(io.StringIO(table.csv())))
     assert [row["per class"] for row in rows] == ["10", "20", "30", "40"]
     first = rows[0]
@@ -101,12 +100,12 @@ def test_the_difference_to_the_paper(tmp_path):
 def test_on_other_images_there_is_no_difference_to_the_paper(tmp_path, images):
     """Runs from before there was a choice have random images."""
     run = make_run(tmp_path, "exp3a", [0.70, 0.74], images=images)
-    table = tables.accuracy(run)
+    table = network_tables.accuracy(run)
     assert "difference" not in table.headings
     first = dict(zip(table.headings, table.rows[0], strict=True))
     assert first["paper (other samples)"].mean == 70.12
-    assert {row[1] for row in tables.stages(run).rows} == {"ours", "paper (other samples)"}
-    assert "difference" not in tables.links(make_run(tmp_path / "1", "exp1", [0.7], images=images)).headings
+    assert {row[1] for row in network_tables.stages(run).rows} == {"ours", "paper (other samples)"}
+    assert "difference" not in network_tables.links(make_run(tmp_path / "1", "exp1", [0.7], images=images)).headings
     lines = figures.accuracy(run).axes[0].lines
     assert "the paper (other samples)" in {line.get_label() for line in lines}
 
@@ -162,12 +161,12 @@ def test_our_own_systems_are_paired_on_the_same_images(tmp_path):
 def test_soft_margins_are_compared_with_the_papers_networks(tmp_path):
     table = same_images.own_systems([make_run(tmp_path, "noise-mnist", [0.8, 0.9], images="random")])
     columns = [table.headings.index(name) for name in ("both", "setting", "compared with")]
-    soft, paper = "hidden layers none, P {}, ML2", "hidden layers 4, 4, P 1, SM+MM+MW"
+    soft, paper = "hidden layers none, P {}, SOFT", "hidden layers 4, 4, P 1, SM+MM+MW"
     assert {tuple(row[column] for column in columns) for row in table.rows} == {
-        ("hidden layers none, ML2", "P 7", "P 1"),
-        ("hidden layers none, P 7, ML2", "transform hog", "transform none"),
+        ("hidden layers none, SOFT", "P 7", "P 1"),
+        ("hidden layers none, P 7, SOFT", "transform hog", "transform none"),
         (None, soft.format(7), paper),
-        (None, "hidden layers none, ML2", "hidden layers 4, 4, SM+MM+MW"),
+        (None, "hidden layers none, SOFT", "hidden layers 4, 4, SM+MM+MW"),
         (None, f"transform hog, {soft.format(7)}", f"transform none, {paper}"),
     }
 
@@ -184,7 +183,9 @@ def test_a_figure_of_networks_that_are_gone_stays(tmp_path):
 
 
 def test_stage_table_gives_gaps_and_links(tmp_path):
-    rows = list(csv.DictReader(io.StringIO(tables.stages(make_run(tmp_path, "exp4b", [0.7], "fashion-mnist")).csv())))
+    rows = list(
+        csv.DictReader(io.StringIO(network_tables.stages(make_run(tmp_path, "exp4b", [0.7], "fashion-mnist")).csv()))
+    )
     assert [row["whose"] for row in rows[:2]] == ["ours", "paper"]
     ours, paper = rows[:2]
     assert (float(ours["MM gap mean"]), float(ours["links after MW"]), float(ours["active links"])) == (
@@ -197,14 +198,16 @@ def test_stage_table_gives_gaps_and_links(tmp_path):
 
 
 def test_confusion_matrix_beside_the_papers(tmp_path):
-    table = tables.confusion(make_run(tmp_path, "exp3a", [0.7, 0.8]))
+    table = network_tables.confusion(make_run(tmp_path, "exp3a", [0.7, 0.8]))
     assert [row[:2] for row in table.rows[:3]] == [[0, "ours"], [0, "paper"], [1, "ours"]]
     assert table.rows[0][2:] == [100.0, *[0.0] * 10]
     assert table.rows[1][2:] == [89.6, 0, 0, 0.4, 0.2, 3.4, 1.2, 0, 1, 0.2, 4]
 
 
 def test_paired_differences_to_the_reference(tmp_path):
-    rows = list(csv.DictReader(io.StringIO(tables.reference(make_run(tmp_path, "accuracy-mnist", [0.8, 0.9])).csv())))
+    rows = list(
+        csv.DictReader(io.StringIO(network_tables.reference(make_run(tmp_path, "accuracy-mnist", [0.8, 0.9])).csv()))
+    )
     first = rows[0]
     assert (float(first["ours"]), float(first[REFERENCE])) == (85.0, 85.0)
     assert float(first["paired difference"]) == pytest.approx(0)
@@ -213,7 +216,9 @@ def test_paired_differences_to_the_reference(tmp_path):
 
 
 def test_what_bits_buy(tmp_path):
-    rows = list(csv.DictReader(io.StringIO(tables.frontier(make_run(tmp_path, "frontier-mnist", [0.8, 0.9])).csv())))
+    rows = list(
+        csv.DictReader(io.StringIO(network_tables.frontier(make_run(tmp_path, "frontier-mnist", [0.8, 0.9])).csv()))
+    )
     ours = [row for row in rows if row["per class"] == "10" and "HOG" in row["system"]]
     # One network of 3156 weights, a tenth of them links; the machine in its place has one weight per input.
     assert [(row["links"], int(row["bits"])) for row in ours] == [
@@ -225,14 +230,14 @@ def test_what_bits_buy(tmp_path):
 
 def test_noise_starts_from_the_clean_accuracy(tmp_path):
     run = make_run(tmp_path, "noise-mnist", [0.8, 0.9])
-    curves = tables.noise_curves(tables.by_size(run)[10], "shift")
+    curves = network_tables.noise_curves(network_tables.by_size(run)[10], "shift")
     assert curves["soft margins, HOG, P = 7"] == pytest.approx([85, 75, 75])
     assert curves["linear SVM, HOG"] == pytest.approx([85, 50, 50])
     assert curves["1-NN, raw pixels"] == pytest.approx([93, 70, 70])
-    rows = list(csv.DictReader(io.StringIO(tables.noise(run).csv())))
+    rows = list(csv.DictReader(io.StringIO(network_tables.noise(run).csv())))
     assert [row["noise"] for row in rows].count("none") == 2
     assert len(rows) == 2 * (1 + 3 + 3 + 2 + 2)
-    first = next(csv.DictReader(io.StringIO(tables.radii(run).csv())))
+    first = next(csv.DictReader(io.StringIO(network_tables.radii(run).csv())))
     assert [float(first[name]) for name in ("every input by", "at least 5", "all inputs together by")] == [2, 20, 2]
 
 
@@ -240,7 +245,7 @@ def test_a_noise_table_of_an_unfinished_run_keeps_its_columns_apart(tmp_path):
     make_run(tmp_path, "noise-mnist", [0.8])
     for path in (tmp_path / "results").glob("hog*n040_*"):
         path.unlink()
-    table = tables.noise(results.read(tmp_path))
+    table = network_tables.noise(results.read(tmp_path))
     assert {len(row) for row in table.rows} == {len(table.headings)}
     last = dict(zip(table.headings, table.rows[-1], strict=True))
     assert last["per class"] == 40
@@ -248,13 +253,13 @@ def test_a_noise_table_of_an_unfinished_run_keeps_its_columns_apart(tmp_path):
 
 
 def test_two_classes_leave_nothing_open(tmp_path):
-    headings = tables.accuracy(make_run(tmp_path, "exp5", [0.8])).headings
+    headings = network_tables.accuracy(make_run(tmp_path, "exp5", [0.8])).headings
     assert "unclassified" not in headings
 
 
 def test_on_other_data_the_papers_numbers_are_not_shown(tmp_path):
     run = make_run(tmp_path, "exp5", [0.8], dataset="digits")
-    assert not {"paper", "difference"} & set(tables.accuracy(run).headings)
+    assert not {"paper", "difference"} & set(network_tables.accuracy(run).headings)
     page = tmp_path / "page.md"
     report.write([tmp_path], page)
     assert "its numbers are not shown" in page.read_text()
@@ -268,10 +273,10 @@ def test_unfinished_cells_are_left_out(tmp_path):
     assert [cell.cell.per_class for cell in run.cells] == [10, 30, 40]
 
 
-@pytest.mark.parametrize("name", [name for name in spec.names() if spec.kind(name) == spec.NETWORKS])
+@pytest.mark.parametrize("name", [name for name in spec.names() if spec.load(name).kind == spec.NETWORKS])
 def test_a_page_has_every_table_and_figure(name, tmp_path):
     experiment = spec.load(name)
-    images = "random" if experiment.paper_sizes is None else "paper"
+    images = "random" if experiment.paper.sizes is None else "paper"
     run = make_run(tmp_path / name, name, [0.7, 0.8, 0.75], dataset=experiment.dataset, images=images)
     (tmp_path / name / "notes.md").write_text("A note of ours.")
     page = tmp_path / "out" / "page.md"
@@ -281,11 +286,11 @@ def test_a_page_has_every_table_and_figure(name, tmp_path):
     assert "A note of ours." in text
     assert run.experiment.title in text
     # There are no network files and no other systems here.
-    shown = [table for table in run.experiment.tables if table not in ("systems", "objectives")]
+    shown = run.experiment.tables
     drawn = [figure for figure in run.experiment.figures if figure != "first-layer"]
     compared = [path for path in written if path.stem in ("same-images", "own-systems")]
     assert len(written) == 1 + len(shown) + len(drawn) + len(compared)
-    assert (page.with_suffix("") / "same-images.csv" in compared) == (run.experiment.paper_sizes is not None)
+    assert (page.with_suffix("") / "same-images.csv" in compared) == (run.experiment.paper.sizes is not None)
     for path in written[1:]:
         assert f"(page/{path.name})" in text
         if path.suffix == ".svg":

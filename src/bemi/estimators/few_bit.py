@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 
 from bemi.augment.images import ImageDeformations
 from bemi.augment.scenarios import SignalScenarios
@@ -337,6 +338,14 @@ class FewBitClassifier(SoftMarginClassifier):
         self.random_state = random_state
         self.verbose = verbose
         self.run_dir = run_dir
+
+    def choose(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Choice:
+        """What :meth:`fit` would choose on these rows, and what accuracy to expect; nothing is trained or changed."""
+        other = clone(self)
+        other._resolved(X, y, sample_weight, groups)
+        return other.choice_
 
     def _translated(self, given: dict[str, Any]) -> dict[str, Any]:
         stages = SOFT_STAGES if given["mw_loss"] is None else SPARSE_STAGES

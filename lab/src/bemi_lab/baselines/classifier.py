@@ -123,7 +123,6 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         """Reports of the system, alone or from a network that is written down first."""
         if not self.from_start:
             return system.train(problem, limits, self.solver)
-        assert system.train_from is not None
         clock = limits.deadline()
         start = fitting_network(problem, clock, detection=system.detection, seed=limits.seed)
         self.start_ = start.network
@@ -140,7 +139,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
             outcome=Outcome.LOCAL,
             message=start.message,
         )
-        return [given, *system.train_from(problem, start, limits.until(clock), self.solver)]
+        return [given, *system.train(problem, limits.until(clock), self.solver, start)]
 
     def _check(self) -> System:
         if self.system not in tuple(SYSTEMS):  # of any type, hashable or not
@@ -153,7 +152,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         check_seconds("time_limit", self.time_limit)
         check_integer("node_limit", self.node_limit, 1, optional=True)
         check_choice("from_start", self.from_start, (False, True))
-        if self.from_start and system.train_from is None:
+        if self.from_start and not system.takes_start:
             raise ValueError(f"{system.title} finds its own start; use from_start=False")
         solvers.get(self.solver)
         if system.needs_cp:

@@ -2,13 +2,13 @@
 
 Toro Icarte et al. (2019) require every training row right, with the largest margins or the fewest links; Thorbjarnarson
 and Yorke-Smith (2023) count right rows, or measure by how much outputs miss.  ``B = P (n_{L-1} + 1)`` below is the
-largest sum that an output with a bias can have.  ``within`` gives tighter bounds on weights than -P and P, as arrays
-per layer; ``most`` gives B if the layers are only the upper ones of a network.
+largest sum that an output with a bias can have.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from bemi.exact import Integers
 from bemi.network import Network, sign
 from bemi.problem.problem import Problem, sum_of_margins_bound
-from bemi.programs.encoding import Encoding, Goal, StageProgram, Within
+from bemi.programs.encoding import Encoding, Goal, Within
 from bemi.programs.program import Indices
-from bemi.programs.stages import confident_columns, right_rows, sign_rows
+from bemi.programs.stages import StageProgram, confident_columns, right_rows, sign_rows
 
 
 def largest_sum(problem: Problem) -> int:
@@ -154,12 +154,12 @@ def _margin_rows(encoding: Encoding, layer: int, whole: Indices, less: Indices, 
     rows(columns[~positive], below[~positive], upper=furthest)
 
 
-def sat_margin(problem: Problem, *, within: Within | None = None, most: int | None = None) -> Goal:
+def sat_margin(problem: Problem, *, within: Within | None = None) -> Goal:
     """Sat-Margin of Thorbjarnarson and Yorke-Smith: ``y 2 sum / B >= 1/2`` for as many outputs as possible.
 
-    On integers that is ``y sum >= ceil(B / 4)``.
+    On integers that is ``y sum >= ceil(B / 4)``.  ``within`` gives tighter bounds on weights than -P and P, by layer.
     """
-    threshold = -(-(most or largest_sum(problem)) // 4)
+    threshold = -(-largest_sum(problem) // 4)
 
     def program() -> StageProgram:
         encoding = Encoding(problem, within)
@@ -185,20 +185,18 @@ def _lies_within(network: Network, within: Within | None) -> bool:
     )
 
 
-def max_correct(problem: Problem, *, within: Within | None = None, most: int | None = None) -> Goal:
+def max_correct(problem: Problem) -> Goal:
     """Max-Correct of Thorbjarnarson and Yorke-Smith: most rows whose only positive output is that of their class.
 
     ::
 
         max  sum_k q^k_{j(k)},   j(k) the row's class,   sum_j q^k_j = 1
         q^k_j = 1  =>  sum >= 0,   q^k_j = 0  =>  sum <= -1
-
-    Sums are only compared with 0, regardless of ``most``.
     """
     right = problem.codes > 0
 
     def program() -> StageProgram:
-        encoding = Encoding(problem, within)
+        encoding = Encoding(problem)
         builder = encoding.builder
         chosen = builder.columns(problem.codes.shape, 0, 1, integer=True)
         columns, coefficients = encoding.pre_activation(len(problem.layers) - 2)
@@ -214,13 +212,12 @@ def max_correct(problem: Problem, *, within: Within | None = None, most: int | N
 
     def value(network: Network) -> int | None:
         positive = network.forward(problem.data) > 0
-        feasible = _lies_within(network, within) and (positive.sum(axis=1) == 1).all()
-        return int(positive[right].sum()) if feasible else None
+        return int(positive[right].sum()) if (positive.sum(axis=1) == 1).all() else None
 
     return Goal("max-correct", problem, True, program, value, trivial=len(problem.data))
 
 
-def min_hinge(problem: Problem, *, within: Within | None = None, most: int | None = None) -> Goal:
+def min_hinge(problem: Problem) -> Goal:
     """Min-Hinge of Thorbjarnarson and Yorke-Smith: the smallest sum of squared hinge losses.
 
     ::
@@ -231,13 +228,13 @@ def min_hinge(problem: Problem, *, within: Within | None = None, most: int | Non
     interpolation is exact, and with 4 B^2 the loss ``max(0, B - 4 y s)^2`` of an output is an integer.  It is convex,
     so it is the largest of the lines through neighbouring points.
     """
-    largest = most or largest_sum(problem)
+    largest = largest_sum(problem)
 
     def loss(sums: Integers) -> Integers:
         return np.maximum(0, largest - 4 * sums) ** 2
 
     def program() -> StageProgram:
-        encoding = Encoding(problem, within)
+        encoding = Encoding(problem)
         builder = encoding.builder
         columns, coefficients = encoding.pre_activation(len(problem.layers) - 2)
         shape = problem.codes.shape
@@ -266,21 +263,12 @@ def min_hinge(problem: Problem, *, within: Within | None = None, most: int | Non
         return _finished(encoding, "min", losses, own=own)
 
     def value(network: Network) -> int | None:
-        if not _lies_within(network, within):
-            return None
         return int(loss(network.pre_activations(problem.data)[-1] * problem.codes).sum())
 
     return Goal("min-hinge", problem, False, program, value, trivial=0, unit=Fraction(1, 4 * largest**2))
 
 
-def min_neurons(
-    problem: Problem,
-    *,
-    price: int | None = None,
-    confident: int = 0,
-    within: Within | None = None,
-    most: int | None = None,
-) -> Goal:
+def min_neurons(problem: Problem, *, price: int | None = None, confident: int = 0) -> Goal:
     """Sat-Margin with the fewest hidden neurons, of Thorbjarnarson and Yorke-Smith.
 
     ::
@@ -289,10 +277,10 @@ def min_neurons(
         min  sum_l sum_j on_{lj}   s.t.   sum q >= confident    without: the second step of the lexicographic form
         -P on <= w <= P on   for all weights into and out of a hidden neuron
     """
-    threshold = -(-(most or largest_sum(problem)) // 4)
+    threshold = -(-largest_sum(problem) // 4)
 
     def program() -> StageProgram:
-        encoding = Encoding(problem, within)
+        encoding = Encoding(problem)
         builder = encoding.builder
         right = confident_columns(encoding, threshold)
         sign_rows(encoding)
@@ -316,8 +304,6 @@ def min_neurons(
         return _finished(encoding, "max", objective, costs, own=own)
 
     def value(network: Network) -> int | None:
-        if not _lies_within(network, within):
-            return None
         reached = int(_reached(problem, network, threshold).sum())
         neurons = sum(int(used.sum()) for used in _used(problem, network))
         if price is not None:
@@ -354,3 +340,67 @@ def _finished(
 
 def _no_order(network: Network, layer: int) -> Integers:
     raise AssertionError("neurons are not ordered")
+
+
+RowValues = Callable[[Integers], Integers]
+"""From output sums, shape (rows, outputs), to what each row is worth; larger is better."""
+
+
+@dataclass(frozen=True)
+class RowObjective:
+    """An objective that is a sum over rows.
+
+    Attributes
+    ----------
+    goal
+        From a problem to the goal.
+    values
+        From a problem to the value of each row, by its output sums; larger is better.  Counts are flat, so among
+        equally many the smaller hinge loss is better: single neurons then have a slope to follow.
+    """
+
+    goal: Callable[[Problem], Goal]
+    values: Callable[[Problem], RowValues]
+
+
+def _hinge(problem: Problem) -> RowValues:
+    """Minus the row's loss, in the integer units of Min-Hinge."""
+    largest = largest_sum(problem)
+    return lambda sums: -(np.maximum(0, largest - 4 * problem.codes * sums) ** 2).sum(axis=1)
+
+
+def _before_hinge(problem: Problem, count: RowValues) -> RowValues:
+    """A count, and among equal ones the smaller loss; no sum of losses over all rows outweighs a count of 1."""
+    if not problem.hidden_layers:
+        return count
+    most = len(problem.codes) * problem.codes.shape[1] * (5 * largest_sum(problem)) ** 2 + 1
+    hinge = _hinge(problem)
+    return lambda sums: most * count(sums) + hinge(sums)
+
+
+def _confident_outputs(problem: Problem) -> RowValues:
+    """How many outputs of the row are confidently right."""
+    threshold = -(-largest_sum(problem) // 4)
+    return _before_hinge(problem, lambda sums: (problem.codes * sums >= threshold).sum(axis=1))
+
+
+def _only_right(problem: Problem) -> RowValues:
+    """1 if the only positive output is the right one, 0 if it is another.
+
+    A row with no or several positive outputs makes the network infeasible, which all right rows together do not
+    outweigh.
+    """
+    rows = len(problem.codes)
+
+    def values(sums: Integers) -> Integers:
+        positive = sums >= 0
+        count = positive.sum(axis=1)
+        right = (positive & (problem.codes > 0)).any(axis=1)
+        return np.where(count == 1, right.astype(np.int64), -(rows + 1) * np.maximum(1, count - 1))
+
+    return _before_hinge(problem, values)
+
+
+SAT_MARGIN = RowObjective(sat_margin, _confident_outputs)
+MIN_HINGE = RowObjective(min_hinge, _hinge)
+MAX_CORRECT = RowObjective(max_correct, _only_right)

@@ -8,13 +8,13 @@ import multiprocessing
 import os
 import resource
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from itertools import combinations
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -32,11 +32,26 @@ Record = dict[str, Any]
 """One line of a JSON-lines file; tables are made from these alone."""
 
 
+@dataclass(frozen=True)
+class Benchmark:
+    """How to measure, how to show what was measured, and whether it needs all cores instead of one.
+
+    Records have at least the fields of :meth:`Settings.head`.
+    """
+
+    measurements: Callable[[Settings], Iterator[Record]]
+    report: Callable[[Sequence[Record]], str]
+    all_cores: bool = False
+
+
 class Named(Protocol):
     """What ``--only`` chooses by."""
 
     @property
     def name(self) -> str: ...
+
+
+SomeCell = TypeVar("SomeCell", bound=Named)
 
 
 @dataclass(frozen=True)
@@ -51,6 +66,21 @@ class Settings:
 
     def wants(self, cell: Named) -> bool:
         return not self.only or any(fnmatch(cell.name, f"{text}*") for text in self.only)
+
+    def head(self, cell: str, seed: int) -> Record:
+        """What every record begins with."""
+        return {"cell": cell, "seed": seed, "engine": self.engine, "seconds_limit": self.seconds}
+
+    def chosen(self, cells: Iterable[SomeCell]) -> Iterator[tuple[SomeCell, int, Record]]:
+        """Every wanted cell with every seed, and the head of its records."""
+        for cell in filter(self.wants, cells):
+            for seed in self.seeds:
+                yield cell, seed, self.head(cell.name, seed)
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """Engine and seconds, as classifiers take them."""
+        return {"engine": self.engine, "time_limit": self.seconds}
 
 
 @dataclass(frozen=True)
@@ -94,6 +124,7 @@ def sample(data: str, shots: int, seed: int) -> tuple[Integers, Integers]:
     known: Dataset = image_set("mnist" if data.startswith("mnist-") else data)
     chosen = draw(known.train_y, shots, seed)
     X, y = known.train_X[chosen], known.train_y[chosen]
+    assert known.shape is not None
     images = X.reshape(-1, *known.shape)
     if data == "mnist-196":
         X = images.reshape(-1, 14, 2, 14, 2).sum(axis=(2, 4)).reshape(len(X), -1)
@@ -148,11 +179,9 @@ def pair_problems(cell: Cell, seed: int, pairs: int | None) -> Iterator[tuple[st
 
 def networks(cells: Sequence[Cell], settings: Settings, pairs: int | None) -> Iterator[tuple[Record, Problem]]:
     """The head of a record and the problem, for every network of the wanted cells."""
-    for cell in filter(settings.wants, cells):
-        for seed in settings.seeds:
-            for pair, problem in pair_problems(cell, seed, pairs):
-                head = {"cell": cell.name, "seed": seed, "pair": pair, "seconds_limit": settings.seconds}
-                yield head, problem
+    for cell, seed, head in settings.chosen(cells):
+        for pair, problem in pair_problems(cell, seed, pairs):
+            yield head | {"pair": pair}, problem
 
 
 def measure(problem: Problem, engine: str, seconds: float) -> Record:
@@ -229,10 +258,6 @@ def one_core() -> Iterator[None]:
 
 def percent(share: float | None, digits: int = 2) -> str:
     return "-" if share is None or math.isnan(share) else f"{100 * share:.{digits}f}"
-
-
-def mean_of(records: Sequence[Record], stage: str, field: str) -> float:
-    return float(np.mean([r[stage][field] for r in records]))
 
 
 def known_gaps(records: Sequence[Record], stage: str = "mm") -> np.ndarray:

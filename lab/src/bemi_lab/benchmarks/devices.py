@@ -13,17 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi import BeMiClassifier, SignalCounts, recommended
 from bemi.exact import Integers
 from bemi.export import c
 from bemi.inputs.fixed_point import MISSING
+from bemi_lab import classifiers, datasets
 from bemi_lab.benchmarks import emlearn_models
 from bemi_lab.benchmarks.boards import BOARDS, PUSH, Board, DoesNotFit, Run, Size, linked_size, run
-from bemi_lab.benchmarks.common import Cell, Record, Settings, percent, sample, unseen_images
-from bemi_lab.datasets.tables import Rows, load_table
-from bemi_lab.experiments import markdown
-from bemi_lab.experiments.tabular.splits import split
-from bemi_lab.experiments.tabular.systems import card
+from bemi_lab.benchmarks.common import Benchmark, Cell, Record, Settings, percent, sample, unseen_images
+from bemi_lab.classifiers import Classifier
+from bemi_lab.datasets import Dataset, Split
+from bemi_lab.experiments.table import markdown
 
 BOARD_ROWS = 500
 """Test rows that are predicted on the board, evenly spaced over all of them."""
@@ -75,13 +74,12 @@ class ImageTask:
     def systems(self, settings: Settings, seed: int, place: str) -> Iterator[System]:
         X, y = sample(self.cell.data, self.cell.shots, seed)
         test_X, _ = unseen_images(self.cell.data, self.cell.shots, seed)
-        chosen = _chosen(settings)
-        classifiers = {
-            "default": BeMiClassifier(**chosen),
-            "recommended": recommended(X, **chosen),
-            "recommended, P = 3": recommended(X, weight_bound=3, **chosen),
+        models = {
+            "default": classifiers.paper(**settings.limits),
+            "recommended": classifiers.few_bit(X, **settings.limits),
+            "recommended, P = 3": classifiers.few_bit(X, weight_bound=3, **settings.limits),
         }
-        for name, classifier in classifiers.items():
+        for name, classifier in models.items():
             yield from _ours(classifier.fit(X, y), name, test_X, test_X, 1, place)
         if emlearn_models.missing() is None:
             for model in emlearn_models.models(X, y, self.trees, seed):
@@ -103,24 +101,25 @@ class CardTask:
 
     def truth(self, seed: int) -> NDArray[np.int64]:
         rows, _, test = self._rows(seed)
-        return np.searchsorted(np.unique(rows.y), rows.y[test])
+        return np.searchsorted(np.unique(rows.train_y), rows.train_y[test])
 
     def systems(self, settings: Settings, seed: int, place: str) -> Iterator[System]:
         rows, train, test = self._rows(seed)
-        fitted = card(self.links, **_chosen(settings)).fit(rows.X.iloc[train], rows.y[train])
-        readings = fitted.transform_.fixed_point_inputs(rows.X)
-        yield from _ours(fitted, f"card of {self.links} lines", rows.X.iloc[test], readings[test], 4, place)
+        X, y = rows.table, rows.train_y
+        fitted = classifiers.scorecard(self.links, **settings.limits).fit(X.iloc[train], y[train])
+        readings = fitted.transform_.readings(X)
+        yield from _ours(fitted, f"card of {self.links} lines", X.iloc[test], readings[test], 4, place)
         if emlearn_models.missing() is None:
             # emlearn's integers have 16 bits; the forest splits off missing cells by a value below all others.
             small = np.where(readings == MISSING, NO_READING, readings)
             if np.abs(small).max() > -NO_READING:
                 raise ValueError(f"readings of {self.table} do not fit into 16 bits")
-            for model in emlearn_models.forests(small[train], rows.y[train], self.trees, seed):
+            for model in emlearn_models.forests(small[train], y[train], self.trees, seed):
                 yield _theirs(model, small[test], place)
 
-    def _rows(self, seed: int) -> tuple[Rows, NDArray[np.intp], NDArray[np.intp]]:
-        rows = load_table(self.table)
-        return rows, *split("fold").draw(rows.y, seed)
+    def _rows(self, seed: int) -> tuple[Dataset, NDArray[np.intp], NDArray[np.intp]]:
+        rows = datasets.load(self.table)
+        return rows, *Split.parse("fold").of_table(rows.train_y, seed)
 
 
 NO_READING = -32768
@@ -148,12 +147,12 @@ class SignalTask:
     def systems(self, settings: Settings, seed: int, place: str) -> Iterator[System]:
         X, y = self._windows(seed)
         train, test = np.split(np.arange(len(y)), [self.classes * self.TRAINING])
-        for name, transform in (("counts", SignalCounts()), ("counts of differences", SignalCounts(rocket=0))):
-            fitted = recommended(X, **_chosen(settings), transform=transform).fit(X[train], y[train])
+        for name, inputs in (("counts", "counts"), ("counts of differences", "differences")):
+            fitted = classifiers.few_bit(X, inputs=inputs, **settings.limits).fit(X[train], y[train])
             wild = self._wild(seed)
             expected = np.searchsorted(fitted.classes_, fitted.predict(wild))
-            for system in _ours(fitted, name, X[test], fitted.fixed_point_inputs(X[test]), 2, place):
-                more = {"wild": fitted.fixed_point_inputs(wild), "wild_predictions": expected}
+            for system in _ours(fitted, name, X[test], fitted.readings(X[test]), 2, place):
+                more = {"wild": fitted.readings(wild), "wild_predictions": expected}
                 yield replace(system, window=self.time, has_early_out=False, **more)
 
     def _wild(self, seed: int) -> NDArray[np.int64]:
@@ -187,21 +186,18 @@ TASKS: tuple[Task, ...] = (
 
 def measurements(settings: Settings) -> Iterator[Record]:
     """One record per model and board, or one that says what is ``missing``."""
-    for task in filter(settings.wants, TASKS):
+    for task, seed, head in settings.chosen(TASKS):
         boards = [BOARDS[name] for name in task.boards]
-        for seed in settings.seeds:
-            head = {"cell": task.name, "seed": seed, "engine": settings.engine}
-            head |= {"seconds_limit": settings.seconds}
-            for board in boards:
-                if not board.installed:
-                    missing = f"{board.compiler} or {board.emulator[0]} is not installed"
-                    yield head | {"board": board.name, "system": "all", "missing": missing}
-                elif emlearn_models.missing() is not None and not isinstance(task, SignalTask):
-                    missing = f"{emlearn_models.missing()} is not installed"
-                    yield head | {"board": board.name, "system": "emlearn", "missing": missing}
-            there = [board for board in boards if board.installed]
-            if there:
-                yield from _on_boards(task, settings, seed, there, head)
+        for board in boards:
+            if not board.installed:
+                missing = f"{board.compiler} or {board.emulator[0]} is not installed"
+                yield head | {"board": board.name, "system": "all", "missing": missing}
+            elif emlearn_models.missing() is not None and not isinstance(task, SignalTask):
+                missing = f"{emlearn_models.missing()} is not installed"
+                yield head | {"board": board.name, "system": "emlearn", "missing": missing}
+        there = [board for board in boards if board.installed]
+        if there:
+            yield from _on_boards(task, settings, seed, there, head)
 
 
 def _on_boards(task: Task, settings: Settings, seed: int, boards: list[Board], head: Record) -> Iterator[Record]:
@@ -219,12 +215,8 @@ def _on_boards(task: Task, settings: Settings, seed: int, boards: list[Board], h
                 }
 
 
-def _chosen(settings: Settings) -> dict[str, Any]:
-    return {"engine": settings.engine, "time_limit": settings.seconds}
-
-
 def _ours(
-    classifier: BeMiClassifier, name: str, test_X: Any, rows: Integers, bytes_per_input: int, place: str
+    classifier: Classifier, name: str, test_X: Any, rows: Integers, bytes_per_input: int, place: str
 ) -> Iterator[System]:
     """Our C code for a fitted classifier; ``rows`` are the test rows as a device reads them."""
     predictions = np.searchsorted(classifier.classes_, classifier.predict(test_X))
@@ -263,7 +255,7 @@ def _on_board(system: System, board: Board) -> Record:
     rows = np.linspace(0, count - 1, min(BOARD_ROWS, count)).round().astype(int)
     given, expected = system.rows[rows], system.predictions[rows]
     defines = (PUSH,) if system.window else ()
-    options = {"includes": system.includes, "libraries": LIBRARIES[board.name], "defines": defines}
+    options: dict[str, Any] = {"includes": system.includes, "libraries": LIBRARIES[board.name], "defines": defines}
     try:
         size = linked_size(board, system.folder, OPTIMIZE, **options)
         runs = {"early_out": _run_in_parts(system, board, given, defines, size)}
@@ -326,9 +318,7 @@ def report(records: Sequence[Record]) -> str:
             *(f"{'cycles' if board == 'atmega328p' else 'instructions'}: mean", "max"),
             *("of all networks: mean", "max", "differences"),
         )
-        parts.append(
-            f"### {cell}, {board}, seed {seed}\n\n{tools}.\n\n{markdown.table(headings, [_row(r) for r in own])}"
-        )
+        parts.append(f"### {cell}, {board}, seed {seed}\n\n{tools}.\n\n{markdown(headings, [_row(r) for r in own])}")
     note = (
         "Flash and static RAM are what a model adds to a program that has an empty one, libraries included; the input "
         "array is not counted. Stack is the deepest that a prediction reached. Instructions and stack are those of "
@@ -356,7 +346,7 @@ def _window_table(records: Sequence[Record], board: str) -> str:
         steps = (usual["mean"], usual["max"], wild["max"], record["push"], record["board_rows"])
         numbers = [f"{number:,.0f}" for number in (*sizes, *steps)]
         rows.append((record["system"], *numbers, usual["differences"] + wild["differences"]))
-    return markdown.table(headings, rows)
+    return markdown(headings, rows)
 
 
 def _row(record: Record) -> tuple[object, ...]:
@@ -372,3 +362,6 @@ def _row(record: Record) -> tuple[object, ...]:
         *(steps + ["-"] * (4 - len(steps))),
         sum(way["differences"] for way in ways),
     )
+
+
+BENCHMARKS = {"devices": Benchmark(measurements, report)}

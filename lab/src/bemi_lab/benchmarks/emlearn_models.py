@@ -1,6 +1,6 @@
 """Forests and networks that emlearn turns into C, in the shape that the boards run: ``bemi_model.h`` and ``.c``.
 
-emlearn is not needed to import this; ``pip install bemi[bench]`` installs it.
+emlearn is not needed to import this; ``pip install 'bemi-lab[bench]'`` installs it.
 """
 
 from __future__ import annotations

@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bemi.presets import images, tables
 
-from bemi import BeMiClassifier, TableBits
 from bemi.export import verilog
-from bemi_lab.benchmarks.common import Record, Settings, image_set, percent, sample, unseen_images
-from bemi_lab.datasets.tables import load_table
-from bemi_lab.experiments import markdown
-from bemi_lab.experiments.tabular.splits import split
+from bemi_lab import classifiers, datasets
+from bemi_lab.benchmarks.common import Benchmark, Record, Settings, image_set, percent, sample, unseen_images
+from bemi_lab.classifiers import Classifier
+from bemi_lab.datasets import Split
+from bemi_lab.experiments.table import markdown
 
 RANDOM_ROWS = 10_000
 
@@ -45,7 +45,7 @@ class Task:
     data: str
     networks: str
     interface: str
-    settings: dict[str, Any]
+    make: Callable[..., Classifier]
 
     @property
     def name(self) -> str:
@@ -57,48 +57,46 @@ class Task:
         if self.data == "mnist":
             known = image_set("mnist")
             return Rows(*sample("mnist", 10, seed), known.test_X, known.test_y)
-        table = load_table(self.data)
-        train, test = split("fold").draw(table.y, seed)
-        return Rows(table.X.iloc[train], table.y[train], table.X.iloc[test], table.y[test])
+        table = datasets.load(self.data)
+        X, y = table.table, table.train_y
+        train, test = Split.parse("fold").of_table(y, seed)
+        return Rows(X.iloc[train], y[train], X.iloc[test], y[test])
 
 
-SOFT = {name: value for name, value in images(compare=False).settings.items() if name != "transform"}
-"""The recommended settings for images, without their histograms."""
-
-BITS = tables(compare=False).settings
+BITS = partial(classifiers.usual, "tables")
+SOFT = partial(classifiers.usual, "images", inputs=None)
+"""The recommended settings for tables, and those for images without their histograms."""
 
 TASKS = (
     Task("heart920", "bits", "stream", BITS),
     Task("heart920", "bits", "parallel", BITS),
-    Task("wine", "values and bits", "stream", BITS | {"transform": TableBits(values=True)}),
+    Task("wine", "values and bits", "stream", partial(BITS, inputs="values-and-bits")),
     Task("glass", "bits", "stream", BITS),
-    Task("digits", "the paper's", "stream", {}),
-    Task("mnist", "the paper's", "stream", {}),
+    Task("digits", "the paper's", "stream", classifiers.paper),
+    Task("mnist", "the paper's", "stream", classifiers.paper),
     Task("digits", "soft margins", "stream", SOFT),
 )
 
 
 def measurements(settings: Settings) -> Iterator[Record]:
     """One record per circuit, or one that says what is ``missing``."""
-    for task in filter(settings.wants, TASKS):
-        for seed in settings.seeds:
-            head = {"cell": task.name, "seed": seed, "engine": settings.engine, "seconds_limit": settings.seconds}
-            absent = [tool for tool in TOOLS if _version(tool) is None]
-            if absent:
-                yield head | {"missing": f"{absent[0]} is not installed"}
-                continue
-            rows = task.rows(seed)
-            model = BeMiClassifier(**task.settings, engine=settings.engine, time_limit=settings.seconds)
-            model.fit(rows.X, rows.y)
-            with tempfile.TemporaryDirectory() as place:
-                made = verilog.write(model, place, interface=task.interface, vectors=RANDOM_ROWS, rows=rows.test_X)
-                yield head | {
-                    "accuracy": float(np.mean(model.predict(rows.test_X) == rows.test_y)),
-                    "test_rows": len(rows.test_y),
-                    "estimated": vars(made.costs),
-                    **_measured(Path(place)),
-                    "tools": ", ".join(f"{tool} {_version(tool)}" for tool in TOOLS),
-                }
+    for task, seed, head in settings.chosen(TASKS):
+        absent = [tool for tool in TOOLS if _version(tool) is None]
+        if absent:
+            yield head | {"missing": f"{absent[0]} is not installed"}
+            continue
+        rows = task.rows(seed)
+        model = task.make(**settings.limits)
+        model.fit(rows.X, rows.y)
+        with tempfile.TemporaryDirectory() as place:
+            made = verilog.write(model, place, interface=task.interface, vectors=RANDOM_ROWS, rows=rows.test_X)
+            yield head | {
+                "accuracy": float(np.mean(model.predict(rows.test_X) == rows.test_y)),
+                "test_rows": len(rows.test_y),
+                "estimated": vars(made.costs),
+                **_measured(Path(place)),
+                "tools": ", ".join(f"{tool} {_version(tool)}" for tool in TOOLS),
+            }
 
 
 def _measured(folder: Path) -> Record:
@@ -170,7 +168,7 @@ def report(records: Sequence[Record]) -> str:
     )
     rows = [_row(record) for record in records]
     tools = next((record["tools"] for record in records if "tools" in record), "Nothing measured")
-    return f"{tools}.\n\n{markdown.table(headings, rows)}"
+    return f"{tools}.\n\n{markdown(headings, rows)}"
 
 
 def _row(record: Record) -> tuple[object, ...]:
@@ -188,3 +186,6 @@ def _row(record: Record) -> tuple[object, ...]:
         *fits,
         *(f"{number:,}" for number in (record["estimated"]["latency"], icarus["fewest"], icarus["most"])),
     )
+
+
+BENCHMARKS = {"hardware": Benchmark(measurements, report)}

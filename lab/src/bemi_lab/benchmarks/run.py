@@ -9,42 +9,26 @@ import platform
 import sys
 import time
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from bemi import engines
-from bemi_lab.benchmarks import (
-    chances,
-    devices,
-    ensemble,
-    exact,
-    growth,
-    hardware,
-    light,
-    predict,
-    scaling,
-    sidebyside,
-    table,
-)
-from bemi_lab.benchmarks.common import Record, Settings, one_core
-
-BENCHMARKS = {
-    "table": table,
-    "sidebyside": sidebyside,
-    "growth": growth,
-    "light": light,
-    "ensemble": ensemble,
-    "predict": predict,
-    "devices": devices,
-    "hardware": hardware,
-    "scaling": scaling,
-    "chances": chances,
-    "exact": exact,
-}
+from bemi_lab.benchmarks import BENCHMARKS
+from bemi_lab.benchmarks.common import Benchmark, Record, Settings, one_core
 
 
 class NothingChosen(ValueError):
     """The options choose no cell."""
+
+
+def get(name: str) -> Benchmark:
+    """The benchmark of that name."""
+    home: Any = import_module(f"bemi_lab.benchmarks.{BENCHMARKS[name][0]}")
+    if hasattr(home, "BENCHMARKS"):
+        return home.BENCHMARKS[name]
+    return Benchmark(home.measurements, home.report)
 
 
 def run(names: Sequence[str], settings: Settings, output: Path, *, read: bool) -> None:
@@ -54,17 +38,16 @@ def run(names: Sequence[str], settings: Settings, output: Path, *, read: bool) -
     for name in names:
         lines = output / f"{name}.jsonl"
         records = _read(lines) if read else _measure(name, settings, lines)
-        text = f"# {name}\n\n{_conditions(records)}\n\n{BENCHMARKS[name].report(records)}\n"
+        text = f"# {name}\n\n{_conditions(records)}\n\n{get(name).report(records)}\n"
         (output / f"{name}.md").write_text(text)
         print(text)
 
 
 def _measure(name: str, settings: Settings, lines: Path) -> list[Record]:
     records: list[Record] = []
-    where = _where()
-    # Whole classifiers need the other core.
-    with one_core() if name not in ("ensemble", "scaling", "exact") else contextlib.nullcontext():
-        for measured in BENCHMARKS[name].measurements(settings):
+    where, benchmark = _where(), get(name)
+    with contextlib.nullcontext() if benchmark.all_cores else one_core():
+        for measured in benchmark.measurements(settings):
             record = measured | {"where": where}
             # An earlier file is replaced only once there is something to put in its place.
             with lines.open("a" if records else "w") as file:
@@ -83,7 +66,7 @@ def _read(lines: Path) -> list[Record]:
 def _show(name: str, count: int, record: Record) -> None:
     gap = record.get("mm", {}).get("gap")
     words = [name, str(count), record["cell"], f"seed {record['seed']}"]
-    words += [record[name] for name in ("pair", "board", "system") if name in record]
+    words += [record[name] for name in ("pair", "board", "system", "way") if name in record]
     words += [] if gap is None else [f"gap {gap:.3%}"]
     words += [f"{record['wall']:.2f} s"] if isinstance(record.get("wall"), float) else []
     print(*words, file=sys.stderr, flush=True)

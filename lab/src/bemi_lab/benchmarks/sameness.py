@@ -1,10 +1,10 @@
 """What must stay the same when code is rearranged: weights, labels, bounds, verdicts, C code, by node limits alone.
 
-``python -m bemi_lab.benchmarks.sameness OUT.json`` trains every case without a clock and writes a digest of all that it
-gives;
-``python -m bemi_lab.benchmarks.sameness OUT.json --against OLD.json`` also compares with an earlier file, made with
-another version of the code (``PYTHONPATH=that/src``), and exits with 1 if anything differs.  Only public names are
-used, so that versions with other insides can be compared.  Texts, comments, seconds and format numbers are left out.
+``bemi-lab bench sameness OUT.json`` trains every case without a clock and writes a digest of all that it gives;
+``--against OLD.json`` also compares with an earlier file, and the command exits with 1 if anything differs.  To make
+that file with another version of the code, run ``PYTHONPATH=that/src:lab/src python -m bemi_lab.benchmarks.sameness``:
+only public names are used here, so that versions with other insides can be compared.  Texts, comments, seconds and
+format numbers are left out.
 """
 
 from __future__ import annotations
@@ -221,17 +221,13 @@ def _hashed(content: Any) -> str:
     return hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()
 
 
-def run() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("output", type=Path)
-    parser.add_argument("--against", type=Path, help="an earlier output to compare with")
-    parser.add_argument("--only", default="", help="cases whose name holds this text")
-    options = parser.parse_args()
-    old = json.loads(options.against.read_text()) if options.against else {}
+def run(output: Path, *, against: Path | None = None, only: str = "") -> int:
+    """Train the cases, write their digests, and return 1 if any differs from an earlier one."""
+    old = json.loads(against.read_text()) if against else {}
     found: dict[str, Any] = {}
     different = 0
     for name, rows, train in cases():
-        if options.only not in name:
+        if only not in name:
             continue
         X, y, unseen = rows()
         began = time.perf_counter()
@@ -242,9 +238,15 @@ def run() -> int:
         different += bool(parts)
         verdict = "" if name not in old else f"DIFFERENT: {', '.join(parts)}" if parts else "same"
         print(f"{seconds:6.1f} s  {name:50} {verdict}", flush=True)
-        options.output.write_text(json.dumps(found, indent=1))
+        output.write_text(json.dumps(found, indent=1))
     return 1 if different else 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(run())
+    # Without the command line of the laboratory, which an older version of the library may not serve.
+    command = argparse.ArgumentParser()
+    command.add_argument("output", type=Path)
+    command.add_argument("--against", type=Path)
+    command.add_argument("--only", default="")
+    given = command.parse_args()
+    raise SystemExit(run(given.output, against=given.against, only=given.only))

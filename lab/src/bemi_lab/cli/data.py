@@ -8,7 +8,6 @@ from typing import Any
 
 from bemi.cli.options import add_json
 from bemi.cli.output import show
-from bemi_lab import datasets
 
 
 def add_command(commands: Any) -> None:
@@ -23,7 +22,9 @@ def add_command(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    listings = datasets.available()
+    from bemi_lab import datasets
+
+    known = {item.name: item for item in datasets.available()}
     if options.name is not None:
         folders = datasets.fetch(options.name)
         for part in ("train", "test"):
@@ -31,24 +32,28 @@ def run(options: argparse.Namespace) -> int:
                 _write(options.name, part, getattr(options, part))
         show(options, {"name": options.name, "folders": [str(folder) for folder in folders]})
         if not options.json:
-            listing = next(item for item in listings if item.name == options.name)
-            print(f"{options.name} is here: {', '.join(map(str, folders)) or listing.place}")
-            print(f"source: {listing.source}\nlicence: {listing.licence}")
+            item = known[options.name]
+            print(f"{options.name} is here: {', '.join(map(str, folders)) or item.place}")
+            print(f"source: {item.source}\nlicence: {item.licence}")
         return 0
     from rich.table import Table
 
     table = Table(title="Data sets")
     for heading in ("name", "rows", "features", "classes", "where"):
         table.add_column(heading, justify="right" if heading in ("rows", "features", "classes") else "left")
-    for item in listings:
+    for item in known.values():
         table.add_row(item.name, str(item.rows), str(item.features), str(item.classes), item.place)
-    show(options, {"datasets": [vars(item) for item in listings]}, table)
+    listed = ("name", "rows", "features", "classes", "place", "source", "licence")
+    content = [{field: getattr(item, field) for field in listed} | {"test_rows": item.test} for item in known.values()]
+    show(options, {"datasets": content}, table)
     return 0
 
 
 def _write(name: str, part: str, path: Path) -> None:
     """Write the training or test part of a data set as ``bemi train`` and ``bemi export page`` read it."""
     import numpy as np
+
+    from bemi_lab import datasets
 
     known = datasets.load(name)
     if part == "test" and not known.has_test:

@@ -15,14 +15,18 @@ def add_command(commands: Any) -> None:
     command = commands.add_parser("report", help="tables and figures of finished runs")
     command.set_defaults(run=run, example="bemi-lab report runs/exp3a -o exp3a.md")
     command.add_argument(
-        "runs", nargs="+", type=Path, metavar="RUN", help="run folders, as bemi-lab reproduce makes them"
+        "runs",
+        nargs="+",
+        type=Path,
+        metavar="RUN",
+        help="folders of runs, or files of packed ones; the page shows them in the order of their names",
     )
     command.add_argument(
         "-o",
         "--output",
         type=Path,
         metavar="FILE.md",
-        help="page to write (default: report.md in the first run's folder)",
+        help="page to write (default: report.md in the first run's folder, or beside its file)",
     )
     command.add_argument("--title", default="Results", help="title of the page (default: Results)")
     add_json(command)
@@ -30,9 +34,12 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from bemi_lab.experiments import figures, report
+    from bemi_lab.experiments.store import Store
 
-    page = options.output or options.runs[0] / "report.md"
-    written = report.write(options.runs, page, options.title)
+    # Shells sort exp1-random.jsonl.gz before exp1.jsonl.gz.
+    first, *_ = runs = sorted(options.runs, key=lambda path: Store(path).name)
+    page = options.output or (first.parent if first.is_file() else first) / "report.md"
+    written = report.write(runs, page, options.title)
     if not figures.available():
         print("bemi-lab: figures need matplotlib: pip install 'bemi-lab[figures]'", file=sys.stderr)
     show(options, {"page": str(page), "files": [str(path) for path in written]})

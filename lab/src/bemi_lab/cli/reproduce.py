@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +12,13 @@ from bemi.cli.options import add_json, add_many_machines
 from bemi.cli.output import on_cluster, progress_wanted, show
 from bemi.engines import ENGINES
 from bemi.solvers import SOLVERS
-from bemi_lab.experiments import experiment_types, spec
+from bemi_lab.experiments import spec, subjects
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bemi_lab.experiments import tables
+    from bemi_lab.experiments import table
+    from bemi_lab.experiments.spec import Experiment
 
 
 def add_command(commands: Any) -> None:
@@ -61,40 +63,56 @@ def add_command(commands: Any) -> None:
     add_many_machines(command)
     small = "a small version of every table and figure, on bundled data where the paper's is not here"
     add("--quick", action="store_true", help=small)
+    add("--pack", action="store_true", help="also write each run as one file, DIR/NAME.jsonl.gz, without its networks")
     add_json(command)
 
 
 def run(options: argparse.Namespace) -> int:
     names = spec.names() if options.experiments == ["all"] else options.experiments
-    chosen = [experiment_types.of(name).load(name, quick=options.quick) for name in names]
+    chosen = [spec.load(name, quick=options.quick) for name in names]
     if options.samples is not None and options.samples < 1:
         raise ValueError(f"--samples must be at least 1, got {options.samples}")
     for experiment in chosen:
-        for remark in experiment_types.of(experiment.name).remarks(experiment):
+        for remark in subjects.remarks(experiment):
             print(f"bemi-lab: {remark}", file=sys.stderr)
-    folders = []
+    paths = []
     for experiment in chosen:
-        folders.append(_run_one(experiment, options))
+        paths.append(_run_one(experiment, options))
         if not options.json and options.shard is None:
-            for title, table in experiment_types.of_run(folders[-1]).section(folders[-1]).brief.items():
-                show(options, {}, _in_terminal(table, title))
+            _show_briefly(paths[-1], options)
     if options.json:
-        show(options, {"runs": [str(folder) for folder in folders]})
+        show(options, {"runs": [str(path) for path in paths]})
     elif options.shard is not None:
         print("this part is done; once all are, the same command without --shard tests the ensembles")
     else:
-        print(f"tables and figures: bemi-lab report {' '.join(map(str, folders))}")
+        print(f"tables and figures: bemi-lab report {' '.join(map(str, paths))}")
     return 0
 
 
-def _run_one(experiment: Any, options: argparse.Namespace) -> Path:
-    """Run an experiment and return its folder."""
+def _show_briefly(path: Path, options: argparse.Namespace) -> None:
+    """The main tables of a run, in the terminal."""
+    from bemi_lab.experiments.report import section
+    from bemi_lab.experiments.store import NoResults
+
+    try:
+        for title, content in section(path).brief.items():
+            show(options, {}, _in_terminal(content, title))
+    except NoResults:
+        # Remarks have said what is left out: here it is everything.
+        print(f"bemi-lab: nothing of {path.name} can run here", file=sys.stderr)
+
+
+def _run_one(experiment: Experiment, options: argparse.Namespace) -> Path:
+    """Run an experiment and return its folder, or its file if it is packed."""
+    from bemi_lab.experiments.run import reproduce
+    from bemi_lab.experiments.store import NoResults, Store
+
     settings = _settings(experiment, options)
     usual = settings.images == _usual_images(experiment, options)
     folder: Path = options.folder / (experiment.name if usual else f"{experiment.name}-{settings.images}")
     try:
         with on_cluster(options.cluster):
-            experiment_types.of(experiment.name).reproduce(
+            reproduce(
                 experiment,
                 settings,
                 folder,
@@ -106,17 +124,20 @@ def _run_one(experiment: Any, options: argparse.Namespace) -> Path:
     except KeyboardInterrupt:
         print(f"bemi-lab: finished work is kept in {folder}; repeat the command to continue", file=sys.stderr)
         raise
+    if options.pack and options.shard is None:
+        with suppress(NoResults):
+            return Store(folder).pack()
     return folder
 
 
-def _settings(experiment: Any, options: argparse.Namespace) -> spec.Settings:
+def _settings(experiment: Experiment, options: argparse.Namespace) -> spec.Settings:
     limits = (options.time_limit, experiment.time_limit, spec.Settings.time_limit)
     seconds = next(limit for limit in limits if limit is not None)
     return spec.Settings(
         dataset=options.dataset or _dataset(experiment, quick=options.quick),
         engine=options.engine,
         solver=options.solver,
-        time_limit=experiment.paper_seconds if options.paper_limits else seconds,
+        time_limit=experiment.paper.seconds if options.paper_limits else seconds,
         node_limit=options.node_limit,
         gap=options.gap,
         seed=options.seed,
@@ -125,39 +146,35 @@ def _settings(experiment: Any, options: argparse.Namespace) -> spec.Settings:
     )
 
 
-def _usual_images(experiment: Any, options: argparse.Namespace) -> str:
+def _usual_images(experiment: Experiment, options: argparse.Namespace) -> str:
     """The paper's images, where they are known and the run is the paper's experiment."""
-    as_in_the_paper = experiment.paper_sizes is not None and options.dataset is None and not options.quick
+    as_in_the_paper = experiment.paper.sizes is not None and options.dataset is None and not options.quick
     return spec.PAPER_IMAGES if as_in_the_paper else spec.RANDOM_IMAGES
 
 
-def _system_seconds(experiment: Any, options: argparse.Namespace) -> float | None:
+def _system_seconds(experiment: Experiment, options: argparse.Namespace) -> float | None:
     if options.system_time_limit is not None and options.system_time_limit <= 0:
         raise ValueError(f"--system-time-limit must be positive seconds, got {options.system_time_limit:g}")
-    if experiment.systems is None:
+    if experiment.system_seconds is None:
         return None
-    if options.paper_limits:
-        return experiment.systems.paper_seconds
-    return options.system_time_limit
+    return experiment.paper.system_seconds if options.paper_limits else options.system_time_limit
 
 
-def _dataset(experiment: Any, *, quick: bool) -> str:
+def _dataset(experiment: Experiment, *, quick: bool) -> str:
     """The paper's data set; in a quick run without its files, one from scikit-learn."""
-    from bemi_lab import datasets
+    from bemi_lab.datasets import is_here
 
-    here = {listing.name for listing in datasets.available() if listing.here}
-    if quick and experiment.dataset in spec.BUNDLED and experiment.dataset not in here:
+    if quick and experiment.dataset in spec.BUNDLED and not is_here(experiment.dataset):
         return spec.BUNDLED[experiment.dataset]
     return experiment.dataset
 
 
-def _in_terminal(content: tables.Table, title: str) -> Table:
+def _in_terminal(content: table.Table, title: str) -> Table:
     """A table that fits a terminal: means without their ranges."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from bemi_lab.experiments.results import Spread
-    from bemi_lab.experiments.tables import in_text
+    from bemi_lab.experiments.table import Spread, in_text
 
     table = Table(title=title, box=SIMPLE_HEAD)
     for heading in content.headings:

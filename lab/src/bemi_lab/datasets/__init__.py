@@ -5,26 +5,26 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from bemi_lab.datasets.catalogue import Listing, available, fetch, load
-from bemi_lab.datasets.description import DatasetError
-from bemi_lab.datasets.storage import FOLDER_VARIABLE
+from bemi_lab.datasets.registry import Description, available, fetch, is_here, load
+from bemi_lab.datasets.storage import FOLDER_VARIABLE, DatasetError
 
 if TYPE_CHECKING:
-    from bemi_lab.datasets.dataset import Dataset
-    from bemi_lab.datasets.sampling import Sample, draw, sample, split
+    from bemi_lab.datasets.sampling import Dataset, Sample, Split, draw, sample, split
 
-_HOMES = {"Dataset": "dataset", "Sample": "sampling", "draw": "sampling", "sample": "sampling", "split": "sampling"}
-"""Names that need NumPy, by module; they are imported on first use, so that listing the data sets is fast."""
+_SAMPLING = ("Dataset", "Sample", "Split", "draw", "sample", "split")
+"""Names that need NumPy; they are imported on first use, so that listing the data sets is fast."""
 
 __all__ = [
     "FOLDER_VARIABLE",
     "Dataset",
     "DatasetError",
-    "Listing",
+    "Description",
     "Sample",
+    "Split",
     "available",
     "draw",
     "fetch",
+    "is_here",
     "load",
     "sample",
     "split",
@@ -32,6 +32,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    if name in _SAMPLING:
+        return getattr(import_module(f"{__name__}.sampling"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,16 +1,24 @@
-"""Few-shot samples of a data set: random ones, each determined by a seed and its index, or the paper's."""
+"""Loaded data sets, and which of their rows train and which test.
+
+Few-shot samples are random, each determined by a seed and its index, or the paper's; splits of tables and signals are
+determined by their name and an index.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import StratifiedKFold
 
 from bemi.checks import check_choice, check_integer
-from bemi_lab.datasets import paper_images
-from bemi_lab.datasets.dataset import Dataset, Labels, Rows
+
+PAPER_SAMPLES = 5
+"""Samples of each size in the paper."""
 
 TEST_ROWS = 800
 """Rows per class that a sample takes from a data set's test part."""
@@ -20,14 +28,51 @@ RULES = ("random", "paper")
 
 
 @dataclass(frozen=True, eq=False)
+class Dataset:
+    """Rows and labels of a training and a test part.
+
+    Images are rows of integers, which ``shape`` turns back into images; windows of signals have the shape (windows,
+    samples, channels); tables with text are DataFrames; other rows are floats.  NaN is a missing value.  If the
+    publishers did not set test rows apart, all rows are in the training part.  ``groups`` says whom a row comes from,
+    where that is known.
+    """
+
+    name: str
+    train_X: Any
+    train_y: NDArray[Any]
+    test_X: Any
+    test_y: NDArray[Any]
+    shape: tuple[int, int] | None = None
+    feature_names: tuple[str, ...] | None = None
+    class_names: tuple[str, ...] | None = None
+    groups: NDArray[Any] | None = None
+
+    @classmethod
+    def without_test(cls, name: str, X: Any, y: NDArray[Any], **more: Any) -> Dataset:
+        """A data set whose rows are all in the training part."""
+        return cls(name, X, y, X[:0], y[:0], **more)
+
+    @property
+    def has_test(self) -> bool:
+        """Whether the set comes with a test part."""
+        return len(self.test_y) > 0
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The training part as a table."""
+        columns = list(self.feature_names) if self.feature_names else None
+        return self.train_X if isinstance(self.train_X, pd.DataFrame) else pd.DataFrame(self.train_X, columns=columns)
+
+
+@dataclass(frozen=True, eq=False)
 class Sample:
     """Training and test rows; ``disjoint`` says that samples of different indices share no training row."""
 
-    train_X: Rows
-    train_y: Labels
-    test_X: Rows
-    test_y: Labels
-    disjoint: bool
+    train_X: Any
+    train_y: NDArray[Any]
+    test_X: Any
+    test_y: NDArray[Any]
+    disjoint: bool = False
 
 
 def draw(labels: ArrayLike, per_class: int, seed: int) -> NDArray[np.intp]:
@@ -74,7 +119,7 @@ def sample(
         Labels to keep, None for all; the rows of a class do not depend on which others are kept.
     rule
         ``"random"``: rows are drawn uniformly.  ``"paper"``: the paper's rows, consecutive ones of each class in the
-        order of the data files (:func:`bemi_lab.datasets.paper_images.positions`).
+        order of the data files (:func:`paper_positions`).
     sizes
         All values of ``per_class`` in the paper's experiment, which its rows depend on: ``(10, 20, 30, 40)`` in
         experiments 3 and 4.  Required by ``rule="paper"``, and only by it.
@@ -84,7 +129,7 @@ def sample(
     check_choice("rule", rule, RULES)
     places = _positions(dataset, classes)
     if rule == "paper":
-        chosen = _paper_rows(dataset, places, paper_images.positions(per_class, index, sizes))
+        chosen = _paper_rows(dataset, places, paper_positions(per_class, index, sizes))
     elif sizes is not None:
         raise ValueError('sizes belong to rule="paper"; random samples do not depend on other sizes')
     else:
@@ -147,7 +192,7 @@ def split(dataset: Dataset, index: int, seed: int = 0, *, rows: int = 200, test:
     chosen = _generator(seed, index).permutation(len(dataset.train_y))[:rows]
     held_out, train = chosen[:test], chosen[test:]
     X, y = dataset.train_X, dataset.train_y
-    return Sample(X[train], y[train], X[held_out], y[held_out], disjoint=False)
+    return Sample(X[train], y[train], X[held_out], y[held_out])
 
 
 def _generator(seed: int, *key: int) -> np.random.Generator:
@@ -174,3 +219,140 @@ def _too_few(label: int, rows: int, per_class: int, index: int, disjoint: bool) 
         f"class {label} has {rows} rows, enough for {samples} samples of {per_class}: the last index is {samples - 1}, "
         f"got {index}"
     )
+
+
+def paper_positions(per_class: int, index: int, sizes: Sequence[int] | None) -> range:
+    """Positions of one of the paper's samples among the training images of each class, in the order of the files.
+
+    With sizes S, sample z of size S[i] starts at position ``5 (S[0] + ... + S[i-1]) + S[i] z``, where the five samples
+    of the smaller sizes and the earlier samples of this size end.  So the images of a sample depend on all sizes that
+    an experiment has, and no two samples share an image.
+
+    Parameters
+    ----------
+    per_class
+        Images of each class; one of the sizes.
+    index
+        Number of the sample, 0 to 4.
+    sizes
+        All sizes of the experiment, in its order.
+    """
+    if not sizes:
+        raise ValueError("the paper's images depend on all sizes of an experiment; give them, such as (10, 20, 30, 40)")
+    if min(sizes) < 1 or len(set(sizes)) < len(sizes):
+        raise ValueError(f"sizes must be positive and different, got {_listed(sizes)}")
+    if per_class not in sizes:
+        raise ValueError(f"the paper's images come in samples of {_listed(sizes)} per class, got {per_class}")
+    if index not in range(PAPER_SAMPLES):
+        raise ValueError(
+            f"the paper has {PAPER_SAMPLES} samples of each size, numbered 0 to {PAPER_SAMPLES - 1}, got {index}"
+        )
+    start = PAPER_SAMPLES * sum(sizes[: list(sizes).index(per_class)]) + per_class * index
+    return range(start, start + per_class)
+
+
+def _listed(sizes: Sequence[int]) -> str:
+    return ", ".join(map(str, sizes))
+
+
+MOST_TESTED, MOST_WINDOWS_TESTED = 1000, 200
+"""Rows of a table, in cross-validation all of them, and windows of a signal that a split takes to test at most."""
+
+TRAINING_SHARE = 0.7
+"""Of the rows of a class, or of a table, that a few-shot sample may take."""
+
+FOLDS = 5
+
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Split:
+    """A way to divide a data set into training and test rows, by its name.
+
+    ``per-class-20``: 20 training rows of every class.  ``random-40``: 40 rows whatever their class.  ``fold``:
+    five-fold cross-validation of at most 1,000 rows.
+    """
+
+    name: str
+    kind: str
+    rows: int
+
+    @classmethod
+    def parse(cls, name: str) -> Split:
+        """The split of that name."""
+        kind, _, rows = name.rpartition("-")
+        if name == "fold":
+            return cls(name, name, FOLDS)
+        if kind in ("per-class", "random") and rows.isdigit() and int(rows):
+            return cls(name, kind, int(rows))
+        raise ValueError(f"unknown split {name!r}; known: per-class-N, random-N and fold")
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        words = {"fold": f"{FOLDS}-fold", "per-class": f"{self.rows} per class", "random": f"{self.rows} random rows"}
+        return words[self.kind]
+
+    @property
+    def samples(self) -> int | None:
+        """How many there are, None for any number."""
+        return FOLDS if self.kind == "fold" else None
+
+    def suits_table(self, labels: NDArray[Any]) -> bool:
+        """Whether a table with these labels has enough rows: of its two largest classes, or in all."""
+        if self.kind == "per-class":
+            room = sorted(int(TRAINING_SHARE * count) for count in np.unique(labels, return_counts=True)[1])
+            return room[-2] >= self.rows
+        return self.kind == "fold" or int(TRAINING_SHARE * len(labels)) >= self.rows
+
+    def of_table(self, labels: NDArray[Any], index: int) -> tuple[Indices, Indices]:
+        """Training and test rows of a table; the index is a seed, or the number of a fold.
+
+        A class that has too few rows gives 70 % of them.
+        """
+        if self.kind == "fold":
+            rows = np.sort(np.random.default_rng(7).permutation(len(labels))[:MOST_TESTED])
+            folds = StratifiedKFold(FOLDS, shuffle=True, random_state=3).split(rows, labels[rows])
+            train, test = list(folds)[index]
+            return rows[train], rows[test]
+        if self.kind == "random":
+            rng = np.random.default_rng(2000 + index)
+            order = rng.permutation(len(labels))
+            return order[: self.rows], _at_most(order[self.rows :], rng)
+        rng = np.random.default_rng(1000 + index)
+        train_parts, rest = [], []
+        for label in np.unique(labels):
+            order = rng.permutation(np.flatnonzero(labels == label))
+            taken = min(self.rows, int(TRAINING_SHARE * len(order)))
+            train_parts.append(order[:taken])
+            rest.append(order[taken:])
+        return np.concatenate(train_parts), _at_most(np.concatenate(rest), rng)
+
+    def suits_windows(self, labels: NDArray[Any]) -> bool:
+        """Whether every class has windows left to test."""
+        if self.kind != "per-class":
+            raise ValueError(f"windows are split by per-class-N, got {self.name!r}")
+        return bool(np.unique(labels, return_counts=True)[1].min() > self.rows)
+
+    def of_windows(self, labels: NDArray[Any], groups: NDArray[Any] | None, seed: int) -> tuple[Indices, Indices]:
+        """Training and test windows, some of every class.
+
+        Where it is known whom windows come from, those of one half of the people train, and those of the others test.
+        """
+        rng = np.random.default_rng(seed)
+        pool = np.arange(len(labels))
+        others: Indices | None = None
+        if groups is not None:
+            people = rng.permutation(np.unique(groups))
+            first = np.isin(groups, people[: len(people) // 2])
+            pool, others = np.flatnonzero(first), np.flatnonzero(~first)
+        train = np.concatenate(
+            [rng.permutation(pool[labels[pool] == label])[: self.rows] for label in np.unique(labels)]
+        )
+        rest = np.setdiff1d(pool, train) if others is None else others
+        return train, rng.permutation(rest)[:MOST_WINDOWS_TESTED]
+
+
+def _at_most(rows: Indices, rng: np.random.Generator) -> Indices:
+    return rows if len(rows) <= MOST_TESTED else rng.permutation(rows)[:MOST_TESTED]

@@ -10,25 +10,26 @@ from typing import Any
 
 import numpy as np
 
-from bemi.network import Network
+from bemi import Network
 from bemi.running.journal import Journal
 from bemi.stages import PAPER_STAGES
-from bemi_lab.baselines.alternatives import REFERENCE
-from bemi_lab.experiments.noise import LEVELS
-from bemi_lab.experiments.results import CellResult, Run, Spread
-from bemi_lab.experiments.tables import (
+from bemi_lab.classifiers import input_title
+from bemi_lab.experiments.network_tables import (
     AXIS_HEADINGS,
     FLOAT_BITS,
     WEIGHT_SHARES,
     axis_value,
     by_size,
     confusion_percent,
-    input_title,
     most_rows,
     noise_curves,
     paper_title,
     system,
 )
+from bemi_lab.experiments.networks import REFERENCE
+from bemi_lab.experiments.noise import LEVELS
+from bemi_lab.experiments.results import CellResult, Run
+from bemi_lab.experiments.table import Spread
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe and Ito's colours, distinguishable for colour-blind readers."""
@@ -37,7 +38,7 @@ GREY = "#777777"
 
 
 def available() -> bool:
-    """Whether the drawing library is installed: ``pip install 'bemi[figures]'``."""
+    """Whether the drawing library is installed: ``pip install 'bemi-lab[figures]'``."""
     return find_spec("matplotlib") is not None
 
 
@@ -337,14 +338,14 @@ def first_layer(run: Run) -> Any:
 
 def _one_network(run: Run) -> tuple[str, dict[str, Network]] | None:
     """The first network of digits 4 and 9, or of any classes, with all stages and the most rows, after each stage."""
-    journal = run.folder / "networks"
+    journal = run.store.folder / "networks"
     if not journal.is_dir():
         return None
     complete = [c for c in run.cells if len(c.cell.stages) == max(len(other.cell.stages) for other in run.cells)]
     result = max(complete, key=lambda c: (c.cell.classes == (4, 9), c.cell.per_class or 0, -c.cell.weight_bound))
     networks = result.records[0]["networks"]
     entry = next((n for n in networks if n["classes"] == [4, 9]), networks[0])
-    if not Journal(journal).path(entry["file"]).exists():
+    if "file" not in entry or not Journal(journal).path(entry["file"]).exists():
         return None
     training = Journal(journal).read(entry["file"])
     if training is None or math.isqrt(training.network.layers[0]) ** 2 != training.network.layers[0]:

@@ -1,4 +1,4 @@
-"""Results of a run, read from its folder and summarised by cell."""
+"""Results of a run: ensembles by cell, and systems by data set and split."""
 
 from __future__ import annotations
 
@@ -9,44 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from bemi.network import bits_per_weight
 from bemi.stages.result import relative_gap
 from bemi_lab.experiments import spec
-from bemi_lab.experiments.folder import NoResults, read_json, read_run
 from bemi_lab.experiments.spec import AXES, PAPER_IMAGES, Cell, Experiment
-
-Record = dict[str, Any]
-
-CONFIDENCE = 0.95
+from bemi_lab.experiments.store import Record, Store
+from bemi_lab.experiments.table import Spread
 
 OURS = "bemi"
 """Name of our ensembles among the alternatives in a record."""
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Mean, smallest and largest value over the samples of a cell."""
-
-    mean: float
-    low: float
-    high: float
-
-    @staticmethod
-    def of(values: Sequence[float]) -> Spread:
-        return Spread(float(np.mean(values)), float(np.min(values)), float(np.max(values)))
-
-
-def interval(values: Sequence[float]) -> Spread | None:
-    """The mean and its 95 % confidence interval by Student's t; values are independent, one per table or sample."""
-    if not values:
-        return None
-    mean = float(np.mean(values))
-    if len(values) < 2:
-        return Spread(mean, mean, mean)
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values)))
-    return Spread(mean, mean - half, mean + half)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,14 +99,16 @@ def gap(stage: Record) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run as stored on disk."""
+    """A run as stored on disk: what was asked for, and a record of every ensemble or system on a sample.
 
-    folder: Path
+    Where systems are compared, a *measure* is a name in their records, and a mean over data sets is one of their means.
+    """
+
+    store: Store
     experiment: Experiment
     settings: dict[str, Any]
     visits: list[dict[str, Any]]
-    cells: list[CellResult]
-    systems: list[Record]
+    records: Sequence[Record]
 
     @property
     def samples(self) -> int:
@@ -154,28 +128,68 @@ class Run:
         """Whether training and test rows are the paper's, so that accuracies can be compared."""
         return self.on_paper_data and self.images == PAPER_IMAGES
 
+    @cached_property
+    def cells(self) -> list[CellResult]:
+        """Ensembles by cell, in the order of the experiment."""
+        paper = self.experiment.paper.values if self.on_paper_data else {}
+        grouped: dict[Cell, list[Record]] = {}
+        for record in sorted((r for r in self.records if "cell" in r), key=lambda r: r["sample"]):
+            grouped.setdefault(spec.cell(record["cell"]), []).append(record)
+        order = {cell: position for position, cell in enumerate(self.experiment.cells)}
+        return [
+            CellResult(cell, grouped[cell], dict(paper.get(cell, {})))
+            for cell in sorted(grouped, key=lambda c: (order.get(c, len(order)), c.name))
+        ]
+
+    @cached_property
+    def systems(self) -> list[Record]:
+        """Records of systems that are compared."""
+        return [record for record in self.records if "system" in record]
+
     def varying(self) -> list[str]:
         """Axes on which the cells differ."""
         return [axis for axis in AXES if len({getattr(c.cell, axis) for c in self.cells}) > 1]
 
+    @cached_property
+    def _by_place(self) -> dict[tuple[str, str, str], dict[int, Record]]:
+        found: dict[tuple[str, str, str], dict[int, Record]] = {}
+        for record in self.systems:
+            found.setdefault((record["system"], record["split"], record["dataset"]), {})[record["sample"]] = record
+        return found
 
-def read(folder: str | Path) -> Run:
-    """Read a run's folder; unfinished cells and samples are left out."""
-    folder = Path(folder)
-    run = read_run(folder)
-    records = [read_json(folder, path) for path in sorted((folder / "results").glob("*.json"))]
-    systems = [read_json(folder, path) for path in sorted((folder / "systems").glob("*.json"))]
-    if not records:
-        raise NoResults(f"{folder} has no finished result yet; run bemi-lab reproduce again to continue")
-    experiment = spec.load(run["experiment"])
-    paper = experiment.paper if run["settings"]["dataset"] == experiment.dataset else {}
-    grouped: dict[Cell, list[Record]] = {}
-    for record in sorted(records, key=lambda r: r["sample"]):
-        cell = spec.cell(record["cell"])
-        grouped.setdefault(cell, []).append(record)
-    order = {cell: position for position, cell in enumerate(experiment.cells)}
-    cells = [
-        CellResult(cell, grouped[cell], dict(paper.get(cell, {})))
-        for cell in sorted(grouped, key=lambda c: (order.get(c, len(order)), c.name))
-    ]
-    return Run(folder, experiment, run["settings"], run["visits"], cells, systems)
+    def has(self, system: str, split: str) -> bool:
+        """Whether a system was measured on a split of any data set."""
+        return any(place[:2] == (system, split) for place in self._by_place)
+
+    def values(self, system: str, split: str, dataset: str, measure: str) -> dict[int, Any]:
+        """A measure by sample, where it is known."""
+        samples = self._by_place.get((system, split, dataset), {})
+        return {index: record[measure] for index, record in samples.items() if measure in record}
+
+    def by_dataset(self, system: str, split: str, measure: str, datasets: Sequence[str]) -> dict[str, float]:
+        """Mean of a measure over the samples of each data set that has any."""
+        found = {name: self.values(system, split, name, measure) for name in datasets}
+        return {name: float(np.mean(list(values.values()))) for name, values in found.items() if values}
+
+    def mean(self, system: str, split: str, measure: str, datasets: Sequence[str]) -> float | None:
+        """Mean over data sets."""
+        found = self.by_dataset(system, split, measure, datasets)
+        return float(np.mean(list(found.values()))) if found else None
+
+    def differences(self, a: str, b: str, split: str, measure: str, datasets: Sequence[str]) -> dict[str, float]:
+        """By data set, the mean over common samples of a system's measure minus another's."""
+        found = {}
+        for name in datasets:
+            ours, theirs = (self.values(system, split, name, measure) for system in (a, b))
+            common = ours.keys() & theirs.keys()
+            if common:
+                found[name] = float(np.mean([ours[index] - theirs[index] for index in common]))
+        return found
+
+
+def read(path: str | Path) -> Run:
+    """Read a run's folder or file; what is unfinished is left out."""
+    store = Store(path)
+    run = store.run()
+    records = list(store.records().values())
+    return Run(store, spec.load(run["experiment"]), run["settings"], run["visits"], records)

@@ -7,16 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from bemi.stages import PAPER_STAGES
-from bemi_lab.experiments.results import CellResult, Run, Spread, interval
+from bemi_lab.experiments.network_tables import AXIS_HEADINGS, axis_value, difference, paper_spread
+from bemi_lab.experiments.results import CellResult, Run
 from bemi_lab.experiments.spec import AXES, PAPER_IMAGES, RANDOM_IMAGES, Cell
-from bemi_lab.experiments.tables import (
-    AXIS_HEADINGS,
-    Table,
-    axis_value,
-    difference,
-    paper_spread,
-    without_empty_columns,
-)
+from bemi_lab.experiments.table import Spread, Table, interval
 
 SAMPLE_AXES = ("classes", "per_class")
 """Axes that say which rows a cell has; the others say what is trained on them."""
@@ -74,7 +68,7 @@ def own_systems(runs: Sequence[Run]) -> Table:
         "expected to show one by chance. "
         "Samples of sets without a test part overlap, which makes their intervals a little too narrow."
     )
-    return Table("own-systems", caption, headings, without_empty_columns(headings, rows))
+    return Table("own-systems", caption, headings, rows).without_empty_columns()
 
 
 def setting(cell: Cell) -> str:
@@ -101,7 +95,7 @@ def _comparable(runs: Sequence[Run]) -> dict[tuple[Any, ...], dict[Cell, tuple[R
     groups: dict[tuple[Any, ...], dict[Cell, tuple[Run, CellResult]]] = {}
     for run in runs:
         settings, experiment = run.settings, run.experiment
-        rows = experiment.paper_sizes if run.images == PAPER_IMAGES else settings["seed"]
+        rows = experiment.paper.sizes if run.images == PAPER_IMAGES else settings["seed"]
         key = (settings["dataset"], run.images, rows, experiment.split, settings["engine"], experiment.equal_shares)
         for result in run.cells:
             groups.setdefault(key, {}).setdefault(result.cell, (run, result))

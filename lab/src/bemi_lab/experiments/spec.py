@@ -1,4 +1,4 @@
-"""What an experiment is: a data set, a grid of cells, and what the paper reports for each of them.
+"""What an experiment is: cells of networks to train, and grids of systems to compare, as its file in ``specs/`` says.
 
 The command line lists experiments in its help, so this module imports nothing slow.
 """
@@ -12,12 +12,21 @@ from importlib.resources import files
 from itertools import product
 from typing import Any
 
-from bemi.inputs.registry import NO_TRANSFORM
-from bemi_lab.datasets.paper_images import SAMPLES as PAPER_SAMPLES
-
 PAPER_IMAGES, RANDOM_IMAGES = "paper", "random"
 IMAGES = (PAPER_IMAGES, RANDOM_IMAGES)
 """Which images samples have: rules of :func:`bemi_lab.datasets.sample`."""
+
+SAMPLES = 5
+"""Draws of training rows, as in the paper."""
+
+BUNDLED = {"mnist": "digits", "fashion-mnist": "digits", "heart-disease": "breast-cancer"}
+"""Stand-ins from scikit-learn, for quick runs if a data set's files are missing."""
+
+NETWORKS = "networks"
+"""The kind of experiments whose file names none: they train ensembles on a grid of settings."""
+
+NO_INPUTS = "none"
+"""Short name of no inputs but the features themselves."""
 
 
 def paper_stages() -> tuple[str, ...]:
@@ -32,10 +41,10 @@ class Cell:
     """One setting of an experiment; every sample of a cell is one ensemble.
 
     ``classes`` is None for all classes, ``per_class`` is None if the sample is not drawn class by class,
-    ``transform`` is a short name in :mod:`bemi.inputs.registry`, and ``mw_loss`` is None for the classifier's default.
+    ``transform`` is the short name of what networks see, and ``mw_loss`` is None for the classifier's default.
     """
 
-    transform: str = NO_TRANSFORM
+    transform: str = NO_INPUTS
     classes: tuple[Any, ...] | None = None
     hidden_layers: tuple[int, ...] = (4, 4)
     weight_bound: int = 1
@@ -46,7 +55,7 @@ class Cell:
     @property
     def name(self) -> str:
         """A name for files, different for every cell of an experiment."""
-        parts = [self.transform] if self.transform != NO_TRANSFORM else []
+        parts = [self.transform] if self.transform != NO_INPUTS else []
         parts += [f"classes-{'-'.join(map(str, self.classes))}"] if self.classes else []
         parts += [f"layers-{'-'.join(map(str, self.hidden_layers))}"] if self.hidden_layers else []
         parts += [f"P{self.weight_bound}", "-".join(self.stages)]
@@ -64,26 +73,54 @@ def cell(settings: Mapping[str, Any]) -> Cell:
 
 
 @dataclass(frozen=True)
-class Systems:
-    """Other systems that an experiment compares with ours.
+class Grid:
+    """Systems that are compared with each other, on every split of every data set.
 
     Attributes
     ----------
-    names
-        Names in :data:`bemi_lab.experiments.systems.NAMES`.
-    per_class
-        Training rows of each class.
+    systems
+        Names of systems of the experiment's kind, in the order of the report.
+    splits
+        Names as :meth:`bemi_lab.datasets.Split.parse` takes them.
+    datasets
+        Names of data sets; empty for that of the experiment.
+    report
+        Names of the tables that show it.
     samples
-        Draws of training rows.
-    seconds, paper_seconds
-        Time for a system on a sample, by default and in their papers.
+        Seeds, or folds.
     """
 
-    names: tuple[str, ...]
-    per_class: tuple[int, ...]
-    samples: int
-    seconds: float
-    paper_seconds: float
+    systems: tuple[str, ...]
+    splits: tuple[str, ...]
+    datasets: tuple[str, ...] = ()
+    report: tuple[str, ...] = ()
+    samples: int = SAMPLES
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What the paper says about an experiment; empty for those that are not the paper's.
+
+    Attributes
+    ----------
+    seconds, system_seconds
+        Its time limit per network, on 8 cores, and that of other systems' papers.
+    values
+        By cell and measure, in %.
+    confusion
+        Its confusion matrix, and for how many rows per class.
+    sizes
+        All its numbers of rows per class, which determine its images; None if its rows are not known.
+    published
+        Other systems' published accuracies, and how they were measured: ``"all_good"``, ``"largest"`` or ``"voting"``.
+    """
+
+    seconds: float = 0.0
+    system_seconds: float | None = None
+    values: Mapping[Cell, Mapping[str, float]] = field(default_factory=dict)
+    confusion: tuple[int, list[list[float]]] | None = None
+    sizes: tuple[int, ...] | None = None
+    published: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,14 +131,16 @@ class Experiment:
     ----------
     name, title, question, source
         Name, heading, the question it answers, and where the paper shows it.
+    kind
+        A name in :data:`bemi_lab.experiments.subjects.KINDS`: what is compared, on which kind of data.
     dataset
-        Name of the data set.
-    cells
-        The settings to run.
+        Name of the data set; that of the kind if grids name several.
+    cells, grids
+        Networks to train, and systems to compare.
     samples
         Draws of training rows per cell.
-    time_limit
-        Seconds per network; None is the classifier's default.
+    time_limit, system_seconds
+        Seconds per network, None for the default; seconds of another system on a sample.
     equal_shares
         Whether every stage gets the same share of the time, as in the paper's Experiments 1 and 6.
     split
@@ -111,41 +150,37 @@ class Experiment:
     radii
         Radii for which to report the share of test rows with at least that certified radius; empty for none.
     tables, figures
-        What the report shows.
-    paper_seconds
-        The paper's time limit per network, on 8 cores; 0 for experiments that are not the paper's.
+        What the report shows of the cells.
+    needs_all
+        Whether all data sets must be here; otherwise those that are not are left out.
     paper
-        What the paper reports, by cell and measure, in %; empty for other experiments.
-    paper_confusion
-        The paper's confusion matrix, and for how many rows per class.
-    paper_sizes
-        All numbers of rows per class in the paper, which determine its images; None if its rows are not known.
-    published
-        Other systems' published accuracies, and how they were measured: ``"all_good"``, ``"largest"`` or ``"voting"``.
-    systems
-        Other systems to run, if any.
+        What the paper says.
     """
 
     name: str
     title: str
     question: str
-    source: str
+    kind: str
     dataset: str
-    cells: tuple[Cell, ...]
-    samples: int
-    time_limit: float | None
-    equal_shares: bool
-    split: tuple[int, int] | None
-    noise: Mapping[str, tuple[float, ...]]
-    radii: tuple[int, ...]
-    tables: tuple[str, ...]
-    figures: tuple[str, ...]
-    paper_seconds: float
-    paper: Mapping[Cell, Mapping[str, float]]
-    paper_confusion: tuple[int, list[list[float]]] | None
-    published: tuple[Mapping[str, Any], ...]
-    paper_sizes: tuple[int, ...] | None = None
-    systems: Systems | None = None
+    source: str = ""
+    cells: tuple[Cell, ...] = ()
+    grids: tuple[Grid, ...] = ()
+    samples: int = SAMPLES
+    time_limit: float | None = None
+    system_seconds: float | None = None
+    equal_shares: bool = False
+    split: tuple[int, int] | None = None
+    noise: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    radii: tuple[int, ...] = ()
+    tables: tuple[str, ...] = ()
+    figures: tuple[str, ...] = ()
+    needs_all: bool = True
+    paper: Paper = field(default_factory=Paper)
+
+    def check_images(self, images: str) -> None:
+        """Raise ValueError for the paper's images if they are not known."""
+        if images == PAPER_IMAGES and self.paper.sizes is None:
+            raise ValueError(f"it is not known which rows the paper takes in {self.name}; run it with random ones")
 
 
 @dataclass(frozen=True)
@@ -162,18 +197,10 @@ class Settings:
     system_seconds: float | None = None
     images: str = RANDOM_IMAGES
 
-
-NETWORKS = "networks"
-"""The kind of experiments whose file names none: they train ensembles on a grid of settings."""
-
-BUNDLED = {"mnist": "digits", "fashion-mnist": "digits", "heart-disease": "breast-cancer"}
-"""Stand-ins from scikit-learn, for quick runs if a data set's files are missing."""
-
-
-def check_images(name: str, paper_sizes: tuple[int, ...] | None, images: str) -> None:
-    """Raise ValueError for the paper's images of an experiment for which they are not known."""
-    if images == PAPER_IMAGES and paper_sizes is None:
-        raise ValueError(f"it is not known which rows the paper takes in {name}; run it with random ones")
+    @property
+    def limits(self) -> dict[str, Any]:
+        """Those that every classifier of ours takes."""
+        return {name: getattr(self, name) for name in ("engine", "solver", "time_limit", "node_limit", "gap")}
 
 
 def names() -> list[str]:
@@ -181,76 +208,76 @@ def names() -> list[str]:
     return sorted(path.name.removesuffix(".toml") for path in _folder().iterdir() if path.name.endswith(".toml"))
 
 
-def read_file(name: str) -> dict[str, Any]:
-    """What an experiment's file says."""
+def load(name: str, *, quick: bool = False) -> Experiment:
+    """An experiment from its file; ``quick`` reads its small version."""
     if name not in names():
         raise ValueError(f"unknown experiment {name!r}; known: {', '.join(names())}")
-    return tomllib.loads((_folder() / f"{name}.toml").read_text(encoding="utf-8"))
-
-
-def kind(name: str) -> str:
-    """Kind of an experiment, a name in :data:`bemi_lab.experiments.experiment_types.KINDS`."""
-    return read_file(name).get("kind", NETWORKS)
-
-
-def load(name: str, *, quick: bool = False) -> Experiment:
-    """An experiment that trains networks, from its file; ``quick`` reads its small version."""
-    content = read_file(name)
-    small = content["quick"] if quick else {}
-    # One grid, or several if not every combination makes sense.
-    grids = content["cells"] if isinstance(content["cells"], list) else [content["cells"]]
-    paper = content.get("paper", {"seconds": 0.0, "values": []})
-    confusion = paper.get("confusion")
-    split = content.get("split")
+    content = tomllib.loads((_folder() / f"{name}.toml").read_text(encoding="utf-8"))
+    small = content.pop("quick") if quick else {}
+    content.pop("quick", None)
+    # One grid of cells, or several if not every combination makes sense.
+    cells = content.pop("cells", [])
+    cells = cells if isinstance(cells, list) else [cells]
+    grids = [_grid(grid, small) for grid in content.pop("grids", [])]
+    paper, split = content.pop("paper", {}), content.pop("split", None)
+    kind = content.pop("kind", NETWORKS)
+    content |= {key: small[key] for key in ("samples", "time_limit", "system_seconds") if key in small}
     return Experiment(
         name=name,
-        title=content["title"],
-        question=content["question"],
-        source=content["source"],
-        dataset=content["dataset"],
-        cells=tuple(cell for axes in grids for cell in _grid({a: small.get(a, values) for a, values in axes.items()})),
-        samples=small.get("samples", PAPER_SAMPLES),
-        time_limit=small.get("time_limit", content.get("time_limit")),
-        equal_shares=content.get("equal_shares", False),
+        kind=kind,
+        dataset=content.pop("dataset", kind),
+        cells=tuple(cell for axes in cells for cell in _cells({a: small.get(a, values) for a, values in axes.items()})),
+        grids=tuple(grid for grid in grids if grid.splits and grid.systems),
         split=(split["rows"], split["test"]) if split else None,
-        noise={kind: tuple(levels) for kind, levels in content.get("noise", {}).items()},
-        radii=tuple(content.get("radii", ())),
-        tables=tuple(content["tables"]),
-        figures=tuple(content["figures"]),
-        paper_seconds=paper["seconds"],
-        paper=_paper_values(paper["values"], grids[0]),
-        paper_confusion=(confusion["per_class"], confusion["percent"]) if confusion else None,
-        published=tuple(content.get("published", ())),
-        paper_sizes=_frozen(paper.get("sizes")),
-        systems=_systems(content["systems"] | small.get("systems", {})) if "systems" in content else None,
+        noise={kind: tuple(levels) for kind, levels in content.pop("noise", {}).items()},
+        needs_all=not quick,
+        paper=_paper(paper, content.pop("published", []), cells[0] if cells else {}),
+        **{key: _frozen(value) for key, value in content.items()},
     )
 
 
-def _systems(settings: Mapping[str, Any]) -> Systems:
-    return Systems(**{name: _frozen(value) for name, value in settings.items()})
+def _grid(content: Mapping[str, Any], small: Mapping[str, Any]) -> Grid:
+    """A grid; the small version keeps what it lists."""
+    axes = {
+        axis: tuple(value for value in content[axis] if value in small.get(axis, content[axis]))
+        for axis in ("systems", "splits", "datasets")
+        if axis in content
+    }
+    if axes.get("datasets") == ():
+        axes["systems"] = ()
+    samples = int(small.get("grid_samples", small.get("samples", content["samples"])))
+    return Grid(**axes, report=tuple(content["report"]), samples=samples)
 
 
 def _folder() -> Any:
     return files("bemi_lab.experiments") / "specs"
 
 
-def _grid(axes: Mapping[str, list[Any]]) -> tuple[Cell, ...]:
+def _cells(axes: Mapping[str, list[Any]]) -> tuple[Cell, ...]:
     """Every combination of the values on the axes; the last axis varies fastest."""
     return tuple(cell(dict(zip(axes, values, strict=True))) for values in product(*axes.values()))
 
 
-def _paper_values(entries: list[dict[str, Any]], axes: Mapping[str, list[Any]]) -> dict[Cell, dict[str, float]]:
-    """The paper's measures by cell: an entry lists them along one axis; ``where`` fixes the values of other axes."""
+def _paper(content: Mapping[str, Any], published: list[dict[str, Any]], axes: Mapping[str, list[Any]]) -> Paper:
+    """What the paper says: an entry of its values lists measures along one axis; ``where`` fixes other axes."""
     # An axis with a single value need not be repeated by every entry.
     fixed = {axis: values[0] for axis, values in axes.items() if len(values) == 1}
     found = {}
-    for entry in entries:
+    for entry in content.get("values", []):
         where = fixed | entry.get("where", {})
         (along,) = (axis for axis in entry if axis in AXES)
         measures = [key for key in entry if key not in (along, "where")]
         for position, value in enumerate(entry[along]):
             found[cell(where | {along: value})] = {measure: float(entry[measure][position]) for measure in measures}
-    return found
+    confusion = content.get("confusion")
+    return Paper(
+        seconds=content.get("seconds", 0.0),
+        system_seconds=content.get("system_seconds"),
+        values=found,
+        confusion=(confusion["per_class"], confusion["percent"]) if confusion else None,
+        sizes=_frozen(content.get("sizes")),
+        published=tuple(published),
+    )
 
 
 def _frozen(value: Any) -> Any:

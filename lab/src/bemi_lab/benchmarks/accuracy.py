@@ -1,0 +1,292 @@
+"""Test accuracy: what copies, medoids and fewer networks are worth, how windows fare at other gains, and how good
+probabilities are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.metrics import log_loss
+
+from bemi.ensemble.probabilities import UNIT
+from bemi.ensemble.subsets import chosen_subsets, class_subsets, components
+from bemi.exact import Integers
+from bemi_lab import classifiers, datasets
+from bemi_lab.benchmarks.common import Benchmark, Record, Settings, image_set, percent
+from bemi_lab.classifiers import Classifier
+from bemi_lab.datasets import Sample, Split, sample
+from bemi_lab.datasets.registry import SETS
+from bemi_lab.experiments.on_tables import logistic_regression_by_loss
+from bemi_lab.experiments.table import markdown
+
+# Few images, soft margins with P = 7 on gradient histograms: a seed is the index of a sample of seed 0, tested on the
+# first 800 test images of each class (digits: on all other rows).
+
+POOL = 400
+"""Rows of each class that medoids are chosen from."""
+
+HARD_PAIRS = ((4, 9), (3, 5), (2, 7))
+COUNTS = (45, 35, 25, 15, 9)
+RANDOM_DRAWS = 5
+MORE = ("CPU seconds", "rows added per network")
+
+
+@dataclass(frozen=True)
+class FewRows:
+    """A data set and training rows of each class."""
+
+    data: str
+    rows: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.data} {self.rows}"
+
+
+def _cells(rows: Sequence[int], data: Sequence[str] = ("mnist", "fashion-mnist", "digits")) -> list[FewRows]:
+    return [FewRows(name, number) for name in data for number in rows]
+
+
+def _soft(**settings: Any) -> Classifier:
+    return classifiers.soft(inputs="hog", time_limit=None, **settings)
+
+
+def _with_copies(cell: FewRows, index: int) -> Iterator[Record]:
+    rows = sample(image_set(cell.data), cell.rows, index)
+    for name, copies in classifiers.IMAGE_COPIES.items():
+        began = time.process_time()
+        model = _soft(copies=copies).fit(rows.train_X, rows.train_y)
+        seconds = time.process_time() - began
+        added = float(np.mean([len(a) for a in model.added_rows_.values()]))
+        yield {"way": name, "accuracy": _score(model, rows), "CPU seconds": seconds, "rows added per network": added}
+
+
+def _with_medoids(cell: FewRows, index: int) -> Iterator[Record]:
+    rows = sample(image_set(cell.data), POOL, index)
+    # A sample's rows are in random order within their class.
+    first = np.concatenate([np.flatnonzero(rows.train_y == c)[: cell.rows] for c in np.unique(rows.train_y)])
+    kinds: dict[str, tuple[Any, Classifier]] = {"HOG": (np.unique(rows.train_y), _soft())}
+    kinds |= {f"pixels {a}/{b}": ((a, b), classifiers.paper(time_limit=3.0)) for a, b in HARD_PAIRS}
+    for kind, (classes, model) in kinds.items():
+        train = np.isin(rows.train_y, classes)
+        test = np.isin(rows.test_y, classes)
+        part = Sample(rows.train_X[train], rows.train_y[train], rows.test_X[test], rows.test_y[test], rows.disjoint)
+        chosen = np.isin(np.flatnonzero(train), first)
+        model.fit(part.train_X[chosen], part.train_y[chosen])
+        yield {"way": f"{kind}, random", "accuracy": _score(model, part)}
+        began = time.process_time()
+        model.set_params(max_per_class=cell.rows).fit(part.train_X, part.train_y)
+        yield {"way": f"{kind}, medoids", "accuracy": _score(model, part), "CPU seconds": time.process_time() - began}
+
+
+def _with_fewer_networks(cell: FewRows, index: int) -> Iterator[Record]:
+    rows = sample(image_set(cell.data), cell.rows, index)
+    model = _soft().fit(rows.train_X, rows.train_y)
+    classes = len(model.classes_)
+    rng = np.random.default_rng(index)
+    for count in COUNTS:
+        # A network does not depend on which others there are, so all are trained once.
+        chosen = chosen_subsets(model.training_rows_, model.training_targets_, classes, 2, count)
+        yield {"way": f"{count}, chosen", "accuracy": _score(_part(model, chosen), rows)}
+        drawn = [_joining(rng, model.ensemble_.subsets, count, classes) for _ in range(RANDOM_DRAWS)]
+        accuracies = [_score(_part(model, subsets), rows) for subsets in drawn]
+        yield {"way": f"{count}, random", "accuracy": float(np.mean(accuracies))}
+
+
+def _part(model: Classifier, subsets: Integers) -> Classifier:
+    """The same classifier with the networks of these classes alone."""
+    whole = model.ensemble_
+    position = {tuple(subset): index for index, subset in enumerate(whole.subsets.tolist())}
+    chosen = [position[tuple(subset)] for subset in subsets.tolist()]
+    parts = ([of_each[index] for index in chosen] for of_each in (whole.networks, whole.reports, whole.splitting))
+    return classifiers.of_ensemble(whole.with_networks(subsets, *parts))
+
+
+def _joining(rng: np.random.Generator, every: Integers, count: int, classes: int) -> Integers:
+    """Random pairs of classes that connect all classes."""
+    while True:
+        subsets = every[np.sort(rng.permutation(len(every))[:count])]
+        if not components(subsets, classes).any():
+            return subsets
+
+
+def _score(model: Classifier, rows: Sample) -> float:
+    return float(np.mean(model.predict(rows.test_X) == rows.test_y))
+
+
+def _few_shot(ways: Callable[[FewRows, int], Iterator[Record]], cells: Sequence[FewRows]) -> Benchmark:
+    def measurements(settings: Settings) -> Iterator[Record]:
+        for cell, seed, head in settings.chosen(cells):
+            for record in ways(cell, seed):
+                yield head | record
+
+    return Benchmark(measurements, _few_shot_report)
+
+
+def _few_shot_report(records: Sequence[Record]) -> str:
+    """Means over the samples; accuracies of the single samples in brackets."""
+    rows = []
+    for cell, way in dict.fromkeys((r["cell"], r["way"]) for r in records):
+        same = [r for r in records if (r["cell"], r["way"]) == (cell, way)]
+        accuracies = [r["accuracy"] for r in same]
+        more = [f"{np.mean([r[name] for r in same]):.1f}" if name in same[0] else "-" for name in MORE]
+        each = " ".join(percent(a, 1) for a in accuracies)
+        rows.append((cell, way, f"{percent(float(np.mean(accuracies)))} ({each})", *more))
+    return markdown(("data, rows per class", "", "accuracy %", *MORE), rows)
+
+
+# Windows of signals as recorded, quieter, louder and late; a seed is that of a draw.
+
+TESTS: dict[str, Callable[[NDArray], NDArray]] = {
+    "as recorded": lambda X: X,
+    "gain 0.7": lambda X: 0.7 * X,
+    "gain 1.3": lambda X: 1.3 * X,
+    # They begin an eighth of their length too early.
+    "late by T/8": lambda X: X[:, np.maximum(np.arange(X.shape[1]) - X.shape[1] // 8, 0)],
+}
+
+
+def _at_other_gains(settings: Settings) -> Iterator[Record]:
+    here = [name for name, known in SETS.items() if known.reader.startswith("signals.") and known.here]
+    for cell, seed, head in settings.chosen(_cells((5, 10), here)):
+        windows = datasets.load(cell.data)
+        X, y = windows.train_X, windows.train_y
+        train, test = Split.parse(f"per-class-{cell.rows}").of_windows(y, windows.groups, seed)
+        for way in classifiers.WINDOW_COPIES:
+            model = classifiers.fixed(X, copies=way, n_jobs=1, **settings.limits).fit(X[train], y[train])
+            accuracies = {name: float(model.score(change(X[test]), y[test])) for name, change in TESTS.items()}
+            yield head | {"way": way, "accuracies": accuracies}
+
+
+def _gain_report(records: Sequence[Record]) -> str:
+    rows = []
+    for cell, way in dict.fromkeys((r["cell"], r["way"]) for r in records):
+        same = [r["accuracies"] for r in records if (r["cell"], r["way"]) == (cell, way)]
+        rows.append((cell, way, *(percent(float(np.mean([a[name] for a in same])), 1) for name in TESTS)))
+    return markdown(("set, windows per class", "trained on", *TESTS), rows)
+
+
+# Probabilities: how often the likeliest class is not the label, and how good coupled ones are beside other ways.
+
+TWO_CLASSES = (
+    "banana",
+    "breast-cancer",
+    "heart920",
+    "ionosphere",
+    "mammographic",
+    "penguin-sex",
+    "pima-na",
+    "saheart",
+    "tictactoe",
+    "votes84",
+)
+SEVERAL = {"iris": 75, "wine": 89, "glass": 107, "contraceptive": 300, "digits": 200}
+"""Tables of more than two classes, and their training rows."""
+
+DRAWS = 5
+
+
+TABLES = [
+    *(FewRows(table, rows) for rows in (40, 100, 300) for table in TWO_CLASSES),
+    *(FewRows(*item) for item in SEVERAL.items()),
+]
+
+
+def _probabilities(settings: Settings) -> Iterator[Record]:
+    for cell, seed, _ in settings.chosen(TABLES):
+        table = datasets.load(cell.data)
+        X, y, split = table.table, table.train_y, Split.parse(f"random-{cell.rows}")
+        for draw in range(seed * DRAWS, (seed + 1) * DRAWS) if split.suits_table(y) else ():
+            train, test = split.of_table(y, draw)
+            rows = X.iloc[train], y[train]
+            model = _with_probabilities(cell.data, rows[0], settings).fit(*rows)
+            yield settings.head(cell.name, draw) | _measured(model, rows, (X.iloc[test], y[test]))
+
+
+def _with_probabilities(table: str, X: pd.DataFrame, settings: Settings) -> Classifier:
+    if table in SEVERAL and table != "digits":
+        return classifiers.soft(inputs="bits", C=1.0, probabilities=True, **settings.limits)
+    return classifiers.few_bit(X).set_params(probabilities=True, **settings.limits)
+
+
+def _measured(model: Classifier, train: tuple, test: tuple) -> Record:
+    X, y = test
+    chances = model.predict_proba(X)
+    likeliest, labels = model.classes_[chances.argmax(axis=1)], model.predict(X)
+    other = logistic_regression_by_loss(train[1], 0).fit(*train)
+    return {
+        "differ": float(np.mean(likeliest != labels)),
+        "right by label": float(np.mean(labels == y)),
+        "right by chance": float(np.mean(likeliest == y)),
+        "here": _loss(model, y, chances),
+        "Wu, Lin, Weng": _loss(model, y, wu_lin_weng(_pair_chances(model, X), len(model.classes_))),
+        "logistic regression": _loss(other, y, other.predict_proba(X)),
+    }
+
+
+def _loss(model: Any, y: NDArray[Any], chances: NDArray[np.float64]) -> float:
+    return float(log_loss(y, chances / chances.sum(axis=1, keepdims=True), labels=model.classes_))
+
+
+def _pair_chances(model: Classifier, X: pd.DataFrame) -> NDArray[np.float64]:
+    """Chance of the first class of every pair in floating point, without tables, shape (rows, pairs)."""
+    ensemble = model.ensemble_
+    rows = ensemble.inputs.of(X)
+    scores = np.stack([network.pre_activations(rows)[0][:, 0] for network in ensemble.networks], axis=1)
+    slopes = np.array([sigmoid.slope for sigmoid in ensemble.probabilities.sigmoids]) / UNIT
+    intercepts = np.array([sigmoid.intercept for sigmoid in ensemble.probabilities.sigmoids]) / UNIT
+    return 1 / (1 + np.exp(-(scores * slopes + intercepts)))
+
+
+def wu_lin_weng(firsts: NDArray[np.float64], classes: int) -> NDArray[np.float64]:
+    """The chances that minimise ``sum_i sum_{j != i} (r_ji p_i - r_ij p_j)^2`` with sum 1 (Wu, Lin and Weng, 2004)."""
+    r = np.zeros((len(firsts), classes, classes))
+    for column, (i, j) in zip(firsts.T, class_subsets(classes, 2), strict=True):
+        r[:, i, j], r[:, j, i] = column, 1 - column
+    # The minimum of p'Qp under sum(p) = 1 solves a linear system, row by row.
+    q = -r * r.transpose(0, 2, 1)
+    q[:, range(classes), range(classes)] = (r**2).sum(axis=1)
+    border = np.ones((len(firsts), classes, 1))
+    left = np.block([[q, border], [border.transpose(0, 2, 1), np.zeros((len(firsts), 1, 1))]])
+    right = np.zeros((len(firsts), classes + 1, 1))
+    right[:, -1] = 1
+    return np.clip(np.linalg.solve(left, right)[:, :-1, 0], 1e-12, None)
+
+
+def _probabilities_report(records: Sequence[Record]) -> str:
+    by_rows: dict[str, list[Record]] = {}
+    for record in records:
+        table, rows = record["cell"].rsplit(" ", 1)
+        by_rows.setdefault(record["cell"] if table in SEVERAL else f"two classes, {rows} rows", []).append(record)
+    columns = ("differ", "right by label", "right by chance", "here", "Wu, Lin, Weng", "logistic regression")
+    lines = [
+        (
+            name,
+            len(found),
+            *(f"{100 * _mean(found, c):.1f} %" for c in columns[:3]),
+            *(f"{_mean(found, c):.3f}" for c in columns[3:]),
+        )
+        for name, found in by_rows.items()
+    ]
+    headings = ("table, training rows", "samples", "likeliest class is not the label", *columns[1:3])
+    return markdown((*headings, *(f"log-loss {c}" for c in columns[3:])), lines)
+
+
+def _mean(records: Sequence[Record], column: str) -> float:
+    """The mean over tables of their means."""
+    tables = {record["cell"] for record in records}
+    return float(np.mean([np.mean([r[column] for r in records if r["cell"] == table]) for table in tables]))
+
+
+BENCHMARKS = {
+    "scenarios": _few_shot(_with_copies, _cells((2, 6, 10, 20))),
+    "medoids": _few_shot(_with_medoids, _cells((10, 40), ("mnist",))),
+    "subsets": _few_shot(_with_fewer_networks, _cells((10, 40), ("mnist",))),
+    "gain": Benchmark(_at_other_gains, _gain_report),
+    "chances": Benchmark(_probabilities, _probabilities_report),
+}

@@ -1,1 +1,0 @@
-"""The experiment on tables: our models and other classifiers on the same splits of real tables."""

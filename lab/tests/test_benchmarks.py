@@ -1,0 +1,55 @@
+"""Benchmarks: all of them can be found, measured ones leave lines from which their tables are made again."""
+
+import json
+
+import pytest
+from bemi_lab.benchmarks import BENCHMARKS, accuracy, devices, fitting, gaps, hardware, sameness
+from bemi_lab.benchmarks.common import Benchmark
+from bemi_lab.benchmarks.run import get
+from bemi_lab.cli import main
+
+
+def test_every_benchmark_is_where_the_command_line_looks_for_it():
+    assert all(isinstance(get(name), Benchmark) for name in BENCHMARKS)
+    homes = (gaps, fitting, accuracy, devices, hardware)
+    assert {name for home in homes for name in home.BENCHMARKS} <= set(BENCHMARKS)
+
+
+def test_from_measurements_to_a_table_and_from_their_lines_again(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(accuracy, "DRAWS", 2)
+    asked = ["bench", "chances", "--only", "iris", "--seconds", "1", "--output", str(tmp_path)]
+    assert main(asked) == 0
+    table = (tmp_path / "chances.md").read_text()
+    lines = [json.loads(line) for line in (tmp_path / "chances.jsonl").read_text().splitlines()]
+    assert [(line["cell"], line["seed"]) for line in lines] == [("iris 75", 0), ("iris 75", 1)]
+    assert "| iris 75 | 2 |" in table
+    assert capsys.readouterr().out == f"{table}\n"
+    assert main([*asked, "--read"]) == 0
+    assert capsys.readouterr().out == f"{table}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["table", "--only", "nothing", "--output", "here"], "table: no cell's name begins with 'nothing'"),
+        (["table", "--engine", "magic", "--output", "here"], "unknown engine 'magic'"),
+    ],
+)
+def test_bad_choices_are_one_line(arguments, words, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["bench", *arguments]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_sameness_tells_what_differs(tmp_path, capsys):
+    only = "iris, monolithic soft"
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    assert main(["bench", "sameness", str(old), "--only", only]) == 0
+    assert main(["bench", "sameness", str(new), "--against", str(old), "--only", only]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].endswith(" same")
+    content = json.loads(old.read_text())
+    content[only] |= {"weights": "others", "C": "others"}
+    old.write_text(json.dumps(content))
+    assert main(["bench", "sameness", str(new), "--against", str(old), "--only", only]) == 1
+    assert capsys.readouterr().out.splitlines()[-1].endswith("DIFFERENT: weights, C")
+    assert len({name for name, *_ in sameness.cases()}) == 21
