@@ -26,7 +26,6 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 
 import bemi
 from bemi import (
-    BeMiClassifier,
     ConstantInput,
     ImageScenarios,
     IntegerHog,
@@ -72,7 +71,10 @@ def _heart() -> Rows:
     return X[:120], dataset.train_y[:120], X[120:]
 
 
-NEW = hasattr(bemi, "FewBitClassifier")
+LIBRARY: Any = bemi
+"""Of any version: a type checker knows the present one."""
+
+NEW = hasattr(LIBRARY, "FewBitClassifier")
 """Whether soft margins have an estimator of their own; before, they were stages of the paper's."""
 
 
@@ -80,26 +82,26 @@ def _paper(**parameters: Any) -> Any:
     """The paper's classifier, whose result no clock decides."""
     if not NEW:
         parameters = {{"inputs": "transform", "copies": "scenarios"}.get(k, k): v for k, v in parameters.items()}
-    return BeMiClassifier(**{"time_limit": None, "node_limit": 20, **parameters})
+    return LIBRARY.BeMiClassifier(**{"time_limit": None, "node_limit": 20, **parameters})
 
 
 def _soft(**parameters: Any) -> Any:
     """Soft margins with a fixed choice."""
-    parameters = {"time_limit": None, "node_limit": 20, "weight_bound": 7, "inputs": None, "copies": None} | parameters
-    parameters = {"C": 10.0} | parameters
+    usual = {"time_limit": None, "node_limit": 20, "weight_bound": 7, "inputs": None, "copies": None, "C": 10.0}
+    parameters = usual | parameters
     if NEW:
-        return bemi.FewBitClassifier("table", **{"probabilities": False, **parameters})
+        return LIBRARY.FewBitClassifier("table", **{"probabilities": False, **parameters})
     parameters["stages"] = ("ml2",) if parameters.get("mw_loss") is None else ("ml2", "mw")
     parameters["transform"], parameters["scenarios"] = parameters.pop("inputs"), parameters.pop("copies")
-    return BeMiClassifier(hidden_layers=(), **parameters)
+    return LIBRARY.BeMiClassifier(hidden_layers=(), **parameters)
 
 
 def _chosen(X: np.ndarray, y: np.ndarray) -> Any:
     """Soft margins that choose their settings."""
     if NEW:
         table = X.ndim == 2 and X.shape[1] != 64 and X.shape[1] != 784
-        return bemi.FewBitClassifier(time_limit=None, node_limit=50, probabilities=table).fit(X, y)
-    return bemi.recommended(X).set_params(time_limit=None, node_limit=50).fit(X, y)
+        return LIBRARY.FewBitClassifier(time_limit=None, node_limit=50, probabilities=table).fit(X, y)
+    return LIBRARY.recommended(X).set_params(time_limit=None, node_limit=50).fit(X, y)
 
 
 def _with_more_classes(X: np.ndarray, y: np.ndarray) -> Any:
