@@ -36,13 +36,8 @@ from bemi import (
     verify,
 )
 from bemi.cli import main
-
-try:
-    from bemi_lab.datasets import load as load_set
-    from bemi_lab.datasets import sample
-except ImportError:
-    from bemi.datasets import load as load_set
-    from bemi.datasets import sample
+from bemi_lab.datasets import load as load_set
+from bemi_lab.datasets import sample
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Training rows, their labels, and rows to predict."""
