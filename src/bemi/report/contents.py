@@ -77,7 +77,7 @@ def _columns(inputs: Inputs) -> list[dict[str, Any]]:
 def _training(ensemble: Ensemble) -> dict[str, Any]:
     record = ensemble.training
     settings = {name: list(v) if isinstance(v, tuple) else v for name, v in record.settings.items()}
-    settings["scenarios"] = scenarios.parameters(settings.get("scenarios"))
+    settings["copies"] = scenarios.parameters(settings.get("copies"))
     return {"settings": settings, "rows": _rows(ensemble), "solver": record.solver, "digest": record.digest}
 
 
