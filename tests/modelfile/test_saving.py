@@ -36,8 +36,9 @@ from bemi.augment.scenarios import ImageScenarios, NoiseScenarios
 from bemi.certificate import CertificateError
 from bemi.estimators import ESTIMATORS, Classifier
 from bemi.inputs.registry import TRANSFORMS
-from bemi.modelfile.container import ModelFileError
+from bemi.modelfile.container import MEMBERS, PARTS, SCHEMA, ModelFileError
 from bemi.modelfile.header import ESTIMATORS as STAGES_IN_FILES
+from bemi.modelfile.header import RECORDED_SETTINGS, SELECTION
 from bemi.network import Network
 from bemi.report.summary import training_summary
 
@@ -744,6 +745,13 @@ def test_files_know_the_estimators_and_their_stages():
     for name, estimator in ESTIMATORS.items():
         model = estimator(**{"mw_loss": 0.1} if name == "few-bit" else {})
         assert tuple(model._translated(model._settings())["stages"]) == STAGES_IN_FILES[name]
+
+
+def test_the_documentation_lists_every_member_and_setting():
+    page = (Path(__file__).parents[2] / "docs" / "model-file.md").read_text(encoding="utf-8")
+    for name in (*MEMBERS, *PARTS, *RECORDED_SETTINGS, *SELECTION, *STAGES_IN_FILES):
+        assert re.search(f'`"?{name}"?`', page), name
+    assert f"Files have format {SCHEMA}." in page
 
 
 def test_a_header_of_format_8_is_none_of_format_7(tmp_path, model_bytes):
