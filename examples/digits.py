@@ -13,7 +13,7 @@ from rich.console import Console
 from sklearn.datasets import load_digits
 
 import bemi
-from bemi.cli.tables import evaluation_table, training_table
+from bemi.cli.output import evaluation_table, training_table
 from bemi.report.summary import evaluation, training_summary
 
 PER_CLASS = 10

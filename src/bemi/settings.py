@@ -392,7 +392,12 @@ SETTINGS: dict[str, Setting] = {
             'margins), ``"mw"`` (fewest links).',
             recorded=True,
             of_networks=True,
-            option=Option("stages to run, separated by commas (default: sm,mm,mw)", "names", "LIST"),
+            option=Option(
+                "stages to run: sm, most training rows confidently right; mm, largest margins; mw, fewest links "
+                "(default: sm,mm,mw)",
+                "names",
+                "LIST",
+            ),
         ),
         Setting(
             "inputs",

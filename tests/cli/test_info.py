@@ -24,7 +24,7 @@ def folder(tmp_path_factory):
     X = pd.DataFrame({"age [years]": generator.normal(50, 9, 40).round(), "cp": generator.choice(["c1", "c2"], 40)})
     save(soft_margins(inputs=TableBits(), **SETTINGS).fit(X, ["ill", "well"] * 20), folder / "table.bemi")
     digits = generator.integers(0, 9, (36, 5))
-    save(soft_margins(**SETTINGS | {}).fit(digits, np.arange(36) % 9), folder / "nine.bemi")
+    save(soft_margins(**SETTINGS).fit(digits, np.arange(36) % 9), folder / "nine.bemi")
     return folder
 
 

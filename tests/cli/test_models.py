@@ -12,10 +12,19 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_digits, load_iris
 
-from bemi import ImageScenarios, IntegerHog, NoiseScenarios, TableBits, load, solvers
+from bemi import (
+    BeMiClassifier,
+    FewBitClassifier,
+    ImageScenarios,
+    IntegerHog,
+    NoiseScenarios,
+    TableBits,
+    load,
+    solvers,
+)
 from bemi.cli import main
 
-FAST = ["--hidden-layers", "2", "--node-limit", "1", "--time-limit", "5", "--jobs", "1"]
+FAST = ["--paper", "--hidden-layers", "2", "--node-limit", "1", "--time-limit", "5", "--jobs", "1"]
 
 
 @pytest.fixture(scope="module")
@@ -71,67 +80,117 @@ ALONE = ["--no-estimate"]
 
 
 @pytest.mark.parametrize(
-    ("file", "options", "chosen", "expected"),
+    ("file", "options", "kind", "expected"),
     [
-        ("rows", [], "images", {"weight_bound": 7, "input_scaling": "auto"}),
-        ("images", [], "images", {"weight_bound": 7}),
-        ("iris", [], "tables", {"input_scaling": "auto"}),
-        ("iris", ALONE, "tables", {"C": 3.0}),
-        ("iris", [*ALONE, "--image-shape", "2x2"], "images", {"input_scaling": "common"}),
-        ("rows", ["--paper"], "the paper", {"hidden_layers": (4, 4), "weight_bound": 1, "stages": ("sm", "mm", "mw")}),
-        ("rows", ["--hidden-layers", "2"], "the paper", {"hidden_layers": (2,), "stages": ("sm", "mm", "mw")}),
-        ("rows", ["--stages", "sm", "--ties", "abstain"], "the paper", {"stages": ("sm",), "ties": "abstain"}),
-        ("rows", [*ALONE, "--transform", "none", "--weight-bound", "3"], "images", {"weight_bound": 3}),
-        ("rows", [*ALONE, "--C", "2"], "images", {"C": 2.0}),
-        (
-            "rows",
-            [*ALONE, "--stages", "soft,mw", "--mw-loss", "0.2"],
-            "images",
-            {"mw_loss": 0.2},
-        ),
-        ("iris", ["--transform", "none", "--input-scaling", "common"], "tables", {"input_scaling": "common"}),
-        (
-            "rows",
-            [*ALONE, "--time-limit", "none", "--input-scaling", "none"],
-            "images",
-            {"time_limit": None, "input_scaling": None},
-        ),
+        ("rows", [], "image", {"weight_bound": 7, "probabilities": True}),
+        ("images", [], "image", {"weight_bound": 7}),
+        ("iris", [], "table", {"weight_bound": 15}),
+        ("iris", ALONE, "table", {"C": 3.0}),
+        ("iris", [*ALONE, "--image-shape", "2x2"], "image", {"C": 10.0}),
+        ("rows", [*ALONE, "--kind", "table"], "table", {"weight_bound": 15}),
+        ("images", [*ALONE, "--kind", "image"], "image", {"weight_bound": 7}),
+        ("images", [*ALONE, "--kind", "table"], "table", {"weight_bound": 15}),
+        ("images", [*ALONE, "--inputs", "bits"], "table", {"weight_bound": 15}),
+        ("rows", [*ALONE, "--inputs", "none", "--weight-bound", "3"], "image", {"weight_bound": 3, "inputs": None}),
+        ("rows", [*ALONE, "--C", "2", "--no-probabilities"], "image", {"C": 2.0, "probabilities": False}),
+        ("rows", [*ALONE, "--mw-loss", "0.2", "--ties", "abstain"], "image", {"mw_loss": 0.2, "ties": "abstain"}),
+        ("rows", [*ALONE, "--no-copies", "--time-limit", "none"], "image", {"copies": None, "time_limit": None}),
     ],
 )
-def test_settings_fit_the_data_unless_others_are_asked_for(tables, tmp_path, capsys, file, options, chosen, expected):
+def test_settings_fit_the_data_unless_others_are_asked_for(tables, tmp_path, capsys, file, options, kind, expected):
     common = ["--jobs", "1", "--node-limit", "1", "--time-limit", "1"]
     arguments = ["train", tables / f"{file}.npz", "-o", tmp_path / "m", *common, *options]
     code, out, _ = run(capsys, *arguments, "--json")
     assert code == 0
-    assert json.loads(out)["settings"]["chosen"] == chosen
-    params = load(tmp_path / "m").get_params(deep=False)
+    settings = json.loads(out)["settings"]
+    assert (settings["estimator"], settings["kind"]) == ("few-bit", kind)
+    model = load(tmp_path / "m")
+    assert isinstance(model, FewBitClassifier)
+    params = model.get_params(deep=False)
     assert {name: params[name] for name in expected} == expected
-    hog = chosen == "images" and "--transform" not in options
-    assert isinstance(params["transform"], IntegerHog) == hog
-    assert isinstance(params["transform"], TableBits) == (chosen == "tables" and "--transform" not in options)
-    if file == "images":
-        assert params["transform"].shape == (4, 16, 1)
+    if "inputs" not in expected:
+        assert isinstance(params["inputs"], {"image": IntegerHog, "table": TableBits}[kind])
+    if file == "images" and kind == "image":
+        assert params["inputs"].shape == (4, 16, 1)
 
 
-def test_fewer_networks_fewer_rows_and_scenarios(tables, tmp_path, capsys):
-    arguments = ["--jobs", "1", "--subsets", "2", "--max-per-class", "4", "--scenarios", "--json"]
-    for file, kind in (("rows", ImageScenarios), ("iris", NoiseScenarios)):
-        code, out, _ = run(capsys, "train", tables / f"{file}.npz", "-o", tmp_path / file, *arguments)
-        assert code == 0
-        assert json.loads(out)["networks"] == 2
-        model = load(tmp_path / file)
-        assert len(model.networks_) == 2
-        assert model.max_per_class == 4
-        assert isinstance(model.scenarios, kind)
-        assert run(capsys, "verify", tmp_path / file)[0] == 0
+@pytest.mark.parametrize(
+    ("file", "options", "expected"),
+    [
+        ("rows", [], {"hidden_layers": (4, 4), "weight_bound": 1, "stages": ("sm", "mm", "mw"), "inputs": None}),
+        ("rows", ["--hidden-layers", "2"], {"hidden_layers": (2,), "stages": ("sm", "mm", "mw")}),
+        ("rows", ["--stages", "sm", "--ties", "abstain"], {"stages": ("sm",), "ties": "abstain"}),
+        ("iris", ["--stages", "sm", "--input-scaling", "common"], {"input_scaling": "common"}),
+        ("rows", ["--stages", "sm", "--input-scaling", "none"], {"input_scaling": None}),
+    ],
+)
+def test_the_papers_networks(tables, tmp_path, capsys, file, options, expected):
+    common = ["--paper", "--jobs", "1", "--node-limit", "1", "--time-limit", "1"]
+    code, out, _ = run(capsys, "train", tables / f"{file}.npz", "-o", tmp_path / "m", *common, *options, "--json")
+    assert code == 0
+    told = json.loads(out)
+    assert (told["settings"].keys(), told["settings"]["estimator"]) == ({"estimator", "networks"}, "bemi")
+    assert told["estimate"] is None
+    model = load(tmp_path / "m")
+    assert isinstance(model, BeMiClassifier)
+    params = model.get_params(deep=False)
+    assert {name: params[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("file", "options", "copies"),
+    [
+        ("rows", [], ImageScenarios),
+        ("images", ["--inputs", "none"], ImageScenarios),
+        ("iris", [], NoiseScenarios),
+        ("iris", ["--paper", "--max-per-class", "4", "--node-limit", "1"], NoiseScenarios),
+    ],
+)
+def test_fewer_networks_and_copies_of_rows(tables, tmp_path, capsys, file, options, copies):
+    common = ["--jobs", "1", "--subsets", "2", "--copies", "--time-limit", "2", "--json"]
+    code, out, _ = run(capsys, "train", tables / f"{file}.npz", "-o", tmp_path / "m", *common, *options)
+    assert code == 0
+    assert json.loads(out)["networks"] == 2
+    model = load(tmp_path / "m")
+    assert len(model.networks_) == 2
+    assert isinstance(model.copies, copies)
+    assert model.inputs is None or "--paper" not in options
+    assert run(capsys, "verify", tmp_path / "m")[0] == 0
 
 
 def test_the_console_says_which_settings_were_taken_and_why(tables, tmp_path, capsys):
     code, out, _ = run(capsys, "train", tables / "rows.npz", "-o", tmp_path / "m", "--weight-bound", "3", "--jobs", "1")
     assert code == 0
-    assert "8 x 8 non-negative integers" in out
-    assert "gradient histograms, the best of 3 candidates by cross-validation; no hidden layer" in " ".join(out.split())
-    assert "--paper" in out
+    assert "image: 8 x 8 non-negative integers per row" in out
+    assert "gradient histograms; no hidden layer, weights in -3..3, stages soft" in out
+    assert "to choose otherwise: --kind, --inputs, --paper, --scorecard" in out
+    code, out, _ = run(
+        capsys, "train", tables / "rows.npz", "-o", tmp_path / "m", "--kind", "table", "--no-estimate", "--jobs", "1"
+    )
+    assert "table: --kind table" in out
+    assert "to choose otherwise" not in out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--hidden-layers", "2"], "--hidden-layers needs --paper"),
+        (["--solver", "highs"], "--solver needs --paper"),
+        (["--paper", "--C", "2"], "--C does not go with --paper"),
+        (["--paper", "--no-probabilities"], "--probabilities does not go with --paper"),
+        (["--paper", "--kind", "image"], "--kind does not go with --paper"),
+        (["--scorecard", "5", "--max-links", "3"], "--max-links does not go with --scorecard"),
+        (["--scorecard", "5", "--copies"], "--copies does not go with --scorecard"),
+        (["--scorecard", "5", "--paper"], "--paper and --scorecard are two estimators; give one of them"),
+        (["--scorecard", "5"], "--scorecard is for tables"),
+        (["--kind", "table", "--image-shape", "4x16"], "--image-shape is for images, not for --kind table"),
+        (["--kind", "image", "--window", "4"], "--window is for signals, not for --kind image"),
+    ],
+)
+def test_options_that_do_not_go_together_are_one_line(tables, tmp_path, capsys, options, words):
+    code, out, error = run(capsys, "train", tables / "images.npz", "-o", tmp_path / "m", *options)
+    assert (code, out, error) == (2, "", f"bemi: {words}\n")
+    assert not (tmp_path / "m").exists()
 
 
 def test_predict(folder, capsys, tmp_path):
@@ -150,8 +209,8 @@ def test_predict(folder, capsys, tmp_path):
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
-        ("images", ["--paper", *FAST]),
-        ("images", ["--paper", "--subset-size", "3", *FAST]),
+        ("images", FAST),
+        ("images", ["--subset-size", "3", *FAST]),
         ("images", ["--time-limit", "2", "--jobs", "1", "--no-estimate"]),
         ("table", ["--time-limit", "1", "--jobs", "1", "--no-estimate"]),
     ],
@@ -188,7 +247,7 @@ def test_predict_writes_the_votes_of_every_network(kind, options, capsys, tmp_pa
 
 
 def test_predict_gives_chances_if_the_model_has_them(folder, capsys, tmp_path):
-    data, soft = folder / "digits.csv", ["--stages", "soft", "--hidden-layers", "", "--no-estimate"]
+    data, soft = folder / "digits.csv", ["--no-estimate", "--no-copies", "--jobs", "1"]
     trained = run(capsys, "train", data, "--target", "digit", "-o", tmp_path / "m", *soft, "--probabilities")
     assert trained[0] == 0
     code, out, _ = run(capsys, "predict", tmp_path / "m", data, "--proba", "--json")
@@ -250,11 +309,11 @@ TRAIN = ("train", "{folder}/digits.csv", "--target", "digit", "-o", "{tmp}/m")
         (["train", "{folder}/digits.csv", "--target", "digit", "-o", "{tmp}/none/m"], "does not exist"),
         (["train", "{folder}/digits.csv", "--target", "digit", "-o", "{tmp}"], "is a folder"),
         (
-            [*TRAIN, "--stages", "xx"],
+            [*TRAIN, "--paper", "--stages", "xx"],
             "unknown stage 'xx'",
         ),
         (
-            [*TRAIN, "--solver", "xx"],
+            [*TRAIN, "--paper", "--solver", "xx"],
             "unknown solver 'xx'",
         ),
         ([*TRAIN, "--time-limit", "0"], "time_limit"),
@@ -263,8 +322,8 @@ TRAIN = ("train", "{folder}/digits.csv", "--target", "digit", "-o", "{tmp}/m")
         ([*TRAIN, "--weight-bound", "x"], "invalid int"),
         ([*TRAIN, "--image-shape", "8"], "give a size as 28x28 or 32x32x3, not '8'"),
         ([*TRAIN, "--image-shape", "9,8"], "shape (9, 8) means 72 features, but X has 64"),
-        ([*TRAIN, "--transform", "wavelets"], "invalid choice"),
-        ([*TRAIN, "--hidden-layers", "2", "--stages", "soft"], "without a hidden layer"),
+        ([*TRAIN, "--inputs", "wavelets"], "invalid choice"),
+        ([*TRAIN, "--paper", "--stages", "soft"], "a stage must be one of sm, mm, mw, got 'soft'"),
         (["train", "{folder}/digits.csv", "--magic"], "the following arguments are required"),
         (["predict", "{folder}/digits.csv", "{folder}/digits.csv"], "is not a bemi model"),
         (["predict", "{folder}/none", "{folder}/digits.csv"], "No such file"),
@@ -348,7 +407,9 @@ def test_labels_are_compared_whatever_kind_they_are_in_the_file(tmp_path, capsys
             lines = [f"{row},{labels[k // 3]}" for k, row in enumerate(rows) if labels[k // 3] is not None]
             (tmp_path / f"{name}.csv").write_text("\n".join(["a,b,label", *lines]) + "\n")
         files = tmp_path / "train.csv", "-o", tmp_path / "m"
-        assert run(capsys, "train", *files, "--hidden-layers", "4", "--jobs", "1", "--time-limit", "2")[0] == 0
+        assert (
+            run(capsys, "train", *files, "--paper", "--hidden-layers", "4", "--jobs", "1", "--time-limit", "2")[0] == 0
+        )
         _, out, _ = run(capsys, "evaluate", tmp_path / "m", tmp_path / "test.csv", "--json")
         right = json.loads(out)["accuracy"]
         _, out, _ = run(capsys, "predict", tmp_path / "m", tmp_path / "test.csv", "--json")
@@ -359,7 +420,7 @@ def test_labels_are_compared_whatever_kind_they_are_in_the_file(tmp_path, capsys
 def test_float_images_share_one_factor(tmp_path, capsys):
     X, y = load_digits(n_class=2, return_X_y=True)
     np.savez(tmp_path / "d.npz", X=X[:40] / 16, y=y[:40])
-    assert run(capsys, "train", tmp_path / "d.npz", "-o", tmp_path / "m", "--transform", "hog", "--jobs", "1")[0] == 0
+    assert run(capsys, "train", tmp_path / "d.npz", "-o", tmp_path / "m", "--inputs", "hog", "--jobs", "1")[0] == 0
     assert len(set(load(tmp_path / "m").input_scaling_.scale.multipliers)) == 1
 
 

@@ -53,10 +53,9 @@ def test_a_long_table_from_training_to_labels(folder, tmp_path, capsys):
     code, out, error = run(capsys, "train", folder / "train.csv", "-o", tmp_path / "m", *WRIST, *FAST, "--json")
     assert (code, error) == (0, "")
     result = json.loads(out)
-    assert result["settings"] == {
-        "chosen": "signals",
-        "why": "60 windows of 32 samples of 2 channels (x, y) from 4 recordings",
-    }
+    settings = result["settings"]
+    assert (settings["estimator"], settings["kind"]) == ("few-bit", "signal")
+    assert settings["why"] == "60 windows of 32 samples of 2 channels (x, y) from 4 recordings"
     assert result["estimate"]["recordings"] == 4
     assert result["estimate"]["accuracy"] > 0.9
     assert next(iter(result["estimate"]["candidates"])) == "windows as recorded"
@@ -122,7 +121,7 @@ def test_other_kinds_of_files_give_the_same_model(folder, tmp_path, capsys):
     code, _, error = run(
         capsys,
         *("train", tmp_path / "rows.csv", "-o", tmp_path / "m"),
-        *("--transform", "signal", "--id", "who", "--target", "what", *FAST),
+        *("--inputs", "signal", "--id", "who", "--target", "what", *FAST),
     )
     assert (code, error) == (0, "")
     assert same_networks(tmp_path / "m", folder / "m.bemi")
@@ -158,19 +157,19 @@ def test_one_recording_per_class_is_said(tmp_path, capsys):
     )
 
 
-def test_scenarios_and_units_are_said(tmp_path, capsys):
+def test_copies_and_units_are_said(tmp_path, capsys):
     wrist().assign(x=lambda f: f.x / 100).to_csv(tmp_path / "a.csv", index=False)
-    command = ["train", tmp_path / "a.csv", "-o", tmp_path / "m", *WRIST, *FAST, "--scenarios", "--json"]
+    command = ["train", tmp_path / "a.csv", "-o", tmp_path / "m", *WRIST, *FAST, "--copies", "--json"]
     code, out, error = run(capsys, *command)
     assert code == 0
     assert error == "bemi: values are not integers: the model, and a device, reads x in units of 0.01, rounded\n"
-    assert json.loads(out)["estimate"]["chosen"] == "scenarios as given"
-    assert bemi.load(tmp_path / "m").scenarios.gains == (0.625, 1.5)
+    assert json.loads(out)["estimate"]["chosen"] == "settings as given"
+    assert bemi.load(tmp_path / "m").copies.gains == (0.625, 1.5)
 
 
 def test_a_signal_of_raw_samples_if_asked(folder, tmp_path, capsys):
     command = ["train", folder / "train.csv", "-o", tmp_path / "m", *WRIST, *FAST]
-    code, _, _ = run(capsys, *command, "--transform", "none")
+    code, _, _ = run(capsys, *command, "--inputs", "none")
     assert code == 0
     assert bemi.load(tmp_path / "m").transform_ is None
     code, _, _ = run(capsys, *command, "--paper", "--subsets", "2")
@@ -184,17 +183,18 @@ def test_arrays_are_images_unless_the_user_says_otherwise(tmp_path, capsys):
     command = ["train", tmp_path / "a.npz", "-o", tmp_path / "m", *FAST, "--json"]
     code, out, error = run(capsys, *command, "--no-estimate")
     assert code == 0
-    assert json.loads(out)["settings"]["chosen"] == "images"
+    assert json.loads(out)["settings"]["kind"] == "image"
     assert "treated as images; add --window 24 if they are windows of a signal" in error
-    code, out, error = run(capsys, *command, "--transform", "signal")
-    assert json.loads(out)["settings"]["chosen"] == "signals"
-    assert "nothing tells which windows are of one recording (--id)" in error
+    for asked in (["--inputs", "signal"], ["--kind", "signal"]):
+        code, out, error = run(capsys, *command, *asked)
+        assert json.loads(out)["settings"]["kind"] == "signal"
+        assert "nothing tells which windows are of one recording (--id)" in error
 
 
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        (["--id", "who"], "--id is for signals; give --window too, or --transform signal"),
+        (["--id", "who"], "--id is for signals; give --window too, or --kind signal"),
         ([*WRIST, "--categorical", "what"], "--categorical is not for signals"),
         ([*WRIST, "--window", "200"], "no window of 200 samples is left: 12 of 12 stretches"),
         ([*WRIST, "--window", "2"], "window must be an integer in 3..32767, got 2"),

@@ -6,10 +6,12 @@ import argparse
 import re
 import subprocess
 import sys
+from inspect import signature
 
 import pytest
 
-from bemi.cli import build_parser, export, main, options
+from bemi import BeMiClassifier, FewBitClassifier, ScorecardClassifier
+from bemi.cli import build_parser, choices, main, options, train
 
 SLOW = (
     "numpy",
@@ -39,7 +41,7 @@ def slow_imports(code: str) -> set[str]:
         ["--help"],
         ["--version"],
         ["export", "page", "--help"],
-        ["reproduce", "--help"],
+        ["train", "--help"],
         ["nonsense"],
         ["train"],
         ["train", "data.csv", "-o", "model", "--unknown"],
@@ -50,13 +52,21 @@ def test_help_and_usage_errors_import_nothing_slow(arguments):
     assert slow_imports(f"from bemi.cli import main; main({arguments!r})") == set()
 
 
-def test_help_on_training_names_the_stages_and_imports_little(capsys):
-    assert slow_imports("from bemi.cli import main; main(['train', '--help'])") <= {"numpy", "scipy"}
+def test_help_on_training_says_which_options_need_the_paper(capsys):
     with pytest.raises(SystemExit):
         main(["train", "--help"])
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "sm, most training rows confidently right; mm, largest margins" in shown
-    assert "sm,mm,mw" in shown
+    shared, paper = " ".join(capsys.readouterr().out.split()).split("which need --paper:")
+    assert "sm, most training rows confidently right; mm, largest margins; mw, fewest links" in paper
+    assert "--hidden-layers N,N hidden layer sizes" in paper
+    assert "--kind {image,table,signal} what rows are" in shared
+
+
+def test_options_of_training_are_those_of_the_estimators():
+    def offered(*estimators):
+        return {name for estimator in estimators for name in signature(estimator).parameters} & set(train.OPTIONS)
+
+    assert offered(BeMiClassifier, FewBitClassifier, ScorecardClassifier) == set(train.OPTIONS)
+    assert set(train.ONLY_PAPER) == offered(BeMiClassifier) - offered(FewBitClassifier, ScorecardClassifier)
 
 
 def test_the_package_imports_nothing_slow():
@@ -70,10 +80,10 @@ def test_the_measure_itself_can_fail():
 def test_choices_are_those_of_their_homes():
     from bemi.export import c, page, verilog
 
-    assert tuple(c.OPTIMIZE) == export.C_GOALS
-    assert tuple(c.TYPES) == export.C_INPUT_TYPES
-    assert export.PAGE_SAMPLES == page.SAMPLES
-    assert (export.VERILOG_INTERFACES, export.VERILOG_VECTORS) == (verilog.INTERFACES, verilog.VECTORS)
+    assert tuple(c.OPTIMIZE) == choices.C_GOALS
+    assert tuple(c.TYPES) == choices.C_INPUT_TYPES
+    assert choices.PAGE_SAMPLES == page.SAMPLES
+    assert (choices.VERILOG_INTERFACES, choices.VERILOG_VECTORS) == (verilog.INTERFACES, verilog.VECTORS)
 
 
 def test_image_sizes_have_one_syntax():

@@ -8,10 +8,10 @@ import re
 import numpy as np
 import pytest
 
-from bemi import TableBits, load
+from bemi import ScorecardClassifier, TableBits, load
 from bemi.cli import main, train
 from bemi.cli.options import class_weights, directions, names
-from bemi.cli.tables import estimate, expectation
+from bemi.cli.output import estimate, expectation
 
 FAST = ["--jobs", "1", "--time-limit", "2", "--no-estimate"]
 COLOURS = ("red", "green", "blue")
@@ -119,7 +119,7 @@ def test_options_about_columns_reach_the_model(folder, tmp_path, capsys):
 
 def test_numbers_alone_can_be_bits_too(tmp_path, capsys):
     path = write(tmp_path / "n.csv", ["mass", "label"], [[row[1], row[4]] for row in rows()])
-    assert run(capsys, "train", path, "-o", tmp_path / "m", "--transform", "bits", *FAST)[0] == 0
+    assert run(capsys, "train", path, "-o", tmp_path / "m", "--inputs", "bits", *FAST)[0] == 0
     assert isinstance(load(tmp_path / "m").transform_, TableBits)
 
 
@@ -167,7 +167,7 @@ BAD = {
 def test_bad_tables_are_one_line(tmp_path, capsys, name):
     header, lines, words = BAD[name]
     path = write(tmp_path / "bad.csv", header, lines)
-    code, out, error = run(capsys, "train", path, "-o", tmp_path / "m", "--transform", "bits", *FAST)
+    code, out, error = run(capsys, "train", path, "-o", tmp_path / "m", "--inputs", "bits", *FAST)
     assert (code, out) == (2, "")
     assert words in error
     assert error.count("\n") == 1
@@ -273,12 +273,15 @@ def test_train_estimates_the_accuracy_on_new_rows_unless_told_not_to(folder, tmp
 
 def test_cards_with_weights_and_directions(folder, tmp_path, capsys):
     """All options of a scorecard reach the classifier, whose own tests say what they do."""
-    options = ["--max-links", "3", "--hinges", "2", "--monotone", "mass=+1", "--class-weight", "yes=2,no=1"]
-    code, _, error = run(capsys, "train", folder / "train.csv", "-o", tmp_path / "m", *FAST, *options)
+    options = ["--scorecard", "3", "--monotone", "mass=+1", "--class-weight", "yes=2,no=1", "--weight-bound", "4"]
+    code, out, error = run(capsys, "train", folder / "train.csv", "-o", tmp_path / "m", *FAST, *options, "--json")
     assert code == 0, error
-    settings = load(tmp_path / "m").get_params(deep=False)
-    assert (settings["max_links"], settings["hinges"]) == (3, 2)
+    assert json.loads(out)["settings"]["estimator"] == "scorecard"
+    model = load(tmp_path / "m")
+    assert isinstance(model, ScorecardClassifier)
+    settings = model.get_params(deep=False)
+    assert (settings["max_lines"], settings["hinges"], settings["weight_bound"]) == (3, 2, 4)
     assert settings["monotone"] == {"mass": 1}
     assert settings["class_weight"] == {"yes": 2.0, "no": 1.0}
-    (network,) = load(tmp_path / "m").networks_.values()
-    assert np.count_nonzero(network.weights[0][:-1]) <= 3
+    (network,) = model.networks_.values()
+    assert 0 < np.count_nonzero(network.weights[0][:-1]) <= 3

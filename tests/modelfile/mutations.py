@@ -30,6 +30,7 @@ import numpy as np
 import pandas as pd
 
 import bemi
+from bemi.estimators import Classifier
 from bemi.inputs.hog.transform import IntegerHog
 from bemi.modelfile.container import ModelFileError
 from bemi.report.summary import training_summary
@@ -45,7 +46,8 @@ ODD_VALUES = (
     2**32, 2**53, 2**63 - 1, 2**63, 2**64, 2**70, -(2**70), 2**256, 10**400, 0.0, -0.0, 1.0, 2.0, 0.5, -1.5, 5e-324,
     1e-310, 1e300, 1e308, -1e308, math.nan, math.inf, -math.inf,
     "", "a", "0", "1", "\x00", "b\x00", "ü", "\ud800", "x" * 5000, "unclassified", "margin", "abstain", "highs",
-    "sm", "mm", "mw", "soft", "certified", "solver", "none", "auto", "common", "images", "noise", "integer-hog",
+    "sm", "mm", "mw", "soft", "bemi", "few-bit", "scorecard", "certified", "solver", "none", "auto", "common", "images",
+    "noise", "integer-hog",
     "|O", "<U1", "<U3", "<U9999", "<U99999999", "<i8", ">i8", "|i1", "|u1", "<u8", "<f2", "<f8", "|b1", "<M8[s]", "O,O",
     "1/0", "0/1", "-0/1", "1/1", "2/4", "ff/1", "-1/2", "f" * 3000 + "/1", "1/" + "f" * 3000, "1/2/3", "/", "0x1/1",
     [], {}, [[]], [0], [1], [0, 0], [0, 1], [1, 0], [0, 1, 2], [[0, 1]], [[0, 1], [0, 1]], [None], [""], [1.0], [True],
@@ -56,7 +58,7 @@ NESTED = "[" * 500 + "]" * 500
 RAW = ("[" * 100_000, NESTED, "1" * 5000, "1e5", "1E400", "-0", "01", "1 ", '{"a":1,"a":1}', "NaN", '"\\u0061"')
 """Values that only text can show: nesting, long or oddly written numbers, members given twice."""
 HOLE = "@raw@"
-NAMES = ("more", "soft", "subsets", "given_rows", "selection", "added", "solver", "", "name")
+NAMES = ("more", "soft", "estimator", "copies", "subsets", "given_rows", "selection", "added", "solver", "", "name")
 
 
 def split(content: bytes) -> tuple[int, bytes, bytes]:
@@ -130,7 +132,7 @@ class Mutator:
         if kind < 0.75:
             return joined(schema, self._bytes(header), weights)
         if kind < 0.8:
-            return joined(rng.choice((0, 1, 2, 3, 4, 5, 255, 65535)), header, weights)
+            return joined(rng.choice((0, 1, 6, 7, 8, 9, 255, 65535)), header, weights)
         if kind < 0.85:
             length = rng.choice((0, 1, len(header) - 1, len(header) + 1, len(header) + len(weights), 2**31, 2**32 - 1))
             return PREFIX.pack(rng.choice((b"BEMI", b"BEMJ")), schema, length) + header + weights
@@ -216,7 +218,7 @@ def _is_endless(header: Any) -> bool:
     return False
 
 
-def exercise(model: bemi.BeMiClassifier, content: bytes, again: Path) -> None:
+def exercise(model: Classifier, content: bytes, again: Path) -> None:
     """Whatever is accepted works: it answers, is described, and is the same after another round through a file."""
     rng = np.random.default_rng(len(content))
     scaling = model.input_scaling_
@@ -234,7 +236,7 @@ def exercise(model: bemi.BeMiClassifier, content: bytes, again: Path) -> None:
         try:
             labels = model.predict(rows)
             radii = model.certified_radius(rows) if is_inside else None
-            chances = model.predict_proba(rows) if model.probabilities else None
+            chances = model.predict_proba(rows) if model.ensemble_.probabilities is not None else None
         except ValueError as error:
             if _may_refuse(model, X, str(error), is_inside):
                 continue
@@ -243,7 +245,7 @@ def exercise(model: bemi.BeMiClassifier, content: bytes, again: Path) -> None:
         assert chances is None or (chances.min() > 0 and np.allclose(chances.sum(axis=1), 1))
         assert radii is None or min(radii.linf.min(), radii.l1.min()) >= 0
     assert repr(model)
-    assert set(model.get_params()) >= {"hidden_layers", "transform", "scenarios"}
+    assert set(model.get_params()) >= {"weight_bound", "inputs", "time_limit"}
     training_summary(model.ensemble_)
     again.unlink(missing_ok=True)
     bemi.save(model, again)
@@ -257,7 +259,7 @@ def exercise(model: bemi.BeMiClassifier, content: bytes, again: Path) -> None:
         assert again.read_bytes() == content, "a model has one file"
 
 
-def _may_refuse(model: bemi.BeMiClassifier, X: np.ndarray, message: str, is_inside: bool) -> bool:
+def _may_refuse(model: Classifier, X: np.ndarray, message: str, is_inside: bool) -> bool:
     """Whether a model may refuse these rows: they are too large for exact sums, or no pixels."""
     if isinstance(model.transform_, IntegerHog) and not is_inside:
         return message.startswith(("pixels must not be negative", "pixel value", "values are too large"))
@@ -265,7 +267,7 @@ def _may_refuse(model: bemi.BeMiClassifier, X: np.ndarray, message: str, is_insi
     sizes = np.abs(X if scale is None else scale.scaled(scale.fixed_point_inputs(X)))
     level = getattr(model.transform_, "level_", math.inf)
     norm = np.minimum(sizes, level).sum(axis=1).max() + (0 if level == math.inf else level)
-    largest = max(norm * model.weight_bound, sizes.max())
+    largest = max(norm * model.ensemble_.training.settings["weight_bound"], sizes.max())
     return message.startswith("values are too large") and largest >= EXACT_RANGE - 1
 
 

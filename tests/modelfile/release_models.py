@@ -1,7 +1,8 @@
 """Models of every kind, as they were written by a release: later versions must read them and label rows the same.
 
-``python tests/modelfile/release_models.py 0.2.0`` wrote ``models/0.2.0/``; files of a release are never written again.
-A later release that writes another format, or another kind of model, adds a folder of its own.
+Release 0.2.0 wrote ``models/0.2.0/`` by a version of this script for its one estimator.  Files of a release are never
+written again: a later release that writes another format, or another kind of model, adds a folder of its own by
+``python tests/modelfile/release_models.py RELEASE``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import numpy as np
 import pandas as pd
 from soft_margins import soft_margins
 
-from bemi import BeMiClassifier, ConstantInput, IntegerHog, SignalCounts, TableBits, save
+from bemi import BeMiClassifier, ConstantInput, IntegerHog, ScorecardClassifier, SignalCounts, TableBits, save
+from bemi.estimators import Classifier
 
 MODELS = Path(__file__).parent / "models"
 SOFT = {"node_limit": 1, "time_limit": None}
@@ -36,7 +38,7 @@ def table(rows: int) -> pd.DataFrame:
 
 def rows_of(kind: str, rows: int = 60) -> np.ndarray | pd.DataFrame:
     """Rows for a kind of model."""
-    if kind == "table":
+    if kind in ("table", "card"):
         return table(rows)
     if kind == "signal":
         return numbers(rows, 32 * 2).reshape(rows, 32, 2)
@@ -47,13 +49,14 @@ def labels(rows: int = 24) -> np.ndarray:
     return np.array(["a", "b", "ü"], dtype=object)[np.arange(rows) % 3]
 
 
-def classifiers() -> dict[str, BeMiClassifier]:
+def classifiers() -> dict[str, Classifier]:
     """One classifier per kind of content."""
     return {
         "paper": BeMiClassifier(hidden_layers=(2, 2), node_limit=5, time_limit=None),
         "images": soft_margins(weight_bound=7, inputs=IntegerHog(), **SOFT),
         "constant": soft_margins(weight_bound=3, inputs=ConstantInput(), **SOFT),
         "table": soft_margins(weight_bound=15, inputs=TableBits(), probabilities=True, hinges=2, **SOFT),
+        "card": ScorecardClassifier(3, **SOFT),
         "signal": soft_margins(weight_bound=3, inputs=SignalCounts(2), **SOFT),
     }
 

@@ -15,9 +15,9 @@ import pytest
 from sklearn.datasets import load_digits
 from soft_margins import soft_margins
 
-from bemi import BeMiClassifier, IntegerHog, save
-from bemi.augment.images import ImageScenarios
-from bemi.augment.scenarios import NoiseScenarios
+from bemi import BeMiClassifier, IntegerHog, ScorecardClassifier, save
+from bemi.augment.scenarios import ImageScenarios, NoiseScenarios
+from bemi.estimators import Classifier
 from bemi.inputs.constant import ConstantInput
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory is limited in the way of Linux")
@@ -29,7 +29,7 @@ FAST = {"hidden_layers": (2,), "node_limit": 1, "time_limit": 5}
 SOFT = {"node_limit": 1, "time_limit": None, "mw_loss": 0.01}
 
 
-def models() -> dict[str, BeMiClassifier]:
+def models() -> dict[str, Classifier]:
     """Small models that together have every member of a header."""
     names = pd.DataFrame(DATA, columns=["length", "width", "ü"])
     digits, labels = load_digits(n_class=3, return_X_y=True)
@@ -45,6 +45,7 @@ def models() -> dict[str, BeMiClassifier]:
         "soft": soft_margins(**SOFT, weight_bound=7).fit(DATA / 7, CLASSES),
         "constant": soft_margins(**SOFT, inputs=ConstantInput(), weight_bound=3).fit(DATA, CLASSES),
         "chances": soft_margins(**SOFT, weight_bound=7, probabilities=True).fit(DATA, CLASSES),
+        "card": ScorecardClassifier(2, monotone={1: 1}, node_limit=1, time_limit=None).fit(DATA, CLASSES),
         "hog": soft_margins(**SOFT, inputs=IntegerHog(orientations=8)).fit(digits[:20].astype(int), labels[:20]),
         "some": BeMiClassifier(**FAST, subsets=[(0, 2), (1, 2)], max_per_class=1).fit(DATA, CLASSES),
         "chosen": BeMiClassifier(**FAST, subsets=2, copies=NoiseScenarios(0.8, 4), random_state=3).fit(DATA, CLASSES),

@@ -22,23 +22,39 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
 from soft_margins import soft_margins
 
-from bemi import BeMiClassifier, ConstantInput, FewBitClassifier, IntegerHog, load, save, verify
-from bemi.augment.images import ImageScenarios
-from bemi.augment.scenarios import NoiseScenarios
+from bemi import (
+    BeMiClassifier,
+    ConstantInput,
+    FewBitClassifier,
+    IntegerHog,
+    ScorecardClassifier,
+    load,
+    save,
+    verify,
+)
+from bemi.augment.scenarios import ImageScenarios, NoiseScenarios
 from bemi.certificate import CertificateError
+from bemi.estimators import ESTIMATORS, Classifier
 from bemi.inputs.registry import TRANSFORMS
-from bemi.modelfile.container import ModelFileError
+from bemi.modelfile.container import MEMBERS, PARTS, SCHEMA, ModelFileError
+from bemi.modelfile.header import ESTIMATORS as STAGES_IN_FILES
+from bemi.modelfile.header import RECORDED_SETTINGS, SELECTION
 from bemi.network import Network
 from bemi.report.summary import training_summary
 
 FAST = {"hidden_layers": (2,), "node_limit": 1, "time_limit": 5}
-SOFT = {"weight_bound": 7}
-LIMITED = SOFT | {"transform": ConstantInput(), "max_links": 2, "monotone": {0: -1}}
+SOFT = {"soft": True, "weight_bound": 7}
+LIMITED = SOFT | {"inputs": ConstantInput(), "max_links": 2, "monotone": {0: -1}}
 DATA = np.array([[5, 1, 0], [0, 5, 1], [1, 0, 5], [6, 1, 0], [0, 7, 1], [2, 0, 5]])
 
 
-def fitted(labels=(0, 1, 2, 0, 1, 2), **parameters) -> BeMiClassifier:
-    return BeMiClassifier(**FAST | parameters).fit(DATA, np.array(labels))
+def fitted(labels=(0, 1, 2, 0, 1, 2), *, soft=False, **parameters) -> Classifier:
+    """The paper's networks, or ones with soft margins."""
+    if soft:
+        model = soft_margins(**{"node_limit": 1, "time_limit": None} | parameters)
+    else:
+        model = BeMiClassifier(**FAST | parameters)
+    return model.fit(DATA, np.array(labels))
 
 
 SCALE = {"decimals": [0, 1, -2], "centres": [0, 0, 0], "multipliers": [1, 2, 3], "shifts": [1, 2, 3]}
@@ -63,13 +79,10 @@ def contents(path):
         (("b", "a", "ü", "b", "a", "ü"), {"ties": "abstain"}),
         ((0.0, 1.0, 2.0, 0.0, 1.0, 2.0), {"weight_bound": 3, "hidden_layers": ()}),
         ((True, False, True, True, False, True), {"stages": ("sm", "mw"), "time_limit": (3, 2)}),
-        (
-            (0, 1, 2, 0, 1, 2),
-            {"weight_bound": 7, "C": 2.5, "mw_loss": 0.1},
-        ),
+        ((0, 1, 2, 0, 1, 2), SOFT | {"C": 2.5, "mw_loss": 0.1, "time_limit": (3, 2)}),
         (
             ("b", "a", "ü", "b", "a", "ü"),
-            LIMITED | {"transform": None, "hinges": 2, "class_weight": {"a": 2.0, "ü": 0.5}},
+            LIMITED | {"inputs": None, "hinges": 2, "class_weight": {"a": 2.0, "ü": 0.5}},
         ),
         ((0, 1, 2, 0, 1, 2), {"subset_size": 3, "weight_bound": 200, "stages": ("sm",), "random_state": 7}),
     ],
@@ -78,7 +91,10 @@ def test_round_trip(tmp_path, labels, parameters):
     model = fitted(labels, **parameters)
     save(model, tmp_path / "m.bemi")
     copy = load(tmp_path / "m.bemi")
-    assert copy.get_params() == model.get_params()
+    assert isinstance(copy, FewBitClassifier if parameters.get("soft") else BeMiClassifier)
+    # What the rows are was asked when the rest was chosen; a file says what was chosen.
+    assert copy.get_params() == model.get_params() | ({"kind": "auto"} if parameters.get("soft") else {})
+    assert copy.ensemble_.training.settings == model.ensemble_.training.settings
     assert copy.networks_ == model.networks_
     assert list(copy.reports_) == list(model.reports_)
     grid = np.random.default_rng(0).integers(-5, 9, (200, 3))
@@ -159,6 +175,27 @@ def test_a_stored_file_of_format_7_is_read():
     assert verify(path).networks == 3
 
 
+def test_a_stored_file_of_format_8_is_read():
+    """It is the classifier below, fitted to ``(DATA, ["b", "a", "ü"] * 2)``; without its certificate."""
+    path = Path(__file__).parent / "models" / "format8.bemi"
+    model = load(path)
+    written = FewBitClassifier(
+        inputs=ConstantInput(level=127),
+        copies=NoiseScenarios(0.8, 4),
+        C=10.0,
+        weight_bound=3,
+        mw_loss=0.01,
+        probabilities=False,
+        node_limit=20,
+        time_limit=None,
+    )
+    assert isinstance(model, FewBitClassifier)
+    assert repr(model) == repr(written)
+    rows = np.array([[5, 1, 0], [0, 5, 1], [1, 0, 5], [-5, -1, 0], [0, -5, -1], [-1, 0, -5]])
+    assert model.predict(rows).tolist() == ["b", "a", "ü", "a", "b", "a"]
+    assert model.ensemble_.training.given_rows == 6
+
+
 RELEASED = sorted(release_models.MODELS.glob("*/*.bemi"))
 
 
@@ -185,7 +222,7 @@ def test_a_transform_comes_back(tmp_path):
     model = soft_margins(inputs=IntegerHog(orientations=8), **settings).fit(X, y)
     save(model, tmp_path / "m.bemi")
     copy = load(tmp_path / "m.bemi")
-    assert copy.get_params()["transform__orientations"] == 8
+    assert copy.get_params()["inputs__orientations"] == 8
     assert copy.n_features_in_ == 64
     assert copy.networks_ == model.networks_
     assert np.array_equal(copy.predict(digits.data), model.predict(digits.data))
@@ -196,7 +233,7 @@ def test_a_part_of_the_sets_comes_back(tmp_path):
     for subsets in (2, [(0, 2), (1, 2)]):
         model = fitted(subsets=subsets)
         save(model, tmp_path / "m.bemi")
-        assert contents(tmp_path / "m.bemi")[0] == 7
+        assert contents(tmp_path / "m.bemi")[0] == 8
         copy = load(tmp_path / "m.bemi")
         assert copy.networks_ == model.networks_
         assert list(copy.networks_) == list(model.networks_)
@@ -206,24 +243,25 @@ def test_a_part_of_the_sets_comes_back(tmp_path):
         assert verify(tmp_path / "m.bemi").networks == 2
 
 
-@pytest.mark.parametrize("stages", [("soft", "mw"), ("sm", "mm")])
-def test_added_rows_are_in_the_certificate(tmp_path, stages):
-    made = {"scenarios": NoiseScenarios(0.8, 4), "stages": stages, "hidden_layers": ()}
-    model = fitted(max_per_class=2, **made)
+@pytest.mark.parametrize(
+    "made", [SOFT | {"mw_loss": 0.01, "weight_bound": 1}, {"stages": ("sm", "mm"), "hidden_layers": ()}]
+)
+def test_added_rows_are_in_the_certificate(tmp_path, made):
+    model = fitted(max_per_class=2, copies=NoiseScenarios(0.8, 4), **made)
     added = sum(len(rows) for rows in model.added_rows_.values())
     assert added
     path = tmp_path / "m.bemi"
     save(model, path)
     schema, header = contents(path)
-    assert (schema, header["given_rows"]) == (7, 6)
+    assert (schema, header["given_rows"]) == (8, 6)
     assert sum(len(entry["added"]) for entry in header["networks"]) == added
     copy = load(path)
     assert copy.networks_ == model.networks_
-    assert copy.max_per_class == 2
-    assert copy.scenarios.get_params() == model.scenarios.get_params()
+    assert copy.ensemble_.training.settings["max_per_class"] == 2
+    assert copy.copies.get_params() == model.copies.get_params()
     checked = verify(path)
     assert checked.networks == 3
-    assert checked.certified[stages[0]] >= 1
+    assert checked.certified["soft" if "soft" in made else "sm"] >= 1
     # Written again, a model that was read is the same file, without a certificate.
     save(copy, tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == path.read_bytes()
@@ -233,7 +271,7 @@ def test_added_rows_are_in_the_certificate(tmp_path, stages):
     for change in (header["networks"][key]["added"][1:], [header["given_rows"] - 1], [10**6]):
         changed = json.loads(json.dumps(header))
         changed["networks"][key]["added"] = change
-        path.write_bytes(with_digest(joined(4, written(changed), weights)))
+        path.write_bytes(with_digest(joined(schema, written(changed), weights)))
         with pytest.raises(CertificateError):
             verify(path)
 
@@ -247,10 +285,10 @@ def test_a_model_without_parts_says_nothing_of_them(model_bytes):
 def test_subsets_that_do_not_fit_are_refused(tmp_path):
     path = tmp_path / "m.bemi"
     save(fitted(subsets=[(0, 1), (1, 2)]), path)
-    _, text, weights = split(path.read_bytes())
+    schema, text, weights = split(path.read_bytes())
     header = json.loads(text)
     for subsets in ([[1, 2], [0, 1]], [[0, 1], [1, 3]], [[0, 1]], [[0, 1], [0, 1]], [[0, 1], [1, 1]]):
-        path.write_bytes(with_digest(joined(4, written(header | {"subsets": subsets}), weights)))
+        path.write_bytes(with_digest(joined(schema, written(header | {"subsets": subsets}), weights)))
         with pytest.raises(ModelFileError):
             load(path)
         with pytest.raises(CertificateError):
@@ -310,8 +348,8 @@ def test_the_solver_and_its_version_are_in_the_file(tmp_path):
     [
         {"subsets": [{0, 1}, frozenset((1, 2))]},
         {"subsets": np.array([[0, 1], [1, 2]]), "max_per_class": np.int64(2)},
-        {"scenarios": NoiseScenarios(copies=np.int64(2)), "time_limit": np.array([3.0, 2.0]), "stages": ["sm", "mm"]},
-        {"scenarios": ImageScenarios(np.array([5.0]), shape=np.array([1, 3]), random_state=np.int64(1))},
+        {"copies": NoiseScenarios(copies=np.int64(2)), "time_limit": np.array([3.0, 2.0]), "stages": ["sm", "mm"]},
+        {"copies": ImageScenarios(np.array([5.0]), shape=np.array([1, 3]), random_state=np.int64(1))},
     ],
 )
 def test_parameters_of_other_types_are_saved(tmp_path, parameters):
@@ -328,7 +366,7 @@ def test_what_could_not_be_read_is_not_written(tmp_path):
         NAME = "doubled"
 
     path = tmp_path / "m.bemi"
-    model = fitted(transform=Doubled())
+    model = fitted(inputs=Doubled())
     with pytest.raises(ValueError, match="cannot be saved: transform must be one of"):
         save(model, path)
     with pytest.raises(ValueError, match="ties must be one of"):
@@ -367,6 +405,10 @@ def changed(content: bytes, path: tuple, value) -> bytes:
         (("settings", "weight_bound"), True, "weight_bound must be an integer"),
         (("settings", "weight_bound"), 1.0, "weight_bound must be an integer"),
         (("settings", "weight_bound"), 2**31, "weight_bound must be an integer in"),
+        (("settings", "weight_bound"), "1", "weight_bound must be an integer"),
+        (("settings", "estimator"), 3, "estimator must be text"),
+        (("settings", "estimator"), "best", "estimator must be one of bemi, few-bit, scorecard, got 'best'"),
+        (("settings", "estimator"), ..., "settings has no member 'estimator'"),
         (("settings", "hidden_layers"), [0], "a hidden layer must be an integer in 1"),
         (("settings", "hidden_layers"), [2**31], "a hidden layer must be an integer in 1"),
         (("settings", "hidden_layers"), [1] * 33, "hidden_layers must be a list of 0 to 32"),
@@ -424,8 +466,8 @@ def changed(content: bytes, path: tuple, value) -> bytes:
         (("given_rows",), 6, "a network has no member 'added'"),
         (("given_rows",), None, "a member without a value must be left out"),
         (("subsets",), [[0, 1], [0, 2], [1, 2]], "subsets must be left out if every set of classes has a network"),
-        (("selection",), dict.fromkeys(("subsets", "max_per_class", "scenarios")), "empty selection must be left out"),
-        (("selection",), {"subsets": 0, "max_per_class": None, "scenarios": None}, "subsets must be an integer in 1"),
+        (("selection",), dict.fromkeys(("subsets", "max_per_class", "copies")), "empty selection must be left out"),
+        (("selection",), {"subsets": 0, "max_per_class": None, "copies": None}, "subsets must be an integer in 1"),
         (("transform",), {}, "transform must have a name"),
         (("transform",), {"name": "x", "a": [[[[[1]]]]]}, "transform: 'a' is nested too deeply"),
         (("transform",), {"name": "x"}, "transform must be one of integer-hog, constant-input"),
@@ -463,7 +505,7 @@ def saved(tmp_path, **parameters) -> bytes:
         (SOFT, ("networks", 0, "reports", 0, "soft", "hinges"), 2, "are not those of the settings"),
         (SOFT, ("networks", 0, "reports", 0, "soft", "max_links"), 2, "are not those of the settings"),
         (SOFT, ("networks", 0, "reports", 0, "soft", "max_links"), ..., "soft has no member 'max_links'"),
-        (SOFT, ("settings", "hinges"), 3, "hinges must be an integer in 1..2"),
+        (SOFT, ("settings", "hinges"), 3, "hinges must be one of 1, 2, got 3"),
         (SOFT, ("settings", "max_links"), 0, "max_links must be an integer in 1"),
         (SOFT, ("settings", "max_links"), 2, "uncounted belongs to max_links, and only to it"),
         (SOFT, ("settings", "class_weight"), "even", "class_weight must be a list"),
@@ -474,7 +516,13 @@ def saved(tmp_path, **parameters) -> bytes:
         (SOFT, ("settings", "monotone"), [[0, 1]], "signs belong to monotone features, and only to them"),
         (SOFT, ("signs",), [0, 0, 0], "signs belong to monotone features, and only to them"),
         (SOFT, ("uncounted",), [], "uncounted belongs to max_links, and only to it"),
-        ({}, ("settings", "hinges"), 2, "hinges needs stages=('soft',)"),
+        ({}, ("settings", "hinges"), 2, "hinges needs soft margins, which models of estimator bemi do not have"),
+        ({}, ("settings", "class_weight"), "balanced", "class_weight needs soft margins"),
+        ({}, ("settings", "estimator"), "few-bit", "a model of estimator few-bit cannot have stages sm, mm, mw"),
+        (SOFT, ("settings", "estimator"), "bemi", "a model of estimator bemi cannot have stages soft"),
+        (SOFT | {"mw_loss": 0.1}, ("settings", "estimator"), "scorecard", "scorecard cannot have stages soft, mw"),
+        (SOFT, ("settings", "hidden_layers"), [2], "'soft' is for networks without a hidden layer"),
+        (LIMITED, ("settings", "subset_size"), 3, "monotone needs networks on two classes each"),
         (LIMITED, ("settings", "monotone"), [[0, 0]], "a direction in monotone must be -1 or 1"),
         (LIMITED, ("settings", "monotone"), [[0]], "an entry of monotone must be a list of 2 values"),
         (LIMITED, ("settings", "monotone"), [["x", 1]], "monotone names 'x', which is not a feature"),
@@ -485,20 +533,15 @@ def saved(tmp_path, **parameters) -> bytes:
         (LIMITED, ("uncounted",), [], "signs or uncounted inputs are not those of the transform"),
         (LIMITED, ("uncounted",), [4], "an uncounted input must be an integer in 0..3"),
         (LIMITED, ("uncounted",), [3, 3], "uncounted inputs must be sorted and unique"),
-        ({"transform": ConstantInput()}, ("transform", "level"), None, "level must be an integer"),
-        ({"transform": ConstantInput()}, ("transform", "version"), True, "this is version 1"),
-        ({"transform": ConstantInput()}, ("transform", "inputs"), 2, "does not map the features to the inputs"),
-        ({"transform": ConstantInput()}, ("inputs",), 3, "does not map the features to the inputs"),
-        ({"scenarios": NoiseScenarios()}, ("selection", "scenarios", "copies"), 0, "copies must be an integer"),
-        ({"scenarios": NoiseScenarios()}, ("selection", "scenarios", "more"), 0, "have other parameters"),
-        (
-            {"scenarios": NoiseScenarios()},
-            ("selection", "scenarios", "name"),
-            "x",
-            "one of images, deformations, noise",
-        ),
-        ({"scenarios": NoiseScenarios()}, ("networks", 0, "added"), [5], "an added row must be an integer in 6"),
-        ({"scenarios": NoiseScenarios()}, ("networks", 0, "added"), [9, 8], "added rows must be sorted and unique"),
+        ({"inputs": ConstantInput()}, ("transform", "level"), None, "level must be an integer"),
+        ({"inputs": ConstantInput()}, ("transform", "version"), True, "this is version 1"),
+        ({"inputs": ConstantInput()}, ("transform", "inputs"), 2, "does not map the features to the inputs"),
+        ({"inputs": ConstantInput()}, ("inputs",), 3, "does not map the features to the inputs"),
+        ({"copies": NoiseScenarios()}, ("selection", "copies", "copies"), 0, "copies must be an integer"),
+        ({"copies": NoiseScenarios()}, ("selection", "copies", "more"), 0, "have other parameters"),
+        ({"copies": NoiseScenarios()}, ("selection", "copies", "name"), "x", "one of images, deformations, noise"),
+        ({"copies": NoiseScenarios()}, ("networks", 0, "added"), [5], "an added row must be an integer in 6"),
+        ({"copies": NoiseScenarios()}, ("networks", 0, "added"), [9, 8], "added rows must be sorted and unique"),
         ({"ties": "abstain"}, ("classes",), [-1, 0, 1], "needs that label for unclassified rows"),
     ],
 )
@@ -657,12 +700,13 @@ def test_huge_values_of_a_tiny_feature_saturate(tmp_path):
 def test_parameters_set_after_the_fit_do_not_describe_the_networks(tmp_path):
     X, y = load_iris(return_X_y=True)
     soft = FewBitClassifier(mw_loss=0.01, time_limit=1).fit(X[::5], y[::5])
-    price, loss = soft.fitted_C_, soft.mw_loss
-    soft.set_params(C=price / 2, mw_loss=0.0, stages=("sm",), weight_bound=1)
+    trained = soft.ensemble_.training.settings
+    soft.set_params(C=trained["C"] / 2, mw_loss=0.0, weight_bound=1)
     save(soft, tmp_path / "m")
     verify(tmp_path / "m")
     loaded = load(tmp_path / "m")
-    assert (loaded.C, loaded.mw_loss, loaded.stages, loaded.weight_bound) == (price, loss, ("soft", "mw"), 15)
+    assert loaded.ensemble_.training.settings == trained
+    assert (loaded.C, loaded.mw_loss, loaded.weight_bound) == (trained["C"], 0.01, 15)
     assert list(training_summary(soft.ensemble_)["stages"]) == ["soft", "mw"]
 
 
@@ -683,6 +727,37 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
     with pytest.raises(FileNotFoundError) as caught:
         save(fitted(), tmp_path / "none" / "m")
     assert caught.value.filename == str(tmp_path / "none" / "m")
+
+
+def test_a_scorecard_comes_back(tmp_path):
+    card = ScorecardClassifier(2, monotone={1: 1}, node_limit=1, time_limit=None).fit(DATA, [0, 1, 2] * 2)
+    save(card, tmp_path / "m")
+    copy = load(tmp_path / "m")
+    assert isinstance(copy, ScorecardClassifier)
+    assert (copy.max_lines, copy.monotone, copy.hinges) == (2, {1: 1}, 2)
+    assert copy.networks_ == card.networks_
+    assert copy.scorecard().text() == card.scorecard().text()
+    assert verify(tmp_path / "m").networks == 3
+
+
+def test_files_know_the_estimators_and_their_stages():
+    assert list(STAGES_IN_FILES) == list(ESTIMATORS)
+    for name, estimator in ESTIMATORS.items():
+        model = estimator(**{"mw_loss": 0.1} if name == "few-bit" else {})
+        assert tuple(model._translated(model._settings())["stages"]) == STAGES_IN_FILES[name]
+
+
+def test_the_documentation_lists_every_member_and_setting():
+    page = (Path(__file__).parents[2] / "docs" / "model-file.md").read_text(encoding="utf-8")
+    for name in (*MEMBERS, *PARTS, *RECORDED_SETTINGS, *SELECTION, *STAGES_IN_FILES):
+        assert re.search(f'`"?{name}"?`', page), name
+    assert f"Files have format {SCHEMA}." in page
+
+
+def test_a_header_of_format_8_is_none_of_format_7(tmp_path, model_bytes):
+    (tmp_path / "m").write_bytes(with_digest(joined(7, *split(model_bytes)[1:])))
+    with pytest.raises(ModelFileError, match="is damaged: its header is not that of format 7"):
+        load(tmp_path / "m")
 
 
 def test_a_model_of_an_unknown_solver_predicts(tmp_path):

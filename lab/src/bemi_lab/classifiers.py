@@ -154,7 +154,7 @@ def settings_of(model: Classifier, X: Any) -> dict[str, Any]:
     """Inputs, copies, penalty and scaling of a few-bit classifier on these rows, usual ones where it would choose."""
     usual_settings = few_bit_settings.kind_of(X, model.kind, model.inputs).usual
     given = {name: value for name, value in model.get_params(deep=False).items() if not isinstance(value, str)}
-    return {"input_scaling": "auto"} | usual_settings | given
+    return {"input_scaling": "auto", **usual_settings, **given}
 
 
 def inputs_of(model: Classifier, X: Any) -> Inputs:

@@ -1,12 +1,12 @@
-"""The ``bemi`` command: a module for each of its commands."""
+"""The ``bemi`` command.  Modules with an ``add_command`` are commands; the others are what these share."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bemi.cli import completion, evaluate, export, info, predict, program, solvers, train, verify
+from bemi.cli import completion, export, info, predict, program, solvers, train, verify
 
-COMMANDS = (train, predict, evaluate, info, solvers, verify, export, completion)
+COMMANDS = (train, predict, info, solvers, verify, export, completion)
 """In the order in which help lists them."""
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bemi.cli.options import add_json
-from bemi.cli.output import show, shown
+from bemi.cli.output import show, shown, training_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
         print(
             card
             if lines <= MOST_CARD_LINES
-            else f"its scorecard has {lines} lines: --json has it, --max-links limits it"
+            else f"its scorecard has {lines} lines: --json has it, bemi train --scorecard N limits it"
         )
     return 0
 
@@ -57,8 +57,6 @@ def _certificate(model: Path) -> dict[str, Any] | None:
 
 def _tables(found: dict[str, Any]) -> list[Table]:
     """The model, its columns if there is something to say about them, and its networks."""
-    from bemi.cli.tables import training_table
-
     tables = [_overview(found)]
     if any(len(column) > 2 for column in found["columns"]) or found["named"]:
         tables.append(_columns(found["columns"]))

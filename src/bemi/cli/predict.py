@@ -1,4 +1,4 @@
-"""``bemi predict``: label the rows of a file."""
+"""``bemi predict`` and ``bemi evaluate``: a model on the rows of a file."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bemi.cli.data import ModelRows, rows_for
 from bemi.cli.options import add_json, add_missing, add_recordings
-from bemi.cli.output import Notes, check_writable
-from bemi.cli.recordings import ModelRows, rows_for
+from bemi.cli.output import Notes, check_writable, evaluation_table, show
 
 if TYPE_CHECKING:
     from bemi.estimators import Classifier
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 def add_command(commands: Any) -> None:
     command = commands.add_parser("predict", help="label the rows of a file")
-    command.set_defaults(run=run, example="bemi predict model.bemi new.csv -o labels.csv")
+    command.set_defaults(run=predict, example="bemi predict model.bemi new.csv -o labels.csv")
     command.add_argument("model", type=Path)
     command.add_argument("data", type=Path, help="CSV or NPZ with the model's features, or a folder")
     command.add_argument("-o", "--output", type=Path, help="CSV file to write (default: standard output)")
-    command.add_argument("--proba", action="store_true", help="also give the chance of every class")
+    command.add_argument("--proba", action="store_true", help="also give the probability of every class")
     command.add_argument(
         "--votes",
         type=Path,
@@ -32,12 +32,23 @@ def add_command(commands: Any) -> None:
         help="CSV file to write with the vote of every network: a line per row of the data with its number from 0, the "
         "label that each network votes for in a column named by its classes, such as 4/9, and the prediction",
     )
+    _add_reading_options(command)
+
+    command = commands.add_parser("evaluate", help="accuracy and label statuses on labelled data")
+    command.set_defaults(run=evaluate, example="bemi evaluate model.bemi test.csv --target label")
+    command.add_argument("model", type=Path)
+    command.add_argument("data", type=Path, help="CSV or NPZ with features and labels, or a folder")
+    command.add_argument("--target", help="column or array with the labels")
+    _add_reading_options(command)
+
+
+def _add_reading_options(command: argparse.ArgumentParser) -> None:
     add_recordings(command)
     add_missing(command)
     add_json(command)
 
 
-def run(options: argparse.Namespace) -> int:
+def predict(options: argparse.Namespace) -> int:
     from bemi import load
 
     classifier, notes = load(options.model), Notes()
@@ -64,6 +75,19 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def evaluate(options: argparse.Namespace) -> int:
+    from bemi import load
+    from bemi.report.summary import evaluation
+
+    ensemble = load(options.model).ensemble_
+    notes = Notes()
+    rows = rows_for(options, ensemble, notes, labelled=True)
+    result = evaluation(ensemble, rows.X, rows.y) | {"notes": notes.lines}
+    notes.print()
+    show(options, result, evaluation_table(result))
+    return 0
+
+
 def _places(rows: ModelRows) -> dict[str, list[Any]]:
     """Where each window of a recording, or each image, comes from; nothing for other rows."""
     if rows.files is not None:
@@ -76,7 +100,7 @@ def _places(rows: ModelRows) -> dict[str, list[Any]]:
 
 
 def _write_votes(path: Path, classifier: Classifier, X: Any, labels: list[Any]) -> None:
-    """The vote of every network on every row, and what came of it."""
+    """The vote of every network on every row, and the predicted label."""
     import numpy as np
 
     votes = np.asarray(classifier.votes_by_network(X)).tolist()

@@ -25,13 +25,11 @@ class Command(Protocol):
 class Parser(argparse.ArgumentParser):
     """Usage errors are one line, and the exit code is 2.
 
-    A default ``details`` is a function whose text follows the options in the help; it is called only when help is
-    shown.  A default ``example`` is a command, or several, that ends the help.
+    A default ``example`` is a command, or several, that ends the help.
     """
 
     def format_help(self) -> str:
-        details, example = self.get_default("details"), self.get_default("example")
-        self.epilog = None if details is None else details()
+        example = self.get_default("example")
         return super().format_help() + ("" if example is None else f"\nexample:\n{indent(example, '  ')}\n")
 
     def error(self, message: str) -> NoReturn:

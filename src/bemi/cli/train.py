@@ -1,16 +1,19 @@
-"""``bemi train``: train an ensemble and write it to a model file."""
+"""``bemi train``: train an ensemble and write it to a model file.
+
+Without a flag it trains a :class:`bemi.FewBitClassifier`, with ``--paper`` a :class:`bemi.BeMiClassifier`, with
+``--scorecard`` a :class:`bemi.ScorecardClassifier`.  Options for their parameters are made from :mod:`bemi.settings`.
+"""
 
 from __future__ import annotations
 
 import argparse
 import math
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bemi.cli import options as cli_options
+from bemi.cli.data import TrainingData, training_data
 from bemi.cli.options import (
     IMAGE,
     add_column_rules,
@@ -20,14 +23,27 @@ from bemi.cli.options import (
     add_recordings,
     image_shape,
 )
-from bemi.cli.output import Notes, check_writable, is_quiet, on_cluster, progress_wanted, show
-from bemi.cli.recordings import ABOUT_RECORDINGS, reading_of, refuse
+from bemi.cli.output import (
+    Notes,
+    check_writable,
+    estimate,
+    is_quiet,
+    on_cluster,
+    progress_wanted,
+    result_table,
+    show,
+)
 from bemi.inputs import registry
-from bemi.settings import SETTINGS, Setting
+from bemi.settings import AUTO, SETTINGS
 
 if TYPE_CHECKING:
     from bemi.ensemble.ensemble import Ensemble
 
+OPTIONS = tuple(name for name, setting in SETTINGS.items() if setting.option is not None)
+"""Settings that are options of the same name; the word none becomes None."""
+
+ONLY_PAPER = ("hidden_layers", "stages", "input_scaling", "subset_size", "max_per_class", "engine", "solver")
+"""Those that only the paper's networks have, apart in the help; a test compares them with the estimators."""
 
 _EXAMPLE = """\
 bemi train data.csv --target label -o model.bemi
@@ -57,25 +73,22 @@ def add_command(commands: Any) -> None:
 
 
 def _add_model_options(command: argparse.ArgumentParser) -> None:
-    """What to train.  An option without a default leaves the choice to the estimator."""
+    """What to train.  An option that is not given leaves the choice to the estimator."""
     add = command.add_argument
     add("--paper", action="store_true", help="train the paper's networks: hidden layers 4,4, weights -1..1")
     add("--scorecard", type=int, metavar="N", help="train a scorecard of at most N lines, for tables")
-    add(
-        "--image-shape",
-        type=image_shape,
-        metavar=IMAGE,
-        help="rows are images of this size (default: look at the data)",
-    )
-    estimate = "do not choose settings by cross-validation, which also estimates the accuracy on new rows"
-    add("--no-estimate", action="store_true", help=estimate)
+    shape = "rows are images of this size (default: look at the data)"
+    add("--image-shape", type=image_shape, metavar=IMAGE, help=shape)
+    without = "do not choose settings by cross-validation, which also estimates the accuracy on new rows"
+    add("--no-estimate", action="store_true", help=without)
+    paper = command.add_argument_group("options of the paper's networks, which need --paper")
     for name in OPTIONS:
-        _add_setting(command, SETTINGS[name])
+        _add_setting(paper if name in ONLY_PAPER else command, name)
 
 
-def _add_setting(command: argparse.ArgumentParser, setting: Setting) -> None:
+def _add_setting(group: argparse._ActionsContainer, name: str) -> None:
     """Add the option of a declared setting; None if it is not given."""
-    option = setting.option
+    option = SETTINGS[name].option
     assert option is not None
     details: dict[str, Any] = {"help": option.about, "default": None}
     if option.switch:
@@ -86,7 +99,11 @@ def _add_setting(command: argparse.ArgumentParser, setting: Setting) -> None:
         details["metavar"] = option.metavar
     if option.choices is not None:
         details["choices"] = tuple(option.choices())
-    command.add_argument(f"--{setting.name.replace('_', '-')}", **details)
+    group.add_argument(_flag(name), **details)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _add_running_options(command: argparse.ArgumentParser) -> None:
@@ -104,261 +121,123 @@ def _add_running_options(command: argparse.ArgumentParser) -> None:
     add_many_machines(command)
 
 
-OPTIONS = tuple(name for name, setting in SETTINGS.items() if setting.option is not None)
-"""Settings that are options of the same name; the word none becomes None."""
-
-
-@dataclass(frozen=True, eq=False)
-class Given:
-    """What there is to train on.
-
-    Attributes
-    ----------
-    X, y
-        Rows and labels.
-    groups
-        Recording of each window of a signal; None if unknown, and for other rows.
-    shape
-        Height and width of images, perhaps with channels; None if the file does not tell.
-    channels
-        Channels of a signal; None for other rows.
-    names
-        Their names, if they have any.
-    why
-        What the rows are, if the file or the options tell.
-    """
-
-    X: Any
-    y: Any
-    groups: Any = None
-    shape: tuple[int, ...] | None = None
-    channels: int | None = None
-    names: Sequence[str] = ()
-    why: str = ""
-
-
 def run(options: argparse.Namespace) -> int:
-    from bemi import save
-
     check_writable(options.output)
-    notes = Notes()
-    given = _signal(options, notes) if _is_signal(options) else _rows(options, notes)
-    classifier = _classifier(options, given)
-    if progress_wanted(options):
-        # Before training, so that the user can still stop it and choose otherwise.
-        notes.print()
-        print(_duration(classifier, given.y), file=sys.stderr)
-    with on_cluster(options.cluster):
-        if options.shard is not None:
-            return _train_shard(options, classifier, given, notes)
-        classifier.fit(given.X, given.y, **({} if given.groups is None else {"groups": given.groups}))
-    save(classifier, options.output)
-    _tell_units(classifier, given, notes)
-    if not progress_wanted(options) and not is_quiet(options):
-        notes.print()
-    _report(options, classifier, given, notes.lines)
-    return 0
-
-
-def _classifier(options: argparse.Namespace, given: Given) -> Any:
-    """The estimator that the options name, with the parameters that they give."""
-    from bemi import BeMiClassifier, FewBitClassifier, ScorecardClassifier
-
-    if options.paper and options.scorecard is not None:
-        raise ValueError("--paper and --scorecard are two estimators; give one of them")
-    estimator: type = BeMiClassifier if options.paper else FewBitClassifier
-    asked = _asked_for(options, given)
-    if options.scorecard is not None:
-        if given.channels is not None or given.shape is not None:
-            raise ValueError("--scorecard is for tables")
-        estimator, asked = ScorecardClassifier, asked | {"max_lines": options.scorecard}
-    elif not options.paper:
-        asked |= _about_rows(options, given, asked)
-    elif given.channels is not None and "inputs" not in asked:
-        from bemi.inputs.signal.transform import SignalCounts
-
-        asked["inputs"] = SignalCounts(given.channels)
-    known = estimator().get_params(deep=False)
-    for name in asked:
-        if name not in known:
-            others = {"--paper": BeMiClassifier, "": FewBitClassifier, "--scorecard": ScorecardClassifier}
-            having = [flag for flag, other in others.items() if name in other().get_params(deep=False)]
-            needs = "needs --paper" if having == ["--paper"] else f"is no setting of {estimator.__name__}"
-            raise ValueError(f"--{name.replace('_', '-')} {needs}")
-    return estimator(
-        **asked,
+    if options.shard is not None and options.run_dir is None:
+        raise ValueError("--shard needs --run DIR, the folder that all parts share")
+    estimator, notes = _estimator(options), Notes()
+    data = training_data(options, notes)
+    classifier = estimator(
+        **_parameters(options, data),
         n_jobs=options.jobs,
         random_state=options.seed,
         verbose=int(progress_wanted(options)),
         run_dir=options.run_dir,
     )
+    if progress_wanted(options):
+        # Before training, so that the user can still stop it and choose otherwise.
+        notes.print()
+        print(_duration(classifier, data.y), file=sys.stderr)
+    # The paper's networks are trained without folds, so nothing keeps the windows of a recording together.
+    groups = {} if data.groups is None or options.paper else {"groups": data.groups}
+    with on_cluster(options.cluster):
+        if options.shard is None:
+            _train(options, classifier, data, groups, notes)
+        else:
+            _train_shard(options, classifier, data, groups, notes)
+    return 0
 
 
-def _about_rows(options: argparse.Namespace, given: Given, asked: dict[str, Any]) -> dict[str, Any]:
-    """What the few-bit classifier is told about the rows, and its usual settings if nothing shall be compared."""
-    from bemi.estimators.few_bit import COMPARED, kind_of
+def _estimator(options: argparse.Namespace) -> Any:
+    """The estimator that the options name; ValueError for an option that it does not have."""
+    from bemi import BeMiClassifier, FewBitClassifier, ScorecardClassifier
+
+    estimator: Any = FewBitClassifier
+    why = "needs --paper"
+    if options.paper and options.scorecard is not None:
+        raise ValueError("--paper and --scorecard are two estimators; give one of them")
+    if options.paper:
+        estimator, why = BeMiClassifier, "does not go with --paper"
+    elif options.scorecard is not None:
+        estimator, why = ScorecardClassifier, "does not go with --scorecard"
+    known = estimator().get_params(deep=False)
+    for name in OPTIONS:
+        if getattr(options, name) is not None and name not in known:
+            raise ValueError(f"{_flag(name)} {why}")
+    return estimator
+
+
+def _parameters(options: argparse.Namespace, data: TrainingData) -> dict[str, Any]:
+    """What the options and the data say about the estimator's parameters."""
     from bemi.inputs.signal.transform import SignalCounts
-    from bemi.settings import AUTO
-
-    told: dict[str, Any] = {}
-    if given.channels is not None:
-        told |= {"kind": "signal", "inputs": SignalCounts(given.channels)}
-    elif given.shape is not None:
-        told["kind"] = given.shape
-    told |= {name: value for name, value in asked.items() if name in ("kind", "inputs")}
-    if options.no_estimate:
-        usual = kind_of(given.X, told.get("kind", AUTO), told.get("inputs", AUTO)).usual
-        told = {name: usual[name] for name in COMPARED if name not in asked} | told
-    return told
-
-
-def _duration(classifier: Any, y: Any) -> str:
-    """How long training may take; most networks are done long before their limit."""
-    import numpy as np
-    from joblib import effective_n_jobs
-
-    from bemi.ensemble.subsets import class_subsets
-
-    given = getattr(classifier, "subsets", None)
-    networks = len(class_subsets(len(np.unique(y)), int(getattr(classifier, "subset_size", 2))))
-    if given is not None:
-        networks = given if isinstance(given, int) else len(given)
-    cores, limit = min(effective_n_jobs(classifier.n_jobs), networks), classifier.time_limit
-    each = limit if limit is None or isinstance(limit, int | float) else sum(limit)
-    most = [] if each is None else [each * math.ceil(networks / cores)]
-    most += [] if classifier.total_time_limit is None else [classifier.total_time_limit]
-    words = f"{networks} network{'s' * (networks > 1)} on {cores} core{'s' * (cores > 1)}"
-    if not most:
-        return f"{words}; no time limit, so there is no telling how long it takes"
-    return f"{words}, at most {_minutes(min(most))}; usually much less"
-
-
-def _minutes(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
-def _is_signal(options: argparse.Namespace) -> bool:
-    """Whether the user says that the data are recordings or windows of a signal."""
     from bemi.inputs.transform import Takes
 
-    named = options.inputs is not None and Takes.by(registry.by_short_name(options.inputs)) is Takes.WINDOWS
-    if options.window is not None or named:
-        return True
-    from bemi.io.pictures import has_pictures
-
-    return options.data.is_dir() and not has_pictures(options.data)
-
-
-def _rows(options: argparse.Namespace, notes: Notes) -> Given:
-    """Rows of a table or images."""
-    from bemi.io.columns import ColumnRules
-    from bemi.io.tables import read_labelled, row_shape
-
-    refuse(options, ABOUT_RECORDINGS, "is for signals; give --window too, or --inputs signal")
-    if options.data.is_dir():
-        return _pictures(options)
-    rules = ColumnRules(options.categorical, options.numeric, options.drop, options.missing, options.keep)
-    X, y = read_labelled(options.data, options.target, rules, notes)
-    own = row_shape(options.data)
-    if own is not None and len(own) == 2 and own[0] > 2 * own[1] and options.image_shape is None:
-        notes(
-            f"rows of {own[0]} x {own[1]} are treated as images; add --window {own[0]} if they are windows of a signal"
-        )
-    return Given(X, y, shape=options.image_shape or own)
-
-
-def _pictures(options: argparse.Namespace) -> Given:
-    """Images in the sub-folders of a folder."""
-    from bemi.io.pictures import check_labelled, read_pictures
-
-    refuse(options, ("categorical", "numeric", "drop", "keep", "target"), "is for CSV files, not for images")
-    found = read_pictures(options.data, options.image_shape)
-    check_labelled(options.data, found)
-    return Given(found.X, found.labels, shape=found.shape if found.shape[2] > 1 else found.shape[:2])
-
-
-def _signal(options: argparse.Namespace, notes: Notes) -> Given:
-    """Windows of a signal."""
-    import pandas as pd
-
-    from bemi.io.signals import read_training, training_rows
-
-    refuse(options, ("categorical", "numeric", "keep", "image_shape"), "is not for signals")
-    found = read_training(options.data, reading_of(options), notes)
-    windows, time, channels = found.X.shape
-    why = f"{windows} windows of {time} samples of {_listed(found.channels)}"
-    if found.groups is None:
-        notes(
-            "nothing tells which windows are of one recording (--id): the estimate may be too high if windows overlap"
-        )
-    else:
-        why += f" from {len(pd.unique(found.groups))} recordings"
-    X = training_rows(found)
-    names = found.channels if isinstance(X, pd.DataFrame) else ()
-    return Given(X, found.y, found.groups, channels=channels, names=names, why=why)
-
-
-def _tell_units(classifier: Any, given: Given, notes: Notes) -> None:
-    """Tell how values of a signal that are not integers become integers."""
-    from bemi.inputs.fixed_point import in_units
-    from bemi.inputs.transform import reader_of
-
-    inputs = classifier.ensemble_.inputs
-    if inputs.window_shape is None:
-        return
-    names = given.names or [f"channel {place}" for place in range(inputs.window_shape[1])]
-    units = zip(names, reader_of(inputs.transform).reading_units(), strict=False)
-    told = [f"{name} in units of {in_units(1, unit['decimals'])}" for name, unit in units if unit["decimals"] > 0]
-    if told:
-        notes(f"values are not integers: the model, and a device, reads {', '.join(told)}, rounded")
-
-
-def _listed(channels: Sequence[Any]) -> str:
-    count = f"{len(channels)} channel{'s' * (len(channels) > 1)}"
-    return f"{count} ({', '.join(channels)})" if all(isinstance(name, str) for name in channels) else count
-
-
-def _asked_for(options: argparse.Namespace, given: Given) -> dict[str, Any]:
-    """Parameters that the user chose."""
-    asked = {name: getattr(options, name) for name in OPTIONS if getattr(options, name) is not None}
-    asked = {name: None if value == "none" else value for name, value in asked.items()}
+    given = {name: getattr(options, name) for name in OPTIONS if getattr(options, name) is not None}
+    given = {name: None if value == "none" else value for name, value in given.items()}
     if options.inputs is not None:
-        asked["inputs"] = _named_inputs(options.inputs, given)
+        given["inputs"] = _named_inputs(options.inputs, data)
+    elif data.channels is not None:
+        given["inputs"] = SignalCounts(data.channels)
     if options.class_weight is not None:
-        asked["class_weight"] = labels_weighed(options.class_weight, given.y)
+        given["class_weight"] = labels_weighed(options.class_weight, data.y)
     if options.copies is not None:
-        asked |= _copies(given, asked) if options.copies else {"copies": None}
-    return asked
+        given |= _copies(options, data, given) if options.copies else {"copies": None}
+    elif data.channels is not None and Takes.by(given["inputs"]) is not Takes.WINDOWS:
+        given["copies"] = None  # those of signals are made of windows
+    if options.paper:
+        return given
+    if options.scorecard is not None:
+        if data.channels is not None or data.shape is not None:
+            raise ValueError("--scorecard is for tables")
+        return given | {"max_lines": options.scorecard}
+    usual = _usual(options, data, given) if options.no_estimate else {}
+    return usual | given | {"kind": _kind(options, data)}
 
 
-def _named_inputs(name: str, given: Given) -> Any:
+def _named_inputs(name: str, data: TrainingData) -> Any:
     """The transform of a short name, told the shape of images or the channels of a signal."""
     from bemi.inputs.transform import Takes
 
     named = registry.by_short_name(name)
-    if given.channels is not None and named is not None and Takes.by(named) is Takes.WINDOWS:
-        return named(given.channels)  # type: ignore[call-arg]
-    return registry.make(name, given.shape)
+    if data.channels is not None and named is not None and Takes.by(named) is Takes.WINDOWS:
+        return named(data.channels)  # type: ignore[call-arg]
+    return registry.make(name, data.shape)
 
 
-def _copies(given: Given, asked: dict[str, Any]) -> dict[str, Any]:
+def _kind(options: argparse.Namespace, data: TrainingData) -> Any:
+    """What the rows are, as far as the options and the file tell: a value of the parameter ``kind``."""
+    from bemi.inputs.transform import Takes
+
+    if data.channels is not None:
+        return "signal"
+    takes = Takes.by(None if options.inputs is None else registry.by_short_name(options.inputs))
+    if data.shape is None or options.kind == "table" or (options.kind is None and takes is Takes.RAW_COLUMNS):
+        return options.kind or AUTO
+    return data.shape
+
+
+def _usual(options: argparse.Namespace, data: TrainingData, given: dict[str, Any]) -> dict[str, Any]:
+    """Settings for rows of this kind, in place of those that cross-validation would choose."""
+    from bemi.estimators.few_bit import COMPARED, kind_of
+
+    usual = kind_of(data.X, _kind(options, data), given.get("inputs", AUTO)).usual
+    return {name: usual[name] for name in COMPARED}
+
+
+def _copies(options: argparse.Namespace, data: TrainingData, given: dict[str, Any]) -> dict[str, Any]:
     """Copies that suit the rows, and inputs that go with them."""
-    import numpy as np
-
-    from bemi.augment.images import ImageScenarios
-    from bemi.augment.scenarios import NoiseScenarios, SignalScenarios
+    from bemi.augment.scenarios import ImageScenarios, NoiseScenarios, SignalScenarios
+    from bemi.estimators.few_bit import kind_of
     from bemi.inputs.constant import ConstantInput
-    from bemi.inputs.images import why_no_image
+    from bemi.inputs.transform import Takes
 
-    if given.channels is not None:
+    inputs = given.get("inputs", AUTO)
+    if Takes.by(inputs) is Takes.WINDOWS:
         return {"copies": SignalScenarios()}
-    is_image = given.shape is not None or registry.takes_images(asked.get("inputs"))
-    if is_image or ("inputs" not in asked and why_no_image(np.asarray(given.X)) is None):
-        return {"copies": ImageScenarios(shape=given.shape)}
+    if kind_of(data.X, _kind(options, data), inputs).name == "image":
+        return {"copies": ImageScenarios(shape=data.shape)}
     # Noisy rows are made of scaled numbers, which bits have not.
-    return {"copies": NoiseScenarios()} | ({} if "inputs" in asked else {"inputs": ConstantInput()})
+    return {"copies": NoiseScenarios()} | ({"inputs": ConstantInput()} if inputs == AUTO and not options.paper else {})
 
 
 def labels_weighed(given: str | dict[str, float], y: Any) -> str | dict[Any, float]:
@@ -371,52 +250,109 @@ def labels_weighed(given: str | dict[str, float], y: Any) -> str | dict[Any, flo
         return given
     classes = np.unique(y).tolist()
     known = Known(classes)
-    found = {known.find(label): weight for label, weight in given.items()}
-    if None in found:
-        unknown = next(label for label in given if known.find(label) is None)
-        raise ValueError(
-            f"--class-weight names {unknown!r}, which is no label; labels are {', '.join(map(str, classes))}"
-        )
-    return found
+    weights = {}
+    for label, weight in given.items():
+        if known.find(label) is None:
+            labels = ", ".join(map(str, classes))
+            raise ValueError(f"--class-weight names {label!r}, which is no label; labels are {labels}")
+        weights[known.find(label)] = weight
+    return weights
 
 
-def _train_shard(options: argparse.Namespace, classifier: Any, given: Given, notes: Notes) -> int:
-    shard, shards = options.shard
-    if options.run_dir is None:
-        raise ValueError("--shard needs --run DIR, the folder that all parts share")
-    trained = classifier.fit_shard(
-        given.X, given.y, shard, shards, **({} if given.groups is None else {"groups": given.groups})
-    )
+def _duration(classifier: Any, y: Any) -> str:
+    """How long training may take; most networks are done long before their limit."""
+    import numpy as np
+    from joblib import effective_n_jobs
+
+    from bemi.ensemble.subsets import class_subsets
+
+    subsets = getattr(classifier, "subsets", None)  # on the command line a number
+    networks = subsets or len(class_subsets(len(np.unique(y)), int(getattr(classifier, "subset_size", 2))))
+    cores, limit = min(effective_n_jobs(classifier.n_jobs), networks), classifier.time_limit
+    each = sum(limit) if isinstance(limit, tuple) else limit
+    most = [] if each is None else [each * math.ceil(networks / cores)]
+    most += [] if classifier.total_time_limit is None else [classifier.total_time_limit]
+    words = f"{networks} network{'s' * (networks > 1)} on {cores} core{'s' * (cores > 1)}"
+    if not most:
+        return f"{words}, without a time limit"
+    return f"{words}, at most {_minutes(min(most))}; usually much less"
+
+
+def _minutes(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def _train(
+    options: argparse.Namespace, classifier: Any, data: TrainingData, groups: dict[str, Any], notes: Notes
+) -> None:
+    """Train all networks, write the model, and tell what it is."""
+    from bemi import save
+
+    classifier.fit(data.X, data.y, **groups)
+    save(classifier, options.output)
+    _note_units(classifier, data, notes)
     if not progress_wanted(options) and not is_quiet(options):
         notes.print()
-    result = {"shard": [shard, shards], "trained": trained, "run": str(options.run_dir), "notes": notes.lines}
-    show(options, result)
+    _report(options, classifier, data, notes)
+
+
+def _train_shard(
+    options: argparse.Namespace, classifier: Any, data: TrainingData, groups: dict[str, Any], notes: Notes
+) -> None:
+    """Train a part of the networks into the run folder."""
+    shard, shards = options.shard
+    trained = classifier.fit_shard(data.X, data.y, shard, shards, **groups)
+    if not progress_wanted(options) and not is_quiet(options):
+        notes.print()
+    show(options, {"shard": [shard, shards], "trained": trained, "run": str(options.run_dir), "notes": notes.lines})
     if not options.json and not is_quiet(options):
         print(f"part {shard} of {shards}: {trained} networks trained into {options.run_dir}")
         print("when all parts are done, the same command without --shard writes the model")
-    return 0
 
 
-def _report(options: argparse.Namespace, classifier: Any, given: Given, notes: list[str]) -> None:
-    from bemi.cli.tables import estimate, result_table
+def _note_units(classifier: Any, data: TrainingData, notes: Notes) -> None:
+    """Note how values of a signal that are not integers become integers."""
+    from bemi.inputs.fixed_point import in_units
+    from bemi.inputs.transform import reader_of
+
+    inputs = classifier.ensemble_.inputs
+    if inputs.window_shape is None:
+        return
+    names = data.names or [f"channel {channel}" for channel in range(inputs.window_shape[1])]
+    units = zip(names, reader_of(inputs.transform).reading_units(), strict=False)
+    told = [f"{name} in units of {in_units(1, unit['decimals'])}" for name, unit in units if unit["decimals"] > 0]
+    if told:
+        notes(f"values are not integers: the model, and a device, reads {', '.join(told)}, rounded")
+
+
+def _report(options: argparse.Namespace, classifier: Any, data: TrainingData, notes: Notes) -> None:
     from bemi.report.summary import evaluation, training_summary
 
     choice, ensemble = classifier.choice_, classifier.ensemble_
-    summary = training_summary(ensemble)
     about = {"estimator": classifier.NAME, "networks": _in_words(ensemble)}
-    about |= {} if choice is None else {"kind": choice.kind, "why": given.why or choice.why}
-    summary |= {"settings": about, "notes": notes}
-    summary |= {"reused_networks": classifier.reused_networks_}
-    summary |= {"model": str(options.output), "training": evaluation(ensemble, given.X, given.y)}
-    summary |= {"estimate": estimate(choice)}
+    if choice is not None:
+        asked = "" if options.kind is None else f"--kind {options.kind}"
+        about |= {"kind": choice.kind, "why": data.why or asked or choice.why}
+    summary = training_summary(ensemble) | {
+        "settings": about,
+        "notes": notes.lines,
+        "reused_networks": classifier.reused_networks_,
+        "model": str(options.output),
+        "training": evaluation(ensemble, data.X, data.y),
+        "estimate": None if options.no_estimate else estimate(choice),
+    }
     show(options, summary, result_table(summary))
     if options.json or is_quiet(options):
         return
     if choice is not None:
-        print(f"{choice.kind}: {about['why']}")
+        print(f"{about['kind']}: {about['why']}")
     print(about["networks"])
     if summary["estimate"] is not None:
         print(f"chosen: {summary['estimate']['words']}")
+    if choice is not None and choice.why == about["why"]:
+        print("to choose otherwise: --kind, --inputs, --paper, --scorecard, ...")
     if classifier.reused_networks_:
         count = f"{classifier.reused_networks_} of {summary['networks']} networks"
         print(f"{count} were in {options.run_dir} and not trained again")

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bemi.certificate.limits import DEFAULT_BUDGET
+from bemi.cli.data import rows_for
 from bemi.cli.options import add_json, add_missing, add_recordings
 from bemi.cli.output import Notes, show
-from bemi.cli.recordings import rows_for
 
 if TYPE_CHECKING:
     from bemi.certificate import Verification

@@ -98,13 +98,15 @@ def unpack(content: bytes, name: str) -> tuple[dict[str, Any], bytes]:
         try:
             header = _of_format_7(header)
         except (LookupError, TypeError, AttributeError) as error:
-            raise ModelFileError(f"{name} is damaged: its header is incomplete") from error
+            raise ModelFileError(f"{name} is damaged: its header is not that of format 7") from error
     return header, bytes(body[end:])
 
 
 def _of_format_7(header: dict[str, Any]) -> dict[str, Any]:
     """A header of format 7 as format 8 has it."""
     settings = header["settings"]
+    if "estimator" in settings or "copies" in header.get("selection", ()):
+        raise LookupError("members of format 8")
     settings["stages"] = [renamed_stage(name) for name in settings["stages"]]
     settings["estimator"] = "few-bit" if "soft" in settings["stages"] else "bemi"
     if "selection" in header:

@@ -36,13 +36,20 @@ LONGEST_RATIONAL = 2**17
 LARGEST_RATIONAL = 2**1000
 """Within the range of a double, with room for a sum."""
 LEVELS = 4
-"""Maximum nesting of lists in the parameters of a transform or of scenarios."""
+"""Maximum nesting of lists in the parameters of a transform or of copies."""
 
 SELECTION = ("subsets", "max_per_class", "copies")
 """Settings about which networks and rows there are, in a part of their own if one of them is not None."""
 
 RECORDED_SETTINGS = ("estimator", *(name for name in RECORDED if name not in (*SELECTION, "probabilities")), "ties")
 """Settings that every model file has; whether there are probabilities follows from a part of their own."""
+
+ESTIMATORS = {"bemi": stages.PAPER_STAGES, "few-bit": stages.SPARSE_STAGES, "scorecard": stages.SOFT_STAGES}
+"""Names of the estimators, and the stages that their networks may have.  A few-bit model may have further settings that
+its estimator has no parameter for, such as the engine: models of release 0.2.0 have them."""
+
+NEED_SOFT_MARGINS = ("hinges", "max_links", "monotone", "class_weight")
+"""Settings that no network without soft margins satisfies, unless they ask for nothing."""
 
 _LABELS = {
     "|b1": bool,
@@ -98,17 +105,31 @@ def checked(header: Any) -> dict[str, Any]:
 
 def _check_settings(given: Mapping[str, Any]) -> None:
     for name, value in given.items():
-        if name == "estimator":
-            text(value, name)
-        elif name == "hidden_layers":
-            for size in listed(value, name, MOST_LAYERS):
-                # A sum over a layer must stay within the exact range for all sign patterns.
-                whole(size, "a hidden layer", 1, (PRE_ACTIVATION_LIMIT - 1) // max(1, given["weight_bound"]))
-        else:
+        if name in SETTINGS and name != "hidden_layers":
             SETTINGS[name].values.check_stored(name, value)
+    for size in listed(given["hidden_layers"], "hidden_layers", MOST_LAYERS):
+        # A sum over a layer must stay within the exact range for all sign patterns.
+        whole(size, "a hidden layer", 1, (PRE_ACTIVATION_LIMIT - 1) // given["weight_bound"])
     stages.check_stages(given["stages"], hidden_layers=given["hidden_layers"])
     if isinstance(given["time_limit"], list):
         listed(given["time_limit"], "time_limit", len(given["stages"]), len(given["stages"]))
+    _check_estimator(given)
+
+
+def _check_estimator(given: Mapping[str, Any]) -> None:
+    """The estimator exists, and could have trained networks with these stages and limits."""
+    estimator = text(given["estimator"], "estimator")
+    if estimator not in ESTIMATORS:
+        raise ValueError(f"estimator must be one of {', '.join(ESTIMATORS)}, got {brief(estimator)}")
+    known, trained = set(ESTIMATORS[estimator]), set(given["stages"])
+    soft = set(stages.SOFT_STAGES)
+    if not trained <= known or soft & known != soft & trained:
+        raise ValueError(f"a model of estimator {estimator} cannot have stages {', '.join(given['stages'])}")
+    for name in NEED_SOFT_MARGINS:
+        if not soft & trained and given[name] != SETTINGS[name].default:
+            raise ValueError(f"{name} needs soft margins, which models of estimator {estimator} do not have")
+    if given["monotone"] is not None and given["subset_size"] != 2:
+        raise ValueError("monotone needs networks on two classes each")
 
 
 def _check_limits(header: Mapping[str, Any]) -> None:
@@ -270,7 +291,7 @@ def _check_probabilities(header: Mapping[str, Any]) -> None:
 
 
 def _check_parameters(value: Any, what: str) -> None:
-    """Check the form of a transform's or scenarios' parameters; the objects themselves check the values."""
+    """Check the form of a transform's or copies' parameters; the objects themselves check the values."""
     if not isinstance(value, dict) or type(value.get("name")) is not str:
         raise ValueError(f"{what} must have a name")
     for name, parameter in value.items():
