@@ -13,12 +13,12 @@ TESTS ?=
 .PHONY: help demo test test-lowest coverage slow bench reproduce-quick docs check format release clean
 
 help:
-	@echo "make demo    train 45 networks on handwritten digits and save the model"
-	@echo "make test    run the tests"
+	@echo "make demo    train FewBitClassifier and the paper's networks on handwritten digits, and save the first"
+	@echo "make test    run the tests of the library and of the laboratory"
 	@echo "make test-lowest   the same with the lowest versions of all dependencies; TESTS=tests/cli selects some, here and below"
 	@echo "make coverage   which lines the tests run: htmlcov/index.html"
 	@echo "make slow    run the long tests"
-	@echo "make bench   the decomposition beside the monolithic model and the paper; BEMI_DATA names the data folder"
+	@echo "make bench   all benchmarks, or BENCH_ARGS=\"table --pairs 5\"; BEMI_DATA names the data folder"
 	@echo "make reproduce-quick   a small version of all of the paper's tables and figures: runs/quick/report.md"
 	@echo "make docs    the documentation as a site: site/index.html"
 	@echo "make check   linter, formatter and types"

@@ -11,14 +11,14 @@ import time
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from bemi import BeMiClassifier
+from bemi import FewBitClassifier
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=100, stratify=y, random_state=0)
 old, new = y_train < 9, y_train == 9
 
-# One neuron per pair of digits, so that its 64 weights are an image, and a limit on work that keeps this page quick.
-clf = BeMiClassifier(hidden_layers=(), stages=("soft",), weight_bound=7, time_limit=None, node_limit=10)
+# The networks see the pixels, so their 64 weights are an image.  A limit on work keeps this page quick.
+clf = FewBitClassifier(inputs=None, copies=None, C=10, time_limit=None, node_limit=10)
 began = time.perf_counter()
 clf.fit(X_train[old], y_train[old])
 first = clf.networks_

@@ -12,19 +12,20 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from bemi import BeMiClassifier, IntegerHog
+from bemi import BeMiClassifier, FewBitClassifier, IntegerHog
 from bemi.export import c
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=100, stratify=y, random_state=0)
-soft = {"hidden_layers": (), "stages": ("soft",), "time_limit": None, "node_limit": 50}
+few_bit = FewBitClassifier(inputs=IntegerHog(), copies=None, C=10, probabilities=False, time_limit=None, node_limit=50)
 models = {
     "pixels, hidden layers 4 and 4": BeMiClassifier(time_limit=None, node_limit=5),
-    "gradient histograms, weights -1..1": BeMiClassifier(**soft, transform=IntegerHog()),
-    "gradient histograms, weights -7..7": BeMiClassifier(**soft, transform=IntegerHog(), weight_bound=7),
+    "gradient histograms, weights -1..1": clone(few_bit).set_params(weight_bound=1),
+    "gradient histograms, weights -7..7": clone(few_bit).set_params(weight_bound=7),
 }
 for model in models.values():
     model.fit(X_train, y_train)

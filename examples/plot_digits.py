@@ -8,17 +8,16 @@ Handwritten digits of 8 x 8 pixels, ten of each to learn from, and 1,697 to be t
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-import bemi
+from bemi import FewBitClassifier
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=100, stratify=y, random_state=0)
-clf = bemi.recommended(X_train).fit(X_train, y_train)
+clf = FewBitClassifier().fit(X_train, y_train)
 print(f"{100 * clf.score(X_test, y_test):.1f} % of {len(y_test)} test images are right")
 
 # %%
-# Those were the four lines.  :func:`bemi.recommended` looks at the rows, recognises images, and returns a
-# :class:`bemi.BeMiClassifier` with the settings that suit them.  ``fit`` chooses among a few variants by
-# cross-validation on the training rows, and says what to expect of new ones:
+# Those were the four lines.  :class:`bemi.FewBitClassifier` looks at the rows, recognises images, chooses among a few
+# settings by cross-validation on the training rows, and says what to expect of new ones:
 
 print(clf.choice_.in_words())
 

@@ -58,7 +58,7 @@ import bemi
 
 found = bemi.windows(table, 64, 64, id="person", target="gesture")
 print(found)
-clf = bemi.recommended(found.X, random_state=0).fit(found.X, found.y, groups=found.groups)
+clf = bemi.FewBitClassifier(random_state=0).fit(found.X, found.y, groups=found.groups)
 print(clf.choice_.in_words())
 
 # %%

@@ -2,8 +2,8 @@
 Grid search in a pipeline
 =========================
 
-:class:`bemi.BeMiClassifier` is a scikit-learn classifier, so pipelines, cross-validation and grid search work as usual.
-Here a pipeline first selects the k best columns of a table and then trains a network.  How many columns does it need,
+bemi's classifiers are scikit-learn classifiers, so pipelines, cross-validation and grid search work as usual.  Here a
+pipeline first selects the k best columns of a table and then trains a network.  How many columns does it need,
 and how large should its weights be?
 """
 
@@ -12,7 +12,7 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import Pipeline
 
-from bemi import BeMiClassifier, ConstantInput
+from bemi import ConstantInput, FewBitClassifier
 
 X, y = load_breast_cancer(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=100, stratify=y, random_state=0)
@@ -20,7 +20,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=100, strati
 pipeline = Pipeline(
     [
         ("select", SelectKBest(k=10)),
-        ("network", BeMiClassifier(hidden_layers=(), stages=("soft",), transform=ConstantInput(), C=1)),
+        ("network", FewBitClassifier("table", inputs=ConstantInput(), copies=None, C=1)),
     ]
 )
 grid = {"select__k": [1, 2, 5, 10, 30], "network__weight_bound": [1, 3, 7, 15]}

@@ -12,23 +12,13 @@ them.
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
-from bemi import BeMiClassifier, TableBits
+from bemi import ScorecardClassifier
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 y = y.map({0: "malignant", 1: "benign"})
 X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=100, stratify=y, random_state=0)
 
-clf = BeMiClassifier(
-    hidden_layers=(),  # one neuron, so that its weights are the points
-    stages=("soft",),  # soft margins, as in a support vector machine
-    weight_bound=5,
-    C=3,
-    hinges=2,  # closer to the logistic loss, for better chances
-    max_links=5,  # lines on the card
-    transform=TableBits(),  # questions such as "worst perimeter >= 110?"
-    probabilities=True,
-)
-clf.fit(X_train, y_train)
+clf = ScorecardClassifier(max_lines=5).fit(X_train, y_train)
 card = clf.scorecard()
 print(card)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bemi import FewBitClassifier
+from bemi import BeMiClassifier, FewBitClassifier
 from bemi.engines.decomposition.max_margin import few_splits
 from bemi.engines.decomposition.max_margin import search as maxmargin
 from bemi.engines.decomposition.min_weight import separators
@@ -47,7 +47,9 @@ def main() -> None:
 
 def _images(rows: np.ndarray) -> None:
     """Histograms, deformed copies, rows that stand for others, and the choice among candidates."""
-    FewBitClassifier(kind=(8, 8), max_per_class=4, node_limit=1, time_limit=None).fit(rows, np.arange(24) % 2)
+    limits = {"node_limit": 1, "time_limit": None}
+    FewBitClassifier((8, 8), **limits).fit(rows, np.arange(24) % 2)
+    BeMiClassifier((), stages=("sm",), max_per_class=4, **limits).fit(rows, np.arange(24) % 2)
 
 
 def _separators(data: np.ndarray) -> None:

@@ -61,6 +61,7 @@ def test_the_gallery_has_every_example():
 @pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs_alone_and_leaves_nothing_behind(path, tmp_path):
-    environment = os.environ | {"MPLBACKEND": "agg", "PYTHONPATH": str(ROOT / "src")}
+    sources = os.pathsep.join(str(ROOT / folder) for folder in ("src", "lab/src"))
+    environment = os.environ | {"MPLBACKEND": "agg", "PYTHONPATH": sources}
     subprocess.run([sys.executable, str(path)], cwd=tmp_path, env=environment, check=True, timeout=600)
     assert not list(tmp_path.iterdir())

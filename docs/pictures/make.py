@@ -17,7 +17,7 @@ from matplotlib.patches import Rectangle
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
-from bemi import BeMiClassifier, ConstantInput, Network, TableBits
+from bemi import BeMiClassifier, ConstantInput, Network, ScorecardClassifier
 
 FOLDER = Path(__file__).parent
 # Okabe and Ito's, which colour-blind readers can tell apart.
@@ -110,7 +110,7 @@ def two_stages() -> None:
     second = np.vstack([rng.normal((25, 75), 9, (8, 2)), rng.normal((75, 25), 9, (8, 2))])
     X = np.rint(np.vstack([first, second])).astype(int)
     y = np.repeat(["a", "b"], [len(first), len(second)])
-    clf = BeMiClassifier((3,), 7, transform=ConstantInput(), input_scaling=None, node_limit=200, time_limit=None, gap=0)
+    clf = BeMiClassifier((3,), 7, inputs=ConstantInput(), input_scaling=None, node_limit=200, time_limit=None, gap=0)
     reports = clf.fit(X, y).reports_[("a", "b")]
     figure, axes = pyplot.subplots(1, 2, figsize=(8.6, 4.9), layout="constrained")
     for axis, stage, title in zip(axes, ("sm", "mm"), ("Sat-Margin", "Max-Margin"), strict=True):
@@ -200,13 +200,7 @@ def scorecard() -> None:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     y = y.map({0: "malignant", 1: "benign"})
     X, _, y, _ = train_test_split(X, y, train_size=100, stratify=y, random_state=0)
-    card = BeMiClassifier(
-        **{"hidden_layers": (), "stages": ("soft",), "weight_bound": 5, "C": 3, "hinges": 2, "max_links": 5},
-        transform=TableBits(),
-        probabilities=True,
-        time_limit=None,
-        node_limit=1000,
-    )
+    card = ScorecardClassifier(max_lines=5, time_limit=None, node_limit=1000)
     save(card.fit(X, y).scorecard().figure(), "card")
 
 

@@ -46,7 +46,7 @@ def test_the_page_on_images_and_what_is_quoted_of_it():
     ours = by_system.pop("ours, recommended")
     for system, sets in by_system.items():
         assert f"| {system} | {' | '.join(sets)} |" in quoted
-    assert f"| **`bemi.recommended`, 4 bits** | {' | '.join(f'**{numbers}**' for numbers in ours)} |" in quoted
+    assert f"| **`FewBitClassifier()`, 4 bits** | {' | '.join(f'**{numbers}**' for numbers in ours)} |" in quoted
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bemi.cli.data import rows_for
 from bemi.cli.options import IMAGE, add_json, add_missing, add_recordings, image_shape_or_none
 from bemi.cli.output import Notes, check_writable, show
-from bemi.cli.data import rows_for
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -1,0 +1,66 @@
+"""The table of parameters in options.md, made from their declarations in ``bemi.settings``.
+
+``python docs/parameters.py`` writes it into the page.  A test compares.
+"""
+
+from __future__ import annotations
+
+import re
+from inspect import signature
+from pathlib import Path
+
+from bemi import BeMiClassifier, FewBitClassifier, ScorecardClassifier
+from bemi.settings import AUTO, SETTINGS
+
+PAGE = Path(__file__).parent / "options.md"
+BEGIN, END = "<!-- made by docs/parameters.py -->\n\n", "\n<!-- end of what it makes -->\n"
+
+ADVICE = {
+    "weight_bound": "1 or 3 make a smaller model ([what they cost](accuracy.md#bits-and-links)).",
+    "input_scaling": 'Use `"per-feature"` if integer columns have different units, `"common"` for pixels in 0..1.',
+    "C": "Use a smaller value if labels are unreliable.",
+    "mw_loss": "0.1 or 0.3 save more links ([measured](accuracy.md#what-did-not-help)).",
+    "probabilities": "[How they are fitted](probabilities.md).",
+    "subsets": "For too many classes to train all pairs ([what it costs](scenarios-and-selection.md#fewer-networks)).",
+    "max_per_class": "For more rows than time ([what medoids gain](scenarios-and-selection.md#medoids)).",
+    "copies": "[What they gain](scenarios-and-selection.md#scenarios).",
+    "solver": "`bemi solvers` lists what is installed; [your own](adding-a-backend.md).",
+    "time_limit": "Give more if reports show large gaps.",
+    "node_limit": "Use it, with `time_limit=None`, if every run must give the same networks.",
+    "gap": "0 continues until a limit is reached.",
+    "n_jobs": "-1 uses all cores.",
+    "run_dir": "[More](scaling.md).",
+}
+"""When to change a parameter, or where to read more."""
+
+
+def table() -> str:
+    """Every parameter: its default in each estimator, and what it means."""
+    estimators = (FewBitClassifier, BeMiClassifier, ScorecardClassifier)
+    parameters = [signature(estimator).parameters for estimator in estimators]
+    lines = ["| parameter | " + " | ".join(f"`{estimator.__name__}`" for estimator in estimators) + " | |"]
+    lines.append("|---" * (len(estimators) + 2) + "|")
+    for name, setting in SETTINGS.items():
+        defaults = [own[name].default if name in own else None for own in parameters]
+        cells = [f"`{own[name].default!r}`" if name in own else "" for own in parameters]
+        chosen = f' `"auto"` {setting.automatic}.' if AUTO in defaults and setting.automatic else ""
+        about = f"{markdown(setting.about)}{chosen} {ADVICE.get(name, '')}".strip()
+        lines.append(f"| `{name}` | {' | '.join(cells)} | {about} |")
+    return "\n".join(lines) + "\n"
+
+
+def markdown(text: str) -> str:
+    """A description of a docstring as Markdown."""
+    text = re.sub(r":class:`(bemi\.(\w+))`", r"[`\2`](api.md#\1)", text)
+    text = re.sub(r":meth:`(\w+)`", r"`\1`", text)
+    return text.replace("``", "`").replace("  ", " ")
+
+
+def updated(page: str) -> str:
+    """The page with its table made anew."""
+    before, rest = page.split(BEGIN)
+    return before + BEGIN + table() + END + rest.split(END)[1]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(updated(PAGE.read_text()))
