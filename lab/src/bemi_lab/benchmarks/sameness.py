@@ -134,7 +134,7 @@ def digest(classifier: BeMiClassifier, rows: np.ndarray) -> dict[str, Any]:
         for layer in network.weights:
             weights.update(np.ascontiguousarray(layer, dtype="<i8").tobytes())
     reports = [
-        [key, stage, *map(str, (r.objective, r.bound, r.proof, r.links, r.rows))]
+        [key, _stage(stage), *map(str, (r.objective, r.bound, r.proof, r.links, r.rows))]
         for key, stages in classifier.reports_.items()
         for stage, r in stages.items()
     ]
@@ -144,7 +144,8 @@ def digest(classifier: BeMiClassifier, rows: np.ndarray) -> dict[str, Any]:
         model = Path(name) / "model.bemi"
         save(classifier, model)
         found = verify(model)
-        verdicts = {part: dict(getattr(found, part)) for part in ("certified", "claimed", "not_run")}
+        parts = ("certified", "claimed", "not_run")
+        verdicts = {part: {_stage(name): n for name, n in getattr(found, part).items()} for part in parts}
         code = Path(name) / "c"
         with redirect_stdout(StringIO()):
             main(["export", "c", str(model), "-o", str(code)])
@@ -159,6 +160,11 @@ def digest(classifier: BeMiClassifier, rows: np.ndarray) -> dict[str, Any]:
         "digest of rows": classifier.training_digest_,
         "C": hashlib.sha256(source.encode()).hexdigest(),
     }
+
+
+def _stage(name: str) -> str:
+    """The name of a stage; soft margins were called ml2 in release 0.2.0."""
+    return {"ml2": "soft"}.get(name, name)
 
 
 def _code(path: Path) -> str:

@@ -19,7 +19,7 @@ R42 in docs/certificates.md defines the proof, with rows numbered among the dist
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,13 +29,11 @@ from bemi.engines.decomposition.max_margin.pair_annealing import walked_pair
 from bemi.engines.decomposition.max_margin.search import distinct_rows
 from bemi.engines.decomposition.neuron.best_agreement_search import input_order
 from bemi.engines.decomposition.neuron.best_margin_search import Neurons, neurons
+from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers
 from bemi.limits import Deadline, Limits
 from bemi.network import Network
-from bemi.problem.measures import sum_of_margins
 from bemi.problem.problem import Problem
-from bemi.stages.result import Outcome, StageResult
-from bemi.stages.stage import Stage
 
 MOST_VECTORS = 10**7
 """Weight vectors of a neuron up to which all are tried."""
@@ -72,40 +70,12 @@ def weight_unit(problem: Problem) -> int:
     return 1 if (2 * bound + 1) ** len(problem.live) <= MOST_VECTORS else bound
 
 
-@dataclass(frozen=True, eq=False)
-class FewSplits:
-    """The best network found, if any, and a bound on the sum of margins with its proof, if the searches were exact."""
-
-    network: Network | None = None
-    bound: int | None = None
-    proof: dict[str, Any] | None = None
-
-    def settled(self, stage: Stage, problem: Problem, limits: Limits, clock: Deadline) -> StageResult | None:
-        """The result of Max-Margin, if network and bound are within the gap."""
-        if self.network is None or self.bound is None:
-            return None
-        value = sum_of_margins(problem, self.network)
-        result = StageResult.of(
-            *(stage.name, problem, self.network, value, self.bound),
-            clock=clock,
-            proof="certified",
-            outcome=Outcome.OPTIMAL if value == self.bound else Outcome.WITHIN_GAP,
-            certificate=self.proof,
-        )
-        return result if result.gap <= limits.gap else None
-
-    def improve(self, result: StageResult, limits: Limits) -> StageResult:
-        """A result of Max-Margin with this bound, if that is lower."""
-        if self.bound is None or result.objective is None or result.bound is None or self.bound >= result.bound:
-            return result
-        outcome = Outcome.of(result.objective, self.bound, limits.gap, Outcome.LIMIT)
-        message = "" if outcome.successful else outcome.sentence
-        return replace(
-            result, bound=self.bound, proof="certified", outcome=outcome, message=message, certificate=self.proof
-        )
+def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
+    """The strategy: the best network with two neurons that split, and a bound if the searches were exact."""
+    return two_splits(problem, limits.deadline(), limits.seed)
 
 
-def two_splits(problem: Problem, deadline: Deadline, seed: int = 0) -> FewSplits:
+def two_splits(problem: Problem, deadline: Deadline, seed: int = 0) -> Finding:
     """Search for the best network with two neurons that split, where one does not suffice.
 
     If neurons have too many weights to try, only weights of -P, 0 and P are, then a local search follows, and there is
@@ -118,7 +88,7 @@ def two_splits(problem: Problem, deadline: Deadline, seed: int = 0) -> FewSplits
     constant = neurons(data, np.ones_like(codes), bound // unit)
     single = neurons(data, codes, bound // unit)
     if not constant.margins.size or not single.complete or single.margins.size:
-        return FewSplits()
+        return Finding()
     pairs = [_best_pair(data, codes, bound // unit, side, deadline) for side in (1, -1)]
     network, widest = None, 0
     for pair, side in zip(pairs, (1, -1), strict=True):
@@ -129,17 +99,17 @@ def two_splits(problem: Problem, deadline: Deadline, seed: int = 0) -> FewSplits
         if walked is not None:
             network = of_two(*walked, unit * constant.weights, problem)
     if not exact or not constant.complete or pairs[0] is None or pairs[1] is None:
-        return FewSplits(network)
+        return Finding(network)
     first_plus = (np.arange(len(codes)) == 0).astype(np.int64)
     other = neurons(data, first_plus, bound, constant=False)
     if not other.complete:
-        return FewSplits(network)
+        return Finding(network)
     size, c, d = problem.layers[1], int(constant.margins[0]), int(other.margins.max(initial=0))
     found = [pair for pair in pairs if pair is not None]
     two = [(size - 2) * c + pair.most + bound for pair in found if pair.most]
     proof: dict[str, Any] = {"constant": c, "other": d, "pairs": [[pair.row, pair.most] for pair in found]}
     proof["order"] = input_order(data).tolist()
-    return FewSplits(network, max([(size - 3) * c + 3 * d + size * bound, *two]), proof)
+    return Finding(network, bound=max([(size - 3) * c + 3 * d + size * bound, *two]), proof=proof)
 
 
 def shortest_list(data: Integers, codes: Integers, bound: int, side: int, level: int = 0) -> tuple[int, Neurons]:

@@ -18,8 +18,9 @@ import numpy as np
 from bemi.engines.decomposition.max_margin import few_splits
 from bemi.engines.decomposition.neuron.best_agreement_search import best_agreement
 from bemi.engines.decomposition.neuron.best_margin_search import neurons
+from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers
-from bemi.limits import Deadline
+from bemi.limits import Deadline, Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
 
@@ -28,6 +29,19 @@ PATIENCE = 60
 
 _ROOM = 8  # neurons among which one with few sums of 0 is chosen
 _NEEDED, _OTHERS = 1 << 20, 4  # price of a row that needs the neuron; other rows decide between equals, by chance
+
+
+def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
+    """The strategy: a quick search, and a thorough one if that finds nothing."""
+    assert state.start is not None
+    deadline = limits.deadline()
+    for patience in (0, PATIENCE):
+        network = majority(
+            problem, state.start, patience=patience, first_found=patience > 0, seed=limits.seed, deadline=deadline
+        )
+        if network is not None:
+            return Finding(network)
+    return Finding()
 
 
 def majority(

@@ -12,12 +12,11 @@ import math
 
 from bemi.engines.decomposition.min_weight.pattern_tree import PatternTree
 from bemi.engines.decomposition.min_weight.reduction import Reduction
+from bemi.engines.portfolio import Finding, StageState
 from bemi.limits import Deadline, Limits
-from bemi.network import Network
 from bemi.problem.invariants import KeepMargins
 from bemi.problem.problem import Problem
-from bemi.stages.result import Outcome, StageResult
-from bemi.stages.stage import Stage
+from bemi.stages.result import Outcome
 
 NODES = 200
 """Programs for links in the first turn."""
@@ -42,25 +41,16 @@ BOUND_SHARE, SEARCH_SHARE = 0.5, 0.3
 """Parts of the time that is left for each turn of the bound, and for each later search."""
 
 
-def run(stage: Stage, problem: Problem, *, start: Network, keep: KeepMargins, limits: Limits) -> StageResult:
-    """Run Min-Weight with margins.
+def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
+    """The strategy: fewer links for the best network, and a bound, in turn.
 
-    Parameters
-    ----------
-    stage
-        Min-Weight.
-    problem
-        The rows of T-hat.
-    start
-        A network that has the margins.
-    keep
-        Margin that every neuron must have, per layer.
-    limits
-        When to stop; without limits the work is bounded by constants and independent of the clock.
+    Without limits the work is bounded by constants and independent of the clock.
     """
+    start, keep = state.network, state.keep
+    assert isinstance(keep, KeepMargins)
+    if start is None:
+        return Finding(outcome=Outcome.NO_START)
     clock = limits.deadline()
-    if stage.value(problem, start, keep) is None:
-        return StageResult.unchanged(stage.name, problem, start, clock=clock, outcome=Outcome.NO_START)
     tree = PatternTree(problem, list(keep.margins))
     reduction = Reduction(problem, start, keep, tree, limits)
     reduction.use_cheaper_patterns()
@@ -68,18 +58,10 @@ def run(stage: Stage, problem: Problem, *, start: Network, keep: KeepMargins, li
     if reduction.links > start.links:
         reduction.network = start
     message = _take_turns(reduction, tree, limits, clock)
-    links, proof = reduction.links, tree.proof()
-    bound = min(links, proof["bound"])
-    stopped = Outcome.LIMIT if message == Outcome.LIMIT.sentence else Outcome.LOCAL
-    outcome = Outcome.of(links, bound, limits.gap, stopped)
-    return StageResult.of(
-        *(stage.name, problem, reduction.network, links, bound),
-        clock=clock,
-        proof="certified",
-        outcome=outcome,
-        message="" if outcome.successful else message,
-        certificate=proof,
-    )
+    proof = tree.proof()
+    outcome = Outcome.LIMIT if message == Outcome.LIMIT.sentence else Outcome.LOCAL
+    bound = min(reduction.links, proof["bound"])
+    return Finding(reduction.network, bound=bound, proof=proof, outcome=outcome, message=message)
 
 
 def _take_turns(reduction: Reduction, tree: PatternTree, limits: Limits, clock: Deadline) -> str:

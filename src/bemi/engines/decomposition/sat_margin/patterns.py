@@ -10,9 +10,8 @@ separates a dichotomy, the network is a start for the local search.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -24,13 +23,13 @@ from bemi.engines.decomposition.sat_margin.last_layers import (
     confident_patterns,
     missed,
 )
+from bemi.engines.portfolio import Finding, StageState
 from bemi.engines.start import separator
 from bemi.exact import Integers
-from bemi.limits import Deadline
+from bemi.limits import Deadline, Limits
 from bemi.network import Network, confidence_threshold
-from bemi.problem.measures import confident_outputs, confident_outputs_bound
+from bemi.problem.measures import confident_outputs
 from bemi.problem.problem import Problem
-from bemi.stages.result import Outcome, StageResult
 
 _WORK_PER_SECOND = 1 << 21
 _LEAST_WORK = 1 << 17
@@ -49,84 +48,43 @@ class _Shown:
     signs: list[Dichotomy]
 
 
-@dataclass(frozen=True)
-class Patterns:
-    """The best network found, and the bound from the last layer with its certificate.
+def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
+    """The strategy: a network whose rows show their codes' best patterns to the last layer, and the bound it sets.
 
-    ``certificate`` is None if the bound is no better than the one that needs no proof.
+    The seconds of the whole stage limit the search over last layers; without a limit it is the longest.
     """
-
-    network: Network
-    value: int
-    bound: int
-    certificate: dict[str, Any] | None
-
-    @property
-    def optimal(self) -> bool:
-        """Whether no network has more confident outputs."""
-        return self.value == self.bound
-
-    def report(self, stage: str, problem: Problem, clock: Deadline) -> StageResult:
-        """The stage's report for a network that is optimal."""
-        return StageResult.of(
-            *(stage, problem, self.network, self.value, self.bound),
-            clock=clock,
-            proof="certified",
-            outcome=Outcome.OPTIMAL,
-            certificate=self.certificate,
-        )
-
-    def tightened(self, report: StageResult) -> StageResult:
-        """A report with the bound from the last layer, if that is better or if only a solver supports its own."""
-        assert report.bound is not None
-        if self.certificate is None or self.bound > report.bound or report.objective is None:
-            return report
-        if self.bound == report.bound and report.proof == "certified":
-            return report
-        tighter = replace(report, bound=self.bound, proof="certified", certificate=self.certificate)
-        if report.objective == self.bound:
-            return replace(tighter, outcome=Outcome.OPTIMAL, message="")
-        return tighter
-
-
-def best_patterns(problem: Problem, start: Network, *, seconds: float | None, deadline: Deadline) -> Patterns:
-    """The better of ``start`` and a network whose rows show their codes' best patterns to the last layer.
-
-    Parameters
-    ----------
-    problem, start
-        What to fit, and a network for it.
-    seconds
-        The stage's time limit, which limits the search over last layers; None for the longest search.
-    deadline
-        When the search for separating neurons stops.
-    """
-    value, trivial = confident_outputs(problem, start), confident_outputs_bound(problem)
-    found = Patterns(start, value, trivial, None)
-    if found.optimal or problem.codes.shape[1] == 1 or not problem.hidden_layers:
-        return found
+    bound, proof = state.goal.trivial, None
+    if state.value == bound or problem.codes.shape[1] == 1 or not problem.hidden_layers:
+        return Finding(bound=bound)
+    deadline = limits.deadline()
     counts = Counter(map(tuple, problem.codes.tolist()))
-    work = MOST_WORK
-    if seconds is not None:
-        # A power of two, so that problems with about the same limit share the result.
-        affordable = max(1, int(seconds * _WORK_PER_SECOND))
-        work = min(MOST_WORK, max(_LEAST_WORK, 1 << (affordable.bit_length() - 1)))
-    layers = best_last_layers(problem.layers[-2], problem.weight_bound, tuple(sorted(counts.items())), work)
-    if layers.bound < trivial:
-        found = replace(found, bound=layers.bound, certificate={"bound": layers.bound})
-    if found.optimal:
-        return found
+    layers = best_last_layers(
+        problem.layers[-2], problem.weight_bound, tuple(sorted(counts.items())), _work_within(state.limits)
+    )
+    if layers.bound < bound:
+        bound, proof = layers.bound, {"bound": layers.bound}
+    best, value = None, state.value
     separators: dict[Dichotomy, Integers] = {}
     numbers = {code: number for number, code in enumerate(counts)}
     which = np.array([numbers[tuple(code)] for code in problem.codes.tolist()])
     for shown in _ranked(problem, layers.best, counts)[:_MOST_TRIED]:
+        if value == bound:
+            break
         network = _network(problem, shown, which, separators, deadline)
         reached = -1 if network is None else confident_outputs(problem, network)
-        if network is not None and reached > found.value:
-            found = replace(found, network=network, value=reached)
-        if found.optimal or deadline.passed:
+        if reached > (-1 if value is None else value):
+            best, value = network, reached
+        if deadline.passed:
             break
-    return found
+    return Finding(best, bound=bound, proof=proof)
+
+
+def _work_within(limits: Limits) -> int:
+    """Work of the search over last layers: a power of two, so that problems with about the same limit share it."""
+    if limits.seconds is None:
+        return MOST_WORK
+    affordable = max(1, int(limits.seconds * _WORK_PER_SECOND))
+    return min(MOST_WORK, max(_LEAST_WORK, 1 << (affordable.bit_length() - 1)))
 
 
 def _ranked(problem: Problem, layers: tuple[tuple[Column, ...], ...], counts: Counter[Code]) -> list[_Shown]:

@@ -32,8 +32,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.engines.decomposition.neuron.best_agreement_search import best_agreement, input_order
+from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers
-from bemi.limits import Deadline
+from bemi.limits import Deadline, Limits
 from bemi.network import Network, confidence_threshold, sign
 from bemi.problem.problem import Problem
 
@@ -61,6 +62,13 @@ def applicable(problem: Problem) -> bool:
     lists = math.comb(problem.weight_bound + problem.layers[1], problem.layers[1])
     shallow = len(problem.hidden_layers) == 1 and problem.layers[-1] == 1 and not problem.biased
     return shallow and len(problem.live) <= MOST_INPUTS and lists <= MOST_OUTPUT_WEIGHTS
+
+
+def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
+    """The strategy: the best bound by prices; nothing if neurons have too many weights to try."""
+    assert state.start is not None
+    priced = priced_bound(problem, state.start, limits.deadline())
+    return Finding() if priced is None else Finding(bound=priced.bound, proof=priced.proof)
 
 
 def priced_bound(problem: Problem, network: Network, deadline: Deadline) -> PricedBound | None:

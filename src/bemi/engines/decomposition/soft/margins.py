@@ -21,13 +21,13 @@ from bemi.engines.decomposition.soft.program import linear_program
 from bemi.engines.decomposition.soft.search import KICKS, Search
 from bemi.engines.decomposition.soft.terms import DENOMINATOR, Floats, SoftRows, soft_rows
 from bemi.engines.decomposition.soft.tree import NODES, Ending, Node, Tree
+from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers
 from bemi.limits import Deadline, Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.stages.resolution_kernel import solve as solve_machine
-from bemi.stages.result import Outcome, StageResult
-from bemi.stages.stage import Stage
+from bemi.stages.result import Outcome
 
 _BOUND_STEP = 2**30  # bounds are rounded down to multiples of its inverse, so that they are short numbers
 # Multiplications of the continuous machine between two looks at the clock, and how often.
@@ -46,30 +46,23 @@ class Solved:
     ending: Ending
 
 
-def run(stage: Stage, problem: Problem, *, start: Network, limits: Limits) -> StageResult:
-    """Solve the soft-margin stage; ``start`` is one of the candidates."""
-    assert problem.soft is not None
+def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
+    """The strategy: every output by itself; the start is one of the candidates."""
+    assert state.given is not None
     clock = limits.deadline()
     outputs = problem.codes.shape[1]
-    found = []
+    parts = []
     for output in range(outputs):
         # One output at a time, so that only its rows are in memory.
         share = clock.share(1 / (outputs - output))
-        found.append(_solved(soft_rows(problem, output), start.weights[0][:, output], limits, share))
-    network = Network((np.stack([solved.weights for solved in found], axis=1),), problem.weight_bound)
-    value, bound = problem.soft_value(network), sum((solved.bound for solved in found), Fraction(0))
-    endings = {solved.ending for solved in found} - {Ending.REACHED}
-    stopped = Outcome.LIMIT if endings <= {Ending.LIMIT} else Outcome.LOCAL
-    outcome = Outcome.of(value, bound, limits.gap, stopped)
-    reasons = "; ".join(ending.value for ending in Ending if ending in endings)
-    return StageResult.of(
-        *(stage.name, problem, network, value, bound),
-        clock=clock,
-        proof="certified",
-        outcome=outcome,
-        message="" if outcome.successful else reasons,
-        certificate={"denominator": DENOMINATOR, "outputs": [solved.proof for solved in found]},
-        soft=problem.soft,
+        parts.append(_solved(soft_rows(problem, output), state.given.weights[0][:, output], limits, share))
+    endings = {part.ending for part in parts} - {Ending.REACHED}
+    return Finding(
+        Network((np.stack([part.weights for part in parts], axis=1),), problem.weight_bound),
+        bound=sum((part.bound for part in parts), Fraction(0)),
+        proof={"denominator": DENOMINATOR, "outputs": [part.proof for part in parts]},
+        outcome=Outcome.LIMIT if endings <= {Ending.LIMIT} else Outcome.LOCAL,
+        message="; ".join(ending.value for ending in Ending if ending in endings),
     )
 
 
