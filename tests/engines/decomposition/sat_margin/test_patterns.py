@@ -99,7 +99,7 @@ def test_ten_classes_are_solved_and_proved(hidden, weight_bound, expected, compl
     report = engine.run("sm", problem, start=initial_network(problem), limits=Limits(nodes=1))
     assert report.objective == report.bound == expected == get("sm").value(problem, report.network)
     assert report.proof == "certified"
-    assert report.certificate == {"bound": expected}
+    assert report.certificate == {"kind": "last-layer", "bound": expected}
     assert problem.confident_rows(report.network).sum() == complete
     # Max-Margin can start from it.
     seen = problem.rows(problem.confident_rows(report.network))

@@ -105,6 +105,7 @@ class Search:
                 self._left_open = max(self._left_open, node.total)
         self.bound = max(self.incumbent.value, self._left_open)
         self.proof = {
+            "kind": "dichotomies",
             "value": self.incumbent.value,
             "bound": self.bound,
             "tiers": self.deductions.tier,
@@ -123,7 +124,7 @@ class Search:
             self.incumbent.value = self.bound
             self.incumbent.history = [codes]
         log: list[Any] = [["B", j, plain(f.multipliers)] for j, f in enumerate(found)]
-        self.proof = {"value": self.bound, "bound": self.bound, "tree": [*log, ["C"]]}
+        self.proof = {"kind": "dichotomies", "value": self.bound, "bound": self.bound, "tree": [*log, ["C"]]}
 
     def _largest_margin(self) -> tuple[int, int, list[Any], NeuronBound | None]:
         """The largest margin of any single neuron, by best-first search over its signs.

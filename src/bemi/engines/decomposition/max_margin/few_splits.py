@@ -107,8 +107,8 @@ def two_splits(problem: Problem, deadline: Deadline, seed: int = 0) -> Finding:
     size, c, d = problem.layers[1], int(constant.margins[0]), int(other.margins.max(initial=0))
     found = [pair for pair in pairs if pair is not None]
     two = [(size - 2) * c + pair.most + bound for pair in found if pair.most]
-    proof: dict[str, Any] = {"constant": c, "other": d, "pairs": [[pair.row, pair.most] for pair in found]}
-    proof["order"] = input_order(data).tolist()
+    proof: dict[str, Any] = {"kind": "splitting-neurons", "constant": c, "other": d}
+    proof |= {"pairs": [[pair.row, pair.most] for pair in found], "order": input_order(data).tolist()}
     return Finding(network, bound=max([(size - 3) * c + 3 * d + size * bound, *two]), proof=proof)
 
 

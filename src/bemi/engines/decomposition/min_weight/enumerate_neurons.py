@@ -72,7 +72,8 @@ def listed_links(problem: Problem, start: Network, keep: KeepMargins, deadline: 
         smallest[margin], fewest[margin] = weights, int(np.count_nonzero(weights))
     total = above + sum(fewest.get(m, 0) for m in margins[0])
     order = input_order(problem.data).tolist()
-    proof: dict[str, Any] = {"single": [list(entry) for entry in fewest.items()], "pair": None, "order": order}
+    proof: dict[str, Any] = {"kind": "smallest-neurons", "single": [list(entry) for entry in fewest.items()]}
+    proof |= {"pair": None, "order": order}
     pair = _pair(problem, margins, deadline)
     if pair is not None:
         both = sorted(margins[0])[:2]

@@ -63,7 +63,8 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
     if network is None:
         return Finding(outcome=Outcome.NOT_FOUND, message="found no network")
     bound = separating.bound()
-    return Finding(network, bound=bound, proof={"support": separating.support}, outcome=outcome, message=message)
+    proof = {"kind": "small-supports", "support": separating.support}
+    return Finding(network, bound=bound, proof=proof, outcome=outcome, message=message)
 
 
 @dataclass(frozen=True)

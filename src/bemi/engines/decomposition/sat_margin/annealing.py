@@ -42,6 +42,11 @@ PROPOSALS_PER_NODE = 2_000
 SHORT = 300_000
 """Proposals if Max-Margin has a start already; they hardly ever find more."""
 
+_SOURCES = {
+    None: "is the number of outputs",
+    "row-prices": "is by prices of rows",
+    "last-layer": "is what the last layer allows",
+}
 _CHUNK = 50_000  # proposals between two looks at the clock
 # Where in the whole search each walk ends, its first and last temperature in confidently right outputs, and what a sum
 # of exactly 0 costs.
@@ -417,10 +422,7 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
         deadline=limits.deadline(),
         most=None if state.bound is None else int(state.bound),
     )
-    if state.proof is None:
-        source = "is the number of outputs"
-    else:
-        source = "is by prices of rows" if "prices" in state.proof else "is what the last layer allows"
+    source = _SOURCES[None if state.proof is None else state.proof["kind"]]
     wanted = not startable or state.goal.better(state.goal.value(network), state.value)
     return Finding(
         network if wanted else None,

@@ -62,7 +62,7 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
         problem.layers[-2], problem.weight_bound, tuple(sorted(counts.items())), _work_within(state.limits)
     )
     if layers.bound < bound:
-        bound, proof = layers.bound, {"bound": layers.bound}
+        bound, proof = layers.bound, {"kind": "last-layer", "bound": layers.bound}
     best, value = None, state.value
     separators: dict[Dichotomy, Integers] = {}
     numbers = {code: number for number, code in enumerate(counts)}

@@ -99,8 +99,8 @@ def priced_bound(problem: Problem, network: Network, deadline: Deadline) -> Pric
         bound = math.floor((int((UNIT - prices).sum()) + ratio * most) / UNIT)
         if best is None or bound < best.bound:
             order = input_order(problem.data, prices).tolist()
-            proof = {"unit": UNIT, "prices": prices.tolist(), "most": most, "quotas": quotas, "order": order}
-            best = PricedBound(bound, proof)
+            proof = {"kind": "row-prices", "unit": UNIT, "prices": prices.tolist(), "most": most, "quotas": quotas}
+            best = PricedBound(bound, proof | {"order": order})
         lower, prices = program.solve()
         if deadline.passed or best.bound <= lower:
             break

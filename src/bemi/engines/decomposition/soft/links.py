@@ -70,6 +70,7 @@ def _bound(
             known[position] = total
             if math.ceil(total) > best[0]:
                 proof = {
+                    "kind": "links-under-ceiling",
                     "theta": f"{theta.numerator:x}/{theta.denominator:x}",
                     "denominator": DENOMINATOR,
                     "outputs": [

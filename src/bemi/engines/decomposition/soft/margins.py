@@ -60,7 +60,7 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
     return Finding(
         Network((np.stack([part.weights for part in parts], axis=1),), problem.weight_bound),
         bound=sum((part.bound for part in parts), Fraction(0)),
-        proof={"denominator": DENOMINATOR, "outputs": [part.proof for part in parts]},
+        proof={"kind": "multipliers", "denominator": DENOMINATOR, "outputs": [part.proof for part in parts]},
         outcome=Outcome.LIMIT if endings <= {Ending.LIMIT} else Outcome.LOCAL,
         message="; ".join(ending.value for ending in Ending if ending in endings),
     )
