@@ -14,11 +14,11 @@ from bemi.engines.decomposition.neuron import shortlist
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP
 from bemi.engines.decomposition.sat_margin import annealing as walk
 from bemi.engines.decomposition.sat_margin import prices
+from bemi.engines.decomposition.soft.resolution import choose_resolution
 from bemi.engines.start import initial_network
 from bemi.limits import Deadline, Limits
 from bemi.problem.invariants import KeepMargins
 from bemi.problem.problem import Problem
-from bemi.stages.resolution import choose_resolution
 
 
 def main() -> None:

@@ -90,7 +90,12 @@ def patterns() -> Iterator[Parts]:
     yield header, weights, claims
     header, weights, claims = copy.deepcopy((header, weights, claims))
     claims |= {"rows": [], "labels": []}
-    claims["networks"][0][0] |= {"rows": 0, "objective": 0, "bound": 0, "certificate": {"bound": 0}}
+    claims["networks"][0][0] |= {
+        "rows": 0,
+        "objective": 0,
+        "bound": 0,
+        "certificate": {"kind": "last-layer", "bound": 0},
+    }
     header["networks"][0]["splitting"] = [0, 0]
     repair(header, claims)
     yield header, weights, claims
@@ -494,6 +499,7 @@ def verification() -> Iterator[Parts]:
 def limits() -> Iterator[Parts]:
     yield made(CROSS, CROSSED, [2], 1, {"sm": ([1, 1, -1, -1, 1, 0], 3, 3, PRICES | {"prices": ""})})
     yield made(CROSS, CROSSED, [2], 1, {"sm": ([1, 1, -1, -1, 1, 0], 3, 3, [])})
+    yield made(SIDES, SIDED, [3], 1, {"mm": WIDE, "mw": (WIDE[0], 6, 5, SINGLE | {"pair": []})})
 
 
 FileCase = tuple[bytes, bytes, dict[str, str] | None]

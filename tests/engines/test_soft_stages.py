@@ -14,13 +14,13 @@ from strategies import run_only
 
 from bemi.certificate.arithmetic import Rows
 from bemi.certificate.softmargins import Restrictions, SoftMargins
+from bemi.engines.decomposition.soft.resolution import choose_resolution
 from bemi.engines.monolithic import run as monolithic
 from bemi.limits import Limits
 from bemi.network import Network
 from bemi.problem.invariants import KeepObjective
 from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import row_norms
-from bemi.stages.resolution import choose_resolution
 
 
 def checker_of(problem):

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from soft_brute import best, by_hand, problems, proved
 from strategies import run_only
 
+from bemi.engines.decomposition.soft.resolution import choose_resolution
 from bemi.limits import Limits
 from bemi.problem.problem import Problem
-from bemi.stages.resolution import choose_resolution
 
 
 @given(problems())

@@ -19,6 +19,7 @@ import numpy as np
 from bemi.engines.decomposition.soft.diving import DIVES, improved
 from bemi.engines.decomposition.soft.program import linear_program
 from bemi.engines.decomposition.soft.search import KICKS, Search
+from bemi.engines.decomposition.soft.svm_kernel import solve as solve_machine
 from bemi.engines.decomposition.soft.terms import DENOMINATOR, Floats, SoftRows, soft_rows
 from bemi.engines.decomposition.soft.tree import NODES, Ending, Node, Tree
 from bemi.engines.portfolio import Finding, StageState
@@ -26,7 +27,6 @@ from bemi.exact import Integers
 from bemi.limits import Deadline, Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.stages.resolution_kernel import solve as solve_machine
 from bemi.stages.result import Outcome
 
 _BOUND_STEP = 2**30  # bounds are rounded down to multiples of its inverse, so that they are short numbers
