@@ -35,7 +35,7 @@ def main() -> None:
     walk.most_confident(problem, initial_network(problem), proposals=100)
     prices.priced_bound(problem, initial_network(problem), Deadline())
     few_splits.two_splits(problem, Deadline())
-    few_splits.walked_pair(problem.data, problem.codes[:, 0], 2, seed=0, deadline=Deadline.after(0.1))
+    few_splits.annealed_pair(problem.data, problem.codes[:, 0], 2, seed=0, deadline=Deadline.after(0.1))
     flat = replace(problem, hidden_layers=())
     for max_links in (None, 2):
         soft, network = choose_resolution(flat, 10.0, max_links=max_links)

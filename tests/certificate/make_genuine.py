@@ -24,7 +24,7 @@ from forgery import forged, made_up, opened, with_kind
 from bemi import BeMiClassifier, NoiseScenarios, save, verify
 from bemi.engines.decomposition.max_margin import few_splits
 from bemi.engines.decomposition.max_margin.dichotomies import Search
-from bemi.engines.decomposition.max_margin.instance import Budget
+from bemi.engines.decomposition.max_margin.nodes import Budget
 from bemi.engines.decomposition.sat_margin import prices
 from bemi.engines.start import initial_network
 from bemi.inputs.constant.transform import ConstantInput

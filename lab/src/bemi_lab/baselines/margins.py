@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from bemi.engines.decomposition.neuron import best_margin_search as widest
+from bemi.engines.decomposition.neuron import exhaustive
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP
 from bemi.engines.monolithic import solve_goal
 from bemi.exact import Integers
@@ -94,7 +94,7 @@ def _few_inputs(
     alone = Problem(rows[:, :-1], rows[:, -1:], (), bound)
     goal = objectives.max_margin(alone)
     best = Network((present[:, None],), bound)
-    listed = widest.neurons(alone.data, alone.codes[:, 0], bound)
+    listed = exhaustive.neurons(alone.data, alone.codes[:, 0], bound)
     for column in listed.weights.T:
         other = Network((column[:, None],), bound)
         if goal.better(goal.value(other), goal.value(best)):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from bemi.engines.decomposition.neuron.best_agreement_search import best_agreement
+from bemi.engines.decomposition.neuron.exhaustive import best_agreement
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP
 from bemi.engines.start import separator
 from bemi.exact import Integers

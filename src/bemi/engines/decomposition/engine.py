@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from bemi.engines import monolithic, portfolio
-from bemi.engines.decomposition.max_margin import enumerate_neurons as neuron_choices
-from bemi.engines.decomposition.max_margin import few_splits, majority, widening
+from bemi.engines.decomposition.max_margin import enumeration as neuron_choices
+from bemi.engines.decomposition.max_margin import few_splits, widening
 from bemi.engines.decomposition.max_margin import search as dichotomies
-from bemi.engines.decomposition.min_weight import enumerate_neurons as smallest_neurons
+from bemi.engines.decomposition.min_weight import enumeration as smallest_neurons
 from bemi.engines.decomposition.min_weight import with_labels, with_margins
 from bemi.engines.decomposition.sat_margin import alternation, annealing, patterns, prices
 from bemi.engines.decomposition.soft import links as soft_links
@@ -136,10 +136,10 @@ def _can_be_widened(problem: Problem, state: StageState) -> bool:
 
 
 MAX_MARGIN = (
-    Strategy("pairs", 0.6, _needs_splits, few_splits.search),
-    Strategy("majority", 0.3, _has_no_pair, majority.search),
+    Strategy("pairs", 0.6, _needs_splits, few_splits.search_pairs),
+    Strategy("majority", 0.3, _has_no_pair, few_splits.search_majority),
     Strategy("repair", 0.6, _lacks_margins, annealing.repair),
-    Strategy("majority after repair", 0.3, _was_repaired, majority.search),
+    Strategy("majority after repair", 0.3, _was_repaired, few_splits.search_majority),
     Strategy("widening", 0.4, _can_be_widened, widening.search),
     Strategy("dichotomies", 1.0, always, dichotomies.search),
     Strategy("enumeration", 1.0, neuron_choices.applies, neuron_choices.search),

@@ -11,7 +11,7 @@ from oracle import AllNetworks, tiny_problems
 from strategies import run_only
 
 from bemi.engines.decomposition import engine
-from bemi.engines.decomposition.max_margin import enumerate_neurons as listing
+from bemi.engines.decomposition.max_margin import enumeration as listing
 from bemi.engines.portfolio import Finding
 from bemi.engines.start import initial_network
 from bemi.limits import Limits

@@ -10,7 +10,7 @@ from oracle import AllNetworks
 
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.max_margin import few_splits
-from bemi.engines.decomposition.max_margin.majority import PATIENCE, majority
+from bemi.engines.decomposition.max_margin.few_splits import PATIENCE, majority
 from bemi.engines.decomposition.sat_margin import alternation, annealing
 from bemi.engines.portfolio import Finding, observed
 from bemi.engines.start import initial_network
@@ -116,7 +116,7 @@ def test_sat_margin_prefers_rows_on_which_max_margin_has_a_start(monkeypatch):
     def only_for_the_second(seen, network, **options):
         return None if network is first else real(seen, network, **options)
 
-    monkeypatch.setattr(alternation.majority, "majority", only_for_the_second)
+    monkeypatch.setattr(few_splits, "majority", only_for_the_second)
     monkeypatch.setattr(few_splits, "two_splits", lambda *_: Finding())
     assert alternation.best_for_max_margin(problem, [first, second], Limits(), FOREVER) == (second, True)
     assert alternation.best_for_max_margin(problem, [first], Limits(), FOREVER) == (first, False)

@@ -10,7 +10,7 @@ from strategies import run_only
 
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.max_margin import widening
-from bemi.engines.decomposition.max_margin.instance import Budget
+from bemi.engines.decomposition.max_margin.nodes import Budget
 from bemi.engines.decomposition.max_margin.widening import splits, widened
 from bemi.engines.decomposition.sat_margin.annealing import most_confident, with_margins
 from bemi.engines.start import initial_network

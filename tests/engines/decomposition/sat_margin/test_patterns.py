@@ -13,7 +13,7 @@ from strategies import run_only
 from bemi.certificate import CertificateError
 from bemi.certificate.patterns import last_layer_bound
 from bemi.engines.decomposition import engine
-from bemi.engines.decomposition.sat_margin.last_layers import best_last_layers
+from bemi.engines.decomposition.sat_margin.patterns import best_last_layers
 from bemi.engines.start import initial_network
 from bemi.limits import Limits
 from bemi.network import Network, confidence_threshold

@@ -9,7 +9,7 @@ from strategies import run_only
 from bemi.certificate.arithmetic import Rows
 from bemi.certificate.softmargins import Restrictions, SoftMargins
 from bemi.engines.decomposition.soft import margins
-from bemi.engines.decomposition.soft import tree as module
+from bemi.engines.decomposition.soft import margins as module
 from bemi.engines.decomposition.soft.resolution import choose_resolution
 from bemi.limits import Limits
 from bemi.problem.problem import Problem

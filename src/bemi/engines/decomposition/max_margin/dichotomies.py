@@ -15,8 +15,14 @@ import numpy as np
 from bemi.engines.decomposition.max_margin.components import Components, Schedule
 from bemi.engines.decomposition.max_margin.deductions import Deductions
 from bemi.engines.decomposition.max_margin.incumbent import EPS, Incumbent
-from bemi.engines.decomposition.max_margin.instance import Budget, Instance, OutOfBudget
-from bemi.engines.decomposition.max_margin.partial import Node, PartialNeuron, most_violated
+from bemi.engines.decomposition.max_margin.nodes import (
+    Budget,
+    Instance,
+    Node,
+    OutOfBudget,
+    PartialNeuron,
+    most_violated,
+)
 from bemi.engines.decomposition.max_margin.shapes import Shapes
 from bemi.engines.decomposition.neuron.linear_program import Floats, NeuronBound, Signs, plain
 from bemi.engines.decomposition.neuron.shortlist import Lister

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.engines.decomposition.max_margin.instance import Budget, OutOfBudget
+from bemi.engines.decomposition.max_margin.nodes import Budget, OutOfBudget
 from bemi.engines.decomposition.max_margin.search import distinct_rows
 from bemi.engines.decomposition.max_margin.upper import widest_margins
 from bemi.engines.decomposition.neuron.linear_program import NeuronBound, NeuronLP, Signs

@@ -2,7 +2,7 @@
 
 With the other neurons fixed, some rows are confident whatever a neuron does, some never, and on the others it has to be
 right.  The neuron that is right on most of them is found exactly by
-:mod:`bemi.engines.decomposition.neuron.best_agreement_search`.  Neurons are replaced in random order until nothing
+:mod:`bemi.engines.decomposition.neuron.exhaustive`.  Neurons are replaced in random order until nothing
 improves. Then one of them, or all, begin anew, each from the rows of a random part of the data.
 """
 
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bemi.engines.decomposition.max_margin import few_splits, majority
-from bemi.engines.decomposition.neuron.best_agreement_search import best_agreement
+from bemi.engines.decomposition.max_margin import few_splits
+from bemi.engines.decomposition.neuron.exhaustive import best_agreement
 from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers
 from bemi.limits import Deadline, Limits
@@ -85,7 +85,7 @@ def best_for_max_margin(
         seen = problem.rows(problem.confident_rows(network))
         if clock.passed or len(startable) == MOST_PAIRS or not len(seen.data) or not few_splits.applicable(seen):
             break
-        begun = majority.majority(seen, network, first_found=True, seed=limits.seed, deadline=clock)
+        begun = few_splits.majority(seen, network, first_found=True, seed=limits.seed, deadline=clock)
         (others if begun is None else startable).append((network, seen))
     deadline = clock.share(_PAIRS_SHARE)
     for network, seen in [*startable, *others][:MOST_PAIRS]:

@@ -12,7 +12,7 @@ have prices 0 <= p_k <= 1, and let M be the largest sum of prices over the rows 
     confident rows  <=  sum_k (1 - p_k)  +  (sum_j a_j / r) M,
 
 since confident rows are worth at most ``sum_k p_k sum_j a_j [j is right on k] / r`` together.  M is found exactly by
-:mod:`bemi.engines.decomposition.neuron.best_agreement_search`.  The best prices solve a linear program with one row per
+:mod:`bemi.engines.decomposition.neuron.exhaustive`.  The best prices solve a linear program with one row per
 neuron, of which only those matter that a search for M finds.
 
 Every list of output weights v_1 >= v_2 >= ... >= 0 needs a quota; the bound uses the largest ``sum_j a_j / r``.  R21 in
@@ -31,7 +31,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.engines.decomposition.neuron.best_agreement_search import best_agreement, input_order
+from bemi.engines.decomposition.neuron.exhaustive import best_agreement, input_order
 from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers
 from bemi.limits import Deadline, Limits

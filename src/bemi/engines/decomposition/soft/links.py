@@ -39,15 +39,15 @@ _HALVINGS = 8  # of the price of links in the search for weights
 
 def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
     """The strategy: fewest links with a soft-margin objective under the ceiling, and the bound of multipliers."""
-    clock, start, keep = limits.deadline(), state.given, state.keep
-    assert start is not None
+    clock, start, keep = limits.deadline(), state.network, state.keep
     assert isinstance(keep, KeepObjective)
+    if start is None:
+        return Finding(outcome=Outcome.NO_START, message="the network to start from is above the ceiling")
     parts = [Search.of(soft_rows(problem, output)) for output in range(problem.codes.shape[1])]
     bound, proof, theta = _bound(parts, start.weights[0], keep.ceiling, clock)
     network = _reduced(problem, parts, start, keep.ceiling, theta, clock)
     message = "stopped after a search; the bound is that of its linear program"
-    allowed = keep.holds(problem, network)
-    return Finding(network if allowed else None, bound=bound, proof=proof, outcome=Outcome.LOCAL, message=message)
+    return Finding(network, bound=bound, proof=proof, outcome=Outcome.LOCAL, message=message)
 
 
 def _bound(

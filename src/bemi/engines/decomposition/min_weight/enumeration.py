@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from bemi.engines.decomposition.max_margin import few_splits
-from bemi.engines.decomposition.neuron.best_agreement_search import input_order
-from bemi.engines.decomposition.neuron.best_margin_search import neurons
+from bemi.engines.decomposition.neuron.exhaustive import input_order, neurons
 from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers
 from bemi.limits import Deadline, Limits
@@ -44,13 +43,13 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
     """The strategy: a network with the smallest neurons there are, if that is better, and the bound they set."""
     assert state.network is not None
     assert isinstance(state.keep, KeepMargins)
-    finding = listed_links(problem, state.network, state.keep, limits.deadline())
+    finding = smallest_neurons(problem, state.network, state.keep, limits.deadline())
     if finding.network is None or state.goal.better(finding.network.links, state.value):
         return finding
     return replace(finding, network=None)
 
 
-def listed_links(problem: Problem, start: Network, keep: KeepMargins, deadline: Deadline) -> Finding:
+def smallest_neurons(problem: Problem, start: Network, keep: KeepMargins, deadline: Deadline) -> Finding:
     """The bound, and the start with smaller neurons where they were found.
 
     Parameters
