@@ -5,22 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from strategies import run_only
 
 from bemi import BeMiClassifier, FewBitClassifier
 from bemi.engines.decomposition.max_margin import few_splits
-from bemi.engines.decomposition.max_margin import search as maxmargin
 from bemi.engines.decomposition.min_weight import separators
-from bemi.engines.decomposition.min_weight import with_margins as minlinks
 from bemi.engines.decomposition.neuron import shortlist
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP
 from bemi.engines.decomposition.sat_margin import annealing as walk
 from bemi.engines.decomposition.sat_margin import prices
-from bemi.engines.decomposition.soft import margins as softmargin
+from bemi.engines.decomposition.soft.resolution import choose_resolution
 from bemi.engines.start import initial_network
 from bemi.limits import Deadline, Limits
 from bemi.problem.problem import KeepMargins, Problem
-from bemi.stages.registry import get
-from bemi.stages.resolution import choose_resolution
 
 
 def main() -> None:
@@ -28,20 +25,20 @@ def main() -> None:
     data = rng.integers(0, 30, (4, 6))
     problem = Problem(data, np.repeat([[1], [-1]], 2, axis=0), (2,), 2)
     limits = Limits(nodes=30)
-    widest = maxmargin.run(get("mm"), problem, start=initial_network(problem), limits=limits)
+    widest = run_only("mm", "dichotomies", problem=problem, start=initial_network(problem), limits=limits)
     assert widest.network is not None
     margins = KeepMargins(tuple(widest.network.margins(problem.data, problem.codes)))
-    minlinks.run(get("mw"), problem, start=widest.network, keep=margins, limits=limits)
+    run_only("mw", "turns", problem=problem, start=widest.network, keep=margins, limits=limits)
     shortlist.Lister(NeuronLP(data, 2), np.arange(len(data)), 50).extend(0, 20)
     _separators(rng.integers(0, 9, (8, 4)))
     walk.most_confident(problem, initial_network(problem), proposals=100)
     prices.priced_bound(problem, initial_network(problem), Deadline())
     few_splits.two_splits(problem, Deadline())
-    few_splits.walked_pair(problem.data, problem.codes[:, 0], 2, seed=0, deadline=Deadline.after(0.1))
+    few_splits.annealed_pair(problem.data, problem.codes[:, 0], 2, seed=0, deadline=Deadline.after(0.1))
     flat = replace(problem, hidden_layers=())
     for max_links in (None, 2):
         soft, network = choose_resolution(flat, 10.0, max_links=max_links)
-        softmargin.run(get("soft"), replace(flat, soft=soft), start=network, limits=limits)
+        run_only("soft", "outputs", problem=replace(flat, soft=soft), start=network, limits=limits)
     _images(rng.integers(0, 17, (24, 64)))
 
 

@@ -9,6 +9,8 @@ import struct
 from pathlib import Path
 from typing import Any
 
+from second_checker import format_4
+
 from bemi.certificate import FORMAT, training_digest
 from bemi.modelfile.container import SCHEMA
 
@@ -41,6 +43,13 @@ def bits(weights: list[int], bound: int) -> bytes:
     text = "".join(f"{w + bound:0{width}b}" for w in weights)
     text += "0" * (-len(text) % 8)
     return int(text, 2).to_bytes(len(text) // 8, "big")
+
+
+def with_kind(stage: str, proof: Any) -> Any:
+    """A proof with the kind that its members tell, unless it has one."""
+    if not isinstance(proof, dict) or "kind" in proof:
+        return proof
+    return {"kind": format_4({"stage": stage, "certificate": proof})["certificate"]["kind"], **proof}
 
 
 def made_up(
@@ -79,7 +88,7 @@ def made_up(
         "networks": [{"splitting": [1] * (hidden[0] if hidden else 1), "reports": reports}],
     }
     network = [
-        report | {"weights": weights, "certificate": proof}
+        report | {"weights": weights, "certificate": with_kind(report["stage"], proof)}
         for report, (_, proof) in zip(reports, stages.values(), strict=True)
     ]
     claims = {"format": FORMAT, "rows": rows, "labels": labels, "networks": [network]}

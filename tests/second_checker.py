@@ -56,6 +56,13 @@ def members(thing, required, optional=()):
     return thing
 
 
+def is_of(proof, *kinds):
+    """R8: the kind of a proof, one of these."""
+    need(type(proof) is dict, "not an object")
+    need(proof["kind"] in kinds, "kind of proof")
+    return proof["kind"]
+
+
 def ceil_div(a, b):
     return -((-a) // b)
 
@@ -100,19 +107,39 @@ def proved(model, certificate=None):
         raise Refused("not gzipped") from error
     claims = read_json(text)
     try:
-        renamed(header, claims)
+        renamed(header)
         return whole_file(header, packed, digest, claims)
     except (KeyError, TypeError, IndexError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         raise Refused(f"malformed: {error!r}") from error
 
 
-def renamed(header, claims):
-    """R2: stages that had other names in model format 7 and certificate format 3."""
-    lists = [entry["reports"] for entry in header["networks"]]
-    lists += claims["networks"] if claims["format"] == 3 else []
-    for stage in (stage for stages in lists for stage in stages):
+def renamed(header):
+    """R1: stages that had other names in model format 7."""
+    for stage in (stage for entry in header["networks"] for stage in entry["reports"]):
         stage["stage"] = "soft" if stage["stage"] == "ml2" else stage["stage"]
     header["settings"]["stages"] = ["soft" if name == "ml2" else name for name in header["settings"]["stages"]]
+
+
+OLD_KINDS = {  # R2: a member that tells the kind, and the kind without any of them
+    "sm": ({"prices": "row-prices"}, "last-layer"),
+    "mm": ({"constant": "splitting-neurons"}, "dichotomies"),
+    "mw": (
+        {"theta": "links-under-ceiling", "single": "smallest-neurons", "support": "small-supports"},
+        "sign-patterns",
+    ),
+    "soft": ({}, "multipliers"),
+}
+
+
+def format_4(stage):
+    """R2: a stage of format 3 with its present name, and with a kind of its proof."""
+    name, proof = "soft" if stage["stage"] == "ml2" else stage["stage"], stage["certificate"]
+    if type(proof) is dict:
+        need("kind" not in proof, "a kind in format 3")
+        telling, kind = OLD_KINDS.get(name, ({}, "none"))
+        kinds = [k for member, k in telling.items() if member in proof]
+        proof = proof | {"kind": kinds[0] if kinds else kind}
+    return stage | {"stage": name, "certificate": proof}
 
 
 HEADER = (
@@ -124,7 +151,8 @@ PARTS = ("given_rows", "probabilities", "selection", "signs", "subsets", "uncoun
 
 def whole_file(header, packed, digest, claims):
     members(claims, ("format", "model", "rows", "labels", "networks"), ("weights", "seconds"))
-    integer(claims["format"], 3, 4)
+    if integer(claims["format"], 3, 4) == 3:
+        claims = claims | {"networks": [[format_4(stage) for stage in stages] for stages in claims["networks"]]}
     need(claims["model"] == digest, "another model")
     members(header, HEADER, PARTS)
     need(type(header["classes"]) is list, "classes")
@@ -318,7 +346,9 @@ def sat_margin(view, columns, proof, state):
             plus = sum(c[j] == 1 for c in codes)
             shown += max(plus, len(codes) - plus)
     if proof is not None:
-        shown = min(shown, (prices if view["layers"][-1] == 1 else last_layers)(view, proof))
+        single = view["layers"][-1] == 1
+        is_of(proof, "row-prices" if single else "last-layer")
+        shown = min(shown, (prices if single else last_layers)(view, proof))
     return confident, shown
 
 
@@ -345,9 +375,9 @@ def max_margin(view, columns, proof, state):
         return objective, view["P"] * (layers[1] * min(map(norm, view["rows"])) + above)
     pairs = sorted(set(zip(view["rows"], view["codes"])))
     distinct = view | {"rows": [p[0] for p in pairs], "codes": [p[1] for p in pairs]}
-    if "constant" in proof:
-        return objective, splits(distinct, proof)
-    return objective, Dichotomies(distinct, proof).bound()
+    if is_of(proof, "dichotomies", "splitting-neurons") == "dichotomies":
+        return objective, Dichotomies(distinct, proof).bound()
+    return objective, splits(distinct, proof)
 
 
 def fewest_links(network, view, columns, stage, state):
@@ -355,19 +385,23 @@ def fewest_links(network, view, columns, stage, state):
     if state["ceiling"] is not None:  # R14
         objective, soft = soft_objective(network, columns, state["soft"])
         need(objective <= state["ceiling"], "above the ceiling")
+        if proof is not None:
+            is_of(proof, "links-under-ceiling")
         return 0 if proof is None else links_under_a_ceiling(soft, state["ceiling"], proof)
     if state["margins"] is None:  # R12
         for row, code in zip(view["rows"], view["codes"]):
             need(tuple(1 if s >= 0 else -1 for s in sums_of(columns, row)[-1]) == code, "a wrong output")
+        if proof is not None:
+            is_of(proof, "small-supports")
         return 0 if proof is None else without_margins(view, proof)
     have = margins_of(view, columns)  # R11
     pairs = [(a, b) for x, y in zip(have, state["margins"], strict=True) for a, b in zip(x, y, strict=True)]
     need(all(a >= b for a, b in pairs), "a margin is not kept")
     if proof is None:
         return 0
-    if "single" in proof:
-        return listed(view, state["margins"], proof)
-    return Relations(view, state["margins"]).proved(proof)
+    if is_of(proof, "sign-patterns", "smallest-neurons") == "sign-patterns":
+        return Relations(view, state["margins"]).proved(proof)
+    return listed(view, state["margins"], proof)
 
 
 # -- multipliers (R16) -------------------------------------------------------------------------------------------------
@@ -443,7 +477,7 @@ def prices(view, proof):
     """R21"""
     layers, bound = view["layers"], view["P"]
     need(len(layers) == 3 and layers[2] == 1 and layers[1] <= 10, "layers")
-    members(proof, ("unit", "prices", "most", "quotas", "order"))
+    members(proof, ("unit", "prices", "most", "quotas", "order"), ("kind",))
     unit, n = integer(proof["unit"], 1, 2**20 - 1), layers[1]
     price = integers(proof["prices"], 0, unit)
     need(len(price) == len(view["rows"]), "prices")
@@ -475,7 +509,7 @@ def last_layers(view, proof):
     """R22: the patterns that an output is confident on are all that matters; try every set that is not in another."""
     layers, bound = view["layers"], view["P"]
     need(len(layers) > 2, "a last layer of a network without hidden layers")
-    shown = integer(members(proof, ("bound",))["bound"], 0, BIG - 1)
+    shown = integer(members(proof, ("bound",), ("kind",))["bound"], 0, BIG - 1)
     n = layers[-2]
     need(view["rows"] and n <= 8 and math.comb(n + bound, n) <= 4000, "too many last layers")
     codes = tuple(sorted((c, view["codes"].count(c)) for c in set(view["codes"])))
@@ -528,7 +562,7 @@ class Dichotomies:
     def __init__(self, view, proof):
         self.view, self.hidden = view, len(view["layers"]) > 2
         self.rows, self.codes, self.n = view["rows"], view["codes"], view["layers"][1]
-        members(proof, ("value", "tree", *(("tiers", "cap") if self.hidden else ())), ("bound",))
+        members(proof, ("value", "tree", *(("tiers", "cap") if self.hidden else ())), ("bound", "kind"))
         self.value, self.proof = integer(proof["value"], 0, BIG - 1), proof
         self.tiers = [0] * self.n
 
@@ -990,7 +1024,7 @@ def splits(view, proof):
     """R42"""
     layers, bound, codes = view["layers"], view["P"], [c[0] for c in view["codes"]]
     need(len(layers) == 3 and layers[2] == 1 and layers[1] >= 3 and set(codes) == {1, -1}, "splits")
-    members(proof, ("constant", "other", "pairs", "order"))
+    members(proof, ("constant", "other", "pairs", "order"), ("kind",))
     n, top = layers[1], bound * max(map(norm, view["rows"]))
     c = integer(proof["constant"], 1, top)
     d = integer(proof["other"], 0, c)
@@ -1036,7 +1070,7 @@ class Relations:
         self.count = len(view["rows"])
 
     def proved(self, proof):
-        members(proof, ("target", "tree"), ("bound",))
+        members(proof, ("target", "tree"), ("bound", "kind"))
         self.target = integer(proof["target"], 0, BIG - 1)
         known = [self.chains(j) for j in range(len(self.first))]
         shown = self.node({"known": known, "links": [0] * len(known)}, proof["tree"], 1)
@@ -1183,7 +1217,7 @@ def listed(view, margins, proof):
     """R52"""
     layers, codes = view["layers"], view["codes"]
     need(len(layers) > 2 and min(margins[0]) >= 1, "listed neurons")
-    members(proof, ("single", "pair", "order"))
+    members(proof, ("single", "pair", "order"), ("kind",))
     order = permutation(proof["order"], layers[0])
     need(type(proof["single"]) is list, "single")
     any_signs = [1, *[0] * (len(codes) - 1)]
@@ -1214,7 +1248,7 @@ def listed(view, margins, proof):
 
 
 def without_margins(view, proof):
-    support = integer(members(proof, ("support",))["support"], 1, 3)
+    support = integer(members(proof, ("support",), ("kind",))["support"], 1, 3)
     need(view["rows"], "no rows")
     codes, depth = view["codes"], len(view["layers"]) - 1
     outputs = [tuple(c[j] for c in codes) for j in range(view["layers"][-1])]
@@ -1311,7 +1345,8 @@ def soft_margins(network, columns, stage, state):
     proof = stage["certificate"]
     if proof is None:
         return objective, Fraction(0)
-    members(proof, ("denominator", "outputs"))
+    is_of(proof, "multipliers")
+    members(proof, ("denominator", "outputs"), ("kind",))
     shown = Fraction(0)
     for leaves in soft_trees(facts, proof):
         values = [value for value in (least_objective(facts, *leaf) for leaf in leaves) if value is not None]
@@ -1385,7 +1420,7 @@ def least_objective(facts, g, gain, limits):
 
 def links_under_a_ceiling(facts, ceiling, proof):
     """R60"""
-    members(proof, ("denominator", "outputs", "theta"))
+    members(proof, ("denominator", "outputs", "theta"), ("kind",))
     theta = positive(proof["theta"])
     shown = -theta * ceiling
     for leaves in soft_trees(facts, proof):

@@ -27,9 +27,14 @@ ODD = (
     None, True, False, 0, 1, 2, 3, 4, -1, -2, 5, 7, 400, 1 << 16, 1 << 20, 1 << 31, (1 << 64) - 1, 1 << 64, -(1 << 64),
     1 << 300, 0.0, 1.0, -1.5, 1e300, "", "L", "T", "O", "C", "S", "W", "K", "certified", "solver", "none", "sm", "mw",
     "0/1", "1/1", "-1/1", "2/4", "f/0", "ff/1", "1/ff", [], {}, [[]], [0], [0, 1], [[0, 1]], [[0, 1], [1, 1]], ["C"],
-    ["O"], ["L", [[0, 1]]], ["K", [[0, 1]], 1], {"multipliers": []}, {"support": 3}, {"bound": 0},
+    ["O"], ["L", [[0, 1]]], ["K", [[0, 1]], 1], {"multipliers": []},
+    {"kind": "small-supports", "support": 3}, {"kind": "last-layer", "bound": 0},
 )
 # fmt: on
+KINDS = (
+    *("row-prices", "last-layer", "dichotomies", "splitting-neurons", "sign-patterns", "smallest-neurons"),
+    *("small-supports", "multipliers", "links-under-ceiling"),
+)
 REPORTED = ("objective", "bound", "proof", "links", "rows", "message", "outcome", "soft")
 
 Parts = tuple[dict[str, Any], bytes, dict[str, Any]]
@@ -43,9 +48,11 @@ def genuine() -> dict[str, Parts]:
 
 
 def places(node: Any, path: tuple = ()) -> list[tuple]:
-    """Paths to all values within a value."""
+    """Paths to all values within a value, but for the kinds of proofs: these are changed apart."""
     found = []
     for key, child in list(node.items()) if isinstance(node, dict) else list(enumerate(node)):
+        if key == "kind":
+            continue
         found.append((*path, key))
         if isinstance(child, (dict, list)):
             found += places(child, (*path, key))
@@ -65,7 +72,8 @@ def near(value: Any, rng: random.Random) -> Any:
             top, bottom = value.split("/", 1)
             return rng.choice((f"{top}1/{bottom}", f"{top}/{bottom}1", f"-{value}", f"{top}/{bottom}0"))
         return rng.choice(ODD)
-    items = list(value.items()) if isinstance(value, dict) else list(value)
+    named = {"kind": value["kind"]} if isinstance(value, dict) and "kind" in value else {}
+    items = [item for item in value.items() if item[0] != "kind"] if isinstance(value, dict) else list(value)
     kind = rng.randrange(4)
     if items and kind == 0:
         items.pop(rng.randrange(len(items)))
@@ -76,7 +84,7 @@ def near(value: Any, rng: random.Random) -> Any:
     elif items and isinstance(value, list):
         a, b = rng.randrange(len(items)), rng.randrange(len(items))
         items[a], items[b] = items[b], items[a]
-    return dict(items) if isinstance(value, dict) else items
+    return named | dict(items) if isinstance(value, dict) else items
 
 
 class Mutator:
@@ -99,7 +107,7 @@ class Mutator:
         """A title, and a mutant of that model; the model file repeats what the certificate says of each stage."""
         self.rng.seed(number)
         rng = self.rng
-        chosen = rng.choice(self.titles)
+        chosen, any_title = rng.choice(self.titles), title is None
         title = chosen if title is None else title
         header, claims = json.loads(self.models[title])
         weights = self.weights[title]
@@ -119,9 +127,12 @@ class Mutator:
             elif weights:
                 at = rng.randrange(len(weights))
                 weights = weights[:at] + bytes([weights[at] ^ 1 << rng.randrange(8)]) + weights[at + 1 :]
-            if not isinstance(claims.get("networks"), list) or not _has_stages(claims["networks"]):
+            if not _has_stages(claims.get("networks")):
                 break
-        repair(header, claims, everything=rng.random() < 0.9)
+        everything = rng.random() < 0.9
+        if any_title and number % 20 == 0 and _has_stages(claims.get("networks")):
+            self._change_kind(rng.choice(rng.choice(claims["networks"]))["certificate"])
+        repair(header, claims, everything=everything)
         return title, (header, weights, claims)
 
     def _tighten(self, stage: dict[str, Any]) -> None:
@@ -132,6 +143,13 @@ class Mutator:
         elif isinstance(objective, str):
             stage["bound"] = objective
         stage["proof"] = self.rng.choice(("certified", "certified", "certified", "solver"))
+
+    def _change_kind(self, proof: Any) -> None:
+        """A proof of another kind, of none, or without a kind."""
+        if isinstance(proof, dict):
+            proof["kind"] = self.rng.choice((*KINDS, *ODD))
+            if self.rng.random() < 0.1:
+                del proof["kind"]
 
     def _change(self, node: Any) -> None:
         rng = self.rng
@@ -167,9 +185,13 @@ def follow(node: Any, path: tuple) -> Any:
     return node
 
 
-def _has_stages(networks: list[Any]) -> bool:
-    return bool(networks) and all(
-        isinstance(n, list) and n and all(isinstance(s, dict) and "certificate" in s for s in n) for n in networks
+def _has_stages(networks: Any) -> bool:
+    return (
+        isinstance(networks, list)
+        and bool(networks)
+        and all(
+            isinstance(n, list) and n and all(isinstance(s, dict) and "certificate" in s for s in n) for n in networks
+        )
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from certificate_mutants import Parts, files, repair
-from forgery import bits
+from forgery import bits, with_kind
 
 from bemi.certificate import FORMAT
 from bemi.certificate.arithmetic import pre_activations
@@ -38,10 +38,11 @@ def made(
     network = []
     for name, (weights, objective, limit, proof) in stages.items():
         claimed = proof == "solver"
+        certificate = None if claimed else with_kind(name, proof)
         network.append(
             {"stage": name, "objective": objective, "bound": limit, "proof": "solver" if claimed else "certified"}
             | {"links": sum(map(bool, weights)), "rows": len(rows)}
-            | {"message": "", "outcome": "optimal", "weights": weights, "certificate": None if claimed else proof}
+            | {"message": "", "outcome": "optimal", "weights": weights, "certificate": certificate}
             | ({"soft": soft} if name == "soft" else {})
         )
     last = next(reversed(stages.values()))[0]
@@ -89,7 +90,12 @@ def patterns() -> Iterator[Parts]:
     yield header, weights, claims
     header, weights, claims = copy.deepcopy((header, weights, claims))
     claims |= {"rows": [], "labels": []}
-    claims["networks"][0][0] |= {"rows": 0, "objective": 0, "bound": 0, "certificate": {"bound": 0}}
+    claims["networks"][0][0] |= {
+        "rows": 0,
+        "objective": 0,
+        "bound": 0,
+        "certificate": {"kind": "last-layer", "bound": 0},
+    }
     header["networks"][0]["splitting"] = [0, 0]
     repair(header, claims)
     yield header, weights, claims
@@ -447,6 +453,17 @@ def the_stages(base: Parts) -> Iterator[Parts]:
     for kind in ("magic", "trust me", True):
         yield altered(base, ([*FIRST, "proof"], kind))
     yield made([[5, 1], [-5, 1]], [0, 1], [], 1, {"mw": ([1, 0], 1, 1, {"support": 3})})
+    # A proof says what it is, and only some kinds are proofs of a stage.
+    cross = made(CROSS, CROSSED, [2], 1, {"sm": ([1, 1, -1, -1, 1, 0], 3, 3, PRICES)})
+    for kind in ("last-layer", "row-prices ", "", None, 0, ["row-prices"]):
+        yield altered(cross, ([*FIRST, "certificate", "kind"], kind))
+    nameless = copy.deepcopy(cross[2]["networks"][0][0]["certificate"])
+    del nameless["kind"]
+    yield altered(cross, ([*FIRST, "certificate"], nameless))
+    yield made([[5, 1], [-5, 1]], [0, 1], [], 1, {"mw": ([1, 0], 1, 1, {"kind": "sign-patterns", "support": 3})})
+    # Those of release 0.2.0 do not.
+    yield altered(cross, ([*FIRST, "certificate"], nameless), ([CLAIMS, "format"], 3))
+    yield altered(cross, ([CLAIMS, "format"], 3))
     # False: the second neuron has no margin, or loses it.
     without = [1, 0, 0, 0, 1, 0]
     yield made(ROWS, LABELS, [2], 1, {"mm": (without, 5, 99, None)})
@@ -462,7 +479,7 @@ def the_stages(base: Parts) -> Iterator[Parts]:
     )
     for stages in (("mm",), ("mw",)):
         network = [s | {"rows": 0} for s in base[2]["networks"][0] if s["stage"] in stages]
-        network[0]["certificate"] = {"support": 1} if stages == ("mw",) else None
+        network[0]["certificate"] = {"kind": "small-supports", "support": 1} if stages == ("mw",) else None
         reports = [{"stage": name} for name in stages]
         yield altered(
             empty, (FIRST[:-1], network), (settings, list(stages)), ([HEADER, "networks", 0, "reports"], reports)
@@ -482,6 +499,7 @@ def verification() -> Iterator[Parts]:
 def limits() -> Iterator[Parts]:
     yield made(CROSS, CROSSED, [2], 1, {"sm": ([1, 1, -1, -1, 1, 0], 3, 3, PRICES | {"prices": ""})})
     yield made(CROSS, CROSSED, [2], 1, {"sm": ([1, 1, -1, -1, 1, 0], 3, 3, [])})
+    yield made(SIDES, SIDED, [3], 1, {"mm": WIDE, "mw": (WIDE[0], 6, 5, SINGLE | {"pair": []})})
 
 
 FileCase = tuple[bytes, bytes, dict[str, str] | None]

@@ -19,12 +19,12 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import second_checker
-from forgery import forged, made_up, opened
+from forgery import forged, made_up, opened, with_kind
 
 from bemi import BeMiClassifier, NoiseScenarios, save, verify
 from bemi.engines.decomposition.max_margin import few_splits
 from bemi.engines.decomposition.max_margin.dichotomies import Search
-from bemi.engines.decomposition.max_margin.instance import Budget
+from bemi.engines.decomposition.max_margin.nodes import Budget
 from bemi.engines.decomposition.sat_margin import prices
 from bemi.engines.start import initial_network
 from bemi.inputs.constant import ConstantInput
@@ -90,7 +90,7 @@ def rewritten(parts: tuple[dict, bytes, dict], stage: int, proof: Any, bound: An
     header, weights, claims = parts
     for report in (claims["networks"][0][stage], header["networks"][0]["reports"][stage]):
         report |= {"proof": "certified", "bound": bound}
-    claims["networks"][0][stage]["certificate"] = proof
+    claims["networks"][0][stage]["certificate"] = with_kind(claims["networks"][0][stage]["stage"], proof)
     return header, weights, claims
 
 
@@ -124,7 +124,9 @@ def with_trees(parts: tuple[dict, bytes, dict], theta: str) -> tuple[dict, bytes
             tree if "split" in tree else {"split": [1, 0], "children": [tree, tree]} for tree in trees["outputs"]
         ]
     }
-    return tight(rewritten(rewritten(parts, 0, trees, "0/1"), 1, trees | {"theta": theta}, 0))
+    return tight(
+        rewritten(rewritten(parts, 0, trees, "0/1"), 1, trees | {"kind": "links-under-ceiling", "theta": theta}, 0)
+    )
 
 
 def by_hand(folder: Path) -> tuple[dict, bytes, dict]:

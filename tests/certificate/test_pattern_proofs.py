@@ -72,7 +72,7 @@ def test_a_network_with_several_outputs_is_verified(model):
     assert verify(model).certified == {"sm": 1}
     (stage,) = claims_of(model)["networks"][0]
     assert stage["objective"] == stage["bound"] == 4 * 13
-    assert stage["certificate"] == {"bound": 4 * 13}
+    assert stage["certificate"] == {"kind": "last-layer", "bound": 4 * 13}
 
 
 @pytest.mark.parametrize("proof", [None, {"bound": 51}, {"bound": 53}, {"bound": "52"}])

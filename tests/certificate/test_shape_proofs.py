@@ -11,7 +11,7 @@ from bemi.certificate import CertificateError
 from bemi.certificate.arithmetic import Rows
 from bemi.certificate.margins import MarginProof
 from bemi.engines.decomposition.max_margin.dichotomies import Search
-from bemi.engines.decomposition.max_margin.instance import Budget
+from bemi.engines.decomposition.max_margin.nodes import Budget
 from bemi.problem.problem import Problem, class_codes
 
 

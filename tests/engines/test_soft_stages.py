@@ -10,18 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import LinearSVC
 from soft_brute import allowed, by_hand, problems
+from strategies import run_only
 
 from bemi.certificate.arithmetic import Rows
 from bemi.certificate.softmargins import Restrictions, SoftMargins
-from bemi.engines.decomposition.soft import links as softlinks
-from bemi.engines.decomposition.soft import margins as softmargin
+from bemi.engines.decomposition.soft.resolution import choose_resolution
 from bemi.engines.monolithic import run as monolithic
 from bemi.limits import Limits
 from bemi.network import Network
 from bemi.problem.problem import KeepObjective, Problem
 from bemi.problem.soft_margin import row_norms
-from bemi.stages.registry import get
-from bemi.stages.resolution import choose_resolution
 
 
 def checker_of(problem):
@@ -63,7 +61,7 @@ def test_both_stages_against_every_network(case, loss):
     assert whole.bound <= best
     assert float(best - whole.bound) <= 1e-5 * max(1.0, float(best))
 
-    ours = softmargin.run(get("soft"), problem, start=start, limits=Limits())
+    ours = run_only("soft", "outputs", problem=problem, start=start, limits=Limits())
     assert ours.objective == value_by_hand(problem, ours.network) >= best
     assert 0 <= ours.bound <= best
     assert ours.objective <= problem.soft_value(start)
@@ -78,7 +76,7 @@ def test_both_stages_against_every_network(case, loss):
     assert whole.objective == fewest == whole.network.links
     assert whole.bound <= fewest
     assert keep.holds(problem, whole.network)
-    ours = softlinks.run(get("mw"), problem, start=whole.network, keep=keep, limits=Limits())
+    ours = run_only("mw", "soft links", problem=problem, start=whole.network, keep=keep, limits=Limits())
     assert keep.holds(problem, ours.network)
     assert ours.bound <= fewest <= ours.objective == ours.network.links
     if checker is not None and ours.certificate is not None:
@@ -108,12 +106,13 @@ def test_the_continuous_machine_is_scikit_learns():
 def test_certified_gaps_are_small_on_images(weight_bound):
     problem, start = few_images(weight_bound=weight_bound)
     largest = {1: 0.1, 3: 0.06, 7: 0.02, 15: 0.01}[weight_bound]
-    report = softmargin.run(get("soft"), problem, start=start, limits=Limits(gap=largest / 2))
+    report = run_only("soft", "outputs", problem=problem, start=start, limits=Limits(gap=largest / 2))
     assert report.proof == "certified"
     assert report.gap < largest
-    sparse = softlinks.run(
-        get("mw"),
-        problem,
+    sparse = run_only(
+        "mw",
+        "soft links",
+        problem=problem,
         start=report.network,
         keep=KeepObjective(report.objective * Fraction(11, 10)),
         limits=Limits(),
@@ -124,7 +123,9 @@ def test_certified_gaps_are_small_on_images(weight_bound):
 
 def test_the_same_seed_gives_the_same_weights():
     problem, start = few_images()
-    runs = [softmargin.run(get("soft"), problem, start=start, limits=Limits(nodes=20, seed=3)) for _ in range(2)]
+    runs = [
+        run_only("soft", "outputs", problem=problem, start=start, limits=Limits(nodes=20, seed=3)) for _ in range(2)
+    ]
     assert runs[0].network == runs[1].network
     assert runs[0].certificate == runs[1].certificate
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from bemi.engines import decomposition, monolithic
+from bemi.engines.start import first_network
 from bemi.limits import Deadline
 from bemi.network import Network
 from bemi.problem.problem import KeepLabels, KeepMargins, KeepObjective, Problem
@@ -15,6 +16,7 @@ from bemi.stages.registry import (
     PAPER_STAGES,
     SOFT_STAGES,
     STAGES,
+    Handover,
     check_stages,
     get,
     list_title,
@@ -22,7 +24,6 @@ from bemi.stages.registry import (
     stage_lists,
 )
 from bemi.stages.result import Outcome, StageResult
-from bemi.stages.stage import Handover
 
 TRAININGS = {
     ("sm",),
@@ -113,7 +114,7 @@ def test_what_stages_hand_on():
     assert isinstance(after.keep, KeepMargins)
     assert [m.tolist() for m in after.keep.margins] == [[6]]
     assert get("mm").handover(Handover(seen), report("mm", network, None), {}) == Handover(seen)
-    begun = get("soft").begin(given, parameters_read(("soft",)))
+    begun = first_network("soft", given, parameters_read(("soft",)))
     ceiling = get("soft").handover(Handover(begun.problem), report("soft", begun.network), {"mw_loss": 0.5}).keep
     assert ceiling == KeepObjective(begun.problem.soft_value(begun.network) * 3 / 2)
     assert get("mw").handover(Handover(seen), report("mw", network), {}) == Handover(seen)
@@ -126,7 +127,7 @@ def test_what_must_be_kept_is_kept_or_not():
     assert not KeepLabels().holds(given, turned)
     assert KeepMargins((np.array([0]),)).holds(given, network)
     assert not KeepMargins((np.array([1]),)).holds(given, network)
-    begun = get("soft").begin(given, parameters_read(("soft",)))
+    begun = first_network("soft", given, parameters_read(("soft",)))
     value = begun.problem.soft_value(begun.network)
     assert KeepObjective(value).holds(begun.problem, begun.network)
     assert not KeepObjective(value - 1).holds(begun.problem, begun.network)

@@ -8,10 +8,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
+from bemi.engines.decomposition.soft.resolution import choose_resolution
 from bemi.ensemble.probabilities import UNIT, Sigmoid
 from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import ROW_WEIGHT_UNIT, SoftMargin
-from bemi.stages.resolution import choose_resolution
 from bemi.training import calibration
 from bemi.training.calibration import FOLDS, fitted_sigmoid, held_out_scores, platt
 

@@ -18,7 +18,7 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from bemi.certificate.arithmetic import Rows, packed, whole_bytes
-from bemi.certificate.limits import fits, only, require, whole, whole_row
+from bemi.certificate.limits import KIND, fits, only, require, whole, whole_row
 
 _LARGEST_UNIT = 1 << 20
 _MOST_LISTS = 1 << 10
@@ -30,7 +30,7 @@ def confident_bound(rows: Rows, proof: Any) -> int:
     """The bound that the proof gives on the confident rows of every network with one output (R21)."""
     require(len(rows.layers) == 3, "prices are for one hidden layer")
     require(rows.layers[-1] == 1, "prices are for one output")
-    only(proof, {"unit", "prices", "most", "order", "quotas"})
+    only(proof, {"unit", "prices", "most", "order", "quotas"}, KIND)
     unit = whole(proof["unit"], 1, _LARGEST_UNIT, "unit of prices")
     prices = whole_row(proof["prices"], 0, unit + 1, "price")
     require(len(prices) == len(rows), "there is not one price per row")

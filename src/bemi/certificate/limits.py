@@ -61,6 +61,20 @@ def only(value: Any, required: Set[str], optional: Set[str] = frozenset()) -> di
     return value
 
 
+KIND = frozenset({"kind"})
+"""The member that every proof has beside those of its rule; :func:`kind_of` checks it before the proof is replayed."""
+
+
+def kind_of(proof: Any, *allowed: str) -> str:
+    """The kind of a proof (R8), which must be one of those that its stage allows."""
+    if not isinstance(proof, dict):
+        raise CertificateError("a part of the certificate is not an object")
+    kind = proof.get("kind")
+    require(kind in allowed, f"a proof of kind {kind!r:.40} does not belong here")
+    assert isinstance(kind, str)
+    return kind
+
+
 class Work:
     """The steps that are left.
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bemi.certificate.arithmetic import Rows
-from bemi.certificate.limits import LARGEST_MARGIN, LARGEST_MULTIPLIER, Row, fits, only, require, whole
+from bemi.certificate.limits import KIND, LARGEST_MARGIN, LARGEST_MULTIPLIER, Row, fits, only, require, whole
 
 _DEEPEST = 400
 """Nodes within each other."""
@@ -28,7 +28,7 @@ def links_bound(rows: Rows, margins: Sequence[Sequence[int]], proof: Any) -> int
     proof
         ``target`` and ``tree``.
     """
-    only(proof, {"target", "tree"}, {"bound"})
+    only(proof, {"target", "tree"}, {"bound", *KIND})
     target = whole(proof["target"], 0, LARGEST_MARGIN, "number of links")
     found = _Replay(rows, margins, target).node(_State.beginning(rows, len(margins[0])), proof["tree"], 0)
     if "bound" in proof:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bemi.certificate.arithmetic import Rows
-from bemi.certificate.limits import fits, only, require, whole, whole_row
+from bemi.certificate.limits import KIND, fits, only, require, whole, whole_row
 from bemi.certificate.splits import Neurons
 
 _OUTPUT_LINKS = 3
@@ -24,7 +24,7 @@ _OUTPUT_LINKS = 3
 def listed_links_bound(rows: Rows, margins: Sequence[Sequence[int]], proof: Any) -> int:
     """The bound that the proof gives on the links of every network that keeps the margins (R52)."""
     require(len(rows.layers) > 2, "listed neurons are for networks with a hidden layer")
-    only(proof, {"order", "single", "pair"})
+    only(proof, {"order", "single", "pair"}, KIND)
     every = Neurons(rows, proof["order"])
     first = sorted(margins[0])
     require(first[0] >= 1, "listed neurons are for margins of at least 1")

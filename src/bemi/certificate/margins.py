@@ -12,7 +12,7 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from bemi.certificate.arithmetic import Rows
-from bemi.certificate.limits import LARGEST_MARGIN, CertificateError, fits, only, require, whole
+from bemi.certificate.limits import KIND, LARGEST_MARGIN, CertificateError, fits, only, require, whole
 from bemi.certificate.shapes import MOST_NEURONS, LabelBounds
 
 
@@ -224,7 +224,7 @@ class MarginProof:
     """Replays one proof; :meth:`bound` is what it actually proves."""
 
     def __init__(self, rows: Rows, proof: dict[str, Any]) -> None:
-        only(proof, {"value", "tree"} | ({"tiers", "cap"} if len(rows.layers) > 2 else set()), {"bound"})
+        only(proof, {"value", "tree"} | ({"tiers", "cap"} if len(rows.layers) > 2 else set()), {"bound", *KIND})
         self.rows, self.proof = rows, proof
         self.neurons = rows.layers[1]
         self.value = whole(proof.get("value"), 0, LARGEST_MARGIN, "value of the proof")

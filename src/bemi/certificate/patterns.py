@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import combinations_with_replacement, pairwise
 from typing import Any
 
-from bemi.certificate.limits import LARGEST_MARGIN, CertificateError, Row, only, require, whole
+from bemi.certificate.limits import KIND, LARGEST_MARGIN, CertificateError, Row, only, require, whole
 
 _MOST_NEURONS, _MOST_KINDS = 8, 4000
 _MOST_WORK = 1 << 24
@@ -26,7 +26,7 @@ def last_layer_bound(codes: Sequence[Row], neurons: int, weight_bound: int, proo
 
     ``neurons`` is the number of neurons below the last layer.
     """
-    bound = whole(only(proof, {"bound"})["bound"], 0, LARGEST_MARGIN, "bound")
+    bound = whole(only(proof, {"bound"}, KIND)["bound"], 0, LARGEST_MARGIN, "bound")
     require(len(codes), "there are no rows")
     rows: Counter[Row] = Counter()
     for code in codes:

@@ -11,7 +11,7 @@ from math import gcd
 from typing import Any
 
 from bemi.certificate.arithmetic import Rows
-from bemi.certificate.limits import Work, fits, only, require, whole
+from bemi.certificate.limits import KIND, Work, fits, only, require, whole
 
 LARGEST_PAIR_BOUND = 500
 """All pairs of weights are tried up to this P; this takes half a minute."""
@@ -27,7 +27,7 @@ def separation_bound(rows: Rows, proof: Any) -> int:
     proof
         ``support``: 1 only counts, 2 tries single inputs, 3 also tries pairs of inputs.
     """
-    support = whole(only(proof, {"support"})["support"], 1, 4, "support")
+    support = whole(only(proof, {"support"}, KIND)["support"], 1, 4, "support")
     layers = len(rows.layers) - 1
     outputs = [[code[j] > 0 for code in rows.codes] for j in range(rows.layers[-1])]
     negative = [plus for plus in outputs if not all(plus)]

@@ -30,7 +30,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from bemi.certificate.arithmetic import Matrix, Rows
-from bemi.certificate.limits import only, require, whole
+from bemi.certificate.limits import KIND, only, require, whole
 
 ROW_WEIGHT_UNIT = 1 << 16
 """Denominator of row weights."""
@@ -157,7 +157,7 @@ class SoftMargins:
 
     def bound(self, proof: Any) -> Fraction:
         """No network has a smaller objective than this (R59)."""
-        denominator, trees = self._trees(only(proof, {"denominator", "outputs"}))
+        denominator, trees = self._trees(only(proof, {"denominator", "outputs"}, KIND))
         total = Fraction(0)
         for output, tree in enumerate(trees):
             leaves = (self._least_objective(leaf, denominator) for leaf in self._leaves(output, tree, denominator))
@@ -184,7 +184,7 @@ class SoftMargins:
 
     def links_bound(self, ceiling: Fraction, proof: Any) -> int:
         """No network whose objective is at most ``ceiling`` has fewer links than this (R60)."""
-        only(proof, {"denominator", "outputs", "theta"})
+        only(proof, {"denominator", "outputs", "theta"}, KIND)
         theta = positive(proof["theta"], "price of the objective")
         denominator, trees = self._trees(proof)
         total = -theta * ceiling

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bemi.certificate.arithmetic import Rows, packed, whole_bytes
-from bemi.certificate.limits import fits, only, require, whole, whole_row
+from bemi.certificate.limits import KIND, fits, only, require, whole, whole_row
 
 _MOST_NODES = 1 << 22
 """Partial weight vectors that are tried for a proof: seconds."""
@@ -31,7 +31,7 @@ def splits_bound(rows: Rows, proof: Any) -> int:
     codes = [code[0] for code in rows.codes]
     require({1, -1} <= set(codes), "splits are for rows of two codes")
     largest = bound * max(rows.norms) + 1
-    only(proof, {"constant", "other", "order", "pairs"})
+    only(proof, {"constant", "other", "order", "pairs"}, KIND)
     constant = whole(proof["constant"], 1, largest, "margin of constant neurons")
     other = whole(proof["other"], 0, constant + 1, "margin of other neurons")
     every = Neurons(rows, proof["order"])

@@ -31,6 +31,7 @@ from bemi.certificate.limits import (
     Row,
     Work,
     fits,
+    kind_of,
     only,
     require,
     whole,
@@ -256,9 +257,7 @@ def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result
     known = type(claims["format"]) is int and claims["format"] in (_OLD_FORMAT, FORMAT)
     require(known, f"it has certificate format {claims['format']!r:.20}, not {FORMAT}")
     if claims["format"] == _OLD_FORMAT:
-        for entry in claims["networks"]:
-            for stage in entry:
-                stage["stage"] = container.renamed_stage(stage["stage"])
+        claims = _of_format_3(claims)
     require(claims["model"] == result.digest, "it belongs to another model")
     only(claims, {"format", "model", "rows", "labels", "networks"}, {"weights", "seconds"})
     only(header, container.MEMBERS, container.PARTS)
@@ -302,6 +301,34 @@ def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result
         except CertificateError as error:
             raise CertificateError(f"network on classes {subset}: {error}") from error
         result.networks += 1
+
+
+def _of_format_3(claims: dict[str, Any]) -> dict[str, Any]:
+    """Claims of release 0.2.0 as they are written now: one stage has another name, and proofs have a kind (R2)."""
+    networks = []
+    for entry in claims["networks"]:
+        stages = []
+        for stage in entry:
+            name, proof = container.renamed_stage(stage["stage"]), stage["certificate"]
+            if isinstance(proof, dict):
+                require("kind" not in proof, "a member is missing or does not belong: kind")
+                proof = {"kind": _guessed_kind(name, proof), **proof}
+            stages.append(stage | {"stage": name, "certificate": proof})
+        networks.append(stages)
+    return claims | {"networks": networks}
+
+
+def _guessed_kind(stage: Any, proof: dict[str, Any]) -> str:
+    """The kind of a proof that does not name it (R2)."""
+    telling = {"theta": "links-under-ceiling", "single": "smallest-neurons", "support": "small-supports"}
+    match stage:
+        case "sm":
+            return "row-prices" if "prices" in proof else "last-layer"
+        case "mm":
+            return "splitting-neurons" if "constant" in proof else "dichotomies"
+        case "soft":
+            return "multipliers"
+    return next((kind for name, kind in telling.items() if name in proof), "sign-patterns")
 
 
 def _training_rows(
@@ -495,7 +522,7 @@ class _Network:
     def _proved_confident(self, proof: Any) -> int:
         """The bound that a proof gives: by prices of rows for one output, by last layers for several (R20)."""
         layers = self.all.layers
-        if layers[-1] == 1:
+        if kind_of(proof, "row-prices" if layers[-1] == 1 else "last-layer") == "row-prices":
             return confident_bound(self.all, proof)
         require(len(layers) > 2, "a proof about the last layer is given for a network without hidden layers")
         return last_layer_bound(self.all.codes, layers[-2], self.all.weight_bound, proof)
@@ -526,7 +553,7 @@ class _Network:
         # The proof refers to distinct rows, sorted by their values and then their codes.
         places = {pair: k for k, pair in enumerate(zip(self.seen.rows, self.seen.codes, strict=True))}
         distinct = self.seen.some([places[pair] for pair in sorted(places)])
-        if "constant" in claim["certificate"]:
+        if kind_of(claim["certificate"], "dichotomies", "splitting-neurons") == "splitting-neurons":
             return objective, splits_bound(distinct, claim["certificate"])
         return objective, MarginProof(distinct, claim["certificate"]).bound()
 
@@ -540,6 +567,7 @@ class _Network:
         self.ceiling = (1 + Fraction(self.settings["mw_loss"])) * objective
         if claim["certificate"] is None:
             return objective, Fraction(0)
+        kind_of(claim["certificate"], "multipliers")
         return objective, self.soft.bound(claim["certificate"])
 
     def _links(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[int, int]:
@@ -547,8 +575,10 @@ class _Network:
         links = sum(w != 0 for matrix in weights for line in matrix for w in line)
         if self.soft is not None:
             require(self.soft.objective(weights) <= self.ceiling, "its soft-margin objective is above the ceiling")
-            proof = claim["certificate"]
-            return links, 0 if proof is None else self.soft.links_bound(self.ceiling, proof)
+            if claim["certificate"] is None:
+                return links, 0
+            kind_of(claim["certificate"], "links-under-ceiling")
+            return links, self.soft.links_bound(self.ceiling, claim["certificate"])
         if self.margins is None:
             for row, code in zip(self.seen.rows, self.seen.codes, strict=True):
                 outputs = tuple(1 if s >= 0 else -1 for s in pre_activations(weights, row)[-1])
@@ -556,6 +586,7 @@ class _Network:
             if claim["certificate"] is None:
                 return links, 0
             require(len(self.seen), "it ran without a row to run on")
+            kind_of(claim["certificate"], "small-supports")
             return links, separation_bound(self.seen, claim["certificate"])
         reached = self._reached(weights)
         pairs = zip(reached, self.margins, strict=True)
@@ -563,6 +594,6 @@ class _Network:
         require(kept, "a margin is smaller than Max-Margin's")
         if claim["certificate"] is None:
             return links, 0
-        if "single" in claim["certificate"]:
+        if kind_of(claim["certificate"], "sign-patterns", "smallest-neurons") == "smallest-neurons":
             return links, listed_links_bound(self.seen, self.margins, claim["certificate"])
         return links, links_bound(self.seen, self.margins, claim["certificate"])

@@ -1,8 +1,9 @@
 """Ways to run a stage.
 
-An engine is a module with ``RUNNERS``, a function for each stage by the stage's name, and
-``run(stage, problem, *, start, keep, limits, solver) -> StageResult``, which calls one of them: it takes a problem and
-a network to start from, and returns a network that is at least as good, with a proven bound.
+An engine is a module with ``RUNNERS``, the strategies of each stage by the stage's name, and
+``run(stage, problem, *, start, keep, limits, solver) -> StageResult``, which tries them in order
+(:mod:`bemi.engines.portfolio`): it takes a problem and a network to start from, and returns a network that is at least
+as good, with a proven bound.
 """
 
 from __future__ import annotations

@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from bemi import solvers
+from bemi.engines import portfolio
+from bemi.engines.portfolio import Finding, StageState, Strategy
 from bemi.limits import Limits
 from bemi.network import Network
 from bemi.problem.problem import KEEP_LABELS, Keep, Objective, Problem
@@ -15,7 +19,10 @@ from bemi.programs import stages as programs
 from bemi.programs.encoding import Goal, StageProgram
 from bemi.programs.program import LARGEST_COEFFICIENT, Solution, Status, integer_bound, largest_coefficient
 from bemi.stages.registry import get
-from bemi.stages.result import ClaimMismatch, Outcome, Proof, StageResult
+from bemi.stages.result import Outcome, StageResult
+
+RATIONAL_TOLERANCE = 1e-6
+"""Fraction by which a solver's claims about a rational objective may be off, since its arithmetic is inexact."""
 
 
 def run(
@@ -40,59 +47,22 @@ def run(
     limits, solver
         When to stop, and the name of the MILP solver.
     """
-    return RUNNERS[stage](problem, start=start, keep=keep, limits=limits, solver=solver)
+    goal = stage_goal(stage, problem, keep)
+    return portfolio.run(goal, RUNNERS[stage], start=start, keep=keep, limits=limits, solver=solver)
 
 
-def sat_margin(
-    problem: Problem, *, start: Network, keep: Keep = KEEP_LABELS, limits: Limits, solver: str = "highs"
-) -> StageResult:
-    """Most confidently right outputs."""
-    goal = _goal("sm", problem, lambda: programs.sat_margin(problem))
-    return solve_goal(goal, start=start, limits=limits, solver=solver)
-
-
-def max_margin(
-    problem: Problem, *, start: Network, keep: Keep = KEEP_LABELS, limits: Limits, solver: str = "highs"
-) -> StageResult:
+def max_margin(problem: Problem, *, start: Network, limits: Limits) -> StageResult:
     """The largest sum of margins."""
-    goal = _goal("mm", problem, lambda: programs.max_margin(problem))
-    return solve_goal(goal, start=start, limits=limits, solver=solver)
+    return run("mm", problem, start=start, limits=limits)
 
 
-def min_weight(
-    problem: Problem, *, start: Network, keep: Keep = KEEP_LABELS, limits: Limits, solver: str = "highs"
-) -> StageResult:
+def min_weight(problem: Problem, *, start: Network, keep: Keep, limits: Limits) -> StageResult:
     """The fewest links."""
-    goal = min_weight_goal(problem, keep)
-    return solve_goal(goal, start=start, limits=limits, solver=solver, tolerant=keep.solvers_may_miss)
-
-
-def min_weight_goal(problem: Problem, keep: Keep = KEEP_LABELS) -> Goal:
-    """Min-Weight as a goal."""
-    return _goal("mw", problem, lambda: programs.min_weight(problem, keep), keep)
-
-
-def _goal(name: str, problem: Problem, program: Callable[[], StageProgram], keep: Keep = KEEP_LABELS) -> Goal:
-    """A stage whose objective is an integer as a goal."""
-    stage = get(name)
-    return Goal(
-        stage.name,
-        problem,
-        stage.maximised,
-        program,
-        lambda network: stage.value(problem, network, keep),
-        stage.trivial_bound(problem),
-    )
+    return run("mw", problem, start=start, keep=keep, limits=limits)
 
 
 def solve_goal(
-    goal: Goal,
-    *,
-    start: Network | None,
-    limits: Limits,
-    solver: str = "highs",
-    tolerant: bool = False,
-    **native: Any,
+    goal: Goal, *, start: Network | None, limits: Limits, solver: str = "highs", **native: Any
 ) -> StageResult:
     """Solve the program of a goal.
 
@@ -104,58 +74,99 @@ def solve_goal(
         Network to start from, feasible or not; it is returned if nothing better is found.
     limits, solver
         When to stop, and the name of the MILP solver.
-    tolerant
-        Whether a solver's network may miss the goal within its tolerance; such a network is ignored.
     native
         Parameters of the solver by their own names.
     """
-    clock = limits.deadline()
-    trivial = goal.trivial
-
-    def result(
-        network: Network | None,
-        value: int | None,
-        bound: int | None,
-        proof: Proof,
-        outcome: Outcome,
-        message: str | None = None,
-    ) -> StageResult:
-        objective, proved = (None if v is None else goal.in_report_units(v) for v in (value, bound))
-        return StageResult.of(
-            *(goal.name, goal.problem, network, objective, proved),
-            clock=clock,
-            proof=proof,
-            outcome=outcome,
-            message=message,
-        )
-
-    value = None if start is None else goal.value(start)
-    if value == trivial:
-        return result(start, value, trivial, "certified", Outcome.OPTIMAL)
-    backend = solvers.get(solver)
-    built = goal.program()
-    if largest_coefficient(built.milp) > LARGEST_COEFFICIENT:
-        if value is None:
-            return result(start, None, None, "none", Outcome.TOO_LARGE)
-        return result(start, value, trivial, "certified", Outcome.TOO_LARGE)
-    point = None if start is None or value is None else built.encode(built.canonical(start))
-    solution = backend.solve(built.milp, start=point, limits=limits.until(clock), **native)
-    network, value = _recompute(goal, built, solution, start, value, tolerant)
-    if value is None:
-        return result(start, None, None, "none", *_why_nothing(solution))
-    if not math.isfinite(solution.bound):
-        bound = trivial
-    else:
-        claimed = integer_bound(solution.bound, goal.maximised)
-        bound = min(trivial, claimed) if goal.maximised else max(trivial, claimed)
-    proof: Proof = "certified" if bound == trivial else "solver"
-    return result(network, value, bound, proof, *_why_ended(solution, value, bound))
+    strategy = Strategy("solver", 1.0, not_trivially_solved, partial(solve, native=native))
+    return portfolio.run(goal, (strategy,), start=start, limits=limits, solver=solver)
 
 
-def _why_ended(solution: Solution, value: Objective, bound: Objective) -> tuple[Outcome, str]:
-    """Outcome and message of a stage that has a network."""
-    if value == bound:
-        return Outcome.OPTIMAL, ""
+PROGRAMS: dict[str, Callable[[Problem, Keep], StageProgram]] = {
+    "sm": lambda problem, keep: programs.sat_margin(problem),
+    "mm": lambda problem, keep: programs.max_margin(problem),
+    "mw": programs.min_weight,
+    "soft": lambda problem, keep: programs.soft_margin(problem),
+}
+"""The program of each stage."""
+
+
+def stage_goal(name: str, problem: Problem, keep: Keep = KEEP_LABELS) -> Goal:
+    """A stage on a problem as a goal."""
+    stage = get(name)
+    return Goal(
+        stage.name,
+        problem,
+        stage.maximised,
+        lambda: PROGRAMS[name](problem, keep),
+        lambda network: stage.value(problem, network, keep),
+        stage.trivial_bound(problem),
+        rational=not stage.whole_numbers,
+        solvers_may_miss=keep.solvers_may_miss,
+    )
+
+
+def min_weight_goal(problem: Problem, keep: Keep = KEEP_LABELS) -> Goal:
+    """Min-Weight as a goal."""
+    return stage_goal("mw", problem, keep)
+
+
+def approximate_columns(problem: Problem) -> int:
+    """Approximate number of columns of a stage's program."""
+    rows, sizes = len(problem.data), problem.layers[1:]
+    if problem.soft is not None:
+        return (len(problem.live) * (2 * problem.weight_bound + 1) + rows) * sizes[0]
+    return len(problem.live) * sizes[0] + rows * sum(sizes) + (rows + 1) * sum(a * b for a, b in pairwise(sizes))
+
+
+def not_trivially_solved(problem: Problem, state: StageState) -> bool:
+    """Whether the best network is short of the bound that can be checked by hand."""
+    return state.value != state.goal.trivial
+
+
+def solve(problem: Problem, state: StageState, limits: Limits, native: dict[str, Any] | None = None) -> Finding:
+    """The strategy: the goal's program, started from the best network."""
+    goal, built = state.goal, state.goal.program()
+    if not goal.rational and largest_coefficient(built.milp) > LARGEST_COEFFICIENT:
+        return Finding(outcome=Outcome.TOO_LARGE)
+    point = None if state.network is None else built.encode(built.canonical(state.network))
+    solution = solvers.get(state.solver).solve(built.milp, start=point, limits=limits, **native or {})
+    network = None if solution.x is None else built.decode(solution.x)
+    if network is not None and goal.solvers_may_miss and goal.value(network) is None:
+        network = None
+    claimed = None if network is None else _claimed_objective(goal, built, solution)
+    bound = _claimed_bound(goal, built, solution) if math.isfinite(solution.bound) else None
+    known = state.value is not None or network is not None
+    outcome, message = _why_ended(solution) if known else _why_nothing(solution)
+    if solution.status is Status.INFEASIBLE:
+        outcome, message = Outcome.INFEASIBLE, Outcome.INFEASIBLE.sentence
+    return Finding(network, claimed, None, bound, None, False, outcome, message)
+
+
+def _claimed_objective(goal: Goal, built: StageProgram, solution: Solution) -> Objective:
+    """What the solver's network must reach.
+
+    A network may be better than claimed: a margin column below its neuron's true margin, a link column at 1 for a zero
+    weight.
+    """
+    assert solution.objective is not None
+    if not goal.rational:
+        return round(solution.objective)
+    claimed = solution.objective + built.constant
+    slack = RATIONAL_TOLERANCE * max(1.0, abs(claimed))
+    return Fraction(claimed - slack if goal.maximised else claimed + slack)
+
+
+def _claimed_bound(goal: Goal, built: StageProgram, solution: Solution) -> Objective:
+    """The solver's bound, which is no better than this; with a rational objective, minus its tolerance."""
+    if not goal.rational:
+        return integer_bound(solution.bound, goal.maximised)
+    claimed = solution.bound + built.constant
+    slack = RATIONAL_TOLERANCE * max(1.0, abs(claimed))
+    return Fraction(claimed + slack if goal.maximised else claimed - slack).limit_denominator(2**30)
+
+
+def _why_ended(solution: Solution) -> tuple[Outcome, str]:
+    """Outcome and message of a solver that has a network, unless network and bound meet."""
     if solution.status is Status.OPTIMAL:
         return Outcome.WITHIN_GAP, ""
     outcome = Outcome.FAILED if solution.status is Status.ERROR else Outcome.LIMIT
@@ -163,92 +174,13 @@ def _why_ended(solution: Solution, value: Objective, bound: Objective) -> tuple[
 
 
 def _why_nothing(solution: Solution) -> tuple[Outcome, str]:
-    """Outcome and message of a stage without a network."""
+    """The same of a solver without one."""
     if solution.status is Status.ERROR:
         return Outcome.FAILED, solution.message
-    outcome = Outcome.INFEASIBLE if solution.status is Status.INFEASIBLE else Outcome.NOT_FOUND
-    return outcome, outcome.sentence
+    return Outcome.NOT_FOUND, Outcome.NOT_FOUND.sentence
 
 
-SOFT_TOLERANCE = 1e-6
-"""Fraction by which a solver's bound on the soft-margin objective is lowered, since its arithmetic is inexact."""
+SOLVER = Strategy("solver", 1.0, not_trivially_solved, solve)
 
-
-def soft_margin(
-    problem: Problem, *, start: Network, keep: Keep = KEEP_LABELS, limits: Limits, solver: str = "highs"
-) -> StageResult:
-    """Soft margins: the objective is an exact rational, the bound the solver's minus its tolerance."""
-    stage = get("soft").name
-    clock = limits.deadline()
-    built = programs.soft_margin(problem)
-    solution = solvers.get(solver).solve(built.milp, start=built.encode(start), limits=limits.until(clock))
-    network, value = start, problem.soft_value(start)
-    if solution.x is not None:
-        found = built.decode(solution.x)
-        reached = problem.soft_value(found)
-        assert solution.objective is not None
-        claimed = solution.objective + built.constant
-        if not problem.allows(found):
-            raise ClaimMismatch(f"{stage}: the solver's weights have wrong signs or too many links")
-        if float(reached) > claimed + SOFT_TOLERANCE * max(1.0, abs(claimed)):
-            raise ClaimMismatch(f"{stage}: the solver claims {claimed}, but its weights give {float(reached)}")
-        if reached < value:
-            network, value = found, reached
-    bound = Fraction(0)
-    if math.isfinite(solution.bound):
-        claimed = solution.bound + built.constant
-        bound = max(bound, Fraction(claimed - SOFT_TOLERANCE * max(1.0, abs(claimed))).limit_denominator(2**30))
-    if bound > value:
-        raise ClaimMismatch(
-            f"{stage}: a network has value {float(value)}, below the solver's proven bound {float(bound)}"
-        )
-    outcome, message = _why_ended(solution, value, bound)
-    return StageResult.of(
-        *(stage, problem, network, value, bound),
-        clock=clock,
-        proof="solver" if bound > 0 else "certified",
-        outcome=outcome,
-        message=message,
-        soft=problem.soft,
-    )
-
-
-RUNNERS = {"sm": sat_margin, "mm": max_margin, "mw": min_weight, "soft": soft_margin}
-"""The function for each stage."""
-
-
-def _recompute(
-    goal: Goal,
-    built: StageProgram,
-    solution: Solution,
-    start: Network | None,
-    start_value: int | None,
-    tolerant: bool,
-) -> tuple[Network | None, int | None]:
-    """The better of the start and the solver's network, in exact integers; raises if a claim does not hold.
-
-    A network may be better than claimed (a margin column below its neuron's true margin, a link column at 1 for a zero
-    weight), but never worse than claimed, nor better than the solver's bound.
-    """
-    best, value = start, start_value
-    if solution.x is not None:
-        assert solution.objective is not None
-        network = built.decode(solution.x)
-        reached = goal.value(network)
-        claimed = round(solution.objective)
-        if reached is None and tolerant:
-            return best, value
-        if reached is None or goal.better(claimed, reached):
-            truth = "no feasible network" if reached is None else reached
-            raise ClaimMismatch(f"{goal.name}: the solver claims {claimed}, but its weights give {truth}")
-        if goal.better(reached, value):
-            best, value = network, reached
-    if value is not None and solution.status is Status.INFEASIBLE:
-        raise ClaimMismatch(
-            f"{goal.name}: the solver claims infeasibility, but a feasible network with value {value} is known"
-        )
-    if value is not None and math.isfinite(solution.bound):
-        bound = integer_bound(solution.bound, goal.maximised)
-        if goal.better(value, bound):
-            raise ClaimMismatch(f"{goal.name}: a network has value {value}, beyond the solver's proven bound {bound}")
-    return best, value
+RUNNERS = dict.fromkeys(PROGRAMS, (SOLVER,))
+"""The strategies for each stage."""

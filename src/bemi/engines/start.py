@@ -1,6 +1,10 @@
-"""A first network without search: one separating neuron per output bit, copied upwards."""
+"""The network that the first stage starts from, found without search."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +20,36 @@ _SOFT_MARGINS = (0.1, 0.5)
 """Margins tried if no hyperplane separates, in units of P times the median length of a row."""
 
 
+class Beginning(NamedTuple):
+    """The input of the first stage, and the network that it starts from."""
+
+    problem: Problem
+    network: Network
+
+
+def _rounded_svm(problem: Problem, parameters: Mapping[str, Any]) -> Beginning:
+    """The continuous support vector machine, rounded at a suitable resolution, which the problem then has."""
+    from bemi.engines.decomposition.soft.resolution import choose_resolution
+
+    soft, network = choose_resolution(problem, parameters["C"], parameters["hinges"], parameters["max_links"])
+    return Beginning(replace(problem, soft=soft), network)
+
+
+OWN_STARTS: dict[str, Callable[[Problem, Mapping[str, Any]], Beginning]] = {"soft": _rounded_svm}
+"""Stages with a first network of their own; the others start from separating neurons."""
+
+
+def first_network(
+    stage: str, problem: Problem, parameters: Mapping[str, Any], seconds: float | None = None
+) -> Beginning:
+    """What a first stage starts from; it takes about as many seconds at most, if there is a limit."""
+    if stage in OWN_STARTS:
+        return OWN_STARTS[stage](problem, parameters)
+    return Beginning(problem, initial_network(problem, seconds))
+
+
 def initial_network(problem: Problem, seconds: float | None = None) -> Network:
-    """A network whose first-layer neurons separate the output bits as well as one neuron each can.
+    """A network whose first-layer neurons separate the output bits as well as one neuron each can, copied upwards.
 
     If every bit has an integer separator and the layers are wide enough to carry the bits (always with one output, and
     with two outputs if every hidden layer has two neurons), every output is confidently right.

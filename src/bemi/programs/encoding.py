@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -192,21 +193,29 @@ class Goal:
         A bound on the objective that can be checked by hand.
     unit
         The value of one unit of the objective in reports.
+    rational
+        Whether objectives are rationals instead of integers.
+    solvers_may_miss
+        Whether a solver's network may miss the goal within the solver's tolerance; such a network is ignored.
     """
 
     name: str
     problem: Problem
     maximised: bool
     program: Callable[[], StageProgram]
-    value: Callable[[Network], int | None]
+    value: Callable[[Network], Any]
     trivial: int
     unit: Fraction | int = 1
+    rational: bool = False
+    solvers_may_miss: bool = False
 
-    def in_report_units(self, value: int) -> Objective:
+    def in_report_units(self, value: Objective) -> Objective:
         """An objective in the units of reports."""
+        if self.unit == 1:
+            return value
         scaled = value * Fraction(self.unit)
         return int(scaled) if scaled.denominator == 1 else scaled
 
-    def better(self, value: int | None, other: int | None) -> bool:
+    def better(self, value: Objective | None, other: Objective | None) -> bool:
         """Whether one objective beats another."""
         return better(value, other, maximised=self.maximised)

@@ -16,13 +16,13 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.model_selection import StratifiedKFold
 
+from bemi.engines.decomposition.soft.resolution import continuous_machine
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.probabilities import MOST_CLASSES, UNIT, Probabilities, Sigmoid
 from bemi.exact import Integers
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import ROW_WEIGHT_UNIT
-from bemi.stages.resolution import continuous_machine
 from bemi.training.choosing.folds import class_in_one_group, group_folds
 from bemi.training.plan import Plan
 

@@ -8,15 +8,22 @@ from typing import Any
 
 from bemi import engines
 from bemi.checks import is_list
-from bemi.engines.start import initial_network
+from bemi.engines.start import first_network, initial_network
 from bemi.limits import Deadline, Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.settings import SETTINGS
 from bemi.stages.records import compacted
-from bemi.stages.registry import PAPER_STAGES, check_stages, every_parameter, get, parameters_read
+from bemi.stages.registry import (
+    PAPER_STAGES,
+    Handover,
+    Parameters,
+    check_stages,
+    every_parameter,
+    get,
+    parameters_read,
+)
 from bemi.stages.result import Outcome, StageResult
-from bemi.stages.stage import Beginning, Handover, Parameters, Stage
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,13 +79,6 @@ def check_names(parameters: Parameters) -> None:
         raise TypeError(f"unknown parameter {unknown[0]!r}; stages read: {', '.join(sorted(known))}")
 
 
-def beginning(stage: Stage, problem: Problem, parameters: Parameters, seconds: float | None) -> Beginning:
-    """What a first stage starts from."""
-    if stage.begin is not None:
-        return stage.begin(problem, parameters)
-    return Beginning(problem, initial_network(problem, seconds))
-
-
 def untrained(problem: Problem, stages: Sequence[str], seconds: float) -> Training:
     """The network that training would start from, found within about this many seconds; no stage is run."""
     clock = Deadline()
@@ -128,7 +128,7 @@ def train(
     values = stage_parameters(stages, parameters)
     runner = engines.get(engine)
     deadline = Deadline.after(0.0)
-    problem, network = beginning(get(stages[0]), problem, values, budgets[0])
+    problem, network = first_network(stages[0], problem, values, budgets[0])
     before_first = deadline.elapsed
     reports: dict[str, StageResult] = {}
     seen = Handover(problem)

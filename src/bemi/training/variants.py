@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bemi.engines.start import OWN_STARTS, first_network
 from bemi.exact import Integers
 from bemi.limits import Deadline
 from bemi.network import confidence_threshold
@@ -92,11 +93,11 @@ def _take_from_first_networks(
     This is cheap compared to training, and finds most of the variants that matter.
     """
     first = get(stages[0])
-    if first.begin is None or first.shortfall is None:
+    if stages[0] not in OWN_STARTS or first.shortfall is None:
         return
     parameters = stage_parameters(stages, settings)
     for _ in range(MOST_ROUNDS):
-        begun, network = first.begin(variants.appended_to(problem, taken), parameters)
+        begun, network = first_network(stages[0], variants.appended_to(problem, taken), parameters)
         missing = first.shortfall(network, begun.soft, variants.data, variants.codes)
         if not take_worst(taken, missing, len(problem.data)):
             break

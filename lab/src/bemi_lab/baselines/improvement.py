@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.engines.decomposition.neuron.best_agreement_search import best_agreement
+from bemi.engines.decomposition.neuron.exhaustive import best_agreement
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP
 from bemi.engines.monolithic import solve_goal
 from bemi.engines.start import separator

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from bemi.engines.decomposition.neuron import best_margin_search as widest
+from bemi.engines.decomposition.neuron import exhaustive
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP
 from bemi.engines.monolithic import solve_goal
 from bemi.engines.start import initial_network
@@ -133,7 +133,7 @@ def _few_inputs(
     alone = Problem(rows[:, :-1], rows[:, -1:], (), bound)
     goal = max_margin(alone)
     best = Network((present[:, None],), bound)
-    listed = widest.neurons(alone.data, alone.codes[:, 0], bound)
+    listed = exhaustive.neurons(alone.data, alone.codes[:, 0], bound)
     for column in listed.weights.T:
         other = Network((column[:, None],), bound)
         if goal.better(goal.value(other), goal.value(best)):

@@ -22,7 +22,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.engines.decomposition.neuron import best_margin_search as widest
+from bemi.engines.decomposition.neuron import exhaustive
 from bemi.engines.decomposition.neuron.linear_program import NeuronBound, NeuronLP
 from bemi.engines.decomposition.neuron.rounding import integer_weights
 from bemi.exact import Integers
@@ -367,7 +367,7 @@ def layer_for(patterns: Integers, wanted: Integers, bound: int) -> Integers | No
 def _neuron_on_signs(patterns: Integers, signs: Integers, bound: int) -> Integers | None:
     """A neuron of the largest margin over few signs; over many, a correlation with a threshold from constant signs."""
     if patterns.shape[1] <= _MOST_INPUTS:
-        listed = widest.neurons(patterns, signs, bound)
+        listed = exhaustive.neurons(patterns, signs, bound)
         if len(listed.margins):
             return listed.weights[:, int(listed.margins.argmax())]
         if listed.complete:

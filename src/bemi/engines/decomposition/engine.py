@@ -1,57 +1,40 @@
-"""Runs the stages by decomposition; the monolithic model may continue if a gap remains."""
+"""Runs the stages by decomposition: which strategies each has, in which order, and how they share its time."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
-from itertools import pairwise
 
-from bemi.engines import monolithic
-from bemi.engines.decomposition.max_margin import enumerate_neurons as listing
-from bemi.engines.decomposition.max_margin import few_splits, majority, widening
-from bemi.engines.decomposition.max_margin import search as maxmargin
-from bemi.engines.decomposition.max_margin.instance import Budget
-from bemi.engines.decomposition.min_weight import enumerate_neurons as listed
-from bemi.engines.decomposition.min_weight import with_labels as nomargins
-from bemi.engines.decomposition.min_weight import with_margins as minlinks
-from bemi.engines.decomposition.sat_margin import annealing as walk
-from bemi.engines.decomposition.sat_margin import stage as satmargin
-from bemi.engines.decomposition.soft import links as softlinks
-from bemi.engines.decomposition.soft import margins as softmargin
-from bemi.limits import Deadline, Limits
+from bemi.engines import monolithic, portfolio
+from bemi.engines.decomposition.max_margin import enumeration as neuron_choices
+from bemi.engines.decomposition.max_margin import few_splits, widening
+from bemi.engines.decomposition.max_margin import search as dichotomies
+from bemi.engines.decomposition.min_weight import enumeration as smallest_neurons
+from bemi.engines.decomposition.min_weight import with_labels, with_margins
+from bemi.engines.decomposition.sat_margin import alternation, annealing, patterns, prices
+from bemi.engines.decomposition.soft import links as soft_links
+from bemi.engines.decomposition.soft import margins as soft_margins
+from bemi.engines.monolithic import approximate_columns
+from bemi.engines.portfolio import Finding, StageState, Strategy, always
+from bemi.limits import Limits
 from bemi.network import Network
 from bemi.problem.problem import KEEP_LABELS, Keep, KeepLabels, KeepMargins, KeepObjective, Problem
-from bemi.stages.registry import get
 from bemi.stages.result import Outcome, StageResult
 
-MONOLITHIC_COLUMNS = 300
-"""Programs up to this size are handed to a solver if the decomposition leaves a gap, however little time is left."""
+SMALL_COLUMNS = 300
+"""Programs up to this size are left to the solver, however little time is left."""
 
 COLUMNS_PER_ROOT_SECOND = 100
 """With t seconds left, programs of Max-Margin and Min-Weight may have this many more columns for each of sqrt(t): a
 solver's work grows much faster than its program."""
 
+MEDIUM_COLUMNS, LARGE_COLUMNS = 1000, 3000
+"""Beyond the first size a solver hardly improves on a local search of Sat-Margin; up to the second it is worth a try
+where there is no bound by prices, or where links were only removed one by one."""
+
 SOFT_COLUMNS = 100
 """The same for soft margins: their gap is small already, and a solver's claim is not a certificate."""
-
-SPLITS_SHARE = 0.6
-"""Part of Max-Margin's time for networks with two neurons that split."""
-
-MAJORITY_SHARE = 0.3
-"""Part of the remaining time for networks with three or five neurons that split, of which most are right."""
-
-LISTED_SHARE = 0.5
-"""Part of Min-Weight's time for neurons that can be listed."""
-
-REPAIR_SHARE = 0.6
-"""Part of Max-Margin's time for finding a start with margins if Sat-Margin's network has none."""
-
-WIDENING_SHARE = 0.4
-"""Part of the remaining time for enlarging the margins of that start if several neurons must split."""
-
-SHORT_NODES = 5
-"""Node limit of local searches that are followed by the solver in any case."""
 
 
 def run(
@@ -64,164 +47,142 @@ def run(
     solver: str = "highs",
 ) -> StageResult:
     """Run one stage; same contract as :func:`bemi.engines.monolithic.run`."""
-    return RUNNERS[stage](problem, start=start, keep=keep, limits=limits, solver=solver)
+    goal = monolithic.stage_goal(stage, problem, keep)
+    return portfolio.run(goal, RUNNERS[stage], start=start, keep=keep, limits=limits, solver=solver)
 
 
-def sat_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, solver: str) -> StageResult:
-    """Sat-Margin by patterns, prices and local search."""
-    return satmargin.run(get("sm"), problem, start=start, limits=limits, solver=solver, columns=_columns(problem))
+def _solver(largest: Callable[[Problem, StageState], int]) -> Strategy:
+    """The monolithic model, for programs of at most so many columns or if there is no network yet."""
 
-
-def max_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, solver: str) -> StageResult:
-    """Max-Margin by decomposition, from a start with margins if a short local search finds one.
-
-    Sat-Margin allows sums of 0, and if many neurons must split, the search over dichotomies may find no network, or
-    only poor ones: then the start's own neurons are improved first.
-    """
-    stage = get("mm")
-    clock = limits.deadline()
-    usable = problem.margin_caps()[0] >= 1 and _columns(problem) > MONOLITHIC_COLUMNS
-    # If one neuron suffices, Sat-Margin's network shows it.
-    shallow = usable and few_splits.applicable(problem) and widening.splits(problem, start) > 1
-    splits = few_splits.FewSplits()
-    if shallow:
-        splits = few_splits.two_splits(problem, clock.share(SPLITS_SHARE), limits.seed)
-    settled = splits.settled(stage, problem, limits, clock)
-    if settled is not None:
-        return settled
-    repaired = splits.network or start
-    if shallow and splits.network is None:
-        repaired = _with_majority(problem, start, limits, clock)
-    if usable and stage.value(problem, repaired) is None:
-        repair = clock.share(REPAIR_SHARE)
-        repaired = walk.with_margins(
-            problem, start, proposals=walk.proposals_within(limits), seed=limits.seed, deadline=repair
-        )
-        if shallow:
-            repaired = _with_majority(problem, repaired, limits, clock)
-    with_margins = usable and stage.value(problem, repaired) is not None
-    if with_margins and widening.splits(problem, repaired) > problem.layers[-1]:
-        budget = Budget(limits.nodes, clock.share(WIDENING_SHARE))
-        repaired = widening.widened(problem, repaired, budget=budget, limits=limits.until(clock))
-    result = maxmargin.run(stage, problem, start=repaired, limits=limits.until(clock))
-    if not result.ran:
-        result = replace(result, network=start, links=start.links)
-    if result.gap > limits.gap and result.outcome is not Outcome.INFEASIBLE:
-        assert result.network is not None
-        tried = listing.run(stage, problem, start=result.network, limits=limits.until(clock))
-        if tried is not None:
-            result = tried if tried.outcome is Outcome.INFEASIBLE else _joined(result, tried)
-    result = splits.improve(result, limits)
-    return _closed_by_solver(result, problem, keep, limits, clock, solver, _solvable_columns(clock))
-
-
-def _with_majority(problem: Problem, start: Network, limits: Limits, clock: Deadline) -> Network:
-    """A network with margins of which most splitting neurons are right on every row, or the start if none is found."""
-    deadline = clock.share(MAJORITY_SHARE)
-    for patience in (0, majority.PATIENCE):
-        found = majority.majority(
-            problem, start, patience=patience, first_found=patience > 0, seed=limits.seed, deadline=deadline
-        )
-        if found is not None:
-            return found
-    return start
-
-
-def min_weight(problem: Problem, *, start: Network, keep: Keep, limits: Limits, solver: str) -> StageResult:
-    """Min-Weight, with a separate method for each kind of ``keep``."""
-    stage = get("mw")
-    clock = limits.deadline()
-    match keep:
-        case KeepMargins():
-            result = minlinks.run(stage, problem, start=start, keep=keep, limits=limits)
-            if result.ran and result.gap > limits.gap:
-                result = _with_listed_links(result, problem, keep, limits, clock)
-            largest = _solvable_columns(clock)
-        case KeepObjective():
-            result = softlinks.run(stage, problem, start=start, keep=keep, limits=limits)
-            largest = SOFT_COLUMNS
-        case KeepLabels():
-            tiny = _columns(problem) <= MONOLITHIC_COLUMNS
-            # The solver closes tiny programs in no time.
-            walks = replace(limits, nodes=min(SHORT_NODES, limits.nodes or SHORT_NODES)) if tiny else limits
-            result = nomargins.run(stage, problem, start=start, limits=walks)
-            # Networks of separators are hard to beat; one that only lost some links is not.
-            largest = satmargin.LARGEST_COLUMNS if result.outcome is Outcome.LOCAL else MONOLITHIC_COLUMNS
-    return _closed_by_solver(result, problem, keep, limits, clock, solver, largest)
-
-
-def _with_listed_links(
-    result: StageResult, problem: Problem, keep: KeepMargins, limits: Limits, clock: Deadline
-) -> StageResult:
-    """A result of Min-Weight with fewer links or a better bound, where neurons can be listed."""
-    stage = get("mw")
-    assert result.network is not None
-    few = listed.listed_links(problem, result.network, keep, clock.share(LISTED_SHARE))
-    if few.network is not None and stage.better(stage.value(problem, few.network, keep), result.objective):
-        result = minlinks.run(stage, problem, start=few.network, keep=keep, limits=limits.until(clock))
-    return few.improve(result, limits)
-
-
-def soft_margin(problem: Problem, *, start: Network, keep: Keep, limits: Limits, solver: str) -> StageResult:
-    """Soft margins by one linear program per output."""
-    clock = limits.deadline()
-    result = softmargin.run(get("soft"), problem, start=start, limits=limits)
-    return _closed_by_solver(result, problem, keep, limits, clock, solver, SOFT_COLUMNS)
-
-
-RUNNERS = {"sm": sat_margin, "mm": max_margin, "mw": min_weight, "soft": soft_margin}
-"""The function for each stage."""
-
-
-def _closed_by_solver(
-    result: StageResult, problem: Problem, keep: Keep, limits: Limits, clock: Deadline, solver: str, largest: int
-) -> StageResult:
-    """The solver's improvement of a result with a gap, if nothing was found or it has the time for so many columns."""
-    columns, left = _columns(problem), clock.left
-    if result.gap <= limits.gap or result.outcome is Outcome.INFEASIBLE:
-        return replace(result, seconds=clock.elapsed)
-    if result.ran and columns > largest:
-        # A search that gives its own reason for ending early keeps it.
-        if left is not None and left >= 1.0 and result.message == Outcome.LIMIT.sentence:
+    def run(problem: Problem, state: StageState, limits: Limits) -> Finding:
+        columns, left = approximate_columns(problem), state.clock.left
+        if state.value is not None and columns > largest(problem, state):
+            # A search that gives its own reason for ending early keeps it.
+            silent = state.reason in (None, (Outcome.LIMIT, Outcome.LIMIT.sentence))
+            if left is None or left < 1.0 or not silent:
+                return Finding()
             why = f"the search ended; a program of {columns} columns is too large for a solver in {left:.0f} s"
-            result = replace(result, message=why)
-        return replace(result, seconds=clock.elapsed)
-    assert result.network is not None
-    fallback = monolithic.run(
-        result.stage, problem, start=result.network, keep=keep, limits=limits.until(clock), solver=solver
-    )
-    return replace(_joined(result, fallback), seconds=clock.elapsed)
+            return Finding(outcome=Outcome.LIMIT, message=why)
+        finding = monolithic.solve(problem, state, limits)
+        tighter = finding.bound is not None and state.goal.better(state.bound, finding.bound)
+        if state.gap < math.inf and not tighter and finding.outcome is not Outcome.LIMIT:
+            return replace(finding, outcome=None)  # that the solver failed matters only if nothing else was proved
+        return finding
+
+    return Strategy("solver", 1.0, monolithic.not_trivially_solved, run)
 
 
-def _solvable_columns(clock: Deadline) -> int:
-    """Columns of the largest program for which a solver may help in the time left."""
-    left = clock.left
-    return MONOLITHIC_COLUMNS + (0 if left is None else int(COLUMNS_PER_ROOT_SECOND * math.sqrt(left)))
+def _within_the_time_left(problem: Problem, state: StageState) -> int:
+    left = state.clock.left
+    return SMALL_COLUMNS + (0 if left is None else int(COLUMNS_PER_ROOT_SECOND * math.sqrt(left)))
 
 
-def _columns(problem: Problem) -> int:
-    """Approximate number of columns of the monolithic model."""
-    rows, sizes = len(problem.data), problem.layers[1:]
-    if problem.soft is not None:
-        return (len(problem.live) * (2 * problem.weight_bound + 1) + rows) * sizes[0]
-    return len(problem.live) * sizes[0] + rows * sum(sizes) + (rows + 1) * sum(a * b for a, b in pairwise(sizes))
+def _larger_than(columns: int, at_most: float = math.inf) -> Callable[[Problem, StageState], bool]:
+    return lambda problem, state: columns < approximate_columns(problem) <= at_most
 
 
-def _joined(ours: StageResult, theirs: StageResult) -> StageResult:
-    """The solver's network, which is at least as good, with the tighter of the two bounds."""
-    if not theirs.ran or ours.bound is None:
-        return theirs if theirs.ran or not ours.ran else ours
-    assert theirs.objective is not None
-    assert theirs.bound is not None
-    reached = Fraction(theirs.objective)
-    if abs(theirs.bound - reached) < abs(ours.bound - reached):
-        return theirs
-    optimal = ours.bound == theirs.objective
-    return replace(
-        theirs,
-        bound=ours.bound,
-        proof=ours.proof,
-        certificate=ours.certificate,
-        outcome=Outcome.OPTIMAL if optimal else ours.outcome,
-        message="" if optimal else ours.message,
-    )
+def _priced(problem: Problem, state: StageState) -> bool:
+    """Whether there is a bound by prices, so all weights of a neuron can be searched."""
+    return "prices" in state.findings and state.findings["prices"].bound is not None
+
+
+SAT_MARGIN = (
+    Strategy("patterns", 0.9, always, patterns.search),
+    Strategy("prices", 0.3, lambda p, s: _searched(p) and prices.applicable(p), prices.search),
+    Strategy("alternation", 0.8, _priced, alternation.search),
+    Strategy("annealing", 0.5, _larger_than(SMALL_COLUMNS, MEDIUM_COLUMNS), annealing.search),
+    Strategy("annealing", 0.9, _larger_than(MEDIUM_COLUMNS), annealing.search),
+    Strategy("last alternation", 1.0, _priced, alternation.polish),
+    _solver(lambda problem, state: MEDIUM_COLUMNS if _priced(problem, state) else LARGE_COLUMNS),
+)
+"""Most confident outputs: the bound that the last layer sets, then bounds and networks where one neuron can be searched
+exactly, then a local search over all weights."""
+
+
+def _searched(problem: Problem) -> bool:
+    """Whether the program is too large to be left to the solver."""
+    return approximate_columns(problem) > SMALL_COLUMNS
+
+
+def _may_have_margins(problem: Problem) -> bool:
+    """Whether no row is zero and the program is too large to be left to the solver."""
+    return problem.margin_caps()[0] >= 1 and _searched(problem)
+
+
+def _needs_splits(problem: Problem, state: StageState) -> bool:
+    """Whether several neurons must split as far as the start tells: if one suffices, Sat-Margin's network shows it."""
+    if not _may_have_margins(problem) or not few_splits.applicable(problem):
+        return False
+    return state.given is not None and widening.splits(problem, state.given) > 1
+
+
+def _has_no_pair(problem: Problem, state: StageState) -> bool:
+    return _needs_splits(problem, state) and state.findings.get("pairs", Finding()).network is None
+
+
+def _lacks_margins(problem: Problem, state: StageState) -> bool:
+    return _may_have_margins(problem) and state.value is None
+
+
+def _was_repaired(problem: Problem, state: StageState) -> bool:
+    return "repair" in state.findings and _has_no_pair(problem, state)
+
+
+def _can_be_widened(problem: Problem, state: StageState) -> bool:
+    if state.network is None or not _may_have_margins(problem):
+        return False
+    return widening.splits(problem, state.network) > problem.layers[-1]
+
+
+MAX_MARGIN = (
+    Strategy("pairs", 0.6, _needs_splits, few_splits.search_pairs),
+    Strategy("majority", 0.3, _has_no_pair, few_splits.search_majority),
+    Strategy("repair", 0.6, _lacks_margins, annealing.repair),
+    Strategy("majority after repair", 0.3, _was_repaired, few_splits.search_majority),
+    Strategy("widening", 0.4, _can_be_widened, widening.search),
+    Strategy("dichotomies", 1.0, always, dichotomies.search),
+    Strategy("enumeration", 1.0, neuron_choices.applies, neuron_choices.search),
+    _solver(_within_the_time_left),
+)
+"""Largest margins: first networks with margins where several neurons must split, since the search over dichotomies
+finds only poor ones there; then that search, which also gives the bound."""
+
+
+def _keeps(kind: type[Keep]) -> Callable[[Problem, StageState], bool]:
+    return lambda problem, state: isinstance(state.keep, kind)
+
+
+def _enumeration_helped(problem: Problem, state: StageState) -> bool:
+    return "enumeration" in state.findings and state.findings["enumeration"].network is not None
+
+
+def _links_columns(problem: Problem, state: StageState) -> int:
+    match state.keep:
+        case KeepMargins():
+            return _within_the_time_left(problem, state)
+        case KeepObjective():
+            return SOFT_COLUMNS
+        case KeepLabels():
+            # Networks of separators are hard to beat; one that only lost some links is not.
+            stripped = state.reason is not None and state.reason[0] is Outcome.LOCAL
+            return LARGE_COLUMNS if stripped else SMALL_COLUMNS
+
+
+MIN_WEIGHT = (
+    Strategy("turns", 1.0, _keeps(KeepMargins), with_margins.search),
+    Strategy("enumeration", 0.5, smallest_neurons.applies, smallest_neurons.search),
+    Strategy("turns after enumeration", 1.0, _enumeration_helped, with_margins.search),
+    Strategy("soft links", 1.0, _keeps(KeepObjective), soft_links.search),
+    Strategy("separators", 1.0, _keeps(KeepLabels), with_labels.search),
+    _solver(_links_columns),
+)
+"""Fewest links, with strategies for each kind of what must be kept."""
+
+SOFT_MARGIN = (
+    Strategy("outputs", 1.0, always, soft_margins.search),
+    _solver(lambda problem, state: SOFT_COLUMNS),
+)
+"""Soft margins: one output after the other."""
+
+RUNNERS = {"sm": SAT_MARGIN, "mm": MAX_MARGIN, "mw": MIN_WEIGHT, "soft": SOFT_MARGIN}
+"""The strategies of each stage, in order."""

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bemi.engines.decomposition.soft.resolution import TARGETS
 from bemi.ensemble.subsets import class_subsets
 from bemi.ensemble.ties import TIES
 from bemi.ensemble.voting import vote
 from bemi.exact import Integers
-from bemi.stages.resolution import TARGETS
 
 Floats = NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from bemi.certificate.splits import splits_bound
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.max_margin import few_splits
 from bemi.engines.decomposition.max_margin.search import distinct_rows
-from bemi.engines.decomposition.neuron import best_margin_search as widest
+from bemi.engines.decomposition.neuron import exhaustive
 from bemi.limits import FOREVER, Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem, sum_of_margins
@@ -44,12 +44,12 @@ def test_neurons_are_all_with_these_signs_and_margins(inputs, bound, level, cons
         kept = (np.abs(sums) > level).all() and (sums * signs >= 0).all()
         if kept and (constant or (sums.min() < 0 < sums.max())):
             expected.add((weights, int(np.abs(sums).min())))
-    found = widest.neurons(data, signs, bound, level=level, room=10_000, constant=constant)
+    found = exhaustive.neurons(data, signs, bound, level=level, room=10_000, constant=constant)
     assert found.complete
     assert {(tuple(w), m) for w, m in zip(found.weights.T.tolist(), found.margins.tolist(), strict=True)} == expected
-    few = widest.neurons(data, signs, bound, level=level, room=2, constant=constant)
+    few = exhaustive.neurons(data, signs, bound, level=level, room=2, constant=constant)
     assert sorted(few.margins.tolist()) == sorted(m for _, m in expected)[-2:]
-    assert not widest.neurons(data, signs, bound, most_nodes=3).complete
+    assert not exhaustive.neurons(data, signs, bound, most_nodes=3).complete
 
 
 @settings(max_examples=150, deadline=None)
@@ -117,15 +117,15 @@ def test_a_walk_finds_a_pair_that_needs_larger_weights():
     sums = data @ np.array([[3, -2], [-2, 3], [0, -2], [-2, 0], [1, 1]])
     data, sums = data[(sums != 0).all(axis=1)], sums[(sums != 0).all(axis=1)]
     codes = np.where((sums > 0).any(axis=1), 1, -1)
-    assert few_splits.walked_pair(data, codes, 1, seed=0, deadline=FOREVER) is None
-    found = few_splits.walked_pair(data, codes, 3, seed=0, deadline=FOREVER)
+    assert few_splits.annealed_pair(data, codes, 1, seed=0, deadline=FOREVER) is None
+    found = few_splits.annealed_pair(data, codes, 3, seed=0, deadline=FOREVER)
     assert found is not None
     weights, side = found
     right = codes[:, None] * (data @ weights) > 0
     assert right[codes == side].all()
     assert right.any(axis=1).all()
     assert (data @ weights != 0).all()
-    again = few_splits.walked_pair(data, codes, 3, seed=0, deadline=FOREVER)
+    again = few_splits.annealed_pair(data, codes, 3, seed=0, deadline=FOREVER)
     assert again is not None
     assert (again[0] == weights).all()
     network = few_splits.of_two(weights, side, np.full((5, 1), 3), Problem(data, codes[:, None], (4,), 3))
@@ -182,5 +182,5 @@ def test_a_model_with_such_a_proof_is_verified(tmp_path):
     classifier = BeMiClassifier((5,), stages=("sm", "mm"), node_limit=5, time_limit=None)
     save(classifier.fit(PROBLEM.data, -PROBLEM.codes[:, 0]), tmp_path / "m")
     (report,) = classifier.reports_.values()
-    assert "constant" in report["mm"].certificate
+    assert report["mm"].certificate["kind"] == "splitting-neurons"
     assert verify(tmp_path / "m").certified["mm"] == 1

@@ -10,14 +10,13 @@ from oracle import AllNetworks
 
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.max_margin import few_splits
-from bemi.engines.decomposition.max_margin.majority import PATIENCE, majority
-from bemi.engines.decomposition.sat_margin import alternation, stage
-from bemi.engines.decomposition.sat_margin import annealing as walk
+from bemi.engines.decomposition.max_margin.few_splits import PATIENCE, majority
+from bemi.engines.decomposition.sat_margin import alternation, annealing
+from bemi.engines.portfolio import Finding, observed
 from bemi.engines.start import initial_network
 from bemi.limits import FOREVER, Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem, sum_of_margins
-from bemi.stages.registry import get
 
 OUTPUT = np.array([1, 1, 1, 1, 0])
 
@@ -90,12 +89,11 @@ def test_five_neurons_take_over_where_three_do_not_suffice():
     assert found.weights[1].all()
 
 
-def test_max_margin_starts_from_a_network_with_sums_of_zero(monkeypatch):
-    """The walk that repaired such networks alone is not needed."""
+def test_max_margin_starts_from_a_network_with_sums_of_zero():
+    """Neither pairs nor a local search is needed."""
     problem, start = confident(13)
-    monkeypatch.setattr(walk, "with_margins", lambda problem, start, **_: start)
-    monkeypatch.setattr(few_splits, "two_splits", lambda *_: few_splits.FewSplits())
-    found = engine.run("mm", problem, start=start, limits=Limits(nodes=1))
+    with observed(without={"repair", "pairs"}):
+        found = engine.run("mm", problem, start=start, limits=Limits(nodes=1))
     assert found.objective is not None
     assert found.objective >= sum_of_margins(problem, majority(problem, start, seed=0, deadline=FOREVER))
 
@@ -113,22 +111,26 @@ def test_sat_margin_prefers_rows_on_which_max_margin_has_a_start(monkeypatch):
     problem, start = confident(13)
     first, second = start, Network((start.weights[0][:, [1, 0, 2, 3, 4]], start.weights[1]))
     real = majority
-    monkeypatch.setattr(
-        stage.majority, "majority", lambda seen, network, **kw: None if network is first else real(seen, network, **kw)
-    )
-    monkeypatch.setattr(few_splits, "two_splits", lambda *_: few_splits.FewSplits())
-    assert stage._for_max_margin(problem, [first, second], Limits(), FOREVER) == (second, True)
-    assert stage._for_max_margin(problem, [first], Limits(), FOREVER) == (first, False)
+
+    def only_for_the_second(seen, network, **options):
+        return None if network is first else real(seen, network, **options)
+
+    monkeypatch.setattr(few_splits, "majority", only_for_the_second)
+    monkeypatch.setattr(few_splits, "two_splits", lambda *_: Finding())
+    assert alternation.best_for_max_margin(problem, [first, second], Limits(), FOREVER) == (second, True)
+    assert alternation.best_for_max_margin(problem, [first], Limits(), FOREVER) == (first, False)
 
 
 def test_the_clock_has_no_say_in_sat_margin(monkeypatch):
     """With a time limit the search counts its steps, and ends before the limit."""
     monkeypatch.setattr(alternation, "RESTARTS_PER_SECOND", 0.1)
-    monkeypatch.setattr(stage, "SHORT_WALK", 10_000)
+    monkeypatch.setattr(annealing, "SHORT", 10_000)
     problem, limits = noisy(0), Limits(seconds=100.0)
     assert alternation.restarts_within(limits) == 10
     start = initial_network(problem)
     clock = limits.deadline()
-    first, second = (stage._searched(get("sm"), problem, start, limits, clock, 0.9, 50)[0] for _ in range(2))
-    assert first == second
+    with observed(without={"solver"}) as contributions:
+        first, second = (engine.run("sm", problem, start=start, limits=limits) for _ in range(2))
+    assert "alternation" in [c.strategy for c in contributions]
+    assert first.network == second.network
     assert clock.elapsed < 50

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracle import AllNetworks
+from strategies import run_only
 
 from bemi.certificate.arithmetic import Rows
 from bemi.certificate.margins import MarginProof
 from bemi.engines.decomposition import engine
-from bemi.engines.decomposition.max_margin import search as maxmargin
 from bemi.engines.decomposition.max_margin.search import distinct_rows
 from bemi.engines.start import initial_network
 from bemi.limits import Limits
@@ -45,7 +45,7 @@ def test_tiny_problems_equal_brute_force(part):
         problem = tiny(seed)
         best = AllNetworks.of(problem).best("mm")
         start = initial_network(problem)
-        own = maxmargin.run(get("mm"), problem, start=start, limits=Limits(nodes=200))
+        own = run_only("mm", "dichotomies", problem=problem, start=start, limits=Limits(nodes=200))
         assert best is None or own.bound is None or own.bound >= best
         if own.certificate is not None:
             assert (best or 0) <= proved(problem, own.certificate) <= own.bound

@@ -11,8 +11,7 @@ from bemi.certificate.arithmetic import Rows
 from bemi.certificate.margins import MarginProof
 from bemi.certificate.shapes import shapes
 from bemi.engines.decomposition.max_margin.dichotomies import Search
-from bemi.engines.decomposition.max_margin.instance import Budget
-from bemi.engines.decomposition.max_margin.partial import Node, PartialNeuron
+from bemi.engines.decomposition.max_margin.nodes import Budget, Node, PartialNeuron
 from bemi.engines.decomposition.max_margin.search import distinct_rows
 from bemi.engines.decomposition.max_margin.shapes import shape_labels
 from bemi.problem.problem import Problem, class_codes

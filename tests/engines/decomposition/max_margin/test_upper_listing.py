@@ -7,9 +7,8 @@ import pytest
 from oracle import AllNetworks
 
 from bemi.engines import monolithic
-from bemi.engines.decomposition.max_margin import upper_listing
-from bemi.engines.decomposition.max_margin.upper import widest_margins
-from bemi.engines.decomposition.max_margin.upper_listing import can_list, widest_listed
+from bemi.engines.decomposition.max_margin import upper as upper_listing
+from bemi.engines.decomposition.max_margin.upper import can_list, widest_listed, widest_margins
 from bemi.engines.start import initial_network
 from bemi.limits import Limits
 from bemi.problem.problem import Problem, class_codes, sum_of_margins

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from oracle import AllNetworks, tiny_problems
+from strategies import run_only
 
 from bemi.engines.decomposition import engine
-from bemi.engines.decomposition.max_margin import search as maxmargin
 from bemi.engines.decomposition.max_margin import widening
-from bemi.engines.decomposition.max_margin.instance import Budget
+from bemi.engines.decomposition.max_margin.nodes import Budget
 from bemi.engines.decomposition.max_margin.widening import splits, widened
 from bemi.engines.decomposition.sat_margin.annealing import most_confident, with_margins
 from bemi.engines.start import initial_network
@@ -84,7 +84,7 @@ def test_no_time_gives_the_start_back():
 def test_max_margin_starts_from_it():
     problem, start = overlapping(7)
     limits = Limits(nodes=40)
-    before = maxmargin.run(get("mm"), problem, start=start, limits=limits)
+    before = run_only("mm", "dichotomies", problem=problem, start=start, limits=limits)
     after = engine.run("mm", problem, start=start, limits=limits)
     assert after.objective == get("mm").value(problem, after.network) <= after.bound
     assert after.objective > before.objective

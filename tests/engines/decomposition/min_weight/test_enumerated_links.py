@@ -16,7 +16,7 @@ from bemi.certificate.arithmetic import Rows
 from bemi.certificate.listed_links import listed_links_bound
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.max_margin import few_splits
-from bemi.engines.decomposition.min_weight.enumerate_neurons import listed_links
+from bemi.engines.decomposition.min_weight.enumeration import smallest_neurons
 from bemi.engines.start import initial_network
 from bemi.limits import FOREVER, Limits
 from bemi.problem.problem import KeepMargins, Problem
@@ -43,7 +43,7 @@ def test_the_bound_holds_for_all_networks(sizes, rows, seed, low):
         return
     margins = report.network.margins(problem.data, problem.codes)
     keep = KeepMargins(tuple(margins))
-    found = listed_links(problem, report.network, keep, FOREVER)
+    found = smallest_neurons(problem, report.network, keep, FOREVER)
     best = AllNetworks.of(problem).best("mw", margins)
     assert found.bound <= best
     assert found.network is None or keep.holds(problem, found.network)
@@ -72,7 +72,7 @@ PROBLEM, MARGINS = halves()
 def proof() -> dict:
     network = few_splits.two_splits(PROBLEM, FOREVER).network
     assert network is not None
-    found = listed_links(PROBLEM, network, KeepMargins(tuple(MARGINS)), FOREVER)
+    found = smallest_neurons(PROBLEM, network, KeepMargins(tuple(MARGINS)), FOREVER)
     assert found.proof is not None
     assert found.proof["pair"] is not None
     assert found.network is not None
@@ -114,7 +114,7 @@ def test_larger_weights_are_listed_where_only_constants_have_the_margin():
     problem = Problem(data, rng.choice([-1, 1], (60, 1)), (2,), 15)
     margins = [np.array([int(15 * data.sum(axis=1).min())] * 2), np.array([1])]
     network = few_splits.Network((np.full((8, 2), 15), np.full((2, 1), 15)), 15)
-    found = listed_links(problem, network, KeepMargins(tuple(margins)), FOREVER)
+    found = smallest_neurons(problem, network, KeepMargins(tuple(margins)), FOREVER)
     assert found.proof is not None
     assert found.bound == 2 * 8 + 1 == checked(problem, margins, found.proof)
 
@@ -123,5 +123,5 @@ def test_a_model_with_such_a_proof_is_verified(tmp_path):
     classifier = BeMiClassifier((5,), stages=("mm", "mw"), node_limit=5, time_limit=None)
     save(classifier.fit(PROBLEM.data, -PROBLEM.codes[:, 0]), tmp_path / "m")
     (reports,) = classifier.reports_.values()
-    assert "single" in reports["mw"].certificate
+    assert reports["mw"].certificate["kind"] == "smallest-neurons"
     assert verify(tmp_path / "m").certified["mw"] == 1

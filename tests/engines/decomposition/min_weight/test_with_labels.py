@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle import AllNetworks, tiny_problems
 from sklearn.datasets import load_digits
+from strategies import run_only
 
 from bemi import BeMiClassifier, save, verify
 from bemi.certificate import separators as checked
@@ -56,7 +57,7 @@ def referee(problem: Problem) -> None:
     """Bounds hold, the checker finds the same ones, and with the solver's help value and bound are brute force's."""
     best = AllNetworks.of(problem).best("mw")
     start = initial_network(problem)
-    alone = nomargins.run(get("mw"), problem, start=start, limits=FEW)
+    alone = run_only("mw", "separators", problem=problem, start=start, limits=FEW)
     if alone.ran:
         assert best is not None
         assert alone.objective == get("mw").value(problem, alone.network)
@@ -196,7 +197,7 @@ def test_one_output_may_follow_from_the_two_other_classes():
     codes = np.repeat(CODES[3], 2, axis=0)
     for hidden in ((2,), (2, 2)):
         problem = Problem(data, codes, hidden, 1)
-        report = nomargins.run(get("mw"), problem, start=initial_network(problem), limits=FEW)
+        report = run_only("mw", "separators", problem=problem, start=initial_network(problem), limits=FEW)
         assert report.objective == report.bound == 2 * len(hidden) + 3
 
 
@@ -204,10 +205,10 @@ def test_constant_outputs_cost_a_link_or_nothing():
     data = np.array([[1, 2], [3, 1]])
     for code, links in (([1, 1], 0), ([1, -1], 1), ([-1, -1], 2)):
         problem = Problem(data, np.array([code, code]), (2, 2), 1)
-        report = nomargins.run(get("mw"), problem, start=initial_network(problem), limits=FEW)
+        report = run_only("mw", "separators", problem=problem, start=initial_network(problem), limits=FEW)
         assert report.objective == report.bound == links
     alone = Problem(data, np.array([[-1], [-1]]), (), 1)
-    assert nomargins.run(get("mw"), alone, start=initial_network(alone), limits=FEW).objective == 1
+    assert run_only("mw", "separators", problem=alone, start=initial_network(alone), limits=FEW).objective == 1
 
 
 def test_rows_that_no_separator_can_tell_apart_keep_a_stripped_network():

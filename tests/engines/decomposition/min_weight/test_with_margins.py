@@ -9,11 +9,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle import AllNetworks, keeping, networks, tiny_problems
+from strategies import run_only
 
 from bemi.certificate.arithmetic import Rows
 from bemi.certificate.links import links_bound
 from bemi.engines import monolithic
-from bemi.engines.decomposition.min_weight import with_margins as minlinks
 from bemi.engines.decomposition.neuron.few_links import DENOMINATOR, LinksLP, exact_links_bound, fewer_links
 from bemi.engines.start import initial_network
 from bemi.limits import Limits
@@ -38,7 +38,7 @@ def replayed(problem: Problem, margins: list[np.ndarray], proof) -> int:
 
 
 def referee(problem: Problem, start: Network, margins: list[np.ndarray], limits: Limits = NO_LIMIT) -> None:
-    result = minlinks.run(get("mw"), problem, start=start, keep=keeping(margins), limits=limits)
+    result = run_only("mw", "turns", problem=problem, start=start, keep=keeping(margins), limits=limits)
     best = AllNetworks.of(problem).best("mw", margins)
     assert result.ran
     assert result.stage == "mw"
@@ -107,8 +107,8 @@ def test_pictures_keep_their_margins_and_lose_links(seed):
     start = one_splitter(problem)
     margins = start.margins(problem.data, problem.codes)
     assert get("mm").value(problem, start) is not None
-    result = minlinks.run(get("mw"), problem, start=start, keep=keeping(margins), limits=NO_LIMIT)
-    again = minlinks.run(get("mw"), problem, start=start, keep=keeping(margins), limits=NO_LIMIT)
+    result = run_only("mw", "turns", problem=problem, start=start, keep=keeping(margins), limits=NO_LIMIT)
+    again = run_only("mw", "turns", problem=problem, start=start, keep=keeping(margins), limits=NO_LIMIT)
     assert result.objective < start.links
     assert 0 < result.bound <= result.objective
     assert result.gap < 0.2
@@ -120,7 +120,7 @@ def test_merges_and_forced_signs_leave_nothing_to_branch_on():
     problem = images(12, 0)
     start = one_splitter(problem)
     margins = start.margins(problem.data, problem.codes)
-    proof = minlinks.run(get("mw"), problem, start=start, keep=keeping(margins), limits=NO_LIMIT).certificate
+    proof = run_only("mw", "turns", problem=problem, start=start, keep=keeping(margins), limits=NO_LIMIT).certificate
     tags = [step[0] for step in proof["tree"]]
     assert set(tags) == {"X", "D", "B"}
     # The others are constant, and the labels force the first neuron's signs.
@@ -138,8 +138,8 @@ def test_a_splitting_neuron_that_nothing_needs_becomes_a_cheaper_one():
     margins = start.margins(problem.data, problem.codes)
     margins[0][2] = margins[0][0]
     both = Network((first, *start.weights[1:]), 1)
-    result = minlinks.run(get("mw"), problem, start=both, keep=keeping(margins), limits=NO_LIMIT)
-    alone = minlinks.run(get("mw"), problem, start=start, keep=keeping(margins), limits=NO_LIMIT)
+    result = run_only("mw", "turns", problem=problem, start=both, keep=keeping(margins), limits=NO_LIMIT)
+    alone = run_only("mw", "turns", problem=problem, start=start, keep=keeping(margins), limits=NO_LIMIT)
     assert not result.network.splitting_neurons(problem.data)[2]
     assert result.objective == alone.objective
 
@@ -149,7 +149,7 @@ def test_every_neuron_must_separate_where_the_upper_margins_say_so():
     start = initial_network(problem)
     margins = start.margins(problem.data, problem.codes)
     assert margins[1].tolist() == [3]
-    result = minlinks.run(get("mw"), problem, start=start, keep=keeping(margins), limits=NO_LIMIT)
+    result = run_only("mw", "turns", problem=problem, start=start, keep=keeping(margins), limits=NO_LIMIT)
     # Counting alone relates all rows, and the three neurons are interchangeable.
     assert [step[0] for step in result.certificate["tree"]].count("D") == len(problem.data) - 1
     assert [step[1] for step in result.certificate["tree"] if step[0] == "B"] == [[0, 1, 2]] * 2
@@ -160,7 +160,7 @@ def test_a_start_without_the_margins_is_handed_back():
     problem = images(6, 0)
     start = one_splitter(problem)
     margins = [m + 1 for m in start.margins(problem.data, problem.codes)]
-    result = minlinks.run(get("mw"), problem, start=start, keep=keeping(margins), limits=NO_LIMIT)
+    result = run_only("mw", "turns", problem=problem, start=start, keep=keeping(margins), limits=NO_LIMIT)
     assert not result.ran
     assert result.network == start
     assert "does not keep the margins" in result.message
@@ -173,7 +173,7 @@ def test_no_hidden_layer_and_repeated_rows():
     )
     start = initial_network(problem)
     margins = start.margins(problem.data, problem.codes)
-    result = minlinks.run(get("mw"), problem, start=start, keep=keeping(margins), limits=NO_LIMIT)
+    result = run_only("mw", "turns", problem=problem, start=start, keep=keeping(margins), limits=NO_LIMIT)
     assert result.bound <= result.objective <= start.links
     assert {step[0] for step in result.certificate["tree"]} == {"B"}
     assert replayed(problem, margins, result.certificate) == result.bound
@@ -183,10 +183,10 @@ def test_a_stage_that_is_not_within_its_gap_says_why_it_ended():
     problem = images(12, 0)
     start = one_splitter(problem)
     keep = keeping(start.margins(problem.data, problem.codes))
-    hurried = minlinks.run(get("mw"), problem, start=start, keep=keep, limits=Limits(nodes=1))
+    hurried = run_only("mw", "turns", problem=problem, start=start, keep=keep, limits=Limits(nodes=1))
     assert hurried.gap > 0
     assert hurried.message == Outcome.LIMIT.sentence
-    patient = minlinks.run(get("mw"), problem, start=start, keep=keep, limits=Limits(seconds=20.0))
+    patient = run_only("mw", "turns", problem=problem, start=start, keep=keep, limits=Limits(seconds=20.0))
     assert patient.gap == 0 or patient.message
     assert patient.gap < hurried.gap
 

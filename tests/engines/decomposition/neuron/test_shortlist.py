@@ -13,8 +13,7 @@ from bemi.certificate.arithmetic import Rows
 from bemi.certificate.limits import CertificateError
 from bemi.certificate.margins import MarginProof
 from bemi.engines.decomposition.max_margin.dichotomies import Search
-from bemi.engines.decomposition.max_margin.instance import Budget
-from bemi.engines.decomposition.max_margin.partial import PartialNeuron
+from bemi.engines.decomposition.max_margin.nodes import Budget, PartialNeuron
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP
 from bemi.engines.decomposition.neuron.shortlist import Lister
 from bemi.problem.problem import Problem

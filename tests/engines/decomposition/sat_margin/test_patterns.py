@@ -8,14 +8,14 @@ from itertools import product
 import numpy as np
 import pytest
 from oracle import AllNetworks
+from strategies import run_only
 
 from bemi.certificate import CertificateError
 from bemi.certificate.patterns import last_layer_bound
 from bemi.engines.decomposition import engine
-from bemi.engines.decomposition.sat_margin.last_layers import best_last_layers
-from bemi.engines.decomposition.sat_margin.patterns import best_patterns
+from bemi.engines.decomposition.sat_margin.patterns import best_last_layers
 from bemi.engines.start import initial_network
-from bemi.limits import FOREVER, Limits
+from bemi.limits import Limits
 from bemi.network import Network, confidence_threshold
 from bemi.problem.problem import Problem, class_codes
 from bemi.stages.registry import get
@@ -70,9 +70,9 @@ def test_tiny_problems_with_several_outputs_equal_brute_force():
         problem = tiny(seed)
         start = initial_network(problem)
         best = AllNetworks.of(problem).best("sm")
-        found = best_patterns(problem, start, seconds=None, deadline=FOREVER)
-        assert get("sm").value(problem, start) <= found.value <= best <= found.bound
-        assert found.value == get("sm").value(problem, found.network)
+        found = run_only("sm", "patterns", problem=problem, start=start, limits=Limits())
+        assert get("sm").value(problem, start) <= found.objective <= best <= found.bound
+        assert found.objective == get("sm").value(problem, found.network)
         if found.certificate is not None:
             closer += 1
             codes = [tuple(code) for code in problem.codes.tolist()]
@@ -98,7 +98,7 @@ def test_ten_classes_are_solved_and_proved(hidden, weight_bound, expected, compl
     report = engine.run("sm", problem, start=initial_network(problem), limits=Limits(nodes=1))
     assert report.objective == report.bound == expected == get("sm").value(problem, report.network)
     assert report.proof == "certified"
-    assert report.certificate == {"bound": expected}
+    assert report.certificate == {"kind": "last-layer", "bound": expected}
     assert problem.confident_rows(report.network).sum() == complete
     # Max-Margin can start from it.
     seen = problem.rows(problem.confident_rows(report.network))

@@ -17,7 +17,7 @@ from bemi.certificate import CertificateError
 from bemi.certificate.arithmetic import Rows
 from bemi.certificate.confidence import confident_bound
 from bemi.engines.decomposition import engine
-from bemi.engines.decomposition.neuron import best_agreement_search as agreement
+from bemi.engines.decomposition.neuron import exhaustive
 from bemi.engines.decomposition.sat_margin import alternation, prices
 from bemi.engines.start import initial_network
 from bemi.limits import FOREVER, Limits
@@ -47,11 +47,11 @@ def test_the_best_neuron_is_the_best_of_all(inputs, bound, strict):
     sums = every @ data.T
     agrees = np.where(targets > 0, sums >= (1 if strict else 0), sums <= -1)
     values = np.sort(agrees @ worth)[::-1]
-    found = agreement.best_agreement(data, targets, worth, bound, room=3, strict=strict)
+    found = exhaustive.best_agreement(data, targets, worth, bound, room=3, strict=strict)
     assert found.complete
     assert found.most == values[0]
     assert found.values.tolist() == values[:3].tolist()
-    above = agreement.best_agreement(data, targets, worth, bound, level=int(values[0]), strict=strict)
+    above = exhaustive.best_agreement(data, targets, worth, bound, level=int(values[0]), strict=strict)
     assert above.weights.shape[1] == 0
     assert above.most == values[0]
 
@@ -60,9 +60,9 @@ def test_large_numbers_are_searched_in_64_bits():
     """Sums or prices beyond 32 bits give the same neurons."""
     problem, codes = noisy(20, 5, 3), noisy(20, 5, 3).codes[:, 0]
     worth = np.arange(1, 21)
-    small = agreement.best_agreement(problem.data, codes, worth, 1, room=3)
-    wide = agreement.best_agreement(problem.data << 30, codes, worth, 1, room=3)
-    dear = agreement.best_agreement(problem.data, codes, worth << 30, 1, room=3)
+    small = exhaustive.best_agreement(problem.data, codes, worth, 1, room=3)
+    wide = exhaustive.best_agreement(problem.data << 30, codes, worth, 1, room=3)
+    dear = exhaustive.best_agreement(problem.data, codes, worth << 30, 1, room=3)
     assert wide.values.tolist() == small.values.tolist()
     assert (dear.values >> 30).tolist() == small.values.tolist()
     assert (wide.weights == small.weights).all()
@@ -71,9 +71,9 @@ def test_large_numbers_are_searched_in_64_bits():
 
 def test_a_search_that_gives_up_says_so(monkeypatch):
     problem = noisy(20, 8, 3)
-    monkeypatch.setattr(agreement, "MOST_NODES", 50)
+    monkeypatch.setattr(exhaustive, "MOST_AGREEMENT_NODES", 50)
     codes = problem.codes[:, 0]
-    assert not agreement.best_agreement(problem.data, codes, np.ones(20, dtype=np.int64), 1).complete
+    assert not exhaustive.best_agreement(problem.data, codes, np.ones(20, dtype=np.int64), 1).complete
     assert prices.priced_bound(problem, initial_network(problem), FOREVER) is None
 
 

@@ -5,13 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bemi.engines.decomposition.soft.diving import improved
 from bemi.engines.decomposition.soft.program import linear_program
-from bemi.engines.decomposition.soft.search import Search
+from bemi.engines.decomposition.soft.resolution import choose_resolution
+from bemi.engines.decomposition.soft.search import Search, improved
 from bemi.engines.decomposition.soft.terms import soft_rows
 from bemi.limits import FOREVER
 from bemi.problem.problem import Problem
-from bemi.stages.resolution import choose_resolution
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from soft_brute import allowed, by_hand, norm, problems
+from strategies import run_only
 
-from bemi.engines.decomposition.soft import links, margins
 from bemi.limits import Limits
 from bemi.problem.problem import KeepObjective
-from bemi.stages.registry import get
 
 
 def proved(problem, proof, ceiling):
@@ -39,9 +38,11 @@ def proved(problem, proof, ceiling):
 @settings(max_examples=80)
 def test_it_against_every_network(case, loss):
     problem, start = case
-    best = margins.run(get("soft"), problem, start=start, limits=Limits())
+    best = run_only("soft", "outputs", problem=problem, start=start, limits=Limits())
     ceiling = (1 + Fraction(loss)) * best.objective
-    result = links.run(get("mw"), problem, start=best.network, keep=KeepObjective(ceiling), limits=Limits())
+    result = run_only(
+        "mw", "soft links", problem=problem, start=best.network, keep=KeepObjective(ceiling), limits=Limits()
+    )
     columns = [
         [(by_hand(problem, column, output), np.count_nonzero(column)) for column in allowed(problem, output)]
         for output in range(problem.codes.shape[1])

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from soft_brute import best, by_hand, problems, proved
+from strategies import run_only
 
-from bemi.engines.decomposition.soft import margins
+from bemi.engines.decomposition.soft.resolution import choose_resolution
 from bemi.limits import Limits
 from bemi.problem.problem import Problem
-from bemi.stages.registry import get
-from bemi.stages.resolution import choose_resolution
 
 
 @given(problems())
@@ -20,7 +19,7 @@ from bemi.stages.resolution import choose_resolution
 def test_it_finds_and_proves_the_best_network_of_tiny_problems(case):
     problem, start = case
     smallest = best(problem)
-    result = margins.run(get("soft"), problem, start=start, limits=Limits())
+    result = run_only("soft", "outputs", problem=problem, start=start, limits=Limits())
     assert problem.allows(result.network)
     columns = result.network.weights[0].T.tolist()
     assert result.objective == sum(by_hand(problem, column, j) for j, column in enumerate(columns))
@@ -47,7 +46,7 @@ def many_bits(rows, inputs, seed=0):
 def test_thousands_of_rows_take_memory_in_proportion_and_leave_a_small_gap():
     problem, start = many_bits(4000, 60)
     tracemalloc.start()
-    result = margins.run(get("soft"), problem, start=start, limits=Limits(nodes=3, gap=0.005))
+    result = run_only("soft", "outputs", problem=problem, start=start, limits=Limits(nodes=3, gap=0.005))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert result.gap <= 0.005
@@ -57,8 +56,8 @@ def test_thousands_of_rows_take_memory_in_proportion_and_leave_a_small_gap():
 @pytest.mark.parametrize("seconds", [0.0, 0.3])
 def test_without_time_the_bound_is_weaker_but_holds(seconds):
     problem, start = many_bits(6000, 80)
-    short = margins.run(get("soft"), problem, start=start, limits=Limits(seconds=seconds))
-    whole = margins.run(get("soft"), problem, start=start, limits=Limits(nodes=3, gap=0.005))
+    short = run_only("soft", "outputs", problem=problem, start=start, limits=Limits(seconds=seconds))
+    whole = run_only("soft", "outputs", problem=problem, start=start, limits=Limits(nodes=3, gap=0.005))
     assert short.seconds < seconds + 5
     assert 0 <= short.bound <= whole.objective
     assert whole.bound <= short.objective
@@ -67,5 +66,5 @@ def test_without_time_the_bound_is_weaker_but_holds(seconds):
 def test_rows_that_say_nothing():
     problem = Problem(np.zeros((3, 2), dtype=int), np.array([[1], [-1], [1]]))
     soft, start = choose_resolution(problem, 10.0)
-    result = margins.run(get("soft"), replace(problem, soft=soft), start=start, limits=Limits())
+    result = run_only("soft", "outputs", problem=replace(problem, soft=soft), start=start, limits=Limits())
     assert result.objective == result.bound == 0

@@ -11,9 +11,9 @@ from soft_brute import problems
 
 from bemi.engines.decomposition.soft import program as module
 from bemi.engines.decomposition.soft.program import linear_program
+from bemi.engines.decomposition.soft.resolution import choose_resolution
 from bemi.engines.decomposition.soft.terms import soft_rows
 from bemi.problem.problem import Problem
-from bemi.stages.resolution import choose_resolution
 
 
 def in_full(soft, low, high, link_price=0.0):

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from soft_brute import allowed, best, by_hand, problems
 
+from bemi.engines.decomposition.soft.resolution import choose_resolution
 from bemi.engines.decomposition.soft.search import Search
 from bemi.engines.decomposition.soft.terms import soft_rows
 from bemi.limits import FOREVER, Deadline
 from bemi.problem.problem import Problem
-from bemi.stages.resolution import choose_resolution
 
 
 @given(problems())

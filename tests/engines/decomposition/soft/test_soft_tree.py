@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from strategies import run_only
 
 from bemi.certificate.arithmetic import Rows
 from bemi.certificate.softmargins import Restrictions, SoftMargins
 from bemi.engines.decomposition.soft import margins
-from bemi.engines.decomposition.soft import tree as module
+from bemi.engines.decomposition.soft import margins as module
+from bemi.engines.decomposition.soft.resolution import choose_resolution
 from bemi.limits import Limits
 from bemi.problem.problem import Problem
-from bemi.stages.registry import get
-from bemi.stages.resolution import choose_resolution
 from bemi.stages.result import Outcome
 
 
@@ -51,8 +51,8 @@ def replayed(problem, result):
 @pytest.mark.parametrize(("hinges", "max_links"), [(1, None), (2, None), (1, 4), (2, 4)])
 def test_it_closes_the_gap_that_the_root_leaves(hinges, max_links):
     problem, start = noisy_bits(hinges=hinges, max_links=max_links)
-    root = margins.run(get("soft"), problem, start=start, limits=Limits(nodes=0))
-    whole = margins.run(get("soft"), problem, start=start, limits=Limits(nodes=3000, gap=1e-4))
+    root = run_only("soft", "outputs", problem=problem, start=start, limits=Limits(nodes=0))
+    whole = run_only("soft", "outputs", problem=problem, start=start, limits=Limits(nodes=3000, gap=1e-4))
     assert size(root.certificate["outputs"][0]) == 1
     assert size(whole.certificate["outputs"][0]) > 1
     assert root.gap > 1e-3 > 1e-4 >= whole.gap
@@ -62,7 +62,9 @@ def test_it_closes_the_gap_that_the_root_leaves(hinges, max_links):
 
 def test_a_node_limit_makes_it_reproducible():
     problem, start = noisy_bits(max_links=4)
-    runs = [margins.run(get("soft"), problem, start=start, limits=Limits(nodes=15, seed=2)) for _ in range(2)]
+    runs = [
+        run_only("soft", "outputs", problem=problem, start=start, limits=Limits(nodes=15, seed=2)) for _ in range(2)
+    ]
     assert runs[0].network == runs[1].network
     assert runs[0].certificate == runs[1].certificate
     assert 1 < size(runs[0].certificate["outputs"][0]) <= 31
@@ -71,7 +73,7 @@ def test_a_node_limit_makes_it_reproducible():
 def test_a_hopeless_gap_is_given_up(monkeypatch):
     problem, start = noisy_bits(rows=80, inputs=40, price=30.0, weight_bound=1)
     monkeypatch.setattr(margins, "NODES", 33)
-    result = margins.run(get("soft"), problem, start=start, limits=Limits())
+    result = run_only("soft", "outputs", problem=problem, start=start, limits=Limits())
     assert size(result.certificate["outputs"][0]) <= 2 * module._FIRST_LOOK + 1
     assert result.gap > 0
     assert result.outcome is Outcome.LOCAL
@@ -80,7 +82,7 @@ def test_a_hopeless_gap_is_given_up(monkeypatch):
 
 def test_a_limit_is_named():
     problem, start = noisy_bits(rows=80, inputs=40, price=30.0, weight_bound=1)
-    result = margins.run(get("soft"), problem, start=start, limits=Limits(nodes=3, gap=0))
+    result = run_only("soft", "outputs", problem=problem, start=start, limits=Limits(nodes=3, gap=0))
     assert result.outcome is Outcome.LIMIT
     assert result.message == Outcome.LIMIT.sentence
 
@@ -88,7 +90,7 @@ def test_a_limit_is_named():
 def test_a_proof_stays_small(monkeypatch):
     problem, start = noisy_bits()
     monkeypatch.setattr(module, "_MULTIPLIERS", 500)
-    result = margins.run(get("soft"), problem, start=start, limits=Limits(nodes=3000))
+    result = run_only("soft", "outputs", problem=problem, start=start, limits=Limits(nodes=3000))
     leaves = []
 
     def collect(tree):
@@ -105,6 +107,6 @@ def test_a_proof_stays_small(monkeypatch):
 def test_depth_is_limited(monkeypatch):
     problem, start = noisy_bits()
     monkeypatch.setattr(module, "_DEPTH", 2)
-    result = margins.run(get("soft"), problem, start=start, limits=Limits(nodes=3000))
+    result = run_only("soft", "outputs", problem=problem, start=start, limits=Limits(nodes=3000))
     assert size(result.certificate["outputs"][0]) <= 7
     assert result.bound <= replayed(problem, result)

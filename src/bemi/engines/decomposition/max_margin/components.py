@@ -13,8 +13,7 @@ import numpy as np
 
 from bemi.engines.decomposition.max_margin.deductions import Deductions
 from bemi.engines.decomposition.max_margin.incumbent import EPS
-from bemi.engines.decomposition.max_margin.instance import Budget
-from bemi.engines.decomposition.max_margin.partial import Groups, Node, joined
+from bemi.engines.decomposition.max_margin.nodes import Budget, Groups, Node, joined
 from bemi.engines.decomposition.neuron.linear_program import Floats
 from bemi.engines.decomposition.neuron.shortlist import kernel_arguments, proof_tree
 from bemi.engines.decomposition.neuron.shortlist_kernel import EXHAUSTED, UNDECIDED, explore, new_store

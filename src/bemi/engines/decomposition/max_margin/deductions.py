@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.engines.decomposition.max_margin.incumbent import Incumbent
-from bemi.engines.decomposition.max_margin.instance import Instance
-from bemi.engines.decomposition.max_margin.partial import Node, PartialNeuron
+from bemi.engines.decomposition.max_margin.nodes import Instance, Node, PartialNeuron
 from bemi.engines.decomposition.neuron.linear_program import Floats, plain
 from bemi.engines.decomposition.neuron.shortlist import Shortlist
 from bemi.exact import Integers

@@ -15,8 +15,14 @@ import numpy as np
 from bemi.engines.decomposition.max_margin.components import Components, Schedule
 from bemi.engines.decomposition.max_margin.deductions import Deductions
 from bemi.engines.decomposition.max_margin.incumbent import EPS, Incumbent
-from bemi.engines.decomposition.max_margin.instance import Budget, Instance, OutOfBudget
-from bemi.engines.decomposition.max_margin.partial import Node, PartialNeuron, most_violated
+from bemi.engines.decomposition.max_margin.nodes import (
+    Budget,
+    Instance,
+    Node,
+    OutOfBudget,
+    PartialNeuron,
+    most_violated,
+)
 from bemi.engines.decomposition.max_margin.shapes import Shapes
 from bemi.engines.decomposition.neuron.linear_program import Floats, NeuronBound, Signs, plain
 from bemi.engines.decomposition.neuron.shortlist import Lister
@@ -104,6 +110,7 @@ class Search:
                 self._left_open = max(self._left_open, node.total)
         self.bound = max(self.incumbent.value, self._left_open)
         self.proof = {
+            "kind": "dichotomies",
             "value": self.incumbent.value,
             "bound": self.bound,
             "tiers": self.deductions.tier,
@@ -122,7 +129,7 @@ class Search:
             self.incumbent.value = self.bound
             self.incumbent.history = [codes]
         log: list[Any] = [["B", j, plain(f.multipliers)] for j, f in enumerate(found)]
-        self.proof = {"value": self.bound, "bound": self.bound, "tree": [*log, ["C"]]}
+        self.proof = {"kind": "dichotomies", "value": self.bound, "bound": self.bound, "tree": [*log, ["C"]]}
 
     def _largest_margin(self) -> tuple[int, int, list[Any], NeuronBound | None]:
         """The largest margin of any single neuron, by best-first search over its signs.

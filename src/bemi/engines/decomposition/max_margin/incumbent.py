@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from bemi.engines.decomposition.max_margin.instance import Budget, Instance
+from bemi.engines.decomposition.max_margin.nodes import Budget, Instance
 from bemi.engines.decomposition.neuron.linear_program import NeuronBound, Signs
 from bemi.exact import Integers
 from bemi.problem.problem import outputs_for

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bemi.engines.decomposition.max_margin.dichotomies import Search
-from bemi.engines.decomposition.max_margin.instance import Budget
+from bemi.engines.decomposition.max_margin.nodes import Budget
 from bemi.engines.decomposition.max_margin.upper import widest_margins
 from bemi.engines.decomposition.neuron.linear_program import NeuronBound, NeuronLP, Signs
 from bemi.engines.decomposition.neuron.rounding import integer_weights, settled_weights
+from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers
 from bemi.limits import Deadline, Limits
 from bemi.network import Network, sign
 from bemi.problem.problem import Problem
-from bemi.stages.result import Outcome, StageResult
-from bemi.stages.stage import Stage
+from bemi.stages.result import Outcome
 
 SEARCH_SHARE, ROUNDING_SHARE = 0.83, 0.85
 """Fractions of the time limit at which the proof search and the local search for integer weights must end.
@@ -43,42 +43,30 @@ CANDIDATES = 4
 """Sign matrices that are rounded; the best of the linear programs need not be the best on integers."""
 
 
-def run(stage: Stage, problem: Problem, *, start: Network, limits: Limits) -> StageResult:
-    """Run Max-Margin; see :func:`bemi.engines.monolithic.run` for the parameters."""
-    clock = limits.deadline()
+def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
+    """The strategy: a bound from the search over dichotomies, and integer weights for the best of these."""
+    clock, goal = limits.deadline(), state.goal
     rounding_deadline = clock.share(ROUNDING_SHARE)
     distinct = distinct_rows(problem)
-    search = Search(distinct, Budget(limits.nodes, clock.share(SEARCH_SHARE)))
-    search.run()
+    tree = Search(distinct, Budget(limits.nodes, clock.share(SEARCH_SHARE)))
+    tree.run()
     if limits.seconds is not None:
         rounding_deadline = rounding_deadline.at_least(LEAST_ROUNDING * limits.seconds)
-    network, value = start, stage.value(problem, start)
-    bound = search.bound
-    history = search.incumbent.history
-    if value is not None and value > search.incumbent.value and problem.hidden_layers:
+    network, value = None, state.value
+    history = tree.incumbent.history
+    if state.network is not None and goal.better(value, tree.incumbent.value) and problem.hidden_layers:
         # If the search finds no better signs, those of the start may still have better weights.
-        history = [*history, sign(start.pre_activations(distinct.data)[0]).astype(np.int8)]
+        history = [*history, sign(state.network.pre_activations(distinct.data)[0]).astype(np.int8)]
     if history:
-        rounding = Rounding(distinct, search.instance.lp, bound, limits, rounding_deadline)
-        for candidate in rounding.networks(history, search.incumbent.alternatives):
-            reached = stage.value(problem, candidate)
-            if stage.better(reached, value):
+        rounding = Rounding(distinct, tree.instance.lp, tree.bound, limits, rounding_deadline)
+        for candidate in rounding.networks(history, tree.incumbent.alternatives):
+            reached = goal.value(candidate)
+            if goal.better(reached, value):
                 network, value = candidate, reached
     if value is None:
         # Every feasible network has a positive objective.
-        outcome = Outcome.INFEASIBLE if bound <= 0 else Outcome.NOT_FOUND
-        return StageResult.unchanged(stage.name, problem, start, clock=clock, outcome=outcome)
-    if value * (1 + limits.gap) >= bound:
-        outcome = Outcome.OPTIMAL if value == bound else Outcome.WITHIN_GAP
-    else:
-        outcome = Outcome.LIMIT
-    return StageResult.of(
-        *(stage.name, problem, network, value, bound),
-        clock=clock,
-        proof="certified",
-        outcome=outcome,
-        certificate=search.proof,
-    )
+        return Finding(outcome=Outcome.INFEASIBLE if tree.bound <= 0 else Outcome.NOT_FOUND)
+    return Finding(network, bound=tree.bound, proof=tree.proof, outcome=Outcome.LIMIT)
 
 
 def distinct_rows(problem: Problem) -> Problem:

@@ -186,7 +186,7 @@ class PatternTree:
                     node.steps.append(["B", group, tree.proof(self.index, self.lp.live)])
                     for i in group:
                         node.written[i] = tree.bound
-        return {"target": self.target, "tree": self._steps, "bound": self.bound}
+        return {"kind": "sign-patterns", "target": self.target, "tree": self._steps, "bound": self.bound}
 
     def _push(self, node: Node) -> None:
         self._serial += 1

@@ -11,7 +11,7 @@ docs/certificates.md derive it and define the proof.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 
 from bemi.engines.decomposition.min_weight import separators
 from bemi.engines.decomposition.min_weight.separators import MOST_NEURONS, Separator, Task
+from bemi.engines.monolithic import approximate_columns
+from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers
 from bemi.limits import Deadline, Limits
 from bemi.network import Network, sign
 from bemi.problem.problem import Problem
-from bemi.stages.result import Outcome, StageResult
-from bemi.stages.stage import Stage
+from bemi.stages.result import Outcome
 
 Mask = NDArray[np.bool_]
 
@@ -37,37 +38,33 @@ PAIR_WORK, TRIPLE_WORK = 2 * 10**8, 10**6
 LARGEST_PAIR_BOUND = 500
 """Largest P for which all pairs of weights are enumerated; the checker has the same limit."""
 
+TINY_COLUMNS, SHORT_NODES = 300, 5
+"""Programs up to this size are closed by the solver in no time, so the walks before it get at most these nodes."""
+
 BLIND_SHARE = 0.4
 """Part of a time limit for walks if no neuron of the first network separates: there may be no separator at all."""
 
 
-def run(stage: Stage, problem: Problem, *, start: Network, limits: Limits) -> StageResult:
-    """Run Min-Weight without margins; returns the start unchanged if no network with all rows right is known.
+def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
+    """The strategy: a network of separators; nothing if no network with all rows right is known.
 
     The outcome is local if separators did not help and links were only removed one by one.
     """
-    clock = limits.deadline()
-    search = _Search(problem, start, limits, clock)
-    network = search.network()
+    clock, start = limits.deadline(), state.given
+    assert start is not None
+    if approximate_columns(problem) <= TINY_COLUMNS:
+        limits = replace(limits, nodes=min(SHORT_NODES, limits.nodes or SHORT_NODES))
+    separating = _Search(problem, start, limits, clock)
+    network = separating.network()
     outcome, message = Outcome.LIMIT, Outcome.LIMIT.sentence
     if problem.all_right(start) and (network is None or start.links < network.links):
         network = _stripped(problem, start, clock)
         outcome, message = Outcome.LOCAL, "stopped after removing links one by one"
     if network is None:
-        return StageResult.unchanged(
-            stage.name, problem, start, clock=clock, outcome=Outcome.NOT_FOUND, message="found no network"
-        )
-    links, bound = network.links, search.bound()
-    if links == bound:
-        outcome, message = Outcome.OPTIMAL, ""
-    return StageResult.of(
-        *(stage.name, problem, network, links, bound),
-        clock=clock,
-        proof="certified",
-        outcome=outcome,
-        message=message,
-        certificate={"support": search.support},
-    )
+        return Finding(outcome=Outcome.NOT_FOUND, message="found no network")
+    bound = separating.bound()
+    proof = {"kind": "small-supports", "support": separating.support}
+    return Finding(network, bound=bound, proof=proof, outcome=outcome, message=message)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bemi.engines.decomposition.max_margin.partial import Groups, PartialNeuron
+from bemi.engines.decomposition.max_margin.nodes import Groups, PartialNeuron
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP, Signs
 from bemi.engines.decomposition.neuron.shortlist_kernel import BRANCH, MEMBER, UNDECIDED, Store, explore, new_store
 

@@ -21,11 +21,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bemi.engines.decomposition.sat_margin.alternation import Alternated
+from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers, exact_product
 from bemi.jit import njit
 from bemi.limits import FOREVER, Deadline, Limits
 from bemi.network import Network, confidence_threshold
 from bemi.problem.problem import Problem, confident_outputs_bound
+from bemi.stages.result import Outcome
 
 Floats = NDArray[np.float64]
 
@@ -35,6 +38,14 @@ PROPOSALS = 3_000_000
 PROPOSALS_PER_NODE = 2_000
 """How a node limit translates into proposals."""
 
+SHORT = 300_000
+"""Proposals if Max-Margin has a start already; they hardly ever find more."""
+
+_SOURCES = {
+    None: "is the number of outputs",
+    "row-prices": "is by prices of rows",
+    "last-layer": "is what the last layer allows",
+}
 _CHUNK = 50_000  # proposals between two looks at the clock
 # Where in the whole search each walk ends, its first and last temperature in confidently right outputs, and what a sum
 # of exactly 0 costs.
@@ -391,6 +402,42 @@ def _walk(task, weights, sums, cooling, rng, kept, best):
             if best_count == task.everything and best_zeros == 0:
                 break
     return best_count, best_zeros
+
+
+def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
+    """The strategy for Sat-Margin: most confident outputs, then fewest sums of 0, so that Max-Margin has a start.
+
+    If it has one already, only more confident outputs count.
+    """
+    assert state.start is not None
+    alternated = state.findings.get("alternation")
+    startable = isinstance(alternated, Alternated) and alternated.startable
+    proposals = proposals_within(limits)
+    network = most_confident(
+        problem,
+        state.start,
+        proposals=min(proposals, SHORT) if startable else proposals,
+        seed=limits.seed,
+        deadline=limits.deadline(),
+        most=None if state.bound is None else int(state.bound),
+    )
+    source = _SOURCES[None if state.proof is None else state.proof["kind"]]
+    wanted = not startable or state.goal.better(state.goal.value(network), state.value)
+    return Finding(
+        network if wanted else None,
+        start=network,
+        outcome=Outcome.LOCAL,
+        message=f"stopped after a local search; the bound {source}",
+    )
+
+
+def repair(problem: Problem, state: StageState, limits: Limits) -> Finding:
+    """The strategy for Max-Margin: a network with margins, since Sat-Margin allows sums of 0."""
+    assert state.start is not None
+    network = with_margins(
+        problem, state.start, proposals=proposals_within(limits), seed=limits.seed, deadline=limits.deadline()
+    )
+    return Finding(None if state.goal.value(network) is None else network, start=network)
 
 
 def proposals_within(limits: Limits) -> int:

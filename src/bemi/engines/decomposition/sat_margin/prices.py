@@ -12,7 +12,7 @@ have prices 0 <= p_k <= 1, and let M be the largest sum of prices over the rows 
     confident rows  <=  sum_k (1 - p_k)  +  (sum_j a_j / r) M,
 
 since confident rows are worth at most ``sum_k p_k sum_j a_j [j is right on k] / r`` together.  M is found exactly by
-:mod:`bemi.engines.decomposition.neuron.best_agreement_search`.  The best prices solve a linear program with one row per
+:mod:`bemi.engines.decomposition.neuron.exhaustive`.  The best prices solve a linear program with one row per
 neuron, of which only those matter that a search for M finds.
 
 Every list of output weights v_1 >= v_2 >= ... >= 0 needs a quota; the bound uses the largest ``sum_j a_j / r``.  R21 in
@@ -31,9 +31,10 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.engines.decomposition.neuron.best_agreement_search import best_agreement, input_order
+from bemi.engines.decomposition.neuron.exhaustive import best_agreement, input_order
+from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers
-from bemi.limits import Deadline
+from bemi.limits import Deadline, Limits
 from bemi.network import Network, confidence_threshold, sign
 from bemi.problem.problem import Problem
 
@@ -61,6 +62,13 @@ def applicable(problem: Problem) -> bool:
     lists = math.comb(problem.weight_bound + problem.layers[1], problem.layers[1])
     shallow = len(problem.hidden_layers) == 1 and problem.layers[-1] == 1 and not problem.biased
     return shallow and len(problem.live) <= MOST_INPUTS and lists <= MOST_OUTPUT_WEIGHTS
+
+
+def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
+    """The strategy: the best bound by prices; nothing if neurons have too many weights to try."""
+    assert state.start is not None
+    priced = priced_bound(problem, state.start, limits.deadline())
+    return Finding() if priced is None else Finding(bound=priced.bound, proof=priced.proof)
 
 
 def priced_bound(problem: Problem, network: Network, deadline: Deadline) -> PricedBound | None:
@@ -91,8 +99,8 @@ def priced_bound(problem: Problem, network: Network, deadline: Deadline) -> Pric
         bound = math.floor((int((UNIT - prices).sum()) + ratio * most) / UNIT)
         if best is None or bound < best.bound:
             order = input_order(problem.data, prices).tolist()
-            proof = {"unit": UNIT, "prices": prices.tolist(), "most": most, "quotas": quotas, "order": order}
-            best = PricedBound(bound, proof)
+            proof = {"kind": "row-prices", "unit": UNIT, "prices": prices.tolist(), "most": most, "quotas": quotas}
+            best = PricedBound(bound, proof | {"order": order})
         lower, prices = program.solve()
         if deadline.passed or best.bound <= lower:
             break

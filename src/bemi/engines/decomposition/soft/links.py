@@ -23,12 +23,12 @@ import numpy as np
 from bemi.engines.decomposition.soft.program import linear_program
 from bemi.engines.decomposition.soft.search import Search
 from bemi.engines.decomposition.soft.terms import DENOMINATOR, SoftRows, most_integer, soft_rows
+from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers
 from bemi.limits import Deadline, Limits
 from bemi.network import Network
 from bemi.problem.problem import KeepObjective, Problem
-from bemi.stages.result import Outcome, StageResult
-from bemi.stages.stage import Stage
+from bemi.stages.result import Outcome
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _STEPS = 9  # of the search for theta
@@ -36,21 +36,17 @@ _RANGE = (-2.0, 4.0)  # of log10 theta, in links per hundredth of the ceiling
 _HALVINGS = 8  # of the price of links in the search for weights
 
 
-def run(stage: Stage, problem: Problem, *, start: Network, keep: KeepObjective, limits: Limits) -> StageResult:
-    """Fewest links with a soft-margin objective under a ceiling, which ``start`` satisfies."""
-    clock, ceiling = limits.deadline(), keep.ceiling
+def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
+    """The strategy: fewest links with a soft-margin objective under the ceiling, and the bound of multipliers."""
+    clock, start, keep = limits.deadline(), state.network, state.keep
+    assert isinstance(keep, KeepObjective)
+    if start is None:
+        return Finding(outcome=Outcome.NO_START, message="the network to start from is above the ceiling")
     parts = [Search.of(soft_rows(problem, output)) for output in range(problem.codes.shape[1])]
-    bound, proof, theta = _bound(parts, start.weights[0], ceiling, clock)
-    network = _reduced(problem, parts, start, ceiling, theta, clock)
-    optimal = network.links == bound
-    return StageResult.of(
-        *(stage.name, problem, network, network.links, bound),
-        clock=clock,
-        proof="certified",
-        outcome=Outcome.OPTIMAL if optimal else Outcome.LOCAL,
-        message="" if optimal else "stopped after a search; the bound is that of its linear program",
-        certificate=proof,
-    )
+    bound, proof, theta = _bound(parts, start.weights[0], keep.ceiling, clock)
+    network = _reduced(problem, parts, start, keep.ceiling, theta, clock)
+    message = "stopped after a search; the bound is that of its linear program"
+    return Finding(network, bound=bound, proof=proof, outcome=Outcome.LOCAL, message=message)
 
 
 def _bound(
@@ -73,6 +69,7 @@ def _bound(
             known[position] = total
             if math.ceil(total) > best[0]:
                 proof = {
+                    "kind": "links-under-ceiling",
                     "theta": f"{theta.numerator:x}/{theta.denominator:x}",
                     "denominator": DENOMINATOR,
                     "outputs": [

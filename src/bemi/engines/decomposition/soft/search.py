@@ -1,4 +1,14 @@
-"""Good integer weights of one output: descents from rounded weights, and kicks out of their local optima."""
+"""Good integer weights of one output: descents from rounded weights, and kicks out of their local optima.
+
+A dive lets the linear program round a few weights, solves it anew, and rounds some more.  Most dives search near the
+best weights so far: a weight keeps its value where the linear program agrees with it, and some others keep theirs at
+random.  The rest are rounded in several steps, the least fractional ones first, so that the weights still free can make
+up for what rounding did to the rows.
+
+In the compiled loops ``columns[i, k]`` is a_ki.  Every row has two hinges; where there is only one, the target
+``second`` is far below all margins.  ``free`` is how many more counted weights may become non-zero; ``work`` is how
+many products may be computed before the last round of moves.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.engines.decomposition.soft import search_kernel as kernel
+from bemi.engines.decomposition.soft.program import LinearProgram, Relaxed
 from bemi.engines.decomposition.soft.terms import Floats, SoftRows
 from bemi.exact import Integers
+from bemi.jit import njit
 from bemi.limits import FOREVER, Deadline
 
 KICKS = 200
@@ -43,10 +54,10 @@ class Search:
         """
         value = np.inf
         while True:
-            value, finished = self._until(kernel.descend, weights, deadline, _PARTNERS)
+            value, finished = self._until(descend, weights, deadline, _PARTNERS)
             if self.soft.max_links is None or not finished:
                 return value
-            better, finished = self._until(kernel.exchange, weights, deadline)
+            better, finished = self._until(exchange, weights, deadline)
             if better > value - 1e-9 or not finished:
                 return better
 
@@ -128,3 +139,287 @@ class Search:
             chosen = rng.choice(empty, min(room, len(empty)), replace=False, p=chances / chances.sum())
             side = np.where(near[chosen] >= 0, 1, -1)
             trial[chosen] = self._allowed(chosen, side)
+
+
+DIVES = 12
+"""Maximum dives of a search."""
+
+KICKS_PER_DIVE = 60
+"""Kicks before the first dive and after each."""
+
+_ROUNDED = 0.4  # share of the fractional weights that a step of a dive rounds
+_KEPT = 0.4  # chance that a weight keeps its value although the linear program disagrees
+_AFRESH = 4  # dives, of which one keeps nothing
+_NOISE = 0.2  # added to the distances from the nearest integers, so that dives differ
+_WHOLE = 1e-6
+_ITERATIONS = 5000  # of the simplex method in a step
+
+
+def improved(
+    program: LinearProgram,
+    search: Search,
+    weights: Integers,
+    relaxed: Relaxed,
+    *,
+    dives: int,
+    seed: int,
+    deadline: Deadline,
+    enough: float,
+) -> tuple[Integers, float]:
+    """Weights at least as good as those given, and their objective; stops at an objective of ``enough``.
+
+    ``relaxed`` is the linear program's solution over all weights.
+    """
+    soft = search.soft
+    # Kicks are cheap and often enough.
+    best, lowest = search.kicked(weights, relaxed.weights, KICKS_PER_DIVE, seed, deadline, enough)
+    rng = np.random.default_rng(seed)
+    for dive in range(dives):
+        if deadline.passed or lowest <= enough:
+            break
+        kept = (np.abs(relaxed.weights - best) < _WHOLE) | (rng.random(len(best)) < _KEPT)
+        kept &= dive % _AFRESH > 0
+        low, high = np.where(kept, best, soft.low), np.where(kept, best, soft.high)
+        rounded, _ = search.rounded(_dive(program, low, high, rng, deadline), deadline)
+        trial, value = search.kicked(rounded, relaxed.weights, KICKS_PER_DIVE, seed + dive + 1, deadline, enough)
+        if value < lowest - 1e-9:
+            best, lowest = trial, value
+    return best, lowest
+
+
+def _dive(
+    program: LinearProgram, low: Integers, high: Integers, rng: np.random.Generator, deadline: Deadline
+) -> Floats:
+    """Weights of the linear program once rounding has left no fractional one, or time is up."""
+    while True:
+        weights = program.solve(low, high, deadline, _ITERATIONS).weights
+        distance = np.abs(weights - np.rint(weights))
+        loose = np.flatnonzero((distance > _WHOLE) & (low < high))
+        if not len(loose) or deadline.passed:
+            return weights
+        order = np.argsort(distance[loose] + _NOISE * rng.random(len(loose)), kind="stable")
+        chosen = loose[order[: max(1, int(_ROUNDED * len(loose)))]]
+        low[chosen] = high[chosen] = np.clip(np.rint(weights[chosen]), low[chosen], high[chosen]).astype(np.int64)
+
+
+_FAST = {"reassoc", "contract", "nsz"}  # allows sums in any order, so that they are vectorised
+
+# Called by compiled code only.  Arrays are added in loops, and the best moves are searched for rather than sorted: what
+# NumPy offers for this takes seconds to compile.
+_part = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+_fast_part = njit(fastmath=_FAST, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+@_fast_part
+def penalty(y, limits, first, second):
+    total = 0.0
+    for k in range(len(y)):
+        total += limits[k] * (max(first - y[k], 0.0) + max(second - y[k], 0.0))
+    return total
+
+
+@_fast_part
+def penalty_after(y, limits, first, second, d, column):
+    total = 0.0
+    for k in range(len(y)):
+        moved = y[k] + d * column[k]
+        total += limits[k] * (max(first - moved, 0.0) + max(second - moved, 0.0))
+    return total
+
+
+@_fast_part
+def penalty_after_two(y, limits, first, second, d, column, e, other):
+    total = 0.0
+    for k in range(len(y)):
+        moved = y[k] + d * column[k] + e * other[k]
+        total += limits[k] * (max(first - moved, 0.0) + max(second - moved, 0.0))
+    return total
+
+
+@_fast_part
+def margins(columns, w):
+    y = np.zeros(columns.shape[1])
+    for i in range(len(w)):
+        if w[i] != 0:
+            for k in range(len(y)):
+                y[k] += w[i] * columns[i, k]
+    return y
+
+
+@_part
+def _add(y, by, column):
+    for k in range(len(y)):
+        y[k] += by * column[k]
+
+
+@_part
+def _smallest(values, most):
+    """Positions of the smallest values, at most so many, in ascending order; of equal ones the first."""
+    found = np.empty(most, dtype=np.int64)
+    count = 0
+    for m in range(len(values)):
+        if count == most and not values[m] < values[found[count - 1]]:
+            continue
+        count = min(count + 1, most)
+        q = count - 1
+        while q > 0 and values[found[q - 1]] > values[m]:
+            found[q] = found[q - 1]
+            q -= 1
+        found[q] = m
+    return found[:count]
+
+
+@_part
+def price_of(p, link_price):
+    return p * p / 2.0 + (link_price if p != 0 else 0.0)
+
+
+@njit(cache=True)
+def descend(columns, w, limits, first, second, low, high, counted, free, link_price, partners, work):
+    """Moves of one weight by one or to zero, the best first; if none improves, pairs of the best such moves.
+
+    Returns the objective, and whether no move improves it: not so if the descent was cut short.
+    """
+    # A move m of weight m // 3: one up, one down, or to zero.
+    n, count = columns.shape
+    y = margins(columns, w)
+    price = 0.0
+    for i in range(n):
+        price += price_of(w[i], link_price)
+    loss = penalty(y, limits, first, second)
+    changes = np.empty(3 * n)
+    target = np.empty(3 * n, dtype=np.int64)
+    while work > 0:
+        best, move, second_move = -1e-9, -1, -1
+        for m in range(3 * n):
+            i = m // 3
+            target[m] = w[i] + 1 - 2 * (m % 3) if m % 3 < 2 else 0
+            changes[m] = np.inf
+            if target[m] < low[i] or target[m] > high[i] or (m % 3 == 2 and abs(w[i]) < 2):
+                continue
+            after = penalty_after(y, limits, first, second, float(target[m] - w[i]), columns[i])
+            work -= count
+            changes[m] = price_of(target[m], link_price) - price_of(w[i], link_price) + after - loss
+            if changes[m] < best and free - _links(counted[i], w[i], target[m]) >= 0:
+                best, move = changes[m], m
+        if move < 0:
+            order = _smallest(changes, partners)
+            for a in range(len(order)):
+                one = order[a]
+                i = one // 3
+                if changes[one] == np.inf:
+                    break
+                d = float(target[one] - w[i])
+                for b in range(a):
+                    other = order[b]
+                    j = other // 3
+                    links = _links(counted[i], w[i], target[one]) + _links(counted[j], w[j], target[other])
+                    if i == j or free < links:
+                        continue
+                    e = float(target[other] - w[j])
+                    after = penalty_after_two(y, limits, first, second, d, columns[i], e, columns[j])
+                    work -= count
+                    change = price_of(target[one], link_price) - price_of(w[i], link_price) + after - loss
+                    change += price_of(target[other], link_price) - price_of(w[j], link_price)
+                    if change < best:
+                        best, move, second_move = change, one, other
+        if move < 0:
+            return price + loss, True
+        for m in (move, second_move):
+            if m >= 0:
+                i = m // 3
+                price += price_of(target[m], link_price) - price_of(w[i], link_price)
+                free -= _links(counted[i], w[i], target[m])
+                _add(y, target[m] - w[i], columns[i])
+                w[i] = target[m]
+        loss = penalty(y, limits, first, second)
+    return price + loss, False
+
+
+@_part
+def _links(counted, before, after):
+    """How many counted links a change adds."""
+    return int(counted) * (int(after != 0) - int(before != 0))
+
+
+@_fast_part
+def _slope(y, limits, first, second, column):
+    """Derivative of the penalty along a column."""
+    total = 0.0
+    for k in range(len(y)):
+        if y[k] < first:
+            total -= limits[k] * column[k]
+        if y[k] < second:
+            total -= limits[k] * column[k]
+    return total
+
+
+@_part
+def _best_value(y, limits, first, second, column, low, high, loss, link_price):
+    """The best value of a weight that does not count in y yet, its change of the objective, and products computed.
+
+    The objective is convex apart from the link's price, so a walk from 0 in the direction of descent finds it.
+    """
+    slope = _slope(y, limits, first, second, column)
+    step = -1 if slope > 0 else 1
+    best, value, p, work = 0.0, 0, 0, len(y)
+    if abs(slope) <= 0.5:
+        return value, best, work
+    previous = 0.0
+    while low <= p + step <= high:
+        p += step
+        change = penalty_after(y, limits, first, second, float(p), column) - loss + price_of(p, link_price)
+        work += len(y)
+        if change < best:
+            best, value = change, p
+        if change - (link_price if p == step else 0.0) > previous:
+            break
+        previous = change
+    return value, best, work
+
+
+@njit(cache=True)
+def exchange(columns, w, limits, first, second, low, high, counted, free, link_price, work):
+    """Take out one link, or none, and put the best other one in, as long as that improves the objective.
+
+    Returns the objective, and whether no exchange improves it: not so if the search was cut short.
+    """
+    n, count = columns.shape
+    y = margins(columns, w)
+    price = 0.0
+    for i in range(n):
+        price += price_of(w[i], link_price)
+    loss = penalty(y, limits, first, second)
+    rest = np.empty(count)
+    while work > 0:
+        best, emptied, filled, value = -1e-9, -1, -1, 0
+        for j in range(-1, n):
+            if j >= 0 and w[j] == 0:
+                continue
+            d = 0.0
+            for k in range(count):
+                rest[k] = y[k]
+            if j >= 0:
+                d = -price_of(w[j], link_price)
+                _add(rest, -w[j], columns[j])
+            base = penalty(rest, limits, first, second)
+            room = free + (int(counted[j]) if j >= 0 else 0)
+            for i in range(n):
+                if (w[i] != 0 and i != j) or (counted[i] and room < 1):
+                    continue
+                p, change, used = _best_value(
+                    rest, limits, first, second, columns[i], low[i], high[i], base, link_price
+                )
+                work -= used
+                if d + change + base - loss < best:
+                    best, emptied, filled, value = d + change + base - loss, j, i, p
+        if filled < 0:
+            return price + loss, True
+        for i, p in ((emptied, 0), (filled, value)):
+            if i >= 0:
+                price += price_of(p, link_price) - price_of(w[i], link_price)
+                free -= _links(counted[i], w[i], p)
+                _add(y, p - w[i], columns[i])
+                w[i] = p
+        loss = penalty(y, limits, first, second)
+    return price + loss, False

@@ -1,4 +1,4 @@
-"""The compiled part of :mod:`bemi.stages.resolution`: the continuous support vector machine."""
+"""The compiled part of :mod:`bemi.engines.decomposition.soft.resolution`: the continuous support vector machine."""
 
 from __future__ import annotations
 

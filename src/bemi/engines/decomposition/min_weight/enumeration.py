@@ -20,35 +20,35 @@ from typing import Any
 import numpy as np
 
 from bemi.engines.decomposition.max_margin import few_splits
-from bemi.engines.decomposition.neuron.best_agreement_search import input_order
-from bemi.engines.decomposition.neuron.best_margin_search import neurons
+from bemi.engines.decomposition.neuron.exhaustive import input_order, neurons
+from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers
 from bemi.limits import Deadline, Limits
 from bemi.network import Network
 from bemi.problem.problem import KeepMargins, Problem
-from bemi.stages.result import Outcome, StageResult
 
 _NODES = 1_000_000  # of a search for the fewest links: a fifth of a second for 160 rows
 _OUTPUT_LINKS = 3  # of an output that combines a pair
 
 
-@dataclass(frozen=True, eq=False)
-class ListedLinks:
-    """A network with few links, or None if nothing was found, and a bound on the links with its proof."""
-
-    network: Network | None
-    bound: int
-    proof: dict[str, Any] | None
-
-    def improve(self, result: StageResult, limits: Limits) -> StageResult:
-        """A result of Min-Weight with this bound, if that is higher."""
-        if result.objective is None or result.bound is None or self.bound <= result.bound:
-            return result
-        outcome = Outcome.of(result.objective, self.bound, limits.gap, Outcome.LIMIT)
-        return replace(result, bound=self.bound, proof="certified", outcome=outcome, message="", certificate=self.proof)
+def applies(problem: Problem, state: StageState) -> bool:
+    """Whether there is a network with margins of which all weight vectors of a neuron can be tried."""
+    if state.network is None or not isinstance(state.keep, KeepMargins) or not problem.hidden_layers:
+        return False
+    return len(problem.live) <= few_splits.MOST_INPUTS and min(state.keep.margins[0].tolist()) >= 1
 
 
-def listed_links(problem: Problem, start: Network, keep: KeepMargins, deadline: Deadline) -> ListedLinks:
+def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
+    """The strategy: a network with the smallest neurons there are, if that is better, and the bound they set."""
+    assert state.network is not None
+    assert isinstance(state.keep, KeepMargins)
+    finding = smallest_neurons(problem, state.network, state.keep, limits.deadline())
+    if finding.network is None or state.goal.better(finding.network.links, state.value):
+        return finding
+    return replace(finding, network=None)
+
+
+def smallest_neurons(problem: Problem, start: Network, keep: KeepMargins, deadline: Deadline) -> Finding:
     """The bound, and the start with smaller neurons where they were found.
 
     Parameters
@@ -61,8 +61,6 @@ def listed_links(problem: Problem, start: Network, keep: KeepMargins, deadline: 
     margins = [[int(m) for m in layer] for layer in keep.margins]
     bound = problem.weight_bound
     above = sum(max(0, -(-m // bound)) for layer in margins[1:] for m in layer)
-    if not problem.hidden_layers or len(problem.live) > few_splits.MOST_INPUTS or min(margins[0]) < 1:
-        return ListedLinks(None, above, None)
     fewest: dict[int, int] = {}
     smallest: dict[int, Integers] = {}
     for margin in sorted(set(margins[0]), reverse=True):
@@ -72,7 +70,8 @@ def listed_links(problem: Problem, start: Network, keep: KeepMargins, deadline: 
         smallest[margin], fewest[margin] = weights, int(np.count_nonzero(weights))
     total = above + sum(fewest.get(m, 0) for m in margins[0])
     order = input_order(problem.data).tolist()
-    proof: dict[str, Any] = {"single": [list(entry) for entry in fewest.items()], "pair": None, "order": order}
+    proof: dict[str, Any] = {"kind": "smallest-neurons", "single": [list(entry) for entry in fewest.items()]}
+    proof |= {"pair": None, "order": order}
     pair = _pair(problem, margins, deadline)
     if pair is not None:
         both = sorted(margins[0])[:2]
@@ -80,7 +79,8 @@ def listed_links(problem: Problem, start: Network, keep: KeepMargins, deadline: 
         with_pair += pair.links + _OUTPUT_LINKS
         if with_pair > total:
             total, proof["pair"] = with_pair, {"wide": sorted(margins[0])[2], "rows": pair.rows, "links": pair.links}
-    return ListedLinks(_smaller(problem, start, keep, smallest, pair), total, proof)
+    network = _smaller(problem, start, keep, smallest, pair)
+    return Finding(network, bound=total, proof=proof)
 
 
 def _fewest(problem: Problem, margin: int) -> Integers | None:

@@ -86,7 +86,7 @@ def continuous_weights(
         The machine stops once no row's margin changes by more than this in a pass.
     """
     # Imported here because Numba is slow to import.
-    from bemi.stages.resolution_kernel import solve
+    from bemi.engines.decomposition.soft.svm_kernel import solve
 
     inputs = rows.shape[1]
     low = np.full(inputs, -np.inf) if low is None else low

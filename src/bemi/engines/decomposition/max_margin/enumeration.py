@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 from bemi.engines import monolithic
 from bemi.engines.decomposition.max_margin.search import distinct_rows
 from bemi.engines.decomposition.max_margin.upper import upper_problem
+from bemi.engines.portfolio import Finding, StageState
 from bemi.engines.start import initial_network
 from bemi.exact import Integers, exact_product
 from bemi.limits import Deadline, Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem, better, sum_of_margins
 from bemi.stages.result import Outcome, StageResult
-from bemi.stages.stage import Stage
 
 MOST_SUMS = 1 << 22
 """Weight vectors times rows that are computed at most."""
@@ -40,31 +40,27 @@ MOST_CHOICES = 200_000
 """Choices of a first layer that are looked at at most: seconds."""
 
 
-def run(stage: Stage, problem: Problem, *, start: Network, limits: Limits) -> StageResult | None:
-    """Run Max-Margin by listing, or return None if there is too much to list.
-
-    See :func:`bemi.engines.monolithic.run` for the parameters.  The bound relies on the solver of the layers above, so
-    it is not certified.
-    """
-    clock = limits.deadline()
+def applies(problem: Problem, state: StageState) -> bool:
+    """Whether all neurons of the first layer fit into an array."""
     neurons = (2 * problem.weight_bound + 1) ** len(problem.live)
-    if not problem.hidden_layers or neurons * len(problem.data) > MOST_SUMS:
-        return None
-    search = _Choices(problem, limits, clock)
-    if search.count > MOST_CHOICES:
-        return None
-    search.offer(start, stage.value(problem, start))
-    search.run()
-    if search.value is None:
-        outcome = Outcome.INFEASIBLE if search.open is None else Outcome.NOT_FOUND
-        return StageResult.unchanged(stage.name, problem, start, clock=clock, outcome=outcome)
-    bound = max(search.value, search.open or 0)
-    return StageResult.of(
-        *(stage.name, problem, search.network, search.value, bound),
-        clock=clock,
-        proof="solver",
-        outcome=Outcome.of(search.value, bound, limits.gap, Outcome.LIMIT),
-    )
+    return bool(problem.hidden_layers) and neurons * len(problem.data) <= MOST_SUMS
+
+
+def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
+    """The strategy: the best choice of neurons; nothing if there are too many choices.
+
+    The bound relies on the solver of the layers above, so it is not certified.
+    """
+    choices = _Choices(problem, limits, limits.deadline())
+    if choices.count > MOST_CHOICES:
+        return Finding()
+    if state.network is not None:
+        choices.offer(state.network, state.value)
+    choices.run()
+    if choices.value is None:
+        return Finding(outcome=Outcome.INFEASIBLE if choices.open is None else Outcome.NOT_FOUND)
+    bound = max(choices.value, choices.open or 0)
+    return Finding(choices.network, bound=bound, certified=False, outcome=Outcome.LIMIT)
 
 
 @dataclass(frozen=True, eq=False)
