@@ -20,10 +20,10 @@ from bemi.stages.registry import (
     check_stages,
     get,
     list_title,
-    parameters_read,
     stage_lists,
 )
 from bemi.stages.result import Outcome, StageResult
+from bemi.training.pipeline import stage_parameters
 
 TRAININGS = {
     ("sm",),
@@ -114,7 +114,7 @@ def test_what_stages_hand_on():
     assert isinstance(after.keep, KeepMargins)
     assert [m.tolist() for m in after.keep.margins] == [[6]]
     assert get("mm").handover(Handover(seen), report("mm", network, None), {}) == Handover(seen)
-    begun = first_network("soft", given, parameters_read(("soft",)))
+    begun = first_network("soft", given, stage_parameters(("soft",), {}))
     ceiling = get("soft").handover(Handover(begun.problem), report("soft", begun.network), {"mw_loss": 0.5}).keep
     assert ceiling == KeepObjective(begun.problem.soft_value(begun.network) * 3 / 2)
     assert get("mw").handover(Handover(seen), report("mw", network), {}) == Handover(seen)
@@ -127,7 +127,7 @@ def test_what_must_be_kept_is_kept_or_not():
     assert not KeepLabels().holds(given, turned)
     assert KeepMargins((np.array([0]),)).holds(given, network)
     assert not KeepMargins((np.array([1]),)).holds(given, network)
-    begun = first_network("soft", given, parameters_read(("soft",)))
+    begun = first_network("soft", given, stage_parameters(("soft",), {}))
     value = begun.problem.soft_value(begun.network)
     assert KeepObjective(value).holds(begun.problem, begun.network)
     assert not KeepObjective(value - 1).holds(begun.problem, begun.network)

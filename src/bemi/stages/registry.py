@@ -7,7 +7,7 @@ certificate checker.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -82,18 +82,13 @@ class Stage:
     quick
         Whether it is cheap enough to run even if no time is left.
     parameters
-        Training parameters that it reads, and their defaults.
+        Settings that it reads (:mod:`bemi.settings`), beside those that all stages have.
     handover_parameters
         The same for those that it reads only if another stage follows.
-    weighs_rows
-        Whether row weights, limits on the signs of weights and a limit on links have a meaning for it as the first
-        stage, and for those after it.
     handover
         Maps its input, its report and the parameters to the input of the next stage.
     shortfall
         By how much rows that it was not trained on violate it; None to require confidently right outputs.
-    gives_chances
-        Whether the scores of its networks, which have no hidden layer, can become chances of the classes.
     counts_outputs
         Whether the objective is a number of outputs, which reports show as a share.
     shows_gap
@@ -115,12 +110,10 @@ class Stage:
     uses_gap: bool = True
     allows_hidden_layers: bool = True
     quick: bool = False
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    handover_parameters: Mapping[str, Any] = field(default_factory=dict)
-    weighs_rows: bool = False
+    parameters: tuple[str, ...] = ()
+    handover_parameters: tuple[str, ...] = ()
     handover: Callable[[Handover, StageResult, Parameters], Handover] = same_rows
     shortfall: Shortfall | None = None
-    gives_chances: bool = False
     counts_outputs: bool = False
     shows_gap: bool = False
     list_title: str = ""
@@ -223,12 +216,10 @@ STAGES: dict[str, Stage] = {
             whole_numbers=False,
             allows_hidden_layers=False,
             quick=True,
-            parameters={"C": 10.0, "hinges": 1, "max_links": None},
-            handover_parameters={"mw_loss": 0.01},
-            weighs_rows=True,
+            parameters=("C", "hinges", "max_links"),
+            handover_parameters=("mw_loss",),
             handover=_objective_reached,
             shortfall=_soft_shortfall,
-            gives_chances=True,
             list_title="soft margins",
         ),
         Stage(
@@ -287,23 +278,19 @@ def check_stages(stages: Any, hidden_layers: Sequence[int] = ()) -> tuple[str, .
     return tuple(stages)
 
 
-def parameters_read(stages: Sequence[str]) -> dict[str, Any]:
-    """The training parameters that these stages read, in this order, with their defaults."""
-    read: dict[str, Any] = {}
+def parameters_read(stages: Sequence[str]) -> list[str]:
+    """The settings that these stages read, in this order."""
+    read: list[str] = []
     for place, stage in enumerate(map(get, stages)):
-        read |= stage.parameters
+        read += stage.parameters
         if place + 1 < len(stages):
-            read |= stage.handover_parameters
+            read += stage.handover_parameters
     return read
 
 
-def every_parameter() -> dict[str, Any]:
-    """The training parameters that any stage reads, with their defaults."""
-    return {
-        name: default
-        for stage in STAGES.values()
-        for name, default in (*stage.parameters.items(), *stage.handover_parameters.items())
-    }
+def every_parameter() -> set[str]:
+    """The settings that any stage reads."""
+    return {name for stage in STAGES.values() for name in (*stage.parameters, *stage.handover_parameters)}
 
 
 def list_title(stages: Iterable[str]) -> str:

@@ -68,13 +68,13 @@ def share_time(time_limit: Any, stages: Sequence[str]) -> list[float | None]:
 
 def stage_parameters(stages: Sequence[str], given: Parameters) -> dict[str, Any]:
     """The parameters that the stages read, with defaults for those not given."""
-    return {name: given.get(name, default) for name, default in parameters_read(stages).items()}
+    return {name: given.get(name, SETTINGS[name].default) for name in parameters_read(stages)}
 
 
 def check_names(parameters: Parameters) -> None:
     """Raise TypeError for a parameter that no stage reads."""
     known = every_parameter()
-    unknown = sorted(parameters.keys() - known.keys())
+    unknown = sorted(parameters.keys() - known)
     if unknown:
         raise TypeError(f"unknown parameter {unknown[0]!r}; stages read: {', '.join(sorted(known))}")
 

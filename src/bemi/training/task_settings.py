@@ -40,8 +40,8 @@ def task_settings(chosen: Settings) -> dict[str, Any]:
         "limits": Limits(nodes=chosen["node_limit"], gap=float(chosen["gap"]), seed=seed_of(chosen["random_state"])),
         "parameters": {
             # Of the default's type, so that C=1 and C=1.0 are the same task.
-            name: _plain(chosen[name]) if default is None else type(default)(chosen[name])
-            for name, default in parameters_read(chosen["stages"]).items()
+            name: _plain(chosen[name]) if SETTINGS[name].default is None else type(SETTINGS[name].default)(chosen[name])
+            for name in parameters_read(chosen["stages"])
         },
         "total_time_limit": None if total is None else float(total),
     }
