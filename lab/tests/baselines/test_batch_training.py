@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from bemi_lab.baselines import improvement
 from bemi_lab.baselines.improvement import BATCHES, EPOCHS, train_in_batches
-from brute_force import Case, Networks
 
 from bemi.limits import Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.stages.result import StageResult
+
+from .brute_force import Case, Networks
 
 
 def blobs(rows=(6, 5, 7), bound: int = 1, seed: int = 0) -> Case:

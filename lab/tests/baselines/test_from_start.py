@@ -8,7 +8,6 @@ from bemi_lab.baselines import SYSTEMS, BaselineClassifier, improvement
 from bemi_lab.baselines.improvement import AT_ITS_BEST, UNCHANGED, improved
 from bemi_lab.baselines.starts import Start, fitting_network
 from bemi_lab.baselines.systems import PRICE
-from brute_force import Case, Networks, largest_margin, signs_and_margins
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,8 @@ from bemi import solvers
 from bemi.engines.monolithic import min_weight_goal
 from bemi.limits import FOREVER, Limits
 from bemi.stages.result import Outcome, StageResult
+
+from .brute_force import Case, Networks, largest_margin, signs_and_margins
 
 needs_cp = pytest.mark.skipif("cpsat" not in solvers.installed(), reason="solver cpsat is not installed")
 

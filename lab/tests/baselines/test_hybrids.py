@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from bemi_lab.baselines import margins
 from bemi_lab.baselines.margins import by_class, fixed_activations, margins_by_programs, warm_started
-from brute_force import Case, Networks, cases, largest_margin, signs_and_margins, without_limit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,8 @@ from bemi import solvers
 from bemi.limits import Limits
 from bemi.network import Network
 from bemi.stages.result import Outcome
+
+from .brute_force import Case, Networks, cases, largest_margin, signs_and_margins, without_limit
 
 needs_cp = pytest.mark.skipif("cpsat" not in solvers.installed(), reason="solver cpsat is not installed")
 

@@ -7,15 +7,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from bemi_lab.baselines import objectives
-from brute_force import (
-    ANY_LAYERS,
-    HIDDEN_LAYERS,
-    Case,
-    Networks,
-    Task,
-    min_hinge,
-    tasks,
-)
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +17,16 @@ from bemi.problem.problem import Problem
 from bemi.programs.program import linearize
 from bemi.stages.registry import get
 from bemi.stages.result import Outcome
+
+from .brute_force import (
+    ANY_LAYERS,
+    HIDDEN_LAYERS,
+    Case,
+    Networks,
+    Task,
+    min_hinge,
+    tasks,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 

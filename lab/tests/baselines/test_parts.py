@@ -12,7 +12,6 @@ from bemi_lab.baselines.gradient import loss, without_zeros
 from bemi_lab.baselines.margins import largest_margins, wider_codes
 from bemi_lab.baselines.smaller import fewest_links, smaller_networks, thinner_codes, threshold_functions
 from bemi_lab.baselines.starts import Start, fitting_network
-from brute_force import Case, Networks, cases, largest_margin, signs_and_margins, without_limit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +19,8 @@ from bemi.engines.monolithic import min_weight_goal
 from bemi.limits import FOREVER
 from bemi.network import Network, sign
 from bemi.problem.problem import Problem, one_hot
+
+from .brute_force import Case, Networks, cases, largest_margin, signs_and_margins, without_limit
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-import tiny
 from bemi_lab import datasets
 from bemi_lab.datasets import Dataset, registry, storage
+
+from . import tiny
 
 
 @pytest.fixture

@@ -3,8 +3,9 @@
 import socket
 
 import pytest
-import tiny
 from bemi_lab.datasets.storage import DownloadError, download
+
+from . import tiny
 
 NAME = "train-images-idx3-ubyte.gz"
 CONTENT = tiny.FILES[NAME]

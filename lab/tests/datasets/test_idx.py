@@ -5,10 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tiny
 from bemi_lab.datasets import DatasetError
 from bemi_lab.datasets.readers import idx
 from bemi_lab.datasets.storage import StoredFile
+
+from . import tiny
 
 
 def build(**changed: bytes):

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import tiny
 from bemi_lab.datasets import DatasetError, available, fetch, is_here, load
 from bemi_lab.datasets.registry import SETS
+
+from . import tiny
 
 FIRST = ["mnist", "fashion-mnist", "heart-disease", "digits", "breast-cancer", "wine", "iris"]
 

@@ -6,9 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-import tiny
 from bemi_lab.datasets import DatasetError, storage
 from bemi_lab.datasets.storage import cache_folder, place, stored
+
+from . import tiny
 
 NAME = "train-images-idx3-ubyte.gz"
 
