@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from bemi_lab.experiments import figures, spec, tables
 
-from bemi.ensemble.voting import STATUSES
+from bemi.ensemble import LabelStatus
 
 NAMES = [name for name in spec.names() if spec.kind(name) == spec.NETWORKS]
 PAPERS = [name for name in NAMES if name.startswith("exp")]
@@ -57,7 +57,7 @@ def test_active_links_are_the_share_of_all_links(name):
 
 def test_statuses_add_up():
     for values in spec.load("exp3a").paper.values():
-        assert sum(values[status] for status in STATUSES) == pytest.approx(100, abs=0.03)
+        assert sum(values[status.value] for status in LabelStatus) == pytest.approx(100, abs=0.03)
         assert values["1C"] + values["mC"] == pytest.approx(values["accuracy"], abs=0.011)
         assert values["oI'"] + values["oI''"] == pytest.approx(values["unclassified"], abs=0.011)
 
