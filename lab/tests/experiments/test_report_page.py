@@ -11,7 +11,7 @@ from bemi_lab.experiments import figures, network_tables, report, results, same_
 from bemi_lab.experiments.networks import REFERENCE
 from scipy import stats
 
-from bemi.ensemble.voting import STATUSES
+from bemi.ensemble import LabelStatus
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -44,7 +44,7 @@ def record(experiment, cell, sample, right, unclassified=0.0, classes=(4, 9)):
         "paper_accuracy": right,
         "unclassified": unclassified,
         "ties": "margin",
-        "statuses": dict.fromkeys(STATUSES, 0.0) | {"1C": right, "1I": wrong, "oI'": unclassified},
+        "statuses": {status.value: 0.0 for status in LabelStatus} | {"1C": right, "1I": wrong, "oI'": unclassified},
         "confusion": [[500 if i == j else 0 for j in range(side + 1)] for i in range(side)],
         "training": {
             "total_links": 3156,

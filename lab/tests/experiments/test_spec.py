@@ -9,7 +9,7 @@ from bemi_lab.datasets.registry import SETS
 from bemi_lab.datasets.sampling import PAPER_SAMPLES
 from bemi_lab.experiments import figures, network_tables, report, spec, subjects
 
-from bemi.ensemble.voting import STATUSES
+from bemi.ensemble import LabelStatus
 
 NAMES = [name for name in spec.names() if spec.load(name).kind == spec.NETWORKS]
 COMPARISONS = [name for name in spec.names() if name not in NAMES]
@@ -60,8 +60,8 @@ def test_active_links_are_the_share_of_all_links(name):
 
 
 def test_statuses_add_up():
-    for values in spec.load("exp3a").paper.values.values():
-        assert sum(values[status] for status in STATUSES) == pytest.approx(100, abs=0.03)
+    for values in spec.load("exp3a").paper.values():
+        assert sum(values[status.value] for status in LabelStatus) == pytest.approx(100, abs=0.03)
         assert values["1C"] + values["mC"] == pytest.approx(values["accuracy"], abs=0.011)
         assert values["oI'"] + values["oI''"] == pytest.approx(values["unclassified"], abs=0.011)
 

@@ -57,7 +57,7 @@ CSV_TARGET, NPZ_TARGET = "label", "y"
 
 
 def _silently(line: str) -> None:
-    """Drop a line that nobody asked for."""
+    """Drop the line."""
 
 
 def read_labelled(

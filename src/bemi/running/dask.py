@@ -103,10 +103,10 @@ class Cluster:
 
 
 class Inline:
-    """This very thread.
+    """Runs calls in the current thread.
 
     A task on a Dask cluster that submits tasks and waits for them keeps its own worker busy; with all workers waiting,
-    nobody would be left to do the work.
+    none would be left to do the work.
     """
 
     attempts = 1
@@ -116,7 +116,7 @@ class Inline:
 
     @classmethod
     def of(cls, backend: Any, n_jobs: int) -> Inline | None:
-        """This thread if it runs a task of a Dask cluster, and joblib would use the cluster."""
+        """The current thread if it runs a task of a Dask cluster, and joblib would use the cluster."""
         return cls() if type(backend).__name__ == "DaskDistributedBackend" and _in_dask_task() else None
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
