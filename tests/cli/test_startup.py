@@ -11,7 +11,7 @@ from inspect import signature
 import pytest
 
 from bemi import BeMiClassifier, FewBitClassifier, ScorecardClassifier
-from bemi.cli import build_parser, choices, main, options, train
+from bemi.cli import build_parser, choices, main, options, train, verify
 
 SLOW = (
     "numpy",
@@ -78,8 +78,10 @@ def test_the_measure_itself_can_fail():
 
 
 def test_choices_are_those_of_their_homes():
+    from bemi.certificate.limits import DEFAULT_BUDGET
     from bemi.export import c, page, verilog
 
+    assert verify.BUDGET == DEFAULT_BUDGET
     assert tuple(c.OPTIMIZE) == choices.C_GOALS
     assert tuple(c.TYPES) == choices.C_INPUT_TYPES
     assert choices.PAGE_SAMPLES == page.SAMPLES

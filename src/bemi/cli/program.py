@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Sequence
-from importlib.metadata import version
 from textwrap import indent
 from typing import Any, NoReturn, Protocol
 
@@ -43,6 +42,8 @@ def parser(name: str, description: str, commands: Iterable[Command], *, distribu
         """Looks up the version only on request."""
 
         def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+            from importlib.metadata import version
+
             print(f"{name} {version(distribution)}")
             parser.exit()
 
