@@ -60,7 +60,7 @@ def test_active_links_are_the_share_of_all_links(name):
 
 
 def test_statuses_add_up():
-    for values in spec.load("exp3a").paper.values():
+    for values in spec.load("exp3a").paper.values.values():
         assert sum(values[status.value] for status in LabelStatus) == pytest.approx(100, abs=0.03)
         assert values["1C"] + values["mC"] == pytest.approx(values["accuracy"], abs=0.011)
         assert values["oI'"] + values["oI''"] == pytest.approx(values["unclassified"], abs=0.011)
