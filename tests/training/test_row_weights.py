@@ -10,7 +10,7 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from bemi.problem.soft_margin import ROW_WEIGHT_UNIT
 from bemi.settings import SETTINGS
-from bemi.training.row_weights import class_weights, given_weights, in_units
+from bemi.training.training_set import class_weights, given_weights, in_units
 
 CLASSES = np.array(["a", "b", "c"])
 

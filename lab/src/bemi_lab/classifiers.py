@@ -27,7 +27,7 @@ from bemi.exact import Integers
 from bemi.inputs import registry
 from bemi.inputs.inputs import Inputs
 from bemi.stages import SOFT_STAGES
-from bemi.training.choosing.choice import Choice
+from bemi.training.choice import Choice
 from bemi.training.training_set import variants_of
 
 Classifier: TypeAlias = Any

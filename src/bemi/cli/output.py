@@ -15,7 +15,7 @@ from bemi.files import printable
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bemi.training.choosing.choice import Choice
+    from bemi.training.choice import Choice
 
 
 @contextmanager

@@ -33,10 +33,8 @@ from bemi.settings import AUTO, OF_NETWORKS, SETTINGS
 from bemi.training.calibration import calibrated
 from bemi.training.pipeline import Training, share_time
 from bemi.training.plan import Plan
-from bemi.training.row_weights import given_weights
-from bemi.training.task import Task
-from bemi.training.task_settings import Settings, check_solver, recorded, task_settings
-from bemi.training.training_set import TrainingSet
+from bemi.training.task import Settings, Task, check_solver, recorded, task_settings
+from bemi.training.training_set import TrainingSet, given_weights
 from bemi.training.validation import check_new_classes, rows_to_predict, training_rows
 
 if TYPE_CHECKING:

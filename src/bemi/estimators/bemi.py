@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from bemi.estimators.base import Classifier
 from bemi.stages import PAPER_STAGES
-from bemi.training.task import Task
-from bemi.training.task_settings import Settings
+from bemi.training.task import Settings, Task
 
 
 class BeMiClassifier(Classifier):

@@ -31,10 +31,9 @@ from bemi.inputs.table.transform import TableBits
 from bemi.inputs.transform import Takes
 from bemi.settings import AUTO, SETTINGS
 from bemi.stages import SOFT_STAGES, SPARSE_STAGES
-from bemi.training.choosing.choice import Candidate, Choice, choose, unknown
-from bemi.training.row_weights import class_weights, given_weights
-from bemi.training.task import Task
-from bemi.training.task_settings import Settings, seed_of
+from bemi.training.choice import Candidate, Choice, choose, unknown
+from bemi.training.task import Settings, Task, seed_of
+from bemi.training.training_set import class_weights, given_weights
 from bemi.training.validation import labels_of
 
 COMPARED = ("inputs", "copies", "C")
@@ -204,7 +203,7 @@ class SoftMarginClassifier(Classifier):
     Attributes
     ----------
     choice_
-        What was chosen, why, and what accuracy to expect: a :class:`bemi.training.choosing.choice.Choice`; None in a
+        What was chosen, why, and what accuracy to expect: a :class:`bemi.training.choice.Choice`; None in a
         classifier read from a file.
     """
 
@@ -274,7 +273,7 @@ class FewBitClassifier(SoftMarginClassifier):
     Attributes
     ----------
     choice_
-        What was chosen, why, and what accuracy to expect: a :class:`bemi.training.choosing.choice.Choice`; None in a
+        What was chosen, why, and what accuracy to expect: a :class:`bemi.training.choice.Choice`; None in a
         classifier read from a file.
     ensemble_
         The fitted model; see :class:`bemi.estimators.base.Classifier` for all fitted attributes.

@@ -13,7 +13,7 @@ from bemi.ensemble.ensemble import Ensemble
 from bemi.estimators.few_bit import USUAL_PENALTY, SoftMarginClassifier
 from bemi.inputs.table.transform import TableBits
 from bemi.stages import SOFT_STAGES
-from bemi.training.task_settings import Settings
+from bemi.training.task import Settings
 
 
 class ScorecardClassifier(SoftMarginClassifier):

@@ -20,7 +20,7 @@ from bemi.inputs.fixed_point import POWERS_OF_TEN
 from bemi.inputs.images import USUAL_SHAPES, check_shape
 from bemi.inputs.inputs import Inputs
 from bemi.inputs.transform import Takes
-from bemi.modelfile.weights import packed_weights
+from bemi.modelfile.saving import packed_weights
 from bemi.network import bits_per_weight
 from bemi.problem.problem import ABSTAIN
 from bemi.report.scorecard import Scorecard, why_no_card

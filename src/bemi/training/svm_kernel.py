@@ -1,4 +1,4 @@
-"""The compiled part of :mod:`bemi.training.choosing.svm`."""
+"""The compiled part of :mod:`bemi.training.choice`."""
 
 from __future__ import annotations
 

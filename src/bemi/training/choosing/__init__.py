@@ -1,1 +1,0 @@
-"""Choosing settings on the training rows alone: candidates, compared by cross-validation with a quick machine."""
