@@ -15,7 +15,7 @@ from typing import Any
 
 import second_checker
 
-from bemi.certificate import confidence, links, listed_links, margins, patterns, separators, splits, verification
+from bemi.certificate import confidence, links, margins, neurons, separators, verification
 from bemi.certificate.limits import CertificateError
 
 seen: Counter[str] = Counter()
@@ -148,12 +148,12 @@ def watch() -> None:
     )
     for module, name, again in (
         (links, "links_bound", lambda rows, m, proof: second.Relations(_view(rows), m).proved(proof)),
-        (listed_links, "listed_links_bound", lambda rows, m, proof: second.listed(_view(rows), m, proof)),
-        (splits, "splits_bound", lambda rows, proof: second.splits(_view(rows), proof)),
+        (neurons, "listed_links_bound", lambda rows, m, proof: second.listed(_view(rows), m, proof)),
+        (neurons, "splits_bound", lambda rows, proof: second.splits(_view(rows), proof)),
         (confidence, "confident_bound", lambda rows, proof: second.prices(_view(rows), proof)),
         (separators, "separation_bound", lambda rows, proof: second.without_margins(_view(rows), proof)),
         (
-            patterns,
+            confidence,
             "last_layer_bound",
             lambda codes, n, p, proof: second.last_layers(
                 {"rows": codes, "codes": codes, "layers": [1, n, len(codes[0])], "P": p}, proof

@@ -74,7 +74,7 @@ CROSS, CROSSED = [[1, 1], [-1, -1], [1, -1], [-1, 1]], [0, 0, 1, 1]
 PRICES = {"unit": 1, "prices": [1] * 4, "most": 3, "order": [0, 1], "quotas": [[1, 0, 1]]}
 
 
-def confidence() -> Iterator[Parts]:
+def prices() -> Iterator[Parts]:
     three = [1, 1, -1, -1]
     yield made(CROSS, CROSSED, [2], 1, {"sm": ([*three, 1, 0], 3, 3, PRICES)})
     # False: with a second layer of three neurons all four rows can be right.
@@ -83,7 +83,7 @@ def confidence() -> Iterator[Parts]:
         yield made(CROSS, CROSSED, [2], 1, {"sm": ([*three, 1, 0], 3, 4, PRICES | more)})
 
 
-def patterns() -> Iterator[Parts]:
+def last_layers() -> Iterator[Parts]:
     header, weights, claims = made(
         [[1, 1]], [0], [2], 1, {"sm": ([1, 1, 1, 1, 1, 1, 1, 1], 2, 2, {"bound": 2})}, size=3
     )
@@ -135,7 +135,7 @@ SINGLE = {"order": [0, 1], "single": [], "pair": {"wide": 6, "rows": [0, 1], "li
 TWO_OF_THREE = {"order": [0, 1, 2], "single": [[20, 1]], "pair": {"wide": 6, "rows": [0, 3], "links": 2}}
 
 
-def listed_links() -> Iterator[Parts]:
+def smallest() -> Iterator[Parts]:
     for hidden, labels, weights, links, size in (
         ([3], EITHERS, [*PLAIN, 1, 1, 1], 6, 2),
         ([3, 3], EITHERS, DEEP, 13, 2),
@@ -530,11 +530,12 @@ def in_files() -> Iterator[FileCase]:
     yield case(altered(base, ([CLAIMS, "rows"], []), ([CLAIMS, "labels"], [])), None)
 
 
-MODULES = (
-    *(confidence, patterns, shapes, margins, splits, links, listed_links, separators, softmargins, verification),
-    limits,
-)
+MODULES = {
+    **{"confidence": (prices, last_layers), "shapes": (shapes,), "margins": (margins,), "links": (links,)},
+    **{"neurons": (splits, smallest), "separators": (separators,), "softmargins": (softmargins,)},
+    **{"verification": (verification,), "limits": (limits,)},
+}
 
 
 def by_module() -> dict[str, list[Parts]]:
-    return {function.__name__: list(function()) for function in MODULES}
+    return {module: [parts for function in functions for parts in function()] for module, functions in MODULES.items()}

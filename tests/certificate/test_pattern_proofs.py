@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 
 from bemi import BeMiClassifier, save, verify
 from bemi.certificate import CertificateError, certificate_path
-from bemi.certificate.patterns import last_layer_bound
+from bemi.certificate.confidence import last_layer_bound
 from bemi.problem.problem import class_codes
 
 TEN = [tuple(code) for code in class_codes(10).tolist()]
@@ -48,7 +48,7 @@ def test_work_without_end_is_refused(neurons, weight_bound):
 
 
 def test_a_search_that_takes_too_long_is_refused(monkeypatch):
-    monkeypatch.setattr("bemi.certificate.patterns._MOST_WORK", 1 << 8)
+    monkeypatch.setattr("bemi.certificate.confidence._MOST_WORK", 1 << 8)
     with pytest.raises(CertificateError, match="too many last layers"):
         last_layer_bound(TEN[:9], 4, 1, {"bound": 32})
 

@@ -22,9 +22,9 @@ from weakened_checkers import MODULES, Checker, Weakening, weakenings
 HERE = Path(__file__).parent
 SURVIVORS = json.loads((HERE / "survivors.json").read_text())
 ABOUT = {
-    **{"confidence": ["prices"], "patterns": ["last layers"], "shapes": ["shapes", "more shapes"]},
+    **{"confidence": ["prices", "last layers"], "shapes": ["shapes", "more shapes"]},
     "margins": ["shapes", "more shapes", "open", "list", "deep", "no hidden layer", "by hand"],
-    **{"splits": ["splits"], "listed_links": ["splits"], "links": ["deep", "weights", "no hidden layer", "by hand"]},
+    **{"neurons": ["splits"], "links": ["deep", "weights", "no hidden layer", "by hand"]},
     **{"separators": ["labels"], "softmargins": ["soft", "limits"], "arithmetic": ["list", "by hand"]},
     **{"verification": [], "limits": ["prices", "soft", "no hidden layer", "verification by hand"]},
 }

@@ -22,8 +22,8 @@ from bemi.certificate.limits import CertificateError
 
 FOLDER = Path(bemi.certificate.__file__).parent
 MODULES = (
-    *("limits", "arithmetic", "confidence", "patterns", "shapes", "margins", "splits", "links", "listed_links"),
-    *("separators", "softmargins", "verification"),
+    *("limits", "arithmetic", "confidence", "shapes", "margins", "neurons", "links", "separators", "softmargins"),
+    "verification",
 )
 """In the order in which they import each other."""
 

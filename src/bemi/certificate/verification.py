@@ -23,7 +23,7 @@ from itertools import combinations, pairwise
 from typing import Any
 
 from bemi.certificate.arithmetic import Matrix, Rows, pre_activations
-from bemi.certificate.confidence import confident_bound
+from bemi.certificate.confidence import confident_bound, last_layer_bound
 from bemi.certificate.limits import (
     DEFAULT_BUDGET,
     LARGEST_MARGIN,
@@ -38,12 +38,10 @@ from bemi.certificate.limits import (
     whole_row,
 )
 from bemi.certificate.links import links_bound
-from bemi.certificate.listed_links import listed_links_bound
 from bemi.certificate.margins import MarginProof
-from bemi.certificate.patterns import last_layer_bound
+from bemi.certificate.neurons import listed_links_bound, splits_bound
 from bemi.certificate.separators import separation_bound
 from bemi.certificate.softmargins import LARGEST_ROW_WEIGHT, Restrictions, SoftMargins, rational
-from bemi.certificate.splits import splits_bound
 from bemi.files import read_at_most
 from bemi.modelfile import container
 from bemi.modelfile.container import ModelFileError

@@ -14,7 +14,7 @@ from oracle import AllNetworks
 from bemi import BeMiClassifier, save, verify
 from bemi.certificate import CertificateError
 from bemi.certificate.arithmetic import Rows
-from bemi.certificate.splits import splits_bound
+from bemi.certificate.neurons import splits_bound
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.max_margin import few_splits
 from bemi.engines.decomposition.max_margin.search import distinct_rows
@@ -173,7 +173,7 @@ def test_separable_rows_are_refused(proof):
 
 
 def test_the_work_of_the_checker_is_limited(proof, monkeypatch):
-    monkeypatch.setattr("bemi.certificate.splits._MOST_NODES", 20)
+    monkeypatch.setattr("bemi.certificate.neurons._MOST_NODES", 20)
     with pytest.raises(CertificateError, match="too many neurons to try"):
         checked(PROBLEM, proof)
 

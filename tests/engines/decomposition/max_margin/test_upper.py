@@ -1,4 +1,4 @@
-"""The layers above the first, for fixed first-layer signs."""
+"""The layers above the first, for fixed first-layer signs, also by listing: against the solver and all networks."""
 
 from __future__ import annotations
 
@@ -8,9 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import AllNetworks
 
-from bemi.engines.decomposition.max_margin.upper import upper_bounds, upper_problem, widest_margins
+from bemi.engines import monolithic
+from bemi.engines.decomposition.max_margin import upper as upper_listing
+from bemi.engines.decomposition.max_margin.upper import (
+    can_list,
+    upper_bounds,
+    upper_problem,
+    widest_listed,
+    widest_margins,
+)
+from bemi.engines.start import initial_network
 from bemi.limits import Limits
-from bemi.problem.problem import Problem
+from bemi.problem.problem import Problem, class_codes, sum_of_margins
 from bemi.stages.registry import get
 
 
@@ -45,3 +54,46 @@ def test_one_splitting_neuron_reaches_the_bound(hidden):
     signs[2:, 0] = -1
     network = widest_margins(problem, signs, Limits())
     assert get("mm").value(upper_problem(problem, signs), network) == upper_bounds(problem.layers, 2)[1, 1]
+
+
+def patterns(seed: int) -> Problem:
+    rng = np.random.default_rng(seed)
+    hidden = () if seed % 3 == 0 else (int(rng.integers(1, 3)),)
+    inputs = int(rng.integers(2, 4)) if not hidden else 2
+    rows = np.unique(rng.choice([-1, 1], (int(rng.integers(2, 6)), inputs)), axis=0)
+    outputs = int(rng.integers(1, 4)) if not hidden else int(rng.integers(1, 3))
+    return Problem(rows, rng.choice([-1, 1], (len(rows), outputs)), hidden, 2 if not hidden and outputs == 1 else 1)
+
+
+def test_it_equals_brute_force():
+    feasible = 0
+    for seed in range(120):
+        problem = patterns(seed)
+        network, complete = widest_listed(problem)
+        assert complete
+        best = AllNetworks.of(problem).best("mm")
+        assert best == (None if network is None else sum_of_margins(problem, network))
+        feasible += network is not None
+    assert 20 < feasible < 110
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_equals_the_solver_on_four_neurons(seed):
+    rng = np.random.default_rng(seed)
+    rows = np.array([[1, 1, 1, 1], [1, 1, -1, 1], [1, -1, 1, 1], [1, -1, -1, 1], [-1, 1, 1, 1]])
+    problem = Problem(rows, class_codes(8)[rng.permutation(8)[:5]], (3,), 1)
+    network, _ = widest_listed(problem)
+    solved = monolithic.max_margin(problem, start=initial_network(problem), limits=Limits())
+    assert (None if network is None else sum_of_margins(problem, network)) == solved.objective
+
+
+def test_what_is_too_large_goes_to_the_solver(monkeypatch):
+    assert not can_list(Problem([[1] * 12], [[1]], (2,), 1))
+    assert not can_list(Problem([[1, 1]], [[1]], (2, 2), 1))
+    rows = np.array([[1, 1, 1], [1, 1, -1], [1, -1, 1]])
+    problem = Problem(rows, class_codes(3), (3, 3), 1)
+    listed = widest_margins(problem, rows, Limits())
+    monkeypatch.setattr(upper_listing, "_MOST_WORK", 10)
+    solved = widest_margins(problem, rows, Limits())
+    upper = Problem(rows, class_codes(3), (3,), 1)
+    assert sum_of_margins(upper, listed) == sum_of_margins(upper, solved)

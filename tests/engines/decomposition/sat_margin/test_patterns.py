@@ -11,7 +11,7 @@ from oracle import AllNetworks
 from strategies import run_only
 
 from bemi.certificate import CertificateError
-from bemi.certificate.patterns import last_layer_bound
+from bemi.certificate.confidence import last_layer_bound
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.sat_margin.patterns import best_last_layers
 from bemi.engines.start import initial_network

@@ -13,7 +13,7 @@ from oracle import AllNetworks
 from bemi import BeMiClassifier, save, verify
 from bemi.certificate import CertificateError
 from bemi.certificate.arithmetic import Rows
-from bemi.certificate.listed_links import listed_links_bound
+from bemi.certificate.neurons import listed_links_bound
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.max_margin import few_splits
 from bemi.engines.decomposition.min_weight.enumeration import smallest_neurons
