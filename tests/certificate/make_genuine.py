@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import second_checker
 from forgery import forged, made_up, opened, with_kind
+from soft_margins import soft_margins
 
 from bemi import BeMiClassifier, NoiseScenarios, save, verify
 from bemi.engines.decomposition.max_margin import few_splits
@@ -158,7 +159,6 @@ def with_list(folder: Path) -> tuple[dict, bytes, dict]:
 def models(folder: Path) -> Iterator[tuple[str, tuple[dict, bytes, dict]]]:
     three, four = clusters(3, 3, 2, 4, 15), clusters(1, 4, 2, 4, 15)
     one = BeMiClassifier
-    soft = {"hidden_layers": (), "stages": ("soft", "mw"), **NODES}
     yield "shapes", searched(folder, 100, one((3,), subset_size=3, **NODES), *three)
     yield "more shapes", searched(folder, 60, one((3,), stages=("mm",), subset_size=4, **NODES), *four)
     yield "open", searched(folder, 2, one((3,), subset_size=3, **NODES), *clusters(1, 3, 2, 4, 15))
@@ -179,10 +179,15 @@ def models(folder: Path) -> Iterator[tuple[str, tuple[dict, bytes, dict]]]:
     yield "splits", with_splits(splits, *stripes(24))
     yield "by hand", by_hand(folder)
     yield "labels", trained(folder, one((2,), stages=("sm", "mw"), **NODES), *noisy(2, 7, 3))
-    yield "soft", with_trees(trained(folder, one(weight_bound=3, **soft), *noisy(3, 9, 3)), "1/4")
+    yield (
+        "soft",
+        with_trees(trained(folder, soft_margins(weight_bound=3, mw_loss=0.01, **NODES), *noisy(3, 9, 3)), "1/4"),
+    )
     limits = trained(
         folder,
-        one(weight_bound=2, max_links=2, hinges=2, monotone={0: 1}, transform=ConstantInput(), mw_loss=0.3, **soft),
+        soft_margins(
+            weight_bound=2, max_links=2, hinges=2, monotone={0: 1}, inputs=ConstantInput(), mw_loss=0.3, **NODES
+        ),
         *noisy(4, 9, 4),
         sample_weight=np.arange(9) % 3 + 1,
     )

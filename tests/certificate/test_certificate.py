@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from both_checkers import unwatched
 from sklearn.datasets import load_digits
+from soft_margins import soft_margins
 
 import bemi
 from bemi import BeMiClassifier, save, verify
@@ -36,12 +37,12 @@ SETTINGS = {
     "two bits": {"hidden_layers": (4,), "subset_size": 3},
     "larger weights": {"hidden_layers": (3,), "weight_bound": 3},
     "without margins": {"hidden_layers": (2,), "stages": ("sm", "mw")},
-    "soft margins": {"hidden_layers": (), "weight_bound": 7, "stages": ("soft", "mw"), "mw_loss": 0.05},
+    "soft margins": {"soft": True, "weight_bound": 7, "mw_loss": 0.05},
     "weights and limits": {
-        **{"hidden_layers": (), "weight_bound": 3, "stages": ("soft", "mw"), "class_weight": {0: 2.5, 1: 0.3}},
+        **{"soft": True, "weight_bound": 3, "class_weight": {0: 2.5, 1: 0.3}},
         **{"hinges": 2, "max_links": 4, "monotone": {20: 1, 21: -1}, "mw_loss": 0.5},
     },
-    "soft margins, two bits": {"hidden_layers": (), "subset_size": 3, "stages": ("soft",)},
+    "soft margins, two bits": {"soft": True, "subset_size": 3},
     "without margins or a hidden layer": {"hidden_layers": (), "stages": ("sm", "mw"), "subset_size": 3},
     "two bits without margins": {"hidden_layers": (3,), "stages": ("sm", "mw"), "subset_size": 3, "weight_bound": 2},
 }
@@ -57,7 +58,8 @@ def few_digits():
 def model(request, tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("certificate") / "model.bemi"
     settings = {"node_limit": 200, "time_limit": None} | SETTINGS[request.param]
-    save(BeMiClassifier(**settings).fit(*few_digits()), path)
+    estimator = soft_margins if settings.pop("soft", False) else BeMiClassifier
+    save(estimator(**settings).fit(*few_digits()), path)
     return path
 
 
@@ -379,8 +381,8 @@ def limited(tmp_path_factory) -> Path:
     rng = np.random.default_rng(1)
     X = rng.integers(-9, 10, (40, 6))
     y = (X @ [3, -2, 2, 1, 1, 0] + rng.integers(-20, 21, 40) > 0).astype(int)
-    settings = {"hidden_layers": (), "weight_bound": 3, "stages": ("soft",), "node_limit": 200, "time_limit": None}
-    model = BeMiClassifier(**settings, max_links=3, monotone={0: 1, 4: -1}, transform=ConstantInput())
+    settings = {"weight_bound": 3, "node_limit": 200, "time_limit": None}
+    model = soft_margins(**settings, max_links=3, monotone={0: 1, 4: -1}, inputs=ConstantInput())
     save(model.fit(X, y, sample_weight=rng.integers(1, 4, 40)), path)
     assert verify(path).certified["soft"] == 1
     return path

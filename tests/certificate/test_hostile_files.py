@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 from forgery import bits, forged, made_up, opened
+from soft_margins import soft_margins
 
 import bemi
 from bemi import BeMiClassifier
@@ -46,7 +47,7 @@ def models(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile")
     X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
     bemi.save(BeMiClassifier(hidden_layers=(2,)).fit(X, y), folder / "tiny.bemi")
-    bemi.save(BeMiClassifier(hidden_layers=(), stages=("soft", "mw"), weight_bound=3).fit(X, y), folder / "soft.bemi")
+    bemi.save(soft_margins(mw_loss=0.01, weight_bound=3).fit(X, y), folder / "soft.bemi")
     return folder
 
 

@@ -15,12 +15,14 @@ START = """
 import joblib, numpy as np
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from soft_margins import soft_margins
+
 import bemi
 
 X, y = load_iris(return_X_y=True)
 
 def quick(n_jobs=None):
-    return bemi.BeMiClassifier(hidden_layers=(), stages=("soft",), weight_bound=3, time_limit=0.1, n_jobs=n_jobs)
+    return soft_margins(weight_bound=3, time_limit=0.1, n_jobs=n_jobs)
 
 def score(n_jobs):
     return quick(n_jobs).fit(X, y).score(X, y)
