@@ -38,7 +38,7 @@ SCRIPTS = {
         with joblib.parallel_config("dask", client=client):
             print("cross_val_score", min(cross_val_score(quick(), X, y, cv=3)))
             rows = np.r_[0:12, 50:62, 100:112]
-            model = bemi.recommended(X).set_params(time_limit=0.1)
+            model = bemi.FewBitClassifier(time_limit=0.1)
             print("recommended", min(cross_val_score(model, X[rows], y[rows], cv=2)))
             print("grid search", GridSearchCV(quick(), {"C": [1, 10]}, cv=2).fit(X, y).best_score_)
     """,

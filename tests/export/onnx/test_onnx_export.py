@@ -15,8 +15,9 @@ from exported_models import expected, expected_probabilities, probes, with_netwo
 from exported_models import model as exported_model
 from mixed_tables import new_rows, table_model, wild_readings
 from sklearn.datasets import load_digits, load_wine
+from soft_margins import soft_margins
 
-from bemi import BeMiClassifier, ConstantInput, IntegerHog, Network, recommended, save
+from bemi import BeMiClassifier, ConstantInput, IntegerHog, Network, save
 from bemi.cli import main
 from bemi.ensemble.folding import WIDEST_TABLE
 from bemi.inputs import InputScaling
@@ -94,6 +95,10 @@ def paper(X, **settings):
     return BeMiClassifier(time_limit=None, node_limit=1, **settings)
 
 
+def soft(X, **settings):
+    return soft_margins(time_limit=None, node_limit=1, **settings)
+
+
 @cache
 def paper_digits(ties):
     return trained(paper, 5, 3, ties=ties)
@@ -122,7 +127,7 @@ CASES = {
     "trained, margin": (lambda: paper_digits("margin"), digit_images),
     "trained, abstain": (lambda: paper_digits("abstain"), digit_images),
     "soft margins": (
-        lambda: trained(paper, 6, 4, hidden_layers=(), stages=("soft",), weight_bound=7),
+        lambda: trained(soft, 6, 4, weight_bound=7),
         digit_images,
     ),
     "three classes each": (lambda: random_ensemble(SMALL, (4, 4), 1, size=3), small_numbers),
@@ -137,14 +142,14 @@ CASES = {
     "wide, three classes each": (lambda: random_ensemble(SMALL, (WIDEST_TABLE + 4, 3), 1, size=3), small_numbers),
     # With few links some neurons see the constant alone, and their sign is known.
     "wide, constant input": (
-        lambda: random_ensemble(SIGNED, (3 * WIDEST_TABLE, 3), 3, density=0.4, transform=ConstantInput(6)),
+        lambda: random_ensemble(SIGNED, (3 * WIDEST_TABLE, 3), 3, density=0.4, inputs=ConstantInput(6)),
         rows_of(small_numbers, -9, 9),
     ),
     "signed": (lambda: random_ensemble(SIGNED, (4, 4), 7), rows_of(small_numbers, -9, 9)),
     "large": (lambda: random_ensemble(LARGE, (4, 4), 7), rows_of(small_numbers, -LARGEST, LARGEST)),
     "scaled": (lambda: table(time_limit=None, node_limit=1), real_table),
     "constant input": (
-        lambda: random_ensemble(real_table(40, COUNTED), (), 7, transform=ConstantInput()),
+        lambda: random_ensemble(real_table(40, COUNTED), (), 7, inputs=ConstantInput()),
         real_table,
     ),
     "bits of a table": (lambda: table_model(classes=5), lambda rows, rng: new_rows(rows)),
@@ -153,17 +158,17 @@ CASES = {
         lambda rows, rng: new_rows(rows),
     ),
     "constant input, counts": (
-        lambda: random_ensemble(SMALL, (4,), 2, transform=ConstantInput(6)),
+        lambda: random_ensemble(SMALL, (4,), 2, inputs=ConstantInput(6)),
         small_numbers,
     ),
-    "histograms of digits": (lambda: trained(recommended, 4, 4, image_shape=(8, 8)), digit_images),
+    "histograms of digits": (lambda: trained(soft, 4, 4, inputs=IntegerHog((8, 8)), weight_bound=7), digit_images),
     "histograms, colour": (
-        lambda: random_ensemble(COLOUR, (), 7, transform=IntegerHog((17, 20, 3))),
+        lambda: random_ensemble(COLOUR, (), 7, inputs=IntegerHog((17, 20, 3))),
         colour_images,
     ),
     "histograms, colour, not straightened": (
         lambda: random_ensemble(
-            COLOUR, (4,), 7, transform=IntegerHog((17, 20, 3), orientations=8, straighten=False), ties="abstain"
+            COLOUR, (4,), 7, inputs=IntegerHog((17, 20, 3), orientations=8, straighten=False), ties="abstain"
         ),
         colour_images,
     ),
@@ -284,7 +289,7 @@ def test_pixels_beyond_the_maximum_count_as_the_maximum():
 
 
 def test_a_transform_without_export_is_refused():
-    classifier = with_transform(random_ensemble(SMALL, (), 1, transform=ConstantInput()), Shifted().fit(SMALL))
+    classifier = with_transform(random_ensemble(SMALL, (), 1, inputs=ConstantInput()), Shifted().fit(SMALL))
     with pytest.raises(
         ValueError, match=r"^the transform Shifted cannot be exported to ONNX: it has no onnx of its own$"
     ):
@@ -404,7 +409,7 @@ def test_a_folder_that_does_not_exist_is_named(tmp_path, capsys):
 
 
 def test_nothing_else_imports_the_package():
-    code = "import sys, bemi.cli, bemi.classifier, bemi.export.onnx; sys.exit('onnx' in sys.modules)"
+    code = "import sys, bemi.cli, bemi.estimators, bemi.export.onnx; sys.exit('onnx' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
