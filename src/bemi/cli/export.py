@@ -136,6 +136,8 @@ def _add_c_options(command: argparse.ArgumentParser) -> None:
         metavar="LENGTH,VOTES",
         help="add bemi_smooth: the last LENGTH labels vote, and a label needs VOTES of them (default: none)",
     )
+    left_out = "leave out the probabilities of a model that has them, which take flash"
+    add("--no-probabilities", dest="probabilities", action="store_false", help=left_out)
 
 
 def _smoothing(text: str) -> tuple[int, int]:
@@ -151,7 +153,14 @@ def _write_c(options: argparse.Namespace, model: Classifier) -> Result:
     from bemi.export import c
 
     smoothing = None if options.smooth is None else Smoothing(*options.smooth)
-    made = c.write(model, options.output, optimize=options.optimize, input_type=options.input_type, smoothing=smoothing)
+    made = c.write(
+        model,
+        options.output,
+        optimize=options.optimize,
+        input_type=options.input_type,
+        smoothing=smoothing,
+        probabilities=options.probabilities,
+    )
     files = ("bemi_model.h", "bemi_model.c", "main.c")
     return _costs(options, files, made.costs, C_COSTS, "at most, on a Cortex-M3 and compiled with gcc -Os")
 

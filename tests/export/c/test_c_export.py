@@ -306,3 +306,15 @@ def test_a_transform_without_c_is_refused_by_name():
         ValueError, match=r"^the transform Doubling cannot be exported to C: it has no c_code of its own$"
     ):
         export(classifier)
+
+
+@pytest.mark.parametrize("name", ["probabilities of two classes", "probabilities of five classes"])
+def test_probabilities_can_be_left_out(name, tmp_path, capsys):
+    classifier = model(name)
+    whole, less = export(classifier), export(classifier, probabilities=False)
+    assert "bemi_predict_proba" in whole.header
+    assert "proba" not in less.header + less.source
+    assert less.costs.flash < whole.costs.flash
+    save(classifier, tmp_path / "m.bemi")
+    assert main(["export", "c", str(tmp_path / "m.bemi"), "-o", str(tmp_path / "c"), "--no-probabilities"]) == 0
+    assert (tmp_path / "c" / "bemi_model.c").read_text() == less.source

@@ -58,6 +58,7 @@ def write(
     optimize: str = "speed",
     input_type: str | None = None,
     smoothing: Smoothing | None = None,
+    probabilities: bool = True,
 ) -> CExport:
     """Write ``bemi_model.h``, ``bemi_model.c`` and an example ``main.c`` to a folder, which is created if necessary.
 
@@ -73,17 +74,26 @@ def write(
         Type of an input, such as ``"int16_t"``; None chooses the smallest that holds the training rows.
     smoothing
         Adds ``bemi_smooth``, which smooths labels over time in this way; None leaves it out.
+    probabilities
+        Whether to write the probabilities of a model that has them; without them it takes less flash.
     """
-    made = export(model, optimize=optimize, input_type=input_type, smoothing=smoothing)
+    made = export(model, optimize=optimize, input_type=input_type, smoothing=smoothing, probabilities=probabilities)
     write_texts(folder, {"bemi_model.h": made.header, "bemi_model.c": made.source, "main.c": made.example})
     return made
 
 
 def export(
-    model: Any, *, optimize: str = "speed", input_type: str | None = None, smoothing: Smoothing | None = None
+    model: Any,
+    *,
+    optimize: str = "speed",
+    input_type: str | None = None,
+    smoothing: Smoothing | None = None,
+    probabilities: bool = True,
 ) -> CExport:
     """What :func:`write` writes."""
     ensemble = ensemble_of(model)
+    if not probabilities:
+        ensemble = replace(ensemble, probabilities=None)
     check_choice("optimize", optimize, OPTIMIZE)
     types = input_types(ensemble, input_type)
     layout = layout_of(ensemble, types, optimize)
