@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 from sklearn.datasets import load_digits, load_iris, load_wine
+from soft_margins import soft_margins
 
 from bemi import BeMiClassifier, ConstantInput, IntegerHog, SignalCounts
 from bemi.ensemble import vote
@@ -24,7 +25,9 @@ def _few(X, y, per_class):
 
 
 def _fitted(X, y, **settings):
-    return BeMiClassifier(**({"node_limit": NODES, "time_limit": None} | settings)).fit(X, y)
+    fast = {"node_limit": NODES, "time_limit": None}
+    estimator = soft_margins if settings.pop("soft", False) else BeMiClassifier
+    return estimator(**(fast | settings)).fit(X, y)
 
 
 def _replaced(classifier, seed, *, bound=None, hidden=None):
