@@ -190,7 +190,8 @@ def voted(classifier, integers):
         ensemble.votes(Rows(data)),
         np.array([n.subset for n in ensemble.networks]),
         len(classifier.classes_),
-        evidence=(lambda rows: ensemble.evidence(Rows(data[rows]))) if classifier.ties == "margin" else None,
+        ties=TIES[classifier.ties],
+        evidence=lambda rows: ensemble.evidence(Rows(data[rows])),
     )
 
 
@@ -208,4 +209,4 @@ def expected_probabilities(classifier, integers):
     """Probabilities of the classes in 65536ths that Python gives."""
     ensemble = classifier.ensemble_
     scores = [network.pre_activations(ensemble.inputs.transformed(integers))[0] for network in ensemble.networks]
-    return ensemble.probabilities.chances(np.concatenate(scores, axis=1))
+    return ensemble.probabilities.of_scores(np.concatenate(scores, axis=1))

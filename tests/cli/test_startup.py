@@ -11,7 +11,7 @@ from inspect import signature
 import pytest
 
 from bemi import BeMiClassifier, FewBitClassifier, ScorecardClassifier
-from bemi.cli import build_parser, choices, main, options, train, verify
+from bemi.cli import build_parser, export, main, options, train, verify
 
 SLOW = (
     "numpy",
@@ -82,10 +82,10 @@ def test_choices_are_those_of_their_homes():
     from bemi.export import c, page, verilog
 
     assert verify.BUDGET == DEFAULT_BUDGET
-    assert tuple(c.OPTIMIZE) == choices.C_GOALS
-    assert tuple(c.TYPES) == choices.C_INPUT_TYPES
-    assert choices.PAGE_SAMPLES == page.SAMPLES
-    assert (choices.VERILOG_INTERFACES, choices.VERILOG_VECTORS) == (verilog.INTERFACES, verilog.VECTORS)
+    assert tuple(c.OPTIMIZE) == export.C_GOALS
+    assert tuple(c.TYPES) == export.C_INPUT_TYPES
+    assert export.PAGE_SAMPLES == page.SAMPLES
+    assert (export.VERILOG_INTERFACES, export.VERILOG_VECTORS) == (verilog.INTERFACES, verilog.VECTORS)
 
 
 def test_image_sizes_have_one_syntax():
@@ -102,7 +102,7 @@ def commands(path, parser):
     yield path, parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            for name, command in action.choices.items():
+            for name, command in action.export.items():
                 yield from commands([*path, name], command)
 
 

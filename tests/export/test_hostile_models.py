@@ -56,7 +56,7 @@ def file(tmp_path_factory) -> Path:
     """A model that a stranger wrote: trained under plain names, which were then replaced in its file."""
     folder = tmp_path_factory.mktemp("hostile")
     plain = pd.DataFrame(ROWS, columns=list("abcdefgh"))
-    classifier = soft_margins((), node_limit=1, time_limit=None, weight_bound=3)
+    classifier = soft_margins(node_limit=1, time_limit=None, weight_bound=3)
     bemi.save(classifier.fit(plain, list("uvwxyz") * 2), folder / "plain.bemi")
     header, weights, claims = opened(folder / "plain.bemi")
     header |= {"classes": LABELS, "classes_dtype": "|O", "feature_names": NAMES}
@@ -115,7 +115,7 @@ def hostile_table(texts) -> BeMiClassifier:
     table = pd.DataFrame(numbers | {"levels": np.array(texts, dtype=object)[np.arange(48) % len(texts)]})
     labels = np.array(texts[:4], dtype=object)[np.arange(48) % 4]
     transform = TableBits(thresholds=2)
-    return soft_margins((), node_limit=1, time_limit=None, inputs=transform).fit(table, labels)
+    return soft_margins(node_limit=1, time_limit=None, inputs=transform).fit(table, labels)
 
 
 @needs("iverilog")
@@ -159,7 +159,7 @@ def read(text: str) -> Reader:
 
 
 def test_a_page_has_the_elements_of_any_other(model):
-    plain = soft_margins((), node_limit=1, time_limit=None, weight_bound=3)
+    plain = soft_margins(node_limit=1, time_limit=None, weight_bound=3)
     usual = read(page(plain.fit(pd.DataFrame(ROWS, columns=list("abcdefgh")), list("uvwxyz") * 2), title="a"))
     hostile = read(page(model, title=HOSTILE[9]))
     assert hostile.tags == usual.tags

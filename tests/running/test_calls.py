@@ -170,8 +170,7 @@ def test_killed_workers_lose_nothing(undisturbed, seed, tmp_path):
 
 def test_a_network_that_always_kills_its_worker_is_named_and_the_rest_is_kept(monkeypatch, undisturbed):
     classifier = BeMiClassifier(**SETTINGS, n_jobs=2)
-    plan = BeMiClassifier._plan
-    monkeypatch.setattr(BeMiClassifier, "_plan", lambda *given: DeadlyPlan(**vars(plan(*given))))
+    monkeypatch.setattr("bemi.estimators.base.Plan", DeadlyPlan)
     with pytest.raises(NetworksFailed, match=r"the workers that trained 1/2 died 3 times; .* run_dir='") as caught:
         classifier.fit(*rows())
     monkeypatch.undo()
@@ -322,8 +321,7 @@ def test_a_cluster_with_killed_workers_loses_nothing(cluster, undisturbed, tmp_p
 
 @pytest.mark.parametrize("classes", [3, pytest.param(6, marks=pytest.mark.slow)])
 def test_a_cluster_gives_up_the_network_that_kills_its_workers_and_no_other(cluster, classes, monkeypatch):
-    plan = BeMiClassifier._plan
-    monkeypatch.setattr(BeMiClassifier, "_plan", lambda *given: DeadlyPlan(**vars(plan(*given))))
+    monkeypatch.setattr("bemi.estimators.base.Plan", DeadlyPlan)
     with (
         cluster.get_client() as client,
         joblib.parallel_config("dask", client=client),

@@ -212,7 +212,7 @@ def test_what_cannot_be_added_is_refused_and_changes_nothing():
     with pytest.raises(ValueError, match="features"):
         classifier.add_classes(X[y == 4][:, :3], y[y == 4])
     some = BeMiClassifier(**SETTINGS, copies=NoiseScenarios(0.1, 1)).fit(X[y < 4], y[y < 4])
-    with pytest.raises(ValueError, match="only if subsets and scenarios are None"):
+    with pytest.raises(ValueError, match="only if subsets and copies are None"):
         some.add_classes(X[y == 4], y[y == 4])
     assert classifier.networks_ == networks
     assert classifier.classes_.tolist() == [0, 1, 2, 3]
@@ -230,7 +230,7 @@ def test_reports_are_small_and_say_everything():
 def test_networks_of_another_kind_are_not_added():
     X, y = rows(4)
     classifier = BeMiClassifier(**SETTINGS).fit(X[y < 3], y[y < 3])
-    for other in ({"weight_bound": 7}, {"hidden_layers": (3, 3)}, {"stages": ("sm",)}, {"subset_size": 3}, {"C": 2.0}):
+    for other in ({"weight_bound": 7}, {"hidden_layers": (3, 3)}, {"stages": ("sm",)}, {"subset_size": 3}):
         before = {name: getattr(classifier, name) for name in other}
         with pytest.raises(ValueError, match=f"were trained with {next(iter(other))}=.*fit again instead"):
             classifier.set_params(**other).add_classes(X[y == 3], y[y == 3])

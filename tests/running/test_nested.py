@@ -15,14 +15,14 @@ START = """
 import joblib, numpy as np
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from soft_margins import soft_margins
 
 import bemi
 
 X, y = load_iris(return_X_y=True)
 
 def quick(n_jobs=None):
-    return soft_margins(weight_bound=3, time_limit=0.1, n_jobs=n_jobs)
+    fixed = {"inputs": None, "copies": None, "C": 10.0, "weight_bound": 3, "probabilities": False}
+    return bemi.FewBitClassifier("table", **fixed, time_limit=0.1, n_jobs=n_jobs)
 
 def score(n_jobs):
     return quick(n_jobs).fit(X, y).score(X, y)

@@ -20,7 +20,7 @@ from bemi.engines.monolithic import min_weight_goal
 from bemi.limits import Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.programs.program import Goal
+from bemi.programs.encoding import Goal
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,7 +32,7 @@ def three_digits():
     with pytest.MonkeyPatch.context() as changed:
         changed.setattr(on_images, "load", lambda name: few)
         changed.setattr("bemi.training.choice.MOST_VARIANTS", 30)
-        changed.setattr("bemi.augment.deformations.MOST_COPIES", 5)
+        changed.setattr("bemi.augment.images.MOST_COPIES", 5)
         yield
     training_images.cache_clear()
     on_images._loaded.cache_clear()
