@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from soft_margins import soft_margins
 
 from bemi import BeMiClassifier, ConstantInput, IntegerHog, SignalCounts
-from bemi.ensemble import vote
+from bemi.ensemble import TIES, vote
 from bemi.exact import Rows
 from bemi.network import Network
 

@@ -102,7 +102,7 @@ def commands(path, parser):
     yield path, parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            for name, command in action.export.items():
+            for name, command in action.choices.items():
                 yield from commands([*path, name], command)
 
 

@@ -92,9 +92,9 @@ def _fixed(kind: str, **parameters: Any) -> Classifier:
     return _few_bit(kind, **{"C": 10.0, "weight_bound": 7, "probabilities": False} | parameters)
 
 
-def few_bit(X: Any, *, inputs: str | None = None, **parameters: Any) -> Classifier:
-    """The few-bit classifier; inputs, unless given, copies and C are chosen when it is fitted."""
-    given = {} if inputs is None else {"inputs": INPUTS[inputs]()}
+def few_bit(X: Any, *, inputs: Any = None, **parameters: Any) -> Classifier:
+    """The few-bit classifier; inputs, unless given or named, copies and C are chosen when it is fitted."""
+    given = {} if inputs is None else {"inputs": INPUTS[inputs]() if isinstance(inputs, str) else inputs}
     probabilities = few_bit_settings.kind_of(X).name == "table"
     return _few_bit("auto", **{"probabilities": probabilities} | given | parameters)
 

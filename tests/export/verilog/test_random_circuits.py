@@ -35,7 +35,7 @@ def trained(inputs, features, classes, together, ties):
         X[:2] = [[low], [high]]
         X = X / 7 if inputs == "scaled" else X
     if inputs == "constant input":
-        chosen |= {"transform": ConstantInput(), "input_scaling": None}
+        chosen |= {"inputs": ConstantInput(), "input_scaling": None}
     return BeMiClassifier(node_limit=1, time_limit=None, **chosen).fit(X, np.arange(rows) % classes)
 
 
