@@ -28,7 +28,7 @@ def trained(inputs, features, classes, together, ties):
     rng, rows = np.random.default_rng(0), 40
     if inputs in ("bits", "values and bits"):
         X = patients(rows)[0].iloc[:, : min(features, 8)]
-        chosen["transform"] = TableBits(thresholds=3, values=inputs != "bits")
+        chosen["inputs"] = TableBits(thresholds=3, values=inputs != "bits")
     else:
         low, high = {"signed integers": (-5, 3), "wide integers": (-(2**20), 2**20 - 1)}.get(inputs, (0, 16))
         X = rng.integers(low, high + 1, (rows, features))
