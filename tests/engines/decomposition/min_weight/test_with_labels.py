@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from itertools import combinations, product
 
 import numpy as np
@@ -256,8 +255,6 @@ def test_no_more_is_tried_out_than_the_checker_repeats():
 @pytest.mark.parametrize("features", [1, 2])
 def test_very_large_weights_take_no_longer(features, tmp_path):
     X = np.array([[1, 2], [2, 1], [5, 1], [1, 6], [-2, -9]])[:, :features]
-    began = time.perf_counter()
     classifier = BeMiClassifier((3,), weight_bound=4000, stages=("sm", "mw"), time_limit=1).fit(X, [0, 1, 1, 0, 1])
     save(classifier, tmp_path / "m")
-    verify(tmp_path / "m")
-    assert time.perf_counter() - began < 20
+    assert verify(tmp_path / "m", budget=1).networks == 1
