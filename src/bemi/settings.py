@@ -636,8 +636,13 @@ def check(given: Mapping[str, Any], automatic: Iterable[str] = ()) -> None:
     """Raise ValueError for the first invalid value; settings in ``automatic`` may also be ``"auto"``."""
     chosen = tuple(automatic)
     for name, value in given.items():
-        if name in SETTINGS and not (name in chosen and isinstance(value, str) and value == AUTO):
+        if name in SETTINGS and not (name in chosen and is_auto(value)):
             SETTINGS[name].values.check(name, value)
+
+
+def is_auto(value: Any) -> bool:
+    """Whether a parameter is left to the estimator."""
+    return isinstance(value, str) and value == AUTO
 
 
 def docstring(estimator: type) -> str:

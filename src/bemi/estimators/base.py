@@ -29,7 +29,7 @@ from bemi.inputs.transform import Takes
 from bemi.report.html import fitted_html
 from bemi.report.scorecard import Scorecard
 from bemi.running.schedule import check_shard, train_all
-from bemi.settings import AUTO, OF_NETWORKS, SETTINGS
+from bemi.settings import OF_NETWORKS, SETTINGS, is_auto
 from bemi.training.calibration import calibrated
 from bemi.training.pipeline import Training, share_time
 from bemi.training.plan import Plan
@@ -247,7 +247,7 @@ class Classifier(_ScikitLearn):
     def _as_fitted(self, known: Settings) -> Settings:
         """The settings of this estimator, automatic ones as they were fitted; those of networks must be the same."""
         present = self._translated(self._settings())
-        present |= {name: known[name] for name in self.AUTOMATIC if name in known and _is_auto(present[name])}
+        present |= {name: known[name] for name in self.AUTOMATIC if name in known and is_auto(present[name])}
         check_together(present)
         now = recorded(present | {"estimator": self.NAME})
         for name in OF_NETWORKS:
@@ -496,10 +496,6 @@ def check_together(chosen: Settings) -> None:
     """Raise ValueError for settings that are valid alone but not together."""
     share_time(chosen["time_limit"], chosen["stages"])
     check_solver(chosen["solver"], chosen["stages"])
-
-
-def _is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value == AUTO
 
 
 def _plan(chosen: Settings, training_set: TrainingSet, subsets: Integers) -> Plan:

@@ -29,7 +29,7 @@ from bemi.inputs.signal.transform import SignalCounts
 from bemi.inputs.table.cells import as_given
 from bemi.inputs.table.transform import TableBits
 from bemi.inputs.transform import Takes
-from bemi.settings import AUTO, SETTINGS
+from bemi.settings import AUTO, SETTINGS, is_auto
 from bemi.stages import SOFT_STAGES, SPARSE_STAGES
 from bemi.training.choice import Candidate, Choice, choose, unknown
 from bemi.training.task import Settings, Task, seed_of
@@ -183,7 +183,7 @@ def kind_of(X: Any, kind: Any = AUTO, inputs: Any = AUTO) -> Kind:
 
 def left_to_choose(kind: Kind, given: Mapping[str, Any]) -> tuple[Candidate, ...]:
     """Candidates of a kind without what is given, each once."""
-    fixed = {name: given[name] for name in COMPARED if not _is_auto(given[name])}
+    fixed = {name: given[name] for name in COMPARED if not is_auto(given[name])}
     different: dict[str, Candidate] = {}
     for candidate in kind.candidates:
         open_settings = {name: value for name, value in candidate.settings.items() if name not in fixed}
@@ -191,10 +191,6 @@ def left_to_choose(kind: Kind, given: Mapping[str, Any]) -> tuple[Candidate, ...
     if len(different) == 1:
         return tuple(replace(candidate, name="settings as given") for candidate in different.values())
     return tuple(different.values())
-
-
-def _is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value == AUTO
 
 
 class SoftMarginClassifier(Classifier):
@@ -363,11 +359,11 @@ class FewBitClassifier(SoftMarginClassifier):
         rows = as_given(X)
         labels = labels_of(y, rows)
         kind = self._kind(X)
-        given |= {name: value for name, value in kind.usual.items() if name not in COMPARED and _is_auto(given[name])}
+        given |= {name: value for name, value in kind.usual.items() if name not in COMPARED and is_auto(given[name])}
         self.choice_ = replace(
             self._choice(kind, given, rows, labels, sample_weight, groups), kind=kind.name, why=kind.why
         )
-        automatic = {name: value for name, value in kind.usual.items() if _is_auto(given[name])}
+        automatic = {name: value for name, value in kind.usual.items() if is_auto(given[name])}
         return self._with_probabilities({**given, **automatic, **self.choice_.candidate.settings}, kind, labels)
 
     def _kind(self, X: Any) -> Kind:
@@ -383,12 +379,12 @@ class FewBitClassifier(SoftMarginClassifier):
         groups: ArrayLike | None,
     ) -> Choice:
         """The best candidate by cross-validation on the training rows, if there is something to choose."""
-        if not any(_is_auto(given[name]) for name in COMPARED):
+        if not any(is_auto(given[name]) for name in COMPARED):
             return unknown(Candidate("settings as given", {}), "nothing was left to choose")
         candidates = left_to_choose(kind, given)
         if not candidates:
             return unknown(Candidate("usual settings", {}), f"{len(rows)} large rows are too many to compare settings")
-        usual = {name: value for name, value in kind.usual.items() if _is_auto(given[name])}
+        usual = {name: value for name, value in kind.usual.items() if is_auto(given[name])}
         weights = given_weights(sample_weight, len(labels))
         classes, targets = np.unique(labels, return_inverse=True)
         return choose(
@@ -403,7 +399,7 @@ class FewBitClassifier(SoftMarginClassifier):
 
     def _with_probabilities(self, chosen: Settings, kind: Kind, labels: NDArray) -> Settings:
         """The settings with probabilities wherever they cost little, unless the user decided."""
-        if not _is_auto(chosen["probabilities"]):
+        if not is_auto(chosen["probabilities"]):
             if chosen["probabilities"] and chosen["subsets"] is not None:
                 raise ValueError("probabilities=True needs a network for every pair of classes; use subsets=None")
             return chosen
