@@ -9,8 +9,13 @@ import pytest
 from sklearn.base import clone
 
 from bemi import BeMiClassifier, FewBitClassifier, ScorecardClassifier, settings
+from bemi.engines import ENGINES
+from bemi.ensemble import TIES
 from bemi.estimators import ESTIMATORS
+from bemi.inputs import INPUT_SCALINGS
 from bemi.settings import SETTINGS
+from bemi.solvers import SOLVERS
+from bemi.stages import PAPER_STAGES
 
 DATA = np.array([[5.5, 1], [6.0, 0], [7.0, 1], [1.0, 0], [2.0, 1], [2.5, 0]])
 LABELS = [1, 1, 1, 0, 0, 0]
@@ -116,3 +121,19 @@ def test_what_a_file_may_say(name, good, bad):
     check(name, good)
     with pytest.raises(ValueError, match=r"\w+ (must|is nested)|unknown stage"):
         check(name, bad)
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("ties", TIES),
+        ("engine", ENGINES),
+        ("solver", SOLVERS),
+        ("input_scaling", INPUT_SCALINGS),
+        ("stages", PAPER_STAGES),
+    ],
+)
+def test_help_names_every_value(name, known):
+    for value in known:
+        assert str(value).lower() in SETTINGS[name].option.about
+        assert value is None or str(value) in SETTINGS[name].about

@@ -21,7 +21,7 @@ def expected_failures(estimator):
     if isinstance(estimator, BeMiClassifier):
         return {}
     # Rows are weighted here as the check asks, but its classes overlap, and without a constant input nothing tells
-    # them apart.  tests/test_weights_and_limits.py has such an input.
+    # them apart.  tests/estimators/test_weights_and_limits.py has such an input.
     failures = {"check_class_weight_classifiers": "without a bias no network gives one class everywhere"}
     if getattr(estimator, "probabilities", True):
         failures |= {

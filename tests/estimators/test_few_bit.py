@@ -55,7 +55,6 @@ def test_one_line_is_all_a_user_writes():
     X, y = load_iris(return_X_y=True)
     scores = cross_val_score(FewBitClassifier(node_limit=5, time_limit=None), X[::3], y[::3], cv=3)
     assert scores.mean() > 0.85
-    assert len(set(scores)) >= 1
 
 
 def test_fit_looks_at_the_rows_and_construction_does_not():

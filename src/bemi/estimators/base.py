@@ -90,8 +90,9 @@ def _has_probabilities(classifier: Classifier) -> bool:
 class Classifier(_ScikitLearn):
     """Base of the estimators: an ensemble of few-bit networks, one for every set of classes, that vote.
 
-    A subclass has a signature of declared settings (:mod:`bemi.settings`) and says by :meth:`_resolved` what training
-    shall do; ``{parameters}`` in its docstring becomes their description.
+    A subclass has a signature of declared settings (:mod:`bemi.settings`) and says by :meth:`_translated`, or by
+    :meth:`_resolved` if rows matter, what training shall do.  ``{parameters}`` in its docstring becomes their
+    description.
 
     Attributes
     ----------
@@ -155,8 +156,8 @@ class Classifier(_ScikitLearn):
     def _resolved(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
     ) -> Settings:
-        """The settings for these rows, with nothing left to choose."""
-        raise NotImplementedError
+        """The settings for these rows, with nothing left to choose; an estimator that chooses does so here."""
+        return self._translated(self._settings())
 
     @classmethod
     def _parameters_of(cls, ensemble: Ensemble) -> dict[str, Any]:

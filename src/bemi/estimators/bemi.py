@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from bemi.estimators.base import Classifier
 from bemi.stages import PAPER_STAGES
-from bemi.training.task import Settings, Task
+from bemi.training.task import Task
 
 
 class BeMiClassifier(Classifier):
@@ -121,8 +121,3 @@ class BeMiClassifier(Classifier):
         If the tasks run elsewhere and write to the journal of ``run_dir``, ``fit`` has nothing left to train.
         """
         return self._training_tasks(X, y)
-
-    def _resolved(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
-    ) -> Settings:
-        return self._settings()
