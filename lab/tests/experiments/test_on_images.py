@@ -104,4 +104,3 @@ def test_tables_of_the_report(folder, monkeypatch):
     assert (ours[3].low, ours[3].mean, ours[3].high) == pytest.approx((min(values), np.mean(values), max(values)))
     assert shown.tables["choices"].rows[0] == ["digits", "1 per class", "straightened images, deformed: 2"]
     assert [row[2] for row in shown.tables["training"].rows] == [2, 2]
-    assert "Images: what is recommended, accuracy" in shown.brief

@@ -118,7 +118,6 @@ def test_tables_of_the_report(folder, monkeypatch):
     assert {row[1] for row in shown.tables["training"].rows} == {"ours"}
     gain = shown.tables["lower-gain"].rows[0]
     assert gain[4].mean == pytest.approx(gain[3] - gain[2])
-    assert "Signals: our models beside others, accuracy" in shown.brief
 
 
 def test_a_set_with_too_few_windows_does_not_take_part(tmp_path):

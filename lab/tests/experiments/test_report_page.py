@@ -171,17 +171,6 @@ def test_soft_margins_are_compared_with_the_papers_networks(tmp_path):
     }
 
 
-def test_a_figure_of_networks_that_are_gone_stays(tmp_path):
-    make_run(tmp_path / "exp3a", "exp3a", [0.8])
-    page = tmp_path / "page.md"
-    report.write([tmp_path / "exp3a"], page)
-    assert "first-layer" not in page.read_text()
-    (tmp_path / "page" / "exp3a-first-layer.svg").write_text("<svg/>")
-    written = report.write([tmp_path / "exp3a"], page)
-    assert "(page/exp3a-first-layer.svg)" in page.read_text()
-    assert tmp_path / "page" / "exp3a-first-layer.svg" not in written
-
-
 def test_stage_table_gives_gaps_and_links(tmp_path):
     rows = list(
         csv.DictReader(io.StringIO(network_tables.stages(make_run(tmp_path, "exp4b", [0.7], "fashion-mnist")).csv()))
@@ -283,9 +272,8 @@ def test_a_page_has_every_table_and_figure(name, tmp_path):
     written = report.write([tmp_path / name], page)
     text = page.read_text()
     assert run.experiment.title in text
-    # There are no network files and no other systems here.
-    shown = run.experiment.tables
-    drawn = [figure for figure in run.experiment.figures if figure != "first-layer"]
+    # There are no other systems here.
+    shown, drawn = run.experiment.tables, run.experiment.figures
     compared = [path for path in written if path.stem in ("same-images", "own-systems")]
     assert len(written) == 1 + len(shown) + len(drawn) + len(compared)
     assert (page.with_suffix("") / "same-images.csv" in compared) == (run.experiment.paper.sizes is not None)

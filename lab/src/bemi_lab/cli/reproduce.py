@@ -90,13 +90,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show_briefly(path: Path, options: argparse.Namespace) -> None:
-    """The main tables of a run, in the terminal."""
+    """The first table of a run, in the terminal."""
     from bemi_lab.experiments.report import section
     from bemi_lab.experiments.store import NoResults
 
     try:
-        for title, content in section(path).brief.items():
-            show(options, {}, _in_terminal(content, title))
+        made = section(path)
+        for content in list(made.tables.values())[:1]:
+            show(options, {}, _in_terminal(content, made.title))
     except NoResults:
         # Remarks have said what is left out: here it is everything.
         print(f"bemi-lab: nothing of {path.name} can run here", file=sys.stderr)

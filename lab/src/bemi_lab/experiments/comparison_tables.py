@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from bemi_lab.datasets import Split
@@ -11,9 +12,10 @@ from bemi_lab.experiments import subjects
 from bemi_lab.experiments.on_signals import GAIN
 from bemi_lab.experiments.results import Run
 from bemi_lab.experiments.spec import Grid
-from bemi_lab.experiments.table import Spread, Table, interval
+from bemi_lab.experiments.table import Row, Spread, Table, interval
 
 RANDOM_FOREST, MINIROCKET, RECOMMENDED = "random-forest", "minirocket", "recommended"
+CARD_MEASURES = {"auc": "AUC", "log_loss": "log-loss", "calibration_error": "calibration error", "accuracy": "accuracy"}
 
 
 def _interval(noun: str) -> str:
@@ -22,87 +24,55 @@ def _interval(noun: str) -> str:
     )
 
 
-OVER_TABLES, OVER_SETS = _interval("table"), _interval("set")
-
-
-def _accuracy_on_tables(run: Run, grid: Grid) -> Table:
-    """Mean accuracy of every system, and how far ours is ahead; ours is the first of the grid."""
-    ours, rows = grid.systems[0], []
-    splits = [name for name in grid.splits if run.has(ours, name)]
+def _accuracy(run: Run, grid: Grid) -> Table:
+    """Mean accuracy of every system; on tables how far ours is ahead of it, on signals how far it is of MiniRocket."""
+    ours, noun, rows = grid.systems[0], _noun(run), []
     for system in _measured(run, grid):
-        row: list[Any] = [_title(run, system)]
-        for name in splits:
-            row.append(_times(100, run.mean(system, name, "accuracy", grid.datasets)))
-            row.append(None if system == ours else _difference(run, grid, ours, system, name, "accuracy", 100))
+        row: Row = {"system": _title(run, system)}
+        for name in (name for name in grid.splits if run.has(ours, name)):
+            count = len(run.by_dataset(ours, name, "accuracy", grid.datasets))
+            row[f"{_rows(name)} ({count} {noun}s)"] = _mean(run, grid, system, name, "accuracy", 100)
+            heading = f"ours minus it, {_rows(name)}" if noun == "table" else f"minus MiniRocket, {_rows(name)}"
+            pair = (ours, system) if noun == "table" else (system, MINIROCKET)
+            row[heading] = None if pair[0] == pair[1] else _difference(run, grid, *pair, name, "accuracy", 100)
         rows.append(row)
-    headings = ["system"]
-    for name in splits:
-        count = len(run.by_dataset(ours, name, "accuracy", grid.datasets))
-        headings += [f"{_rows(name)} ({count} tables)", f"ours minus it, {_rows(name)}"]
-    caption = f"Test accuracy in %, mean over tables; *ours minus it* in points: {OVER_TABLES}."
-    return Table("accuracy", caption, headings, rows)
+    what = "*ours minus it*" if noun == "table" else "*minus MiniRocket*"
+    return Table(f"Test accuracy in %, mean over {noun}s; {what} in points: {_interval(noun)}.", rows)
 
 
-def _accuracy_on_signals(run: Run, grid: Grid) -> Table:
-    """Mean accuracy of every system, and how far it is ahead of the reference."""
-    rows, headings = [], ["system"]
-    splits = [name for name in grid.splits if run.has(grid.systems[0], name)]
-    for name in splits:
-        count = len(run.by_dataset(grid.systems[0], name, "accuracy", grid.datasets))
-        headings += [f"{_rows(name)} ({count} sets)", "minus MiniRocket"]
-    for system in _measured(run, grid):
-        row: list[Any] = [_title(run, system)]
-        for name in splits:
-            ahead = _difference(run, grid, system, MINIROCKET, name, "accuracy", 100)
-            row += [_times(100, run.mean(system, name, "accuracy", grid.datasets))]
-            row += [None if system == MINIROCKET else ahead]
-        rows.append(row)
-    caption = f"Test accuracy in %, mean over sets; *minus MiniRocket* in points: {OVER_SETS}."
-    return Table("accuracy", caption, headings, rows)
-
-
-def _by_dataset(run: Run, grid: Grid, name: str, caption: str, first: str, noun: str, other: str) -> Table:
+def _by_dataset(run: Run, grid: Grid, caption: str, first: str, other: str) -> Table:
     """Accuracy on each data set, and how far ours, the first of the grid, is ahead of another system."""
-    ours, systems, rows = grid.systems[0], _measured(run, grid), []
-    for split in grid.splits:
-        ahead = run.differences(ours, other, split, "accuracy", grid.datasets)
-        means = {system: run.by_dataset(system, split, "accuracy", grid.datasets) for system in systems}
-        for dataset in grid.datasets:
-            if any(dataset in means[system] for system in systems):
-                values = [_times(100, means[system].get(dataset)) for system in systems]
-                rows.append([_rows(split), dataset, *values, _times(100, ahead.get(dataset))])
+    systems, rows = _measured(run, grid), []
     reference = "MiniRocket" if other == MINIROCKET else "random forest"
-    headings = [first, noun, *(_title(run, system) for system in systems), f"ours minus {reference}"]
-    return Table(name, caption, headings, rows)
+    for split in grid.splits:
+        ahead = run.differences(grid.systems[0], other, split, "accuracy", grid.datasets)
+        means = {_title(run, s): run.by_dataset(s, split, "accuracy", grid.datasets) for s in systems}
+        for dataset in grid.datasets:
+            if any(dataset in known for known in means.values()):
+                row = {first: _rows(split), _noun(run): dataset}
+                row |= {title: _times(100, known.get(dataset)) for title, known in means.items()}
+                rows.append(row | {f"ours minus {reference}": _times(100, ahead.get(dataset))})
+    return Table(caption, rows)
 
 
-def _accuracy_by_table(run: Run, grid: Grid) -> Table:
-    caption = "Test accuracy in % by table, mean over the samples."
-    return _by_dataset(run, grid, "accuracy-by-table", caption, "rows", "table", RANDOM_FOREST)
+APART = (
+    "Sets that the settings were not chosen on, test accuracy in %, mean over the draws. In PLAID, currents when "
+    "a device is switched on are far above those while it runs."
+)
 
 
-def _accuracy_by_set(run: Run, grid: Grid) -> Table:
-    caption = "Test accuracy in % by set, mean over the draws."
-    return _by_dataset(run, grid, "accuracy-by-set", caption, "windows", "set", MINIROCKET)
-
-
-def _apart(run: Run, grid: Grid) -> Table:
-    caption = (
-        "Sets that the settings were not chosen on, test accuracy in %, mean over the draws. In PLAID, currents when "
-        "a device is switched on are far above those while it runs."
-    )
-    return _by_dataset(run, grid, "apart", caption, "windows", "set", MINIROCKET)
-
-
-def _proved(run: Run, grid: Grid, system: str, split: str) -> list[Any] | None:
-    """What our training proved and took: gap, largest gap, share of certified models, links and seconds."""
+def _proved(run: Run, grid: Grid, system: str, split: str) -> Row | None:
+    """What our training proved and took."""
     gaps = run.by_dataset(system, split, "gap", grid.datasets)
     if not gaps:
         return None
-    largest = run.by_dataset(system, split, "largest_gap", grid.datasets)
-    certified, links, seconds = (run.mean(system, split, m, grid.datasets) for m in ("certified", "links", "seconds"))
-    spread = Spread.of([100 * gap for gap in gaps.values()])
-    return [spread, 100 * max(largest.values()), _times(100, certified), links, seconds]
+    return {
+        "gap %": Spread.of([100 * gap for gap in gaps.values()]),
+        "largest gap %": 100 * max(run.by_dataset(system, split, "largest_gap", grid.datasets).values()),
+        "certified %": _mean(run, grid, system, split, "certified", 100),
+        "links": _mean(run, grid, system, split, "links"),
+        "seconds": _mean(run, grid, system, split, "seconds"),
+    }
 
 
 def _training_on_tables(run: Run, grid: Grid) -> Table:
@@ -111,26 +81,22 @@ def _training_on_tables(run: Run, grid: Grid) -> Table:
     for name in grid.splits:
         proved = _proved(run, grid, ours, name)
         if proved is not None:
-            expected = run.by_dataset(ours, name, "expected", grid.datasets)
-            reached = run.by_dataset(ours, name, "accuracy", grid.datasets)
+            expected, reached = (run.by_dataset(ours, name, m, grid.datasets) for m in ("expected", "accuracy"))
             surplus = interval([100 * (expected[table] - reached[table]) for table in expected])
-            rows.append([_rows(name), *proved[:3], surplus, *proved[3:]])
-    headings = [
-        *("rows", "gap %", "largest gap %", "certified %", "expected minus reached accuracy", "links", "seconds"),
-    ]
+            rows.append({"rows": _rows(name)} | proved | {"expected minus reached accuracy": surplus})
     caption = (
         "Our models: certified gap, mean over tables with the smallest and the largest table's; share of models of "
-        "which every bound is certified; the accuracy that training expected minus that on the test rows, in points "
-        "with a 95 % confidence interval; links of all networks together; seconds of training on one core, the choice "
-        "of settings included."
+        "which every bound is certified; links of all networks together; seconds of training on one core, the choice "
+        "of settings included; the accuracy that training expected minus that on the test rows, in points with a 95 % "
+        "confidence interval."
     )
-    return Table("training", caption, headings, rows)
+    return Table(caption, rows)
 
 
 def _training_on_signals(run: Run, grid: Grid) -> Table:
     """What our training took and proved."""
     rows = [
-        [_rows(name), _title(run, system), *proved]
+        {"windows": _rows(name), "system": _title(run, system)} | proved
         for name in grid.splits
         for system in _measured(run, grid)
         if (proved := _proved(run, grid, system, name)) is not None
@@ -140,111 +106,111 @@ def _training_on_signals(run: Run, grid: Grid) -> Table:
         "network, mean over the draws of the set in which it is largest; share of models of which every bound is "
         "certified; links of all networks together; seconds of training on one core."
     )
-    headings = ["windows", "system", "gap %", "largest gap %", "certified %", "links", "seconds"]
-    return Table("training", caption, headings, rows)
+    return Table(caption, rows)
+
+
+def _changed(run: Run, grid: Grid, name: str, system: str, before: tuple[str, str], after: tuple[str, str]) -> Row:
+    """Accuracy of a system, or in a measure, before and after a change: means and differences over data sets."""
+    values = [run.by_dataset(s, name, measure, grid.datasets) for s, measure in (before, after)]
+    lost = {dataset: values[1][dataset] - values[0][dataset] for dataset in values[1] if dataset in values[0]}
+    worst = min(lost, key=lambda dataset: lost[dataset])
+    means = [100 * sum(known[dataset] for dataset in lost) / len(lost) for known in values]
+    what, noun = ("rows", "table") if _noun(run) == "table" else ("windows", "set")
+    return {
+        what: _rows(name),
+        "system": _title(run, system),
+        "accuracy as it is": means[0],
+        "changed" if noun == "table" else f"at gain {GAIN}": means[1],
+        "difference": interval([100 * value for value in lost.values()]),
+        f"worst {noun}": f"{worst} {100 * lost[worst]:+.2f}",
+    }
 
 
 def _moved(run: Run, grid: Grid) -> Table:
     """What a shift or another unit costs; the first system of the grid sees the table as it is."""
-    before, rows = grid.systems[0], []
-    for name in grid.splits:
-        for system in grid.systems[1:]:
-            lost = run.differences(system, before, name, "accuracy", grid.datasets)
-            if lost:
-                means = [_times(100, run.mean(s, name, "accuracy", list(lost))) for s in (before, system)]
-                change = _spread_times(100, interval(list(lost.values())))
-                rows.append([_rows(name), _title(run, system), *means, change, _worst(lost)])
-    headings = ["rows", "system", "accuracy as it is", "changed", "difference", "worst table"]
-    caption = f"Accuracy in % when every numeric feature is shifted or has another unit; difference: {OVER_TABLES}."
-    return Table("moved", caption, headings, rows)
+    before = (grid.systems[0], "accuracy")
+    rows = [
+        _changed(run, grid, name, system, before, (system, "accuracy"))
+        for name in grid.splits
+        for system in grid.systems[1:]
+        if run.differences(system, before[0], name, "accuracy", grid.datasets)
+    ]
+    caption = (
+        f"Accuracy in % when every numeric feature is shifted or has another unit; difference: {_interval('table')}."
+    )
+    return Table(caption, rows)
 
 
 def _lower_gain(run: Run, grid: Grid) -> Table:
     """What happens to all systems if the sensor measures less than in training."""
-    rows = []
-    for name in grid.splits:
-        for system in _measured(run, grid):
-            before, after = (run.by_dataset(system, name, m, grid.datasets) for m in ("accuracy", "lower_gain"))
-            if after:
-                lost = {dataset: after[dataset] - before[dataset] for dataset in after}
-                change = interval([100 * value for value in lost.values()])
-                means = [_times(100, run.mean(system, name, m, grid.datasets)) for m in ("accuracy", "lower_gain")]
-                rows.append([_rows(name), _title(run, system), *means, change, _worst(lost)])
+    rows = [
+        _changed(run, grid, name, system, (system, "accuracy"), (system, "lower_gain"))
+        for name in grid.splits
+        for system in _measured(run, grid)
+        if run.by_dataset(system, name, "lower_gain", grid.datasets)
+    ]
     caption = (
         f"Test accuracy in % when all values of the test windows are multiplied by {GAIN}. Only the scenarios "
         "of our models prepare for it. Difference in points: mean over sets, with its 95 % confidence interval."
     )
-    headings = ["windows", "system", "accuracy as it is", f"at gain {GAIN}", "difference", "worst set"]
-    return Table("lower-gain", caption, headings, rows)
-
-
-def _worst(lost: Mapping[str, float]) -> str:
-    worst = min(lost, key=lambda dataset: lost[dataset])
-    return f"{worst} {100 * lost[worst]:+.2f}"
-
-
-CARD_MEASURES = {"auc": "AUC", "log_loss": "log-loss", "calibration_error": "calibration error", "accuracy": "accuracy"}
+    return Table(caption, rows)
 
 
 def _cards(run: Run, grid: Grid) -> Table:
     """Scorecards beside FasterRisk's: means over tables, then paired differences."""
     (name,) = grid.splits
-    rows: list[list[Any]] = []
+    rows: list[Row] = []
     for system in _measured(run, grid):
-        means = [run.mean(system, name, measure, grid.datasets) for measure in (*CARD_MEASURES, "seconds")]
-        gap = _times(100, run.mean(system, name, "gap", grid.datasets))
-        rows.append([_title(run, system), *map(_three, means), gap])
+        row: Row = {title: _three(_mean(run, grid, system, name, m)) for m, title in CARD_MEASURES.items()}
+        row["seconds"] = _three(_mean(run, grid, system, name, "seconds"))
+        row["certified gap %"] = _mean(run, grid, system, name, "gap", 100)
+        rows.append({"system": _title(run, system)} | row)
     for ours in (system for system in grid.systems if system.startswith("card-")):
         links = ours.removeprefix("card-")
         theirs = f"fasterrisk-{links}"
         if run.has(ours, name) and run.has(theirs, name):
-            ahead = [_difference(run, grid, ours, theirs, name, measure) for measure in CARD_MEASURES]
-            rows.append([f"ours minus FasterRisk, {links} links", *map(_spread_text, ahead), None, None])
-    headings = ["system", *CARD_MEASURES.values(), "seconds", "certified gap %"]
+            ahead = {t: _signed(_difference(run, grid, ours, theirs, name, m)) for m, t in CARD_MEASURES.items()}
+            last = {"seconds": None, "certified gap %": None}
+            rows.append({"system": f"ours minus FasterRisk, {links} links"} | ahead | last)
     caption = (
         f"Cards with points -5..5 on the same bits, {_rows(name)}, tables of two classes. Means over tables; "
-        f"differences: {OVER_TABLES}."
+        f"differences: {_interval('table')}."
     )
-    return Table("cards", caption, headings, rows)
+    return Table(caption, rows)
 
 
 def _cards_by_table(run: Run, grid: Grid) -> Table:
     (name,) = grid.splits
-    systems = _measured(run, grid)
-    with_gap = {system: run.mean(system, name, "gap", grid.datasets) is not None for system in systems}
-    headings = ["table"]
-    for system in systems:
-        headings += [f"{_title(run, system)}: AUC", "log-loss"] + (["gap %"] if with_gap[system] else [])
     rows = []
     for table in grid.datasets:
-        row: list[Any] = [table]
-        for system in systems:
-            row += [_three(_value(run, system, name, measure, table)) for measure in ("auc", "log_loss")]
-            row += [_times(100, _value(run, system, name, "gap", table))] if with_gap[system] else []
+        row: Row = {"table": table}
+        for system in _measured(run, grid):
+            title = _title(run, system)
+            row[f"{title}: AUC"], row[f"{title}: log-loss"] = (
+                _three(_value(run, system, name, measure, table)) for measure in ("auc", "log_loss")
+            )
+            row[f"{title}: gap %"] = _times(100, _value(run, system, name, "gap", table))
         rows.append(row)
-    return Table("cards-by-table", "The same by table.", headings, rows)
+    return Table("The same by table.", rows).without_empty_columns()
 
 
 def _probabilities(run: Run, grid: Grid) -> Table:
     """How good the predicted probabilities are."""
     ours, rows = grid.systems[0], []
+    measures = ("log_loss", "calibration_error", "auc", "accuracy")
     for name in grid.splits:
         for system in _measured(run, grid):
             count = len(run.by_dataset(system, name, "log_loss", grid.datasets))
-            if not count:
-                continue
-            measures = ("log_loss", "calibration_error", "auc", "accuracy")
-            means = [_three(run.mean(system, name, measure, grid.datasets)) for measure in measures]
-            ahead = None if system == ours else _difference(run, grid, ours, system, name, "log_loss")
-            rows.append([_rows(name), count, _title(run, system), *means, _spread_text(ahead)])
-    headings = [
-        *("rows", "tables", "system", "log-loss", "calibration error", "AUC", "accuracy", "ours minus it: log-loss"),
-    ]
+            if count:
+                row: Row = {"rows": _rows(name), "tables": count, "system": _title(run, system)}
+                row |= {CARD_MEASURES[m]: _three(_mean(run, grid, system, name, m)) for m in measures}
+                ahead = None if system == ours else _difference(run, grid, ours, system, name, "log_loss")
+                rows.append(row | {"ours minus it: log-loss": _signed(ahead)})
     caption = (
         "Chances on tables of two classes: log-loss, and expected calibration error over ten bins of equal width. "
-        f"Means over tables; difference: {OVER_TABLES}."
+        f"Means over tables; difference: {_interval('table')}."
     )
-    return Table("chances", caption, headings, rows)
+    return Table(caption, rows)
 
 
 def _size(run: Run, grid: Grid) -> Table:
@@ -253,12 +219,12 @@ def _size(run: Run, grid: Grid) -> Table:
     for name in grid.splits:
         for table in grid.datasets:
             for system in _measured(run, grid):
-                values = [_value(run, system, name, measure, table) for measure in ("accuracy", "gap", "seconds")]
-                if values[0] is not None:
-                    shares = [_times(100, value) for value in values[:2]]
-                    rows.append([table, _rows(name), _title(run, system), *shares, values[2]])
-    headings = ["table", "rows", "system", "accuracy", "certified gap %", "seconds"]
-    return Table("size", "Thousands of training rows, on one core.", headings, rows)
+                accuracy, gap, seconds = (_value(run, system, name, m, table) for m in ("accuracy", "gap", "seconds"))
+                if accuracy is not None:
+                    row: Row = {"table": table, "rows": _rows(name), "system": _title(run, system)}
+                    row |= {"accuracy": 100 * accuracy, "certified gap %": _times(100, gap)}
+                    rows.append(row | {"seconds": seconds})
+    return Table("Thousands of training rows, on one core.", rows)
 
 
 def _accuracy_on_images(run: Run, grid: Grid) -> Table:
@@ -267,36 +233,36 @@ def _accuracy_on_images(run: Run, grid: Grid) -> Table:
     rows = []
     for name in grid.datasets:
         for system in grid.systems:
-            spreads = [_spread(run, system, split, name, "accuracy") for split in splits]
-            if any(spreads):
-                rows.append([name, _title(run, system), *spreads])
+            spreads = {str(Split.parse(s).rows): _spread(run, system, s, name, "accuracy") for s in splits}
+            if any(spreads.values()):
+                rows.append({"data set": name, "system": _title(run, system)} | spreads)
     caption = (
         "Test accuracy in % by the number of training images of a class, mean over the draws with the smallest and the "
         "largest. *Rows as ours*: histograms as our model chose them, deformed copies included; *plain rows*: "
         "histograms of the straightened images."
     )
-    headings = ["data set", "system", *(str(Split.parse(split).rows) for split in splits)]
-    return Table("accuracy", caption, headings, rows)
+    return Table(caption, rows)
 
 
 def _training_on_images(run: Run, grid: Grid) -> Table:
     """What our models proved, and what choosing and training took."""
     rows = []
     for name, split in _images(run, grid):
-        gap, largest = (_spread(run, RECOMMENDED, split, name, measure) for measure in ("gap", "largest_gap"))
         certified = run.values(RECOMMENDED, split, name, "certified")
+        largest = _spread(run, RECOMMENDED, split, name, "largest_gap")
         assert largest is not None
-        seconds = [_value(run, RECOMMENDED, split, m, name) for m in ("choosing", "deforming", "cpu", "seconds")]
-        share = 100 * sum(certified.values()) / len(certified)
-        rows.append([name, _rows(split), len(certified), gap, largest.high, share, *seconds])
+        row: Row = {"data set": name, "training": _rows(split), "draws": len(certified)}
+        row |= {"gap %": _spread(run, RECOMMENDED, split, name, "gap"), "largest gap %": largest.high}
+        row["certified %"] = 100 * sum(certified.values()) / len(certified)
+        seconds = {"choosing": "choosing s", "deforming": "deforming s", "cpu": "all s", "seconds": "wall s"}
+        rows.append(row | {title: _value(run, RECOMMENDED, split, m, name) for m, title in seconds.items()})
     caption = (
         "Our models: draws; certified gap, mean over the networks of a draw, mean over the draws with the smallest and "
         "the largest draw's; the largest gap of a network; share of models of which every bound is certified; seconds "
         "of one core, means over the draws: choosing, deforming, and everything from choosing to the last network, by "
         "the processor's clock and by the wall's."
     )
-    headings = ["data set", "training", "draws", "gap %", "largest gap %", "certified %", "choosing s", "deforming s"]
-    return Table("training", caption, [*headings, "all s", "wall s"], rows)
+    return Table(caption, rows)
 
 
 def _choices(run: Run, grid: Grid) -> Table:
@@ -304,15 +270,19 @@ def _choices(run: Run, grid: Grid) -> Table:
     rows = []
     for name, split in _images(run, grid):
         chosen = Counter(run.values(RECOMMENDED, split, name, "choice").values())
-        rows.append([name, _rows(split), "; ".join(f"{choice}: {n}" for choice, n in chosen.most_common())])
+        choice = "; ".join(f"{choice}: {n}" for choice, n in chosen.most_common())
+        rows.append({"data set": name, "training": _rows(split), "choice": choice})
     caption = "What our models chose by cross-validation on the training images, and on how many draws."
-    return Table("choices", caption, ["data set", "training", "choice"], rows)
+    return Table(caption, rows)
 
+
+BY_TABLE = "Test accuracy in % by table, mean over the samples."
+BY_SET = "Test accuracy in % by set, mean over the draws."
 
 TABLES: dict[str, dict[str, Callable[[Run, Grid], Table]]] = {
     "tables": {
-        "accuracy": _accuracy_on_tables,
-        "accuracy-by-table": _accuracy_by_table,
+        "accuracy": _accuracy,
+        "accuracy-by-table": partial(_by_dataset, caption=BY_TABLE, first="rows", other=RANDOM_FOREST),
         "training": _training_on_tables,
         "moved": _moved,
         "cards": _cards,
@@ -322,30 +292,22 @@ TABLES: dict[str, dict[str, Callable[[Run, Grid], Table]]] = {
     },
     "images": {"accuracy": _accuracy_on_images, "training": _training_on_images, "choices": _choices},
     "signals": {
-        "accuracy": _accuracy_on_signals,
-        "accuracy-by-set": _accuracy_by_set,
+        "accuracy": _accuracy,
+        "accuracy-by-set": partial(_by_dataset, caption=BY_SET, first="windows", other=MINIROCKET),
         "training": _training_on_signals,
         "lower-gain": _lower_gain,
-        "apart": _apart,
+        "apart": partial(_by_dataset, caption=APART, first="windows", other=MINIROCKET),
     },
 }
 """Tables by name, for each kind of experiments."""
 
-BRIEF: dict[str, dict[str, set[str]]] = {
-    "tables": {
-        "accuracy": set(),
-        "moved": {"worst table"},
-        "cards": {"calibration error", "accuracy"},
-        "chances": {"tables", "AUC", "accuracy"},
-    },
-    "images": {"accuracy": set(), "choices": set()},
-    "signals": {"accuracy": set(), "lower-gain": {"worst set"}},
-}
-"""Tables that fit a terminal without these columns."""
-
 
 def _title(run: Run, system: str) -> str:
     return subjects.get(run.experiment.kind).systems[system].title
+
+
+def _noun(run: Run) -> str:
+    return "table" if run.experiment.kind == "tables" else "set"
 
 
 def _rows(split: str) -> str:
@@ -365,25 +327,25 @@ def _images(run: Run, grid: Grid) -> Iterator[tuple[str, str]]:
                 yield name, split
 
 
+def _mean(run: Run, grid: Grid, system: str, split: str, measure: str, times: float = 1) -> float | None:
+    return _times(times, run.mean(system, split, measure, grid.datasets))
+
+
 def _value(run: Run, system: str, split: str, measure: str, dataset: str) -> float | None:
     return run.by_dataset(system, split, measure, [dataset]).get(dataset)
 
 
 def _spread(run: Run, system: str, split: str, dataset: str, measure: str) -> Spread | None:
-    values: Sequence[float] = list(run.values(system, split, dataset, measure).values())
+    values = list(run.values(system, split, dataset, measure).values())
     return Spread.of([100 * value for value in values]) if values else None
 
 
 def _difference(run: Run, grid: Grid, a: str, b: str, name: str, measure: str, times: float = 1) -> Spread | None:
-    return _spread_times(times, interval(list(run.differences(a, b, name, measure, grid.datasets).values())))
+    return _times(times, interval(list(run.differences(a, b, name, measure, grid.datasets).values())))
 
 
-def _times(factor: float, value: float | None) -> float | None:
-    return None if value is None else factor * value
-
-
-def _spread_times(factor: float, value: Spread | None) -> Spread | None:
-    return None if value is None else Spread(factor * value.mean, factor * value.low, factor * value.high)
+def _times(factor: float, value: Any) -> Any:
+    return None if value is None else value * factor
 
 
 def _three(value: float | None) -> str | None:
@@ -391,5 +353,5 @@ def _three(value: float | None) -> str | None:
     return None if value is None else f"{value:.3f}"
 
 
-def _spread_text(value: Spread | None) -> str | None:
+def _signed(value: Spread | None) -> str | None:
     return None if value is None else f"{value.mean:+.3f} ({value.low:+.3f} to {value.high:+.3f})"

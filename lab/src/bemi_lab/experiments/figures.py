@@ -10,14 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from bemi import Network
-from bemi.running.journal import Journal
-from bemi.stages import PAPER_STAGES
 from bemi_lab.classifiers import input_title
 from bemi_lab.experiments.network_tables import (
-    AXIS_HEADINGS,
     FLOAT_BITS,
-    WEIGHT_SHARES,
+    axis_heading,
     axis_value,
     by_size,
     confusion_percent,
@@ -146,7 +142,7 @@ def _lines(
                 means = [result.alternative(name).mean for result in first]
                 axis.plot(x, means, color=GREY, ls=style, lw=1.2, label=name)
         axis.set_xticks([place[value] for value in ticks], [str(value) for value in ticks])
-        axis.set_xlabel("training rows per class" if along == "per_class" else AXIS_HEADINGS[along])
+        axis.set_xlabel("training rows per class" if along == "per_class" else axis_heading(along))
         if classes is not None and len(panels) > 1:
             axis.set_title(axis_value("classes", classes))
     axes[0][0].set_ylabel(ylabel)
@@ -156,7 +152,7 @@ def _lines(
 
 def _line_label(axis: str, value: Any) -> str:
     text = axis_value(axis, value)
-    return text if axis == "stages" else f"{AXIS_HEADINGS[axis]} = {text}"
+    return text if axis == "stages" else f"{axis_heading(axis)} = {text}"
 
 
 def frontier(run: Run) -> Any:
@@ -278,93 +274,6 @@ def confusion(run: Run) -> Any:
     return figure
 
 
-def weights(run: Run) -> Any:
-    """Distribution of the weights: stacked bars, ours next to the paper's."""
-    pyplot = _pyplot()
-    results = run.cells
-    shades = ("#D55E00", "#e8e8e8", "#0072B2", "#F0E442")
-    figure, axis = pyplot.subplots(figsize=(max(6.0, 0.42 * len(results) + 2), 4.2), layout="constrained")
-    for position, result in enumerate(results):
-        ours = [result.weight_share(name).mean for name in WEIGHT_SHARES]
-        pairs = [(-0.2, ours, 1.0)]
-        if all(name in result.paper for name in WEIGHT_SHARES):
-            pairs.append((0.2, [result.paper[name] for name in WEIGHT_SHARES], 0.55))
-        for shift, shares, alpha in pairs:
-            bottom = 0.0
-            for share, shade, name in zip(shares, shades, WEIGHT_SHARES, strict=True):
-                label = name if position == 0 and shift < 0 else None
-                axis.bar(position + shift, share, 0.36, bottom=bottom, color=shade, alpha=alpha, label=label)
-                bottom += share
-    names = [", ".join(_tick(axis_name, result) for axis_name in run.varying()) for result in results]
-    axis.set_xticks(range(len(results)), names, rotation=60, ha="right", fontsize=7)
-    axis.set_ylabel(f"weights in % (right bar, paler: the {paper_title(run)})")
-    axis.grid(visible=False)
-    axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8)
-    return figure
-
-
-def _tick(axis: str, result: CellResult) -> str:
-    text = axis_value(axis, getattr(result.cell, axis))
-    return {"weight_bound": f"P={text}", "per_class": f"n={text}"}.get(axis, text)
-
-
-def first_layer(run: Run) -> Any:
-    """First-layer weights of one network as images, one row per stage; None if the run has no network files."""
-    pyplot = _pyplot()
-    chosen = _one_network(run)
-    if chosen is None:
-        return None
-    title, snapshots = chosen
-    neurons = next(iter(snapshots.values())).layers[1]
-    side = math.isqrt(next(iter(snapshots.values())).layers[0])
-    figure, axes = pyplot.subplots(
-        len(snapshots),
-        neurons,
-        figsize=(1.5 * neurons + 0.6, 1.6 * len(snapshots) + 0.5),
-        squeeze=False,
-        layout="constrained",
-    )
-    for row, (stage, network) in zip(axes, snapshots.items(), strict=True):
-        bound = network.weight_bound
-        for number, axis in enumerate(row):
-            image = network.weights[0][:, number].reshape(side, side)
-            axis.imshow(image, cmap="RdBu", vmin=-bound, vmax=bound, interpolation="nearest")
-            axis.set_xticks([])
-            axis.set_yticks([])
-            axis.grid(visible=False)
-            axis.set_xlabel(f"{np.count_nonzero(image)} links", fontsize=7, labelpad=2)
-        row[0].set_ylabel(f"after {stage.upper()}")
-    figure.suptitle(f"{title} (blue +P, white 0, red -P)", fontsize=9)
-    return figure
-
-
-def _one_network(run: Run) -> tuple[str, dict[str, Network]] | None:
-    """The first network of digits 4 and 9, or of any classes, with all stages and the most rows, after each stage."""
-    journal = run.store.folder / "networks"
-    if not journal.is_dir():
-        return None
-    complete = [c for c in run.cells if len(c.cell.stages) == max(len(other.cell.stages) for other in run.cells)]
-    result = max(complete, key=lambda c: (c.cell.classes == (4, 9), c.cell.per_class or 0, -c.cell.weight_bound))
-    networks = result.records[0]["networks"]
-    entry = next((n for n in networks if n["classes"] == [4, 9]), networks[0])
-    if "file" not in entry or not Journal(journal).path(entry["file"]).exists():
-        return None
-    training = Journal(journal).read(entry["file"])
-    if training is None or math.isqrt(training.network.layers[0]) ** 2 != training.network.layers[0]:
-        return None
-    # The first stage leaves arbitrary weights on irrelevant inputs; later ones show what the network looks at.
-    first = PAPER_STAGES[0]
-    snapshots = {s: r.network for s, r in training.reports.items() if s != first and r.network is not None}
-    title = f"First layer, classes {axis_value('classes', tuple(entry['classes']))}, {result.cell.per_class} per class"
-    return title, snapshots or {first: training.network}
-
-
 FIGURES: dict[str, Callable[[Run], Any]] = {
-    "accuracy": accuracy,
-    "links": links,
-    "frontier": frontier,
-    "noise": noise,
-    "confusion": confusion,
-    "weights": weights,
-    "first-layer": first_layer,
+    made.__name__: made for made in (accuracy, links, frontier, noise, confusion)
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,8 +32,6 @@ class Section:
         To show, by name.
     figures
         Functions that draw a figure, or return None if there is nothing to draw, by name.
-    brief
-        Tables with their titles as a terminal shows them.
     """
 
     run: Run
@@ -41,7 +39,6 @@ class Section:
     conditions: str
     tables: dict[str, Table]
     figures: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
-    brief: dict[str, Table] = field(default_factory=dict)
 
 
 def section(path: Path) -> Section:
@@ -56,18 +53,9 @@ def section(path: Path) -> Section:
             tables |= {name: GRID_TABLES[experiment.kind][name](run, grid) for name in grid.report}
     tables = {name: table for name, table in tables.items() if table.rows}
     if not experiment.cells:
-        brief = {
-            f"{experiment.title}, {name}": tables[name].without(left_out)
-            for name, left_out in comparison_tables.BRIEF[experiment.kind].items()
-            if name in tables
-        }
-        return Section(run, experiment.title, _comparison_conditions(run), tables, brief=brief)
-    title = _network_title(run)
-    brief = {title: _brief_accuracy(run)}
-    if run.systems:
-        brief["Beside other systems"] = _brief_systems(run)
+        return Section(run, experiment.title, _comparison_conditions(run), tables)
     drawn = {name: partial(figures.FIGURES[name], run) for name in experiment.figures}
-    return Section(run, title, _network_conditions(run), tables, drawn, brief)
+    return Section(run, _network_title(run), _network_conditions(run), tables, drawn)
 
 
 def write(paths: Sequence[Path], page: Path, title: str = "Results") -> list[Path]:
@@ -82,7 +70,12 @@ def write(paths: Sequence[Path], page: Path, title: str = "Results") -> list[Pat
     written = [page]
     runs = [made.run for made in sections if made.run.cells]
     text = [f"# {title}", _introduction(quotes_paper=bool(runs))]
-    text += _across(same_images.beside_the_paper(runs), "On the paper's images and on random ones", beside, written)
+    text += _across(
+        same_images.beside_the_paper(runs),
+        "On the paper's images and on random ones",
+        beside / "same-images.csv",
+        written,
+    )
     for made in sections:
         store = made.run.store
         text.append(f"## {made.title}\n\n{made.conditions}")
@@ -97,14 +90,16 @@ def write(paths: Sequence[Path], page: Path, title: str = "Results") -> list[Pat
             # Without its network files a run cannot be drawn again; what was drawn from them before still holds.
             if path.exists():
                 text.append(f"![{made.title}: {name}]({beside.name}/{path.name})")
-    text += _across(same_images.own_systems(runs), "Our own systems on the same images", beside, written)
+    text += _across(
+        same_images.own_systems(runs), "Our own systems on the same images", beside / "own-systems.csv", written
+    )
     page.write_text("\n\n".join(text) + "\n", encoding="utf-8")
     return written
 
 
-def _across(table: Table, title: str, beside: Path, written: list[Path]) -> list[str]:
+def _across(table: Table, title: str, path: Path, written: list[Path]) -> list[str]:
     """A section with a table about several runs; none if it is empty."""
-    return [f"## {title}\n\n{_shown(table, beside / f'{table.name}.csv', written)}"] if table.rows else []
+    return [f"## {title}\n\n{_shown(table, path, written)}"] if table.rows else []
 
 
 def _shown(table: Table, path: Path, written: list[Path]) -> str:
@@ -122,18 +117,6 @@ def _introduction(*, quotes_paper: bool) -> str:
         "that each section names."
     )
     return made + paper if quotes_paper else made
-
-
-def _brief_accuracy(run: Run) -> Table:
-    """The accuracy table, reduced to fit a terminal: the alternatives that come closest to the paper's."""
-    return network_tables.accuracy(run).without({"ours, ties by margin", "paper's", "logistic regression", "1-NN"})
-
-
-def _brief_systems(run: Run) -> Table:
-    """The table of other systems, reduced to fit a terminal: those that were run."""
-    content = system_tables.other_systems(run, run.experiment.grids[0])
-    ran = [row for row in content.rows if row[content.headings.index("by")] != system_tables.PUBLISHED]
-    return replace(content, rows=ran).without({"by", "samples", "training fit", "links"})
 
 
 def _network_title(run: Run) -> str:

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from bemi.stages import PAPER_STAGES
-from bemi_lab.experiments.network_tables import AXIS_HEADINGS, axis_value, difference, paper_spread
+from bemi_lab.experiments.network_tables import axis_heading, axis_value, difference, paper_spread
 from bemi_lab.experiments.results import CellResult, Run
 from bemi_lab.experiments.spec import AXES, PAPER_IMAGES, RANDOM_IMAGES, Cell
-from bemi_lab.experiments.table import Spread, Table, interval
+from bemi_lab.experiments.table import Row, Spread, Table, interval
 
 SAMPLE_AXES = ("classes", "per_class")
 """Axes that say which rows a cell has; the others say what is trained on them."""
@@ -27,40 +27,37 @@ def beside_the_paper(runs: Sequence[Run]) -> Table:
         for result in run.cells
     }
     rows = [
-        [
-            run.experiment.name,
-            setting(result.cell),
-            result.cell.per_class,
-            result.accuracy,
-            paper_spread(result),
-            difference(run, result.accuracy.mean, result.paper.get("accuracy")),
-            on_random.get((run.experiment.name, run.settings["engine"], result.cell)),
-        ]
+        {
+            "experiment": run.experiment.name,
+            "setting": setting(result.cell),
+            "per class": result.cell.per_class,
+            "ours, the paper's images": result.accuracy,
+            "paper": paper_spread(result),
+            "difference": difference(run, result.accuracy.mean, result.paper.get("accuracy")),
+            "ours, random images": on_random.get((run.experiment.name, run.settings["engine"], result.cell)),
+        }
         for run in runs
         if run.on_paper_images
         for result in run.cells
     ]
-    headings = ["experiment", "setting", "per class", "ours, the paper's images", "paper", "difference"]
-    headings += ["ours, random images"]
     caption = (
         "Test accuracy in % under the paper's voting rule: mean over the samples, smallest and largest in brackets. "
         "On the paper's images, ours and the paper's were trained and tested on the same images, so that the "
         "difference is one of training. Random images say more about new data; how far they are from the paper's "
         "numbers says nothing about either system."
     )
-    return Table("same-images", caption, headings, rows)
+    return Table(caption, rows)
 
 
 def own_systems(runs: Sequence[Run]) -> Table:
     """Our systems in pairs that differ in one setting, or from the paper's system, sample by sample."""
-    rows: list[list[Any]] = []
-    for known in _comparable(runs).values():
-        for run, result in known.values():
-            for other in _compared_with(result.cell):
-                if other in known:
-                    rows.append(_pair(run, result, known[other][1]))
-    headings = ["data", "images", "both", "setting", "compared with", "per class", "samples", "its accuracy"]
-    headings += ["the other's", "difference", "difference, ties by margin"]
+    rows = [
+        _pair(run, result, known[other][1])
+        for known in _comparable(runs).values()
+        for run, result in known.values()
+        for other in _compared_with(result.cell)
+        if other in known
+    ]
     caption = (
         "Our own systems on the same images: test accuracy in % under the paper's voting rule, and its mean "
         "difference, paired by sample, with a 95 % confidence interval (Student's t over the samples) in brackets. An "
@@ -68,7 +65,7 @@ def own_systems(runs: Sequence[Run]) -> Table:
         "expected to show one by chance. "
         "Samples of sets without a test part overlap, which makes their intervals a little too narrow."
     )
-    return Table("own-systems", caption, headings, rows).without_empty_columns()
+    return Table(caption, rows).without_empty_columns()
 
 
 def setting(cell: Cell) -> str:
@@ -86,7 +83,7 @@ def _in_words(cell: Cell, axes: Sequence[str]) -> str:
     parts = []
     for axis in axes:
         text = axis_value(axis, getattr(cell, axis)) or "none"
-        parts.append(text if axis == "stages" else f"{AXIS_HEADINGS[axis]} {text}")
+        parts.append(text if axis == "stages" else f"{axis_heading(axis)} {text}")
     return ", ".join(parts)
 
 
@@ -112,7 +109,7 @@ def _compared_with(cell: Cell) -> Iterator[Cell]:
         yield replace(usual, **{axis: getattr(cell, axis) for axis in SAMPLE_AXES})
 
 
-def _pair(run: Run, one: CellResult, other: CellResult) -> list[Any]:
+def _pair(run: Run, one: CellResult, other: CellResult) -> Row:
     common = sorted({r["sample"] for r in one.records} & {r["sample"] for r in other.records})
     engine = "" if run.settings["engine"] == "decomposition" else f" ({run.settings['engine']} engine)"
     paper_rule = [_by_sample(result, "paper_accuracy", common) for result in (one, other)]
@@ -120,18 +117,20 @@ def _pair(run: Run, one: CellResult, other: CellResult) -> list[Any]:
     differing = [axis for axis in AXES if getattr(one.cell, axis) != getattr(other.cell, axis)]
     shared = [axis for axis in _unusual(one.cell) if axis not in (*differing, "per_class")]
     open_rows = max(one.unclassified.high, other.unclassified.high) > 0
-    return [
-        f"{run.settings['dataset']}{engine}",
-        IMAGES_IN_WORDS[run.images],
-        _in_words(one.cell, shared) or None,
-        _in_words(one.cell, differing),
-        _in_words(other.cell, differing),
-        one.cell.per_class,
-        len(common),
-        *(Spread.of(values).mean if values else None for values in paper_rule),
-        _paired(*paper_rule),
-        _paired(*with_ties) if open_rows else None,
-    ]
+    means = [Spread.of(values).mean if values else None for values in paper_rule]
+    return {
+        "data": f"{run.settings['dataset']}{engine}",
+        "images": IMAGES_IN_WORDS[run.images],
+        "both": _in_words(one.cell, shared) or None,
+        "setting": _in_words(one.cell, differing),
+        "compared with": _in_words(other.cell, differing),
+        "per class": one.cell.per_class,
+        "samples": len(common),
+        "its accuracy": means[0],
+        "the other's": means[1],
+        "difference": _paired(*paper_rule),
+        "difference, ties by margin": _paired(*with_ties) if open_rows else None,
+    }
 
 
 def _by_sample(result: CellResult, measure: str, samples: Sequence[int]) -> list[float]:

@@ -21,7 +21,7 @@ from bemi_lab.experiments import figures, same_images
 from bemi_lab.experiments.report import Section, section
 from bemi_lab.experiments.spec import Settings
 from bemi_lab.experiments.store import PACKED
-from bemi_lab.experiments.table import Spread, Table, markdown
+from bemi_lab.experiments.table import Table, in_text, markdown
 
 ACROSS = {"same-images": same_images.beside_the_paper, "own-systems": same_images.own_systems}
 """Tables about all of the paper's experiments together."""
@@ -95,7 +95,7 @@ class Summaries:
         made = self._table(run, name)
         kept = [i for i, heading in enumerate(made.headings) if not columns or heading in columns]
         rows = [
-            [_cell(row[i], digits) for i in kept]
+            [in_text(row[i], digits) for i in kept]
             for row in made.rows
             if all(row[made.headings.index(key.replace("_", " "))] in _listed(value) for key, value in where.items())
         ]
@@ -120,7 +120,7 @@ class Summaries:
 
     def shown(self, frame: pd.DataFrame, digits: int = 2) -> str:
         """A table as Markdown."""
-        rows = [[_cell(value, digits) for value in row] for row in frame.astype(object).itertuples(index=False)]
+        rows = [[in_text(value, digits) for value in row] for row in frame.astype(object).itertuples(index=False)]
         return markdown(list(frame.columns), rows)
 
     def details(self, *runs: str) -> str:
@@ -167,15 +167,6 @@ def _chosen(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.Series:
     for key, value in where.items():
         chosen &= frame[key.replace("_", " ")].isin(_listed(value))
     return chosen
-
-
-def _cell(value: Any, digits: int) -> str:
-    if isinstance(value, Spread) and value.low < value.high:
-        return f"{value.mean:.{digits}f} ({value.low:.{digits}f} to {value.high:.{digits}f})"
-    number = value.mean if isinstance(value, Spread) else value
-    if pd.isna(number):
-        return "-"
-    return f"{number:.{digits}f}" if isinstance(number, float) else str(number)
 
 
 def _conditions(made: Section) -> list[str]:

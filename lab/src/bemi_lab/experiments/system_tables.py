@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from bemi_lab.experiments.other_systems import ENTRIES, Entry
 from bemi_lab.experiments.results import Run
 from bemi_lab.experiments.spec import Grid
 from bemi_lab.experiments.store import Record
-from bemi_lab.experiments.table import Spread, Table
+from bemi_lab.experiments.table import Row, Spread, Table
 
 PUBLISHED = "published"
 """Sources of numbers that were not measured here."""
@@ -25,26 +25,14 @@ MEASURES = {"all_good": "all good", "largest": "largest output", "voting": "voti
 
 def other_systems(run: Run, grid: Grid) -> Table:
     """Every system in every measure, and published results in the measure of their publication."""
-    headings = [
-        "system",
-        "by",
-        "start",
-        "per class",
-        "samples",
-        *MEASURES.values(),
-        "training fit",
-        "s",
-        "links",
-        "remark",
-    ]
-    rows: list[list[Any]] = []
+    rows: list[Row] = []
     for entry, size, records in _grouped(run.systems):
         found = [record for record in records if "failure" not in record]
-        row: list[Any] = [entry.title, entry.authors, entry.start, size, len(records)]
-        row += [Spread.of([100 * r[measure] for r in found]) if found else None for measure in (*MEASURES, "fit")]
-        row.append(float(np.mean([r["seconds"] for r in records if "seconds" in r] or [np.nan])))
-        row.append(round(np.mean([r["links"] for r in found])) if found else None)
-        rows.append([*row, _remark(records)])
+        measured = {m: Spread.of([100 * r[m] for r in found]) for m in (*MEASURES, "fit") if found}
+        seconds = float(np.mean([r["seconds"] for r in records if "seconds" in r] or [np.nan]))
+        links = round(np.mean([r["links"] for r in found])) if found else None
+        more = {"training fit": measured.pop("fit", None), "s": seconds, "links": links, "remark": _remark(records)}
+        rows.append(_row(entry.title, entry.authors, entry.start, size, len(records), measured, **more))
     rows += _users_choices(run)
     if run.on_paper_data and run.systems:
         rows += _published(run)
@@ -62,7 +50,15 @@ def other_systems(run: Run, grid: Grid) -> Table:
         "written down. Below, what a user would take instead, and what was published, each in the measure that it was "
         "published in."
     )
-    return Table("systems", caption, headings, rows)
+    return Table(caption, rows)
+
+
+def _row(
+    system: str, by: str, start: str, size: int | None, samples: int | None, measured: Mapping[str, Any], **more: Any
+) -> Row:
+    row: Row = {"system": system, "by": by, "start": start, "per class": size, "samples": samples}
+    row |= {title: measured.get(name) for name, title in MEASURES.items()}
+    return row | {"training fit": None, "s": None, "links": None, "remark": ""} | more
 
 
 def _remark(records: Sequence[Record]) -> str:
@@ -89,30 +85,25 @@ OBJECTIVES_CAPTION = (
     "reaches the bound."
 )
 
-OBJECTIVES_HEADINGS = (
-    *("system", "start", "per class", "samples", "of start", "objective", "bound", "gap"),
-    *("all good, start", "all good", "largest, start", "largest", "all right", "start returned"),
-)
-
 
 def objectives(run: Run, grid: Grid) -> Table:
     """The other systems by their own objectives: the network that we wrote down, what became of it, and the bound."""
-    measured = [record for record in run.systems if "objective" in record]
-    rows = [_objectives_row(*group) for group in _grouped(measured)]
-    return Table("objectives", OBJECTIVES_CAPTION, list(OBJECTIVES_HEADINGS), rows)
-
-
-def _objectives_row(entry: Entry, size: int, records: list[Record]) -> list[Any]:
-    starts = [record["start"] for record in records if record.get("start", {}).get("found")]
-    gaps = [record["gap"] for record in records]
-    return [
-        *(entry.title, entry.start, size, len(records)),
-        *(_mean(starts, "objective"), _mean(records, "objective"), _mean(records, "bound")),
-        None if None in gaps else 100 * float(np.mean(gaps)),
-        *(_percent(starts, "all_good"), _percent(records, "all_good")),
-        *(_percent(starts, "largest"), _percent(records, "largest"), _percent(records, "fit_all_good")),
-        f"{sum(start['returned'] for start in starts)} of {len(records)}" if starts else "",
-    ]
+    rows: list[Row] = []
+    for entry, size, records in _grouped([record for record in run.systems if "objective" in record]):
+        starts = [record["start"] for record in records if record.get("start", {}).get("found")]
+        gaps = [record["gap"] for record in records]
+        returned = f"{sum(start['returned'] for start in starts)} of {len(records)}" if starts else ""
+        rows.append(
+            {
+                **{"system": entry.title, "start": entry.start, "per class": size, "samples": len(records)},
+                **{"of start": _mean(starts, "objective"), "objective": _mean(records, "objective")},
+                **{"bound": _mean(records, "bound"), "gap": None if None in gaps else 100 * float(np.mean(gaps))},
+                **{"all good, start": _percent(starts, "all_good"), "all good": _percent(records, "all_good")},
+                **{"largest, start": _percent(starts, "largest"), "largest": _percent(records, "largest")},
+                **{"all right": _percent(records, "fit_all_good"), "start returned": returned},
+            }
+        )
+    return Table(OBJECTIVES_CAPTION, rows)
 
 
 def _mean(records: list[Record], key: str) -> float | None:
@@ -124,31 +115,29 @@ def _percent(records: list[Record], key: str) -> Spread | None:
     return Spread.of([100 * record[key] for record in records]) if records else None
 
 
-def _users_choices(run: Run) -> list[list[Any]]:
+def _users_choices(run: Run) -> list[Row]:
     """scikit-learn's classifiers on the same samples."""
     used = {(_size(record), record["sample"]) for record in run.systems}
-    rows: list[list[Any]] = []
+    rows = []
     for name in ALTERNATIVES:
         for result in run.cells:
             size = result.cell.per_class
             shares = [100 * r["alternatives"][name] for r in result.records if (size, r["sample"]) in used]
             if shares:
-                row: list[Any] = [name, "scikit-learn", "", size, len(shares), None, Spread.of(shares)]
-                rows.append([*row, None, None, None, None, ""])
+                rows.append(_row(name, "scikit-learn", "", size, len(shares), {"largest": Spread.of(shares)}))
     return rows
 
 
-def _published(run: Run) -> list[list[Any]]:
-    rows: list[list[Any]] = []
-    for result in run.cells:
-        if result.paper:
-            values = [None, None, paper_spread(result)]
-            row = ["BeMi", PUBLISHED, "", result.cell.per_class, None, *values, None, None, None]
-            rows.append([*row, f"{run.experiment.paper.seconds:g} s per network on 8 cores"])
+def _published(run: Run) -> list[Row]:
+    remark = f"{run.experiment.paper.seconds:g} s per network on 8 cores"
+    rows = [
+        _row("BeMi", PUBLISHED, "", result.cell.per_class, None, {"voting": paper_spread(result)}, remark=remark)
+        for result in run.cells
+        if result.paper
+    ]
     for entry in run.experiment.paper.published:
         for size, value in zip(entry["per_class"], entry["accuracy"], strict=True):
-            values = [float(value) if measure == entry["metric"] else None for measure in MEASURES]
-            rows.append([entry["system"], PUBLISHED, "", size, None, *values, None, None, None, ""])
+            rows.append(_row(entry["system"], PUBLISHED, "", size, None, {entry["metric"]: float(value)}))
     return rows
 
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 
 CONFIDENCE = 0.95
 
+Row = dict[str, Any]
+"""Values by heading."""
+
 
 @dataclass(frozen=True)
 class Spread:
-    """Mean, smallest and largest value over the samples of a cell."""
+    """A mean, and the smallest and largest value or the ends of an interval."""
 
     mean: float
     low: float
@@ -26,72 +28,68 @@ class Spread:
     def of(values: Sequence[float]) -> Spread:
         return Spread(float(np.mean(values)), float(np.min(values)), float(np.max(values)))
 
+    def __mul__(self, factor: float) -> Spread:
+        return Spread(factor * self.mean, factor * self.low, factor * self.high)
+
 
 def interval(values: Sequence[float]) -> Spread | None:
     """The mean and its 95 % confidence interval by Student's t; values are independent, one per table or sample."""
-    if not values:
-        return None
+    if len(set(values)) < 2:
+        return Spread.of(values) if values else None
     mean = float(np.mean(values))
-    if len(values) < 2:
-        return Spread(mean, mean, mean)
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values)))
-    return Spread(mean, mean - half, mean + half)
+    low, high = stats.t.interval(CONFIDENCE, len(values) - 1, mean, stats.sem(values))
+    return Spread(mean, float(low), float(high))
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of plain values; numbers are shown with two decimals."""
+    """Rows of plain values by heading; all rows have the first row's headings."""
 
-    name: str
     caption: str
-    headings: Sequence[str]
-    rows: Sequence[Sequence[Any]]
+    content: Sequence[Mapping[str, Any]]
+
+    @property
+    def headings(self) -> list[str]:
+        return list(self.content[0]) if self.content else []
+
+    @property
+    def rows(self) -> list[list[Any]]:
+        return [[row[heading] for heading in self.headings] for row in self.content]
 
     def without(self, headings: set[str]) -> Table:
         """The table without the columns of these headings."""
-        return self._with_columns(i for i, heading in enumerate(self.headings) if heading not in headings)
+        return replace(self, content=[{h: v for h, v in row.items() if h not in headings} for row in self.content])
 
     def without_empty_columns(self) -> Table:
         """The table without the columns in which no row has a value."""
-        return self._with_columns(i for i in range(len(self.headings)) if any(row[i] is not None for row in self.rows))
-
-    def _with_columns(self, indices: Iterable[int]) -> Table:
-        kept = list(indices)
-        rows = [[row[i] for i in kept] for row in self.rows]
-        return replace(self, headings=[self.headings[i] for i in kept], rows=rows)
+        return self.without({h for h in self.headings if all(row[h] is None for row in self.content)})
 
     def markdown(self) -> str:
-        rows = [[in_text(value) for value in row] for row in self.rows]
-        return f"{self.caption}\n\n{markdown(self.headings, rows)}\n"
+        return f"{self.caption}\n\n{markdown(self.headings, [[in_text(v) for v in row] for row in self.rows])}\n"
+
+    def frame(self) -> pd.DataFrame:
+        """One column per number: a mean with its range becomes three."""
+        columns: dict[str, list[Any]] = {}
+        for heading, values in zip(self.headings, zip(*self.rows, strict=True), strict=True):
+            columns[heading] = [v.mean if isinstance(v, Spread) else v for v in values]
+            if any(isinstance(v, Spread) for v in values):
+                columns[f"{heading} min"] = [v.low if isinstance(v, Spread) else None for v in values]
+                columns[f"{heading} max"] = [v.high if isinstance(v, Spread) else None for v in values]
+        rounded = {h: [round(v, 6) if isinstance(v, float) else v for v in vs] for h, vs in columns.items()}
+        return pd.DataFrame(rounded, dtype=object)
 
     def csv(self) -> str:
-        """One column per number: a mean with its range becomes three."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        wide = [any(isinstance(row[i], Spread) for row in self.rows) for i in range(len(self.headings))]
-        headings: list[str] = []
-        for heading, is_wide in zip(self.headings, wide, strict=True):
-            headings += [heading, f"{heading} min", f"{heading} max"] if is_wide else [heading]
-        writer.writerow(headings)
-        for row in self.rows:
-            cells: list[Any] = []
-            for value, is_wide in zip(row, wide, strict=True):
-                parts = [value.mean, value.low, value.high] if isinstance(value, Spread) else [value]
-                parts += [None] * (3 - len(parts)) if is_wide else []
-                cells += [round(v, 6) if isinstance(v, float) else v for v in parts]
-            writer.writerow(cells)
-        return text.getvalue()
+        return self.frame().to_csv(index=False, lineterminator="\n")
 
 
-def in_text(value: Any) -> str:
+def in_text(value: Any, digits: int = 2) -> str:
     """A value as text."""
-    if value is None:
-        return "-"
     if isinstance(value, Spread) and value.low < value.high:
-        return f"{value.mean:.2f} ({value.low:.2f} to {value.high:.2f})"
-    if isinstance(value, Spread):
-        return f"{value.mean:.2f}"
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
+        return f"{value.mean:.{digits}f} ({value.low:.{digits}f} to {value.high:.{digits}f})"
+    number = value.mean if isinstance(value, Spread) else value
+    if pd.isna(number):
+        return "-"
+    return f"{number:.{digits}f}" if isinstance(number, float) else str(number)
 
 
 def markdown(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
