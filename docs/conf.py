@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,10 @@ html_theme_options = {
 }
 html_sidebars = {page: [] for page in ("index", "first-steps", "idea")}
 
+# The laboratory's reports are pages of the site; links to them work in the repository, too.
+REPORTS = Path(__file__).parent.parent / "lab" / "reports"
+shutil.copytree(REPORTS, Path(__file__).parent / "reports", dirs_exist_ok=True)
+
 GALLERY = ("digits", "scorecard", "gestures", "certificate", "paper_figure", "device")
 GALLERY += ("grid_search", "add_class", "dask", "other_classifiers")
 """The examples in the order in which the gallery shows them."""
@@ -73,6 +78,11 @@ sphinx_gallery_conf = {
 suppress_warnings = ["config.cache"]
 
 
+def link_to_reports(app: Any, page: str, source: list[str]) -> None:
+    """Links to the reports lead to their copies."""
+    source[0] = source[0].replace("](../lab/reports/", "](reports/")
+
+
 def link_to_objects(app: Any, env: Any) -> None:
     """Let pages link to a function as to a heading, ``api.md#bemi.load``; a link to nothing stays an error."""
     for name, entry in env.domains.python_domain.objects.items():
@@ -87,5 +97,6 @@ def name_aliases(
 
 
 def setup(app: Any) -> None:
+    app.connect("source-read", link_to_reports)
     app.connect("env-updated", link_to_objects)
     app.connect("autodoc-process-signature", name_aliases)

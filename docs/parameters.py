@@ -16,14 +16,14 @@ PAGE = Path(__file__).parent / "options.md"
 BEGIN, END = "<!-- made by docs/parameters.py -->\n\n", "\n<!-- end of what it makes -->\n"
 
 ADVICE = {
-    "weight_bound": "1 or 3 make a smaller model ([what they cost](accuracy.md#bits-and-links)).",
+    "weight_bound": "1 or 3 make a smaller model ([what they cost](../lab/reports/bits-and-links.md)).",
     "input_scaling": 'Use `"per-feature"` if integer columns have different units, `"common"` for pixels in 0..1.',
     "C": "Use a smaller value if labels are unreliable.",
-    "mw_loss": "0.1 or 0.3 save more links ([measured](accuracy.md#what-did-not-help)).",
+    "mw_loss": "0.1 or 0.3 save more links ([measured](../lab/reports/bits-and-links.md)).",
     "probabilities": "[How they are fitted](probabilities.md).",
-    "subsets": "For too many classes to train all pairs ([what it costs](scenarios-and-selection.md#fewer-networks)).",
-    "max_per_class": "For more rows than time ([what medoids gain](scenarios-and-selection.md#medoids)).",
-    "copies": "[What they gain](scenarios-and-selection.md#scenarios).",
+    "subsets": "For too many classes to train all pairs ([what it costs](../lab/reports/copies-and-subsets.md)).",
+    "max_per_class": "For more rows than time ([what medoids gain](../lab/reports/copies-and-subsets.md)).",
+    "copies": "[What they gain](../lab/reports/copies-and-subsets.md).",
     "solver": "`bemi solvers` lists what is installed; [your own](adding-a-backend.md).",
     "time_limit": "Give more if reports show large gaps.",
     "node_limit": "Use it, with `time_limit=None`, if every run must give the same networks.",

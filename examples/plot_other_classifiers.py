@@ -5,7 +5,7 @@ Beside an SVM and a forest
 How accurate is a network of small integers beside the usual floating-point models, and how large are they?  All three
 learn from the same few rows of scikit-learn's table of breast tumours and are tested on all others, three draws each.
 
-One table says little; :doc:`/results-tables` compares on fourteen.
+One table says little; :doc:`/reports/tables` compares on fourteen.
 """
 
 import numpy as np

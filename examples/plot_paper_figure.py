@@ -8,8 +8,8 @@ all curves are alike.  We draw the same figure.
 
 One thing differs.  The paper takes MNIST, 28 x 28 pixels; here the images are those that come with scikit-learn, 8 x 8
 pixels, so that nothing needs downloading.  On them 4 and 9 are easier to tell apart, so compare the shape of the
-curves, not their height.  ``bemi-lab reproduce exp5`` runs the experiment on MNIST, and :doc:`/results` has what it
-gave.
+curves, not their height.  ``bemi-lab reproduce exp5`` runs the experiment on MNIST, and :doc:`/reports/exp5` has what
+it gave.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""What README and the pages of results in docs show is what the stored runs say."""
+"""What the reports and README show is what the recorded runs say."""
 
 from __future__ import annotations
 
@@ -7,75 +7,73 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bemi_lab.experiments import results, same_images
-from bemi_lab.experiments.report import section
-from bemi_lab.experiments.store import PACKED, Store
+from bemi_lab.experiments import results, summaries
+from bemi_lab.experiments.store import PACKED
 
 LAB = Path(__file__).parent.parent
 ROOT = LAB.parent
 RESULTS = LAB / "results"
-RUNS = sorted(RESULTS.glob(f"exp*{PACKED}"), key=lambda path: Store(path).name)
-PAGE = (ROOT / "docs" / "results.md").read_text()
+REPORTS = LAB / "reports"
 
 
-@pytest.mark.parametrize("path", RUNS, ids=[path.name for path in RUNS])
-def test_the_page_shows_every_table_of_a_run(path):
-    made = section(path)
-    assert f"## {made.title}\n\n{made.conditions}\n" in PAGE
-    for table in made.tables.values():
-        assert table.markdown() in PAGE
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """All reports, made again."""
+    folder = tmp_path_factory.mktemp("reports")
+    summaries.write(RESULTS, folder)
+    return folder
 
 
-@pytest.mark.parametrize(("run", "more"), [("signals", ["apart"]), ("signals-recommended", [])])
-def test_the_page_on_signals_shows_every_table_of_its_runs(run, more):
-    made, page = section(RESULTS / run), (ROOT / "docs" / "results-signals.md").read_text()
-    assert f"## {made.title}\n\n{made.conditions}\n" in page
-    assert list(made.tables) == ["accuracy", "accuracy-by-set", "training", "lower-gain", *more]
-    for table in made.tables.values():
-        assert table.markdown() in page
+def files_of(folder, ending):
+    return {str(path.relative_to(folder)): path for path in folder.rglob(f"*{ending}")}
 
 
-def test_the_page_on_images_and_what_is_quoted_of_it():
-    made, page = section(RESULTS / "accuracy"), (ROOT / "docs" / "results-images.md").read_text()
-    assert f"## {made.title}\n\n{made.conditions}\n" in page
-    assert all(table.markdown() in page for table in made.tables.values())
-    quoted = (ROOT / "docs" / "accuracy.md").read_text()
-    by_system = {}
-    for _, system, *spreads in made.tables["accuracy"].rows:
-        by_system.setdefault(system, []).append(" / ".join(f"{spread.mean:.1f}" for spread in spreads))
-    ours = by_system.pop("ours, recommended")
-    for system, sets in by_system.items():
-        assert f"| {system} | {' | '.join(sets)} |" in quoted
-    assert f"| **`FewBitClassifier()`, 4 bits** | {' | '.join(f'**{numbers}**' for numbers in ours)} |" in quoted
+@pytest.mark.parametrize("ending", [".md", ".csv"])
+def test_the_reports_are_those_of_the_recorded_runs(made, ending):
+    fresh, shown = files_of(made, ending), files_of(REPORTS, ending)
+    assert fresh.keys() == shown.keys()
+    differing = [name for name, path in fresh.items() if path.read_bytes() != shown[name].read_bytes()]
+    assert differing == []
 
 
-@pytest.mark.parametrize(
-    ("page", "pattern"),
-    [("accuracy-results.md", "accuracy-*"), ("accuracy-results.md", "*-mnist"), ("results-tables.md", "tables")],
-)
-def test_other_pages_show_every_table_of_their_runs(page, pattern):
-    text = (ROOT / "docs" / page).read_text()
-    paths = sorted(RESULTS.glob(pattern + PACKED))
-    assert paths
-    for path in paths:
-        for table in section(path).tables.values():
-            assert table.markdown() in text
+def test_every_figure_and_table_is_linked(made):
+    """SVG differs from one version of matplotlib to the next, so only names are compared."""
+    linked = {
+        target
+        for page in made.glob("*.md")
+        for target in re.findall(r"\]\(((?:tables|figures)/[^)]+)\)", page.read_text())
+    }
+    drawn = files_of(made, ".svg").keys()
+    assert drawn == files_of(REPORTS, ".svg").keys()
+    assert linked == drawn | files_of(made, ".csv").keys()
 
 
-def test_every_run_is_one_file_that_packing_gives_again():
-    names = {path.name for path in RESULTS.iterdir()}
-    assert len(names) == 29
-    assert all(name.endswith(PACKED) for name in names)
-    notes = {f"{path.stem}{PACKED}" for path in (LAB / "notes").iterdir()}
-    assert notes <= names
-    assert Store(RESULTS / "exp3a").notes == (LAB / "notes" / "exp3a.md").read_text().strip()
+def test_every_recorded_table_is_in_a_report(made):
+    runs = [path.name.removesuffix(PACKED) for path in RESULTS.glob(f"*{PACKED}")]
+    assert len(runs) == 29
+    tables = {path.stem for path in (made / "tables").iterdir()}
+    for run in runs:
+        assert any(table.startswith(f"{run}-") for table in tables), run
+    assert {path.stem for path in (RESULTS / "benchmarks").iterdir()} <= tables
 
 
-def test_the_page_compares_on_the_same_images():
-    runs = [results.read(path) for path in RUNS]
-    assert same_images.beside_the_paper(runs).markdown() in PAGE
-    assert same_images.own_systems(runs).markdown() in PAGE
-    assert PAGE.index("(the paper's images)") < PAGE.index("(random images)")
+def test_the_site_lists_every_report(made):
+    listed = set(re.findall(r"^reports/(.+)$", (ROOT / "docs" / "measurements.md").read_text(), re.MULTILINE))
+    assert listed == {page.stem for page in made.glob("*.md")}
+
+
+def test_a_summary_takes_its_numbers_from_the_runs(made):
+    """Recomputed here from the records, not from tables."""
+    run = results.read(RESULTS / "exp3a")
+    forty = next(result for result in run.cells if result.cell.per_class == 40)
+    accuracy = np.mean([record["paper_accuracy"] for record in forty.records])
+    page = (made / "exp3.md").read_text()
+    assert re.search(rf"^\| 40 \| {100 * accuracy:.1f} \(", page, re.MULTILINE)
+    gaps = [np.mean(result.stage_values("mm", results.gap)) for result in run.cells]
+    assert f"within {min(gaps):.2f} to\n  {max(gaps):.2f} %" in page
+    images = results.read(RESULTS / "accuracy")
+    found = images.mean("recommended", "per-class-10", "accuracy", ["mnist"])
+    assert f"**MNIST: {100 * found:.1f} % with ten images per digit**" in (made / "images.md").read_text()
 
 
 def test_readme_has_the_numbers_of_experiment_3a():

@@ -124,7 +124,7 @@ def test_a_full_run_needs_its_tables_and_a_quick_one_does_without(tmp_path):
         reproduce(small(grid), SETTINGS, tmp_path / "full", n_jobs=1)
     assert not (tmp_path / "full").exists()
     quick = small(grid, needs_all=False)
-    assert subjects.remarks(quick) == ["left out: tables glass; see docs/experiments.md"]
+    assert subjects.remarks(quick) == ["left out: tables glass; see lab/reports/method.md"]
     reproduce(quick, SETTINGS, tmp_path / "quick", n_jobs=1)
     assert systems(tmp_path / "quick") == {"svc": [("iris", "fold", 0)]}
 

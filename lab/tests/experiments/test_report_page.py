@@ -278,12 +278,10 @@ def test_a_page_has_every_table_and_figure(name, tmp_path):
     experiment = spec.load(name)
     images = "random" if experiment.paper.sizes is None else "paper"
     run = make_run(tmp_path / name, name, [0.7, 0.8, 0.75], dataset=experiment.dataset, images=images)
-    (tmp_path / name / "notes.md").write_text("A note of ours.")
     page = tmp_path / "out" / "page.md"
     page.parent.mkdir()
     written = report.write([tmp_path / name], page)
     text = page.read_text()
-    assert "A note of ours." in text
     assert run.experiment.title in text
     # There are no network files and no other systems here.
     shown = run.experiment.tables

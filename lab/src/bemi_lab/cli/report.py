@@ -19,14 +19,16 @@ def add_command(commands: Any) -> None:
         nargs="+",
         type=Path,
         metavar="RUN",
-        help="folders of runs, or files of packed ones; the page shows them in the order of their names",
+        help="folders of runs, or files of packed ones, which one page shows in the order of their names; or a folder "
+        "of recorded runs, for a summary page on each experiment",
     )
     command.add_argument(
         "-o",
         "--output",
         type=Path,
         metavar="FILE.md",
-        help="page to write (default: report.md in the first run's folder, or beside its file)",
+        help="page to write (default: report.md in the first run's folder, or beside its file); of recorded runs, the "
+        "folder of the summaries",
     )
     command.add_argument("--title", default="Results", help="title of the page (default: Results)")
     add_json(command)
@@ -34,7 +36,10 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from bemi_lab.experiments import figures, report
-    from bemi_lab.experiments.store import Store
+    from bemi_lab.experiments.store import PACKED, Store
+
+    if len(options.runs) == 1 and any(options.runs[0].glob(f"*{PACKED}")):
+        return _summarize(options.runs[0], options)
 
     # Shells sort exp1-random.jsonl.gz before exp1.jsonl.gz.
     first, *_ = runs = sorted(options.runs, key=lambda path: Store(path).name)
@@ -45,4 +50,16 @@ def run(options: argparse.Namespace) -> int:
     show(options, {"page": str(page), "files": [str(path) for path in written]})
     if not options.json:
         print(f"{page} and {len(written) - 1} tables and figures written")
+    return 0
+
+
+def _summarize(results: Path, options: argparse.Namespace) -> int:
+    """Summary pages of all recorded runs."""
+    from bemi_lab.experiments import summaries
+
+    reports = options.output or results.parent / "reports"
+    written = summaries.write(results, reports)
+    show(options, {"folder": str(reports), "files": [str(path) for path in written]})
+    if not options.json:
+        print(f"{len(written)} pages, tables and figures written to {reports}")
     return 0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,10 +42,12 @@ def available() -> bool:
     return find_spec("matplotlib") is not None
 
 
-def save(figure: Any, path: Path) -> None:
-    """Write a figure; the same run gives the same bytes."""
-    figure.savefig(path, metadata={"Date": None})
+def as_svg(figure: Any) -> bytes:
+    """A figure as a file; the same run gives the same bytes."""
+    made = io.BytesIO()
+    figure.savefig(made, format="svg", metadata={"Date": None})
     _pyplot().close(figure)
+    return made.getvalue()
 
 
 def _pyplot() -> Any:

@@ -135,7 +135,7 @@ def _logistic(rows: NDArray, price: float) -> ClassifierMixin:
 
 
 def _systems() -> Iterator[ImageSystem]:
-    yield ImageSystem(RECOMMENDED, "ours, recommended", classifiers.few_bit)
+    yield ImageSystem(RECOMMENDED, "FewBitClassifier", classifiers.few_bit)
     others = {
         "linear-svm": ("linear SVM", _linear),
         "rbf-svm": ("RBF SVM", _rbf),

@@ -97,7 +97,7 @@ def _fixed(copies: str | None, inputs: str | None, X: NDArray, seed: int, settin
 
 def _systems() -> Iterator[System]:
     yield System("as-recorded", "ours", partial(_fixed, None, None))
-    yield System("recommended", "ours, recommended", _recommended)
+    yield System("recommended", "FewBitClassifier", _recommended)
     small, wide = "small gains and shifts", "gains and shifts"
     yield System("small-scenarios", "ours, small gains and shifts", partial(_fixed, small, None))
     yield System("gain-scenarios", "ours, gains of 5/8 and 3/2, and shifts", partial(_fixed, wide, None))

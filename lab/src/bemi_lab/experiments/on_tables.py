@@ -81,9 +81,11 @@ def _systems() -> Iterator[TableSystem]:
     def recommended(X: pd.DataFrame, y: NDArray[Any], seed: int, settings: Settings) -> BaseEstimator:
         return classifiers.few_bit(X, **settings.limits)
 
-    yield TableSystem("recommended", "ours, recommended", recommended)
-    yield TableSystem("recommended-shifted", "ours, features + 100 standard deviations", recommended, change=shifted)
-    yield TableSystem("recommended-thousandfold", "ours, features x 1000", recommended, change=thousandfold)
+    yield TableSystem("recommended", "FewBitClassifier", recommended)
+    yield TableSystem(
+        "recommended-shifted", "FewBitClassifier, features + 100 standard deviations", recommended, change=shifted
+    )
+    yield TableSystem("recommended-thousandfold", "FewBitClassifier, features x 1000", recommended, change=thousandfold)
     for C in (1, 10):
         yield TableSystem(
             *(f"bits-C{C}", f"ours, bits, C = {C}"),

@@ -73,8 +73,8 @@ def section(path: Path) -> Section:
 def write(paths: Sequence[Path], page: Path, title: str = "Results") -> list[Path]:
     """Write a Markdown page on runs, and next to it a folder of the same name with a CSV per table and all figures.
 
-    Comparisons with the paper on the same images come first, then the runs, then comparisons of our own systems.  A
-    run's notes, if there are any, are included unchanged.  Returns the files written.
+    Comparisons with the paper on the same images come first, then the runs, then comparisons of our own systems.
+    Returns the files written.
     """
     sections = [section(path) for path in paths]
     beside = page.with_suffix("")
@@ -86,15 +86,13 @@ def write(paths: Sequence[Path], page: Path, title: str = "Results") -> list[Pat
     for made in sections:
         store = made.run.store
         text.append(f"## {made.title}\n\n{made.conditions}")
-        if store.notes is not None:
-            text.append(store.notes)
         for name, table in made.tables.items():
             text.append(_shown(table, beside / f"{store.name}-{name}.csv", written))
         for name, draw in made.figures.items() if figures.available() else ():
             path = beside / f"{store.name}-{name}.svg"
             figure = draw()
             if figure is not None:
-                figures.save(figure, path)
+                path.write_bytes(figures.as_svg(figure))
                 written.append(path)
             # Without its network files a run cannot be drawn again; what was drawn from them before still holds.
             if path.exists():

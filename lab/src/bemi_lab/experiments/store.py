@@ -133,14 +133,6 @@ class Store:
         except ValueError as error:
             raise NoResults(f"{self.folder} has a damaged file: {error}") from None
 
-    @property
-    def notes(self) -> str | None:
-        """What people wrote about the run: ``NAME/notes.md``, or ``notes/NAME.md`` beside the folder of packed runs."""
-        for path in (self.folder / "notes.md", self.folder.parent.parent / "notes" / f"{self.name}.md"):
-            if path.exists():
-                return path.read_text(encoding="utf-8").strip()
-        return None
-
 
 def machine(solver: str) -> Record:
     """Where and with what a run is made."""

@@ -95,7 +95,7 @@ class Subject:
     rows: Callable[[Experiment, Settings, Any, Job], Any] = lambda experiment, settings, data, job: data
     samples: Callable[[Any, str, int], int] = lambda data, split, wanted: wanted
     packages: tuple[str, ...] = ("numpy", "scikit-learn")
-    install: str = "see docs/experiments.md"
+    install: str = "see lab/reports/method.md"
     by_split: bool = False
 
 
