@@ -156,8 +156,10 @@ def test_classes_are_drawn_independently():
 def test_the_published_split_has_all_rows():
     dataset = numbered([0, 1, 1], [0, 1] * 850)
     given = Split.parse("published").of_images(dataset, 0, 0)
-    assert np.array_equal(given.train_X, dataset.train_X) and np.array_equal(given.train_y, dataset.train_y)
-    assert np.array_equal(given.test_X, dataset.test_X) and np.array_equal(given.test_y, dataset.test_y)
+    assert np.array_equal(given.train_X, dataset.train_X)
+    assert np.array_equal(given.train_y, dataset.train_y)
+    assert np.array_equal(given.test_X, dataset.test_X)
+    assert np.array_equal(given.test_y, dataset.test_y)
 
 
 def test_the_first_800_test_rows_of_each_class():

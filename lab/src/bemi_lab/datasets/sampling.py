@@ -274,7 +274,8 @@ class Split:
     """A way to divide a data set into training and test rows, by its name.
 
     ``per-class-20``: 20 training rows of every class.  ``random-40``: 40 rows whatever their class.  ``fold``:
-    five-fold cross-validation of at most 1,000 rows.  ``published``: the publishers' training and test rows, all of them.
+    five-fold cross-validation of at most 1,000 rows.  ``published``: all of the publishers'
+    training and test rows.
     """
 
     name: str
