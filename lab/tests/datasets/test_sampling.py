@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from bemi_lab.datasets import Dataset, draw, sample, split
+from bemi_lab.datasets import Dataset, Split, draw, sample, split
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -151,6 +151,15 @@ def test_classes_are_drawn_independently():
     data = numbered([0] * 10 + [1] * 10)
     chosen = [sample(data, 3, index).train_X[:, 0] for index in range(20)]
     assert any(set(rows[:3]) != set(rows[3:] - 10) for rows in chosen)
+
+
+def test_the_published_split_has_all_rows():
+    dataset = numbered([0, 1, 1], [0, 1] * 850)
+    given = Split.parse("published").of_images(dataset, 0, 0)
+    assert np.array_equal(given.train_X, dataset.train_X)
+    assert np.array_equal(given.train_y, dataset.train_y)
+    assert np.array_equal(given.test_X, dataset.test_X)
+    assert np.array_equal(given.test_y, dataset.test_y)
 
 
 def test_the_first_800_test_rows_of_each_class():

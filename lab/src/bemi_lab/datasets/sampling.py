@@ -263,6 +263,9 @@ TRAINING_SHARE = 0.7
 
 FOLDS = 5
 
+PUBLISHED = "published"
+"""Name of the split into the publishers' training and test rows."""
+
 Indices = NDArray[np.intp]
 
 
@@ -271,7 +274,8 @@ class Split:
     """A way to divide a data set into training and test rows, by its name.
 
     ``per-class-20``: 20 training rows of every class.  ``random-40``: 40 rows whatever their class.  ``fold``:
-    five-fold cross-validation of at most 1,000 rows.
+    five-fold cross-validation of at most 1,000 rows.  ``published``: all of the publishers'
+    training and test rows.
     """
 
     name: str
@@ -284,20 +288,29 @@ class Split:
         kind, _, rows = name.rpartition("-")
         if name == "fold":
             return cls(name, name, FOLDS)
+        if name == PUBLISHED:
+            return cls(name, name, 1)
         if kind in ("per-class", "random") and rows.isdigit() and int(rows):
             return cls(name, kind, int(rows))
-        raise ValueError(f"unknown split {name!r}; known: per-class-N, random-N and fold")
+        raise ValueError(f"unknown split {name!r}; known: per-class-N, random-N, fold and {PUBLISHED}")
 
     @property
     def title(self) -> str:
         """For people."""
         words = {"fold": f"{FOLDS}-fold", "per-class": f"{self.rows} per class", "random": f"{self.rows} random rows"}
+        words[PUBLISHED] = "all rows"
         return words[self.kind]
 
     @property
     def samples(self) -> int | None:
         """How many there are, None for any number."""
-        return FOLDS if self.kind == "fold" else None
+        return self.rows if self.kind in ("fold", PUBLISHED) else None
+
+    def of_images(self, dataset: Dataset, index: int, seed: int) -> Sample:
+        """Training and test images: all of them, or a few-shot sample."""
+        if self.kind == PUBLISHED:
+            return Sample(dataset.train_X, dataset.train_y, dataset.test_X, dataset.test_y)
+        return sample(dataset, self.rows, index, seed)
 
     def suits_table(self, labels: NDArray[Any]) -> bool:
         """Whether a table with these labels has enough rows: of its two largest classes, or in all."""

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from bemi.exact import Integers
 from bemi_lab import classifiers
 from bemi_lab.classifiers import Choice, Classifier
-from bemi_lab.datasets import Dataset, Sample, Split, load, sample
+from bemi_lab.datasets import Dataset, Sample, Split, load
 from bemi_lab.experiments.networks import unit_length
 from bemi_lab.experiments.on_tables import what_was_proved
 from bemi_lab.experiments.spec import Settings
@@ -96,9 +96,9 @@ class TrainingImages:
     @cached_property
     def as_chosen(self) -> tuple[Rows, Timed]:
         """Inputs as our model chose them, deformed copies included, and the time that the copies took."""
-        chosen = self.choice[0].candidate.settings
         X, y = self.images.train_X, self.images.train_y
-        inputs = classifiers.inputs_of(self.model(**chosen), X)
+        model = self.model(**self.choice[0].candidate.settings)
+        inputs, chosen = classifiers.inputs_of(model, X), classifiers.settings_of(model, X)
         given, test = inputs.of(X), inputs.of(self.images.test_X)
         copies, seconds = timed(lambda: classifiers.copies_of(inputs, X, chosen))
         if copies is None:
@@ -111,7 +111,7 @@ class TrainingImages:
 @lru_cache(maxsize=1)
 def training_images(dataset: str, split: str, index: int, settings: Settings) -> TrainingImages:
     """The images of a draw; systems come one after the other on the same one, so the last is kept."""
-    return TrainingImages(sample(_loaded(dataset), Split.parse(split).rows, index, settings.seed), settings)
+    return TrainingImages(Split.parse(split).of_images(_loaded(dataset), index, settings.seed), settings)
 
 
 @lru_cache(maxsize=1)
