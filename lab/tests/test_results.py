@@ -50,10 +50,10 @@ def test_every_figure_and_table_is_linked(made):
 
 def test_every_recorded_table_is_in_a_report(made):
     runs = [path.name.removesuffix(PACKED) for path in RESULTS.glob(f"*{PACKED}")]
-    assert len(runs) == 29
+    assert len(runs) >= 29
     tables = {path.stem for path in (made / "tables").iterdir()}
     for run in runs:
-        assert any(table.startswith(f"{run}-") for table in tables), run
+        assert any(table.startswith(f"{run}-") for table in tables), f"no page has {run}"
     assert {path.stem for path in (RESULTS / "benchmarks").iterdir()} <= tables
 
 

@@ -117,7 +117,7 @@ def test_the_page_has_every_table(folder, tmp_path):
     assert [path.name for path in written[1:]] == [f"tables-{name}.csv" for name in names]
     text = page.read_text()
     assert text.count("\n## ") == 1
-    assert "models in 10 min on 2 cores" in text
+    assert "models, each on one core" in text
     assert not re.search(r"\bnan\b", text)
 
 

@@ -53,9 +53,13 @@ class Summaries:
         sources = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
         environment = Environment(loader=DictLoader(sources), undefined=StrictUndefined, trim_blocks=True)
         environment.filters |= {f"d{digits}": _rounded(digits) for digits in range(4)}
-        offered = (self.value, self.values, self.table, self.link, self.figure, self.recorded, self.shown)
+        offered = (self.has, self.value, self.values, self.table, self.link, self.figure, self.recorded, self.shown)
         environment.globals |= {method.__name__: method for method in (*offered, self.details, self.benchmarks)}
         return {name.removesuffix(".md"): f"{environment.get_template(name).render().strip()}\n" for name in sources}
+
+    def has(self, run: str) -> bool:
+        """Whether a run is recorded."""
+        return (self.results / f"{run}{PACKED}").exists()
 
     def _section(self, run: str) -> Section:
         return section(self.results / f"{run}{PACKED}")
