@@ -156,15 +156,6 @@ def with_list(folder: Path) -> tuple[dict, bytes, dict]:
     return tight(opened(made_up(folder / "h", rows, [1, 1, 0, 0], [2], 1, weights, {"mm": (6, proof)})))
 
 
-def single_neurons(folder: Path) -> tuple[dict, bytes, dict]:
-    """Two hidden neurons, and every kind of tree about one."""
-    rows, weights = [[3, 1], [5, 2], [1, 4], [2, 5]], [1, 1, -1, -1, 1, 1]
-    right = ["W", 0, 0, ["A"], ["W", 1, -1, ["L", [[0, 1], [1, 1], [2, 1], [3, 1]]], ["A"]]]
-    # Sorted, the rows are [1, 4], [2, 5], [3, 1], [5, 2].
-    proof = {"kind": "single-neurons", "labels": [2, right], "any": [4, ["T", 2, ["L", [[2, 1]]], ["A"]]]}
-    return tight(opened(made_up(folder / "h", rows, [0, 0, 1, 1], [2], 1, weights, {"mm": (6, proof)})))
-
-
 def models(folder: Path) -> Iterator[tuple[str, tuple[dict, bytes, dict]]]:
     three, four = clusters(3, 3, 2, 4, 15), clusters(1, 4, 2, 4, 15)
     one = BeMiClassifier
@@ -187,7 +178,6 @@ def models(folder: Path) -> Iterator[tuple[str, tuple[dict, bytes, dict]]]:
     splits = trained(folder, one((3,), stages=("mm", "mw"), **NODES), *stripes(24))
     yield "splits", with_splits(splits, *stripes(24))
     yield "by hand", by_hand(folder)
-    yield "single neurons", single_neurons(folder)
     yield "labels", trained(folder, one((2,), stages=("sm", "mw"), **NODES), *noisy(2, 7, 3))
     yield (
         "soft",

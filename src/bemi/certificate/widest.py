@@ -31,8 +31,6 @@ _TABLES = 1 << 26
 _MOST_THRESHOLDS = 256
 """Of a row; between them, neurons are left that do not have the margin, and tested."""
 
-_DEEPEST = 10_000
-
 
 def widest_bound(rows: Rows, proof: Any) -> int:
     """The bound that the proof gives on the sum of margins of every network (R62)."""
@@ -55,7 +53,7 @@ def neuron_bound(rows: Rows, signs: Sequence[int], proof: Any) -> int:
     bound = rows.weight_bound
     stack: list[tuple[Any, list[int], dict[int, tuple[int, int]]]] = [(proof[1], list(signs), {})]
     while stack:
-        require(len(stack) < _DEEPEST, "a tree is too deep")
+        fits(len(stack) * (8 * len(signs) + 300))
         tree, known, box = stack.pop()
         rows.work.spend(4 + 2 * len(known) + 8 * len(box))
         require(isinstance(tree, list) and tree, "a tree is malformed")
