@@ -1119,6 +1119,9 @@ def one_neuron(view, signs, proof):
             k = integer(tree[1], 0, len(known) - 1)
             need(known[k] == 0, "a row with a sign")
             for sign, child in ((1, tree[2]), (-1, tree[3])):
+                if sign < 0 and child is None:
+                    need(not any(known) and set(limits) == {(-view["P"], view["P"])}, "a missing branch")
+                    continue
                 open_trees.append((child, [*known[:k], sign, *known[k + 1 :]], limits))
         else:
             need(tree[0] == "W" and len(tree) == 5, "a tree")

@@ -69,7 +69,12 @@ def neuron_bound(rows: Rows, signs: Sequence[int], proof: Any) -> int:
         elif kind == "T":
             k = whole(tree[1], 0, len(known), "row")
             require(known[k] == 0, "a branch is on a row that has a sign already")
-            stack += [(child, [*known[:k], s, *known[k + 1 :]], box) for s, child in ((1, tree[2]), (-1, tree[3]))]
+            stack.append((tree[2], [*known[:k], 1, *known[k + 1 :]], box))
+            if tree[3] is None:
+                # A neuron of which nothing is known may be flipped.
+                require(not any(known) and not box, "a branch is missing")
+            else:
+                stack.append((tree[3], [*known[:k], -1, *known[k + 1 :]], box))
         else:
             i = whole(tree[1], 0, rows.layers[0], "input")
             low, high = box.get(i, (-bound, bound))

@@ -20,7 +20,6 @@ from bemi.problem.problem import KEEP_LABELS, Keep, Objective, Problem
 from bemi.programs.encoding import Goal
 from bemi.stages.result import ClaimMismatch, Outcome, Proof, StageResult, relative_gap
 
-
 LEAST_LEFT = 0.1
 """Part of the time limit that must be left for a stage to have ended early: solvers stop a little before theirs."""
 

@@ -17,22 +17,25 @@ from typing import Any
 import numpy as np
 
 from bemi.engines.decomposition.max_margin.search import distinct_rows
-from bemi.engines.decomposition.neuron.widest import can_try_all, widest
+from bemi.engines.decomposition.neuron.widest import widest
 from bemi.engines.portfolio import Finding, StageState
 from bemi.limits import Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.stages.result import Outcome
 
+MOST_INPUTS = 64
+"""Inputs up to which the search over a neuron's weights is worth a try."""
+
 
 def applies(problem: Problem, state: StageState) -> bool:
-    """Whether the problem has so few neurons and one output, and all weights of a neuron can be tried."""
+    """Whether the problem has so few neurons and one output, and few enough inputs."""
     return (
         bool(problem.hidden_layers)
         and problem.layers[1] <= 2
         and problem.layers[-1] == 1
         and not problem.biased
-        and can_try_all(problem.data, problem.weight_bound)
+        and len(problem.live) <= MOST_INPUTS
     )
 
 
@@ -46,19 +49,16 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
     if len(problem.hidden_layers) > 1:
         return Finding()
     if problem.layers[1] == 1:
-        network = Network((labels.weights[:, None], np.array([[bound]])), bound)
-        most = None if labels.bound is None else labels.bound + bound
+        first, output, most = labels.weights[:, None], np.array([[bound]]), labels.bound + bound
         proof = _proof(labels=labels.proof)
-        return Finding(network, bound=most, proof=proof, certified=proof is not None, outcome=Outcome.LIMIT)
-    best = widest(data, np.zeros_like(codes), bound, clock)
-    if best.weights is not None and best.margin >= labels.margin + bound:
-        first, output = np.stack([labels.weights, best.weights], axis=1), np.array([[bound], [0]])
     else:
-        first, output = np.stack([labels.weights, labels.weights], axis=1), np.array([[bound], [bound]])
-    most = None
-    if labels.bound is not None and best.bound is not None:
+        best = widest(data, np.zeros_like(codes), bound, clock)
+        other, link = labels.weights, bound
+        if best.weights is not None and best.margin >= labels.margin + bound:
+            other, link = best.weights, 0
+        first, output = np.stack([labels.weights, other], axis=1), np.array([[bound], [link]])
         most = max(labels.bound + best.bound + bound, 2 * labels.bound + 2 * bound)
-    proof = _proof(labels=labels.proof, any=best.proof)
+        proof = _proof(labels=labels.proof, any=best.proof)
     return Finding(
         Network((first, output), bound), bound=most, proof=proof, certified=proof is not None, outcome=Outcome.LIMIT
     )
