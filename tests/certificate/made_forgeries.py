@@ -175,6 +175,9 @@ def widest() -> Iterator[Parts]:
         ([2, everything], [4, ["W", 0, 1, everything, everything]]),
         ([2, everything], [4, ["W", 0, -2, everything, everything]]),
         ([2, everything], [4, ["W", 0, -1, everything, ["W", 0, 0, everything, everything]]]),
+        ([2, everything], [4, ["T", 2, everything, None]]),
+        ([2, everything], [4, ["T", 2, ["T", 1, everything, None], everything]]),
+        ([2, everything], [4, ["W", 0, 0, ["T", 2, everything, None], everything]]),
         ([2, everything], [3, ["W", 0, -1, everything, everything]]),
         ([1, ["W", 0, 0, everything, everything]], [4, everything]),
     ):

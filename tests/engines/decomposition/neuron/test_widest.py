@@ -20,6 +20,7 @@ from bemi.certificate.limits import Work
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.max_margin import two_neurons
 from bemi.engines.decomposition.max_margin.search import distinct_rows
+from bemi.engines.decomposition.neuron import weight_tree
 from bemi.engines.decomposition.neuron import widest as neuron
 from bemi.engines.start import initial_network
 from bemi.limits import FOREVER, Deadline, Limits
@@ -59,6 +60,10 @@ def test_the_margin_is_the_largest_and_its_proof_shows_that(data):
         for module in (neuron, checker):
             patch.setattr(module, "_SECOND_HALF", draw(st.sampled_from([1, 3, 10, 20_000])))
         patch.setattr(neuron, "_THRESHOLDS", draw(st.sampled_from([2, 256])))
+        # Every way to search: linear programs are cut short, or do without trying all weights.
+        patch.setattr(neuron, "FEW_NEURONS", draw(st.sampled_from([1, 10**9])))
+        patch.setattr(weight_tree, "MOST_NODES", draw(st.sampled_from([1, 20_000])))
+        patch.setattr(neuron, "_FIRST_NODES", draw(st.sampled_from([2, 250])))
         patch.setattr(checker, "_MOST_THRESHOLDS", draw(st.sampled_from([8, 256])))
         found = neuron.widest(rows, signs, bound, FOREVER)
         most = max(0, int(margins(rows, signs, bound).max()))
@@ -86,7 +91,9 @@ def test_whatever_tree_is_accepted_proves_what_it_says(data):
     )
     trees = st.recursive(
         leaves,
-        lambda t: st.one_of(st.tuples(st.just("T"), numbers, t, t), st.tuples(st.just("W"), numbers, numbers, t, t)),
+        lambda t: st.one_of(
+            st.tuples(st.just("T"), numbers, t, t | st.none()), st.tuples(st.just("W"), numbers, numbers, t, t)
+        ),
         max_leaves=6,
     )
     most = int(margins(rows, signs, 2).max())
@@ -102,12 +109,34 @@ def _lists(tree):
     return [_lists(part) if isinstance(part, tuple | list) else part for part in tree]
 
 
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 10**6), given_signs=st.booleans(), nodes=st.sampled_from([1, 3, 10]))
+def test_a_search_that_is_cut_short_has_a_bound_and_its_proof(seed, given_signs, nodes):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(-9, 10, (6, 3))
+    rows[:, 0] += rows[:, 0] == 0
+    signs = rng.choice([-1, 1], 6) if given_signs else np.zeros(6, int)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(neuron, "MOST_NEURONS", 1)
+        patch.setattr(neuron, "FEW_NEURONS", 1)
+        patch.setattr(weight_tree, "MOST_NODES", nodes)
+        patch.setattr(neuron, "MOST_DICHOTOMIES", 2 * nodes + 2)
+        found = neuron.widest(rows, signs, 3, FOREVER)
+    assert found.margin <= max(0, int(margins(rows, signs, 3).max())) <= found.bound
+    if found.bound:
+        assert replayed(rows, signs, 3, found.proof) == found.bound
+
+
 def test_branches_on_rows_and_weights():
     rows, free, leaf = np.array([[3, -1], [-2, 4]]), np.zeros(2, int), ["L", [[0, 1], [1, 1]]]
     found = neuron.widest(rows, free, 1, FOREVER)
     assert found.margin == 4
-    by_rows = ["T", 0, ["T", 1, ["A"], ["A"]], ["T", 1, ["A"], ["A"]]]
-    assert replayed(rows, free, 1, [4, by_rows]) == 4
+    half = ["T", 1, ["A"], ["A"]]
+    assert replayed(rows, free, 1, [4, ["T", 0, half, half]]) == 4
+    assert replayed(rows, free, 1, [4, ["T", 0, half, None]]) == 4
+    for tree in (["T", 0, ["T", 1, ["A"], None], None], ["W", 0, 0, ["T", 0, half, None], ["A"]]):
+        with pytest.raises(CertificateError, match="a branch is missing"):
+            replayed(rows, free, 1, [4, tree])
     by_weights = ["W", 1, -1, ["A"], ["W", 1, 0, ["A"], ["A"]]]
     assert replayed(rows, free, 1, [4, by_weights]) == 4
     both = np.ones(2, int)
@@ -150,10 +179,10 @@ def test_the_checker_counts_its_work_and_the_engine_knows():
         assert neuron.widest(rows, signs, 1, FOREVER).proof is None
 
 
-def test_without_time_there_is_no_bound():
+def test_without_time_there_is_hardly_a_bound():
     rng = np.random.default_rng(0)
     found = neuron.widest(rng.integers(-10, 11, (40, 20)), np.zeros(40, int), 1, Deadline.after(0.0))
-    assert found.bound is None
+    assert found.margin < found.bound
     assert found.proof is None
 
 
