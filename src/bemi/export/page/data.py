@@ -200,7 +200,7 @@ def usual_title(inputs: Inputs, labels: Sequence[str], *, is_image: bool) -> str
         return f"Class {asked}?" if are_numbers else f"{asked[0].upper()}{asked[1:]}?"
     what = "image" if is_image else "signal" if inputs.window_shape is not None else "row"
     if labels == [str(number) for number in range(len(labels))]:
-        return f"Which {what} is it, 0 to {len(labels) - 1}?"
+        return f"Which one is it, 0 to {len(labels) - 1}?"
     return f"Which of {len(labels)} classes is this {what}?"
 
 

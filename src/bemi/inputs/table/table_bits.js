@@ -50,11 +50,12 @@
     inputGroups({ columns, outputs }) {
       const groups = new Map();
       outputs.forEach(({ kind, column }, input) => {
+        const own = ["like", "constant"].includes(kind) ? kind : column;
         const name = { constant: "constant", like: "similar training rows" }[kind] ?? columns[column].name;
-        if (!groups.has(name)) groups.set(name, []);
-        groups.get(name).push(input);
+        if (!groups.has(own)) groups.set(own, { name, members: [], constant: kind === "constant" });
+        groups.get(own).members.push(input);
       });
-      return [...groups].map(([name, members]) => ({ name, members }));
+      return [...groups.values()];
     },
     /** The cell that an input is made of. */
     inputWords({ outputs }, input, row) {

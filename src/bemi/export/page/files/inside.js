@@ -1,7 +1,7 @@
 // Inside the networks: the weights of every network, and one network in detail.
 
 const GALLERY_PAGE = 60;
-const MOST_BARS = 24; // of more inputs, only those with a link are listed
+const MOST_BARS = 24; // of more inputs, those with the largest weights come first, and only those with a link at all
 
 class Inside {
   constructor(ensemble, element) {
@@ -179,12 +179,14 @@ class Inside {
     const neurons = data.layers[1];
     const weightOf = (input) => this.ensemble.facing * network.weights[0][input * neurons + neuron];
     const every = names.map((_, input) => input);
-    const shown = names.length > MOST_BARS ? every.filter((input) => weightOf(input) !== 0) : every;
+    const many = names.length > MOST_BARS;
+    const shown = many ? every.filter((input) => weightOf(input) !== 0) : every;
     const left = names.length - shown.length;
-    const list = make(
+    if (many) shown.sort((a, b) => Math.abs(weightOf(b)) - Math.abs(weightOf(a)) || a - b);
+    const listed = (inputs) => make(
       "ul",
       { class: "weights" },
-      ...shown.map((input) => {
+      ...inputs.map((input) => {
         const [name, weight] = [names[input], weightOf(input)];
         const state = make("span", { class: "state" });
         if (this.states) this.states.push({ element: state, input });
@@ -200,8 +202,17 @@ class Inside {
         );
       }),
     );
-    const hint = left ? make("p", { class: "hint" }, `${plural(left, "input")} without a link ${left === 1 ? "is" : "are"} not listed.`) : null;
-    return make("div", { class: this.states ? "listing with-states" : "listing" }, list, hint);
+    const words = [
+      this.states ? "Beside each weight: what its input is now." : "",
+      left ? `${plural(left, "input")} without a link ${left === 1 ? "is" : "are"} not listed.` : "",
+    ];
+    const hint = make("p", { class: "hint" }, words.join(" "));
+    const rest = shown.slice(MOST_BARS);
+    const more = rest.length
+      ? make("details", { class: "more" }, make("summary", {}, plural(rest.length, "smaller weight")), listed(rest))
+      : null;
+    const holder = { class: this.states ? "listing with-states" : "listing" };
+    return make("div", holder, listed(shown.slice(0, MOST_BARS)), more, hint);
   }
 
   upperLayers(network) {

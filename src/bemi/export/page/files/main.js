@@ -7,10 +7,10 @@ const isSignal = takesWindows(data);
 /** What people do to get an answer, and what they then see, by kind of rows. */
 const [ACT, PUT] =
   data.image !== null
-    ? ["Draw", "Draw on the pad. The small picture beside it is all that the networks see."]
+    ? ["Draw", "Draw on the pad. The small picture with it is all that the model sees."]
     : isSignal
-      ? ["Slide through a recording", "Slide through the recording, or paste your own readings. The networks see one window."]
-      : ["Set the features", "Move the sliders, or type. The networks see these numbers and nothing else."];
+      ? ["Slide through a recording", "Slide through the recording, or paste your own readings. The model sees one window."]
+      : ["Set the features", "Move the sliders, or type. The model sees these cells and nothing else."];
 const alone = data.networks.length === 1;
 const weights = `whole numbers from −${data.weightBound} to ${data.weightBound}`;
 

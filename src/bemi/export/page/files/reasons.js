@@ -29,29 +29,34 @@ class Reasons {
         ? `${winner} against ${other}: what each column adds to the sum that decides.`
         : `${winner} against ${other}: what each response adds to the sum that decides, and its threshold that adds most. ` +
           "Click one to see where the response is above it.";
-    const largest = Math.max(1, ...found.groups.map(({ total }) => Math.abs(total)));
+    // What is the same for all rows is no reason; where nothing can be clicked, it is told apart.
+    const fixed = this.marked === null ? found.groups.filter(({ constant }) => constant) : [];
+    const groups = found.groups.filter((group) => !fixed.includes(group));
+    const largest = Math.max(1, ...groups.map(({ total }) => Math.abs(total)));
     // Blue speaks for the second class where one network decides, as everywhere in its page.
     const side = this.ensemble.facing < 0 && found.winner === 0 ? -1 : 1;
-    const shown = found.groups.slice(0, this.most);
+    const shown = groups.slice(0, this.most);
     this.list.replaceChildren(
       ...shown.map(({ name, total, input }) => {
         const beam = make("span", { class: `beam ${side * total < 0 ? "minus" : "plus"}`, "aria-hidden": "true" });
         beam.style.setProperty("--share", Math.abs(total) / largest);
-        const parts = [
-          make("span", { class: "name" }, name),
-          beam,
-          make("span", { class: "count" }, speaks(total)),
-          make("span", { class: "hint" }, inputWords(data, input, row)),
-        ];
-        if (this.marked === null) return make("li", { class: "reason-row" }, ...parts);
+        const words = inputWords(data, input, row);
+        const parts = [beam, make("span", { class: "count" }, speaks(total))];
+        if (this.marked === null)
+          return make("li", { class: "reason-row" }, make("span", { class: "name" }, words ? `${name}: ${words}` : name), ...parts);
+        parts.unshift(make("span", { class: "name" }, name));
+        parts.push(make("span", { class: "hint" }, words));
         const pressed = String(this.chosen === input);
         const act = () => this.choose(input, row);
         return make("li", {}, make("button", { type: "button", class: "reason-row", "aria-pressed": pressed, click: act }, ...parts));
       }),
     );
-    const left = found.groups.slice(this.most);
+    const left = groups.slice(this.most);
     const together = left.reduce((sum, { total }) => sum + total, 0);
-    this.rest.textContent = left.length ? `${plural(left.length, "other")} together: ${speaks(together)}.` : "";
+    this.rest.textContent = [
+      ...(left.length ? [`${plural(left.length, "other")} together: ${speaks(together)}.`] : []),
+      ...fixed.map(({ total }) => `For every row: ${speaks(total)}.`),
+    ].join(" ");
     this.refresh();
     if (this.marked === null) return;
     this.inputs = shown.map(({ input }) => input);
@@ -90,10 +95,10 @@ function reasonsFor(ensemble, { inputs, decision, shares }) {
     // A sum of at least 0 is a vote for the first class.
     const side = network.classes[0] === decision ? 1 : -1;
     const parts = inputs.map((value, input) => side * value * network.weights[0][input]);
-    const groups = inputGroups(data).map(({ name, members }) => {
+    const groups = inputGroups(data).map(({ name, members, constant }) => {
       const total = members.reduce((sum, input) => sum + parts[input], 0);
       const input = members.reduce((best, next) => (Math.abs(parts[next]) > Math.abs(parts[best]) ? next : best));
-      return { name, total, input };
+      return { name, total, input, constant: constant ?? false };
     });
     groups.sort((a, b) => Math.abs(b.total) - Math.abs(a.total));
     return { winner: decision, other, groups: groups.filter(({ total }) => total !== 0) };

@@ -50,7 +50,7 @@ function onGrid(value, i, { decimals, powers, centres, multipliers, shifts, limi
  *   inputNames(data)        names of all inputs, if they are not those of the features.
  *   fieldOf(data, input)    the field that an input is made of, null for none; only where rows are made of fields.
  *   inputState(data, input, value)  {text, on}: what an input says now, if it is worth showing.
- *   inputGroups(data)       [{name, members}]: inputs that are made of the same column, or response of a signal, and
+ *   inputGroups(data)       [{name, members, constant}]: inputs that are made of the same column, or response of a signal, and
  *   inputWords(data, input, row)  what a row has there.
  *   windowOf(data)          {time, channels} if rows are windows of a signal; such a transform also has
  *   fired(data, input, row) {channel, places}: where an input counts something.
@@ -91,7 +91,7 @@ function inputGroups(data) {
   const transform = transformOf(data);
   if (transform?.inputGroups) return transform.inputGroups(data.transform);
   if (fieldOf(data, 0) === null) return null;
-  return inputNames(data).map((name, input) => ({ name, members: [input] }));
+  return inputNames(data).map((name, input) => ({ name, members: [input], constant: fieldOf(data, input) === null }));
 }
 
 function inputWords(data, input, row) {

@@ -39,8 +39,8 @@ function chanceWords(ensemble, { chances }) {
   const order = chances.map((_, index) => index).sort((a, b) => chances[b] - chances[a] || a - b);
   const largest = order
     .slice(0, MOST_CHANCES)
-    .map((index) => `${ensemble.data.labels[index]} ${probability(chances[index] / total)}`);
-  return ` Chances: ${largest.join(", ")}${order.length > MOST_CHANCES ? ", …" : ""}.`;
+    .map((index) => `${ensemble.data.labels[index]} (${probability(chances[index] / total)})`);
+  return ` Chances: ${largest.join(", ")}${order.length > MOST_CHANCES ? " …" : "."}`;
 }
 
 /** What is known of the row: its true label, and whether the decision is right. */
