@@ -226,7 +226,9 @@ def fields(inputs: Inputs, test: TestData | None, training: TrainingRows | None)
     if not inputs.takes_integers:
         rows = plain_rows(inputs, test.X) if test is not None and tested else None
         found = export_hook(inputs.transform, "page_fields", "a page")(rows)
-        return [field | {"name": name} for field, name in zip(found, channel_names(inputs) or (), strict=False)] or found
+        return [
+            field | {"name": name} for field, name in zip(found, channel_names(inputs) or (), strict=False)
+        ] or found
     scaling = inputs.scaling
     seen = None
     if test is not None and tested:

@@ -17,7 +17,7 @@ const count = (number) => number.toLocaleString("en-US");
 const percent = (share, digits = 1) => (share === null ? "–" : `${(100 * share).toFixed(digits)} %`);
 /** A probability: none is certain, so none is shown as 0 or 100 %. */
 const probability = (share) =>
-  (share > 0.99 ? "over 99 %" : share < 0.01 ? "under 1 %" : percent(share, 0)).replaceAll(" ", "\u00a0");
+  ({ "100 %": "over 99 %", "0 %": "under 1 %" }[percent(share, 0)] ?? percent(share, 0)).replaceAll(" ", "\u00a0");
 const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 const signed = (number) => (number === 0 ? "0" : number < 0 ? `−${count(-number)}` : `+${count(number)}`);
 
