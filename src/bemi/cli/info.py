@@ -80,7 +80,7 @@ def _overview(found: dict[str, Any]) -> Table:
     table.add_column()
     # Long words, such as the hash, go on in the next line; they are never cut.
     table.add_column(overflow="fold")
-    plain = [str(column["name"]) for column in found["columns"] if len(column) == 2]
+    plain = [str(column["name"]) for column in found["columns"] if len(column) == 2 and found["named"]]
     named = (
         ", ".join(plain) if len(plain) <= MOST_NAMES else f"{counted(len(plain), 'number')}, {plain[0]} to {plain[-1]}"
     )
