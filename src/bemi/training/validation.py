@@ -18,13 +18,11 @@ from bemi.inputs.transform import Takes
 
 def check_given(X: Any) -> None:
     """Raise an error for rows that nothing can be learnt from: none at all, without columns, or a sparse matrix."""
-    rows = as_given(X)
-    if rows.ndim and not len(rows):
-        raise ValueError(f"there are no rows to train on: X has the shape {rows.shape}")
-    if rows.ndim == 2 and not rows.shape[1]:
-        raise ValueError(
-            f"the rows have no columns: 0 feature(s) (shape={rows.shape}) while a minimum of 1 is required"
-        )
+    shape: Any = as_given(X).shape
+    if len(shape) > 0 and shape[0] == 0:
+        raise ValueError(f"there are no rows to train on: X has the shape {shape}")
+    if len(shape) == 2 and shape[1] == 0:
+        raise ValueError(f"the rows have no columns: 0 feature(s) (shape={shape}) while a minimum of 1 is required")
 
 
 def check_all_labelled(y: Any) -> None:
