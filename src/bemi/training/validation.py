@@ -28,7 +28,7 @@ def check_given(X: Any) -> None:
 def check_all_labelled(y: Any) -> None:
     """Raise ValueError for a row without a label."""
     labels = np.asarray(y, dtype=object)
-    missing = np.flatnonzero(pd.isna(labels)) if labels.ndim == 1 else ()
+    missing = np.flatnonzero(pd.isna(labels)) if labels.ndim == 1 else np.empty(0, dtype=int)
     if len(missing):
         raise ValueError(f"row {missing[0]} has no label (Input y contains NaN or None); leave such rows out")
 
