@@ -34,7 +34,7 @@ from bemi.stages import SOFT_STAGES, SPARSE_STAGES
 from bemi.training.choice import Candidate, Choice, choose, unknown
 from bemi.training.task import Settings, Task, seed_of
 from bemi.training.training_set import class_weights, given_weights
-from bemi.training.validation import labels_of
+from bemi.training.validation import check_given, labels_of
 
 COMPARED = ("inputs", "copies", "C")
 """Settings that cross-validation chooses."""
@@ -356,6 +356,7 @@ class FewBitClassifier(SoftMarginClassifier):
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
     ) -> Settings:
         given = self._translated(self._settings())
+        check_given(X)
         rows = as_given(X)
         labels = labels_of(y, rows)
         kind = self._kind(X)
