@@ -182,10 +182,12 @@ def kind_of(X: Any, kind: Any = AUTO, inputs: Any = AUTO) -> Kind:
 
 
 def left_to_choose(kind: Kind, given: Mapping[str, Any]) -> tuple[Candidate, ...]:
-    """Candidates of a kind without what is given, each once."""
+    """Candidates of a kind that can obey what is given, without it, each once."""
     fixed = {name: given[name] for name in COMPARED if not is_auto(given[name])}
     different: dict[str, Candidate] = {}
     for candidate in kind.candidates:
+        if given["monotone"] is not None and getattr(candidate.settings.get("inputs"), "similarities", 0):
+            continue  # a similarity to a row grows with no column
         open_settings = {name: value for name, value in candidate.settings.items() if name not in fixed}
         different.setdefault(repr(sorted(open_settings.items())), replace(candidate, settings=open_settings))
     if len(different) == 1:
