@@ -186,7 +186,7 @@ def left_to_choose(kind: Kind, given: Mapping[str, Any]) -> tuple[Candidate, ...
     fixed = {name: given[name] for name in COMPARED if not is_auto(given[name])}
     different: dict[str, Candidate] = {}
     for candidate in kind.candidates:
-        if given["monotone"] is not None and getattr(candidate.settings.get("inputs"), "similarities", 0):
+        if given["monotone"] is not None and getattr(candidate.settings.get("inputs"), "similarities", False):
             continue  # a similarity to a row grows with no column
         open_settings = {name: value for name, value in candidate.settings.items() if name not in fixed}
         different.setdefault(repr(sorted(open_settings.items())), replace(candidate, settings=open_settings))
