@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
+from latex2mathml.converter import convert
 from sphinx.domains.python import PyObject
 
 import bemi
@@ -18,6 +20,10 @@ exclude_patterns = ["sg_execution_times.rst", "gallery/sg_execution_times.rst"]
 
 # Headings that other pages may link to.
 myst_heading_anchors = 4
+
+# Formulas become MathML when the site is built; browsers show it without a script or a font from the network.
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"
 
 autodoc_default_options = {"members": True}
 autodoc_member_order = "bysource"
@@ -96,7 +102,21 @@ def name_aliases(
     return [text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in (signature, returns)]
 
 
+def inline_formula(writer: Any, node: nodes.math) -> None:
+    writer.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def displayed_formula(writer: Any, node: nodes.math_block) -> None:
+    r"""A formula with its number in the paper, if it ends in ``\tag{2a}``."""
+    formula, number = re.fullmatch(r"(.*?)(?:\\tag\{(\w+)\})?\s*", node.astext(), flags=re.DOTALL).groups()
+    tag = f'<span class="eqno">({number})</span>' if number else ""
+    writer.body.append(f'<div class="formula">{convert(formula, display="block")}{tag}</div>\n')
+    raise nodes.SkipNode
+
+
 def setup(app: Any) -> None:
+    app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
     app.connect("source-read", link_to_reports)
     app.connect("env-updated", link_to_objects)
     app.connect("autodoc-process-signature", name_aliases)
