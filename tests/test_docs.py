@@ -37,7 +37,7 @@ def printed(action, *arguments) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("page", ["first-steps.md", "certificates.md", "tables.md", "signals.md"])
+@pytest.mark.parametrize("page", ["first-steps.md", "proofs.md", "tables.md", "signals.md"])
 def test_what_a_page_shows_runs_as_it_stands(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
