@@ -15,8 +15,9 @@ import bemi
 
 project = html_title = "bemi"
 version = release = bemi.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_gallery.gen_gallery"]
-exclude_patterns = ["sg_execution_times.rst", "gallery/sg_execution_times.rst"]
+extensions = ["myst_parser", "sphinx_gallery.gen_gallery"]
+extensions += ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
+exclude_patterns = ["sg_execution_times.rst", "gallery/sg_execution_times.rst", "templates"]
 
 # Headings that other pages may link to.
 myst_heading_anchors = 4
@@ -25,7 +26,15 @@ myst_heading_anchors = 4
 myst_enable_extensions = ["dollarmath"]
 html_math_renderer = "mathml"
 
-autodoc_default_options = {"members": True}
+# What the exports and the model file ask of a transform; adding-a-transform.md explains it.
+FOR_EXPORTS = "c_code c_neuron c_window onnx page_script page_fields page_rows circuit_terms monotone_inputs refitted"
+FOR_EXPORTS += " reading_units units value_scale"
+CONSTANTS = "NAME VERSION TITLE AUTOMATIC PROBABILISTIC takes takes_images keeps_features has_constant selects_outputs one_unit"
+autodoc_default_options = {
+    "members": True,
+    "exclude-members": ", ".join(["set_fit_request", "set_score_request", *FOR_EXPORTS.split(), *CONSTANTS.split()]),
+}
+templates_path = ["templates"]
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_type_aliases = {name: name for name in ("ArrayLike", "Floats", "Indices", "Integers")}
@@ -84,15 +93,10 @@ sphinx_gallery_conf = {
 suppress_warnings = ["config.cache"]
 
 
-def link_to_reports(app: Any, page: str, source: list[str]) -> None:
-    """Links to the reports lead to their copies."""
+def adapt_links(app: Any, page: str, source: list[str]) -> None:
+    """Links that work in the repository, to reports and to functions (``api.md#bemi.load``), lead to pages of the site."""
     source[0] = source[0].replace("](../lab/reports/", "](reports/")
-
-
-def link_to_objects(app: Any, env: Any) -> None:
-    """Let pages link to a function as to a heading, ``api.md#bemi.load``; a link to nothing stays an error."""
-    for name, entry in env.domains.python_domain.objects.items():
-        env.metadata[entry.docname].setdefault("myst_slugs", {})[name] = (None, entry.node_id, name)
+    source[0] = re.sub(r"\]\(api(-inside)?\.md#bemi", "](#bemi", source[0])
 
 
 def name_aliases(
@@ -100,6 +104,11 @@ def name_aliases(
 ) -> Any:
     """Call an alias in a union by its name; Sphinx shows the object that stands for it."""
     return [text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in (signature, returns)]
+
+
+def escape_attributes(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """``choice_`` among attributes is a name, not a reference."""
+    lines[:] = [re.sub(r"_(?=[,:])", r"\\_", line) if line.startswith(":ivar ") else line for line in lines]
 
 
 def inline_formula(writer: Any, node: nodes.math) -> None:
@@ -117,6 +126,6 @@ def displayed_formula(writer: Any, node: nodes.math_block) -> None:
 
 def setup(app: Any) -> None:
     app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
-    app.connect("source-read", link_to_reports)
-    app.connect("env-updated", link_to_objects)
+    app.connect("source-read", adapt_links)
     app.connect("autodoc-process-signature", name_aliases)
+    app.connect("autodoc-process-docstring", escape_attributes, priority=600)  # after napoleon
