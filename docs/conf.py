@@ -26,14 +26,7 @@ myst_heading_anchors = 4
 myst_enable_extensions = ["dollarmath"]
 html_math_renderer = "mathml"
 
-# What the exports and the model file ask of a transform; adding-a-transform.md explains it.
-FOR_EXPORTS = "c_code c_neuron c_window onnx page_script page_fields page_rows circuit_terms monotone_inputs refitted"
-FOR_EXPORTS += " reading_units units value_scale"
-CONSTANTS = "NAME VERSION TITLE AUTOMATIC PROBABILISTIC takes takes_images keeps_features has_constant selects_outputs one_unit"
-autodoc_default_options = {
-    "members": True,
-    "exclude-members": ", ".join(["set_fit_request", "set_score_request", *FOR_EXPORTS.split(), *CONSTANTS.split()]),
-}
+autodoc_default_options = {"members": True}
 templates_path = ["templates"]
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
@@ -94,7 +87,7 @@ suppress_warnings = ["config.cache"]
 
 
 def adapt_links(app: Any, page: str, source: list[str]) -> None:
-    """Links that work in the repository, to reports and to functions (``api.md#bemi.load``), lead to pages of the site."""
+    """Links that work in the repository, to reports and to functions (``api.md#bemi.load``), work on the site, too."""
     source[0] = source[0].replace("](../lab/reports/", "](reports/")
     source[0] = re.sub(r"\]\(api(-inside)?\.md#bemi", "](#bemi", source[0])
 

@@ -11,10 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from bemi_lab import baselines, datasets
 from bemi_lab.cli import main as lab_main
 
-import bemi
 from bemi.cli import main
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -110,10 +108,3 @@ def test_options_has_every_command_with_its_options(name, program, capsys, monke
         assert sorted(rows) == sorted(known), command
         for option, defaults in known.items():
             assert re.findall(r"default: ([^),]+)", rows[option]) == defaults, f"{command} {option}"
-
-
-def test_the_api_page_has_every_public_name():
-    page = (DOCS / "api.md").read_text()
-    shown = set(re.findall(r"^\.\. (?:auto|py:)\w+:: (\S+)$", page, flags=re.MULTILINE))
-    public = {f"{module.__name__}.{name}" for module in (bemi, datasets, baselines) for name in module.__all__}
-    assert public <= shown
