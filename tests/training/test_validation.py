@@ -6,7 +6,7 @@ import pytest
 from soft_margins import soft_margins
 
 from bemi import BeMiClassifier, TableBits
-from bemi.training.validation import check_new_classes, labels_of
+from bemi.training.training_set import check_new_classes, labels_of
 
 TABLE = pd.DataFrame({"size": [1.0, 2.0, np.nan, 4.0], "colour": ["red", None, "blue", "red"]})
 

@@ -1,7 +1,7 @@
 """Variants of training rows that should keep their label: rotated, sheared, resized, shifted or noisy.
 
 The few rows that a network is trained on are samples of what it will see.  A scenario object makes *variants* of them.
-Training adds only those variants that the network gets wrong or not clearly right, see :mod:`bemi.training.variants`;
+Training adds only those variants that the network gets wrong or not clearly right, see :mod:`bemi.training.pipeline`;
 docs/scenarios-and-selection.md explains the rules and measures their effect.
 
 Variants are made from the integers that ``input_scaling`` gives, before any transform, and are integers in the same

@@ -169,7 +169,7 @@ def _estimator(options: argparse.Namespace) -> Any:
 
 def _parameters(options: argparse.Namespace, data: TrainingData) -> dict[str, Any]:
     """What the options and the data say about the estimator's parameters."""
-    from bemi.inputs.signal.transform import SignalCounts
+    from bemi.inputs.signal import SignalCounts
     from bemi.inputs.transform import Takes
 
     given = {name: getattr(options, name) for name in OPTIONS if getattr(options, name) is not None}

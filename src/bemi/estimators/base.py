@@ -26,16 +26,14 @@ from bemi.ensemble.voting import Votes
 from bemi.exact import PRE_ACTIVATION_LIMIT, Integers
 from bemi.files import printable
 from bemi.inputs.transform import Takes
-from bemi.report.html import fitted_html
 from bemi.report.scorecard import Scorecard
+from bemi.report.summary import fitted_html
 from bemi.running.schedule import check_shard, train_all
 from bemi.settings import OF_NETWORKS, SETTINGS, is_auto
 from bemi.training.calibration import calibrated
 from bemi.training.pipeline import Training, share_time
-from bemi.training.plan import Plan
-from bemi.training.task import Settings, Task, check_solver, recorded, task_settings
-from bemi.training.training_set import TrainingSet, given_weights
-from bemi.training.validation import check_new_classes, rows_to_predict, training_rows
+from bemi.training.plan import Plan, Settings, Task, check_solver, recorded, task_settings
+from bemi.training.training_set import TrainingSet, check_new_classes, given_weights, rows_to_predict, training_rows
 
 if TYPE_CHECKING:
 

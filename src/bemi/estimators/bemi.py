@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from bemi.estimators.base import Classifier
 from bemi.stages import PAPER_STAGES
-from bemi.training.task import Task
+from bemi.training.plan import Task
 
 
 class BeMiClassifier(Classifier):

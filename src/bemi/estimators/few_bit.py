@@ -21,20 +21,19 @@ from bemi.augment.scenarios import SignalScenarios
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.probabilities import MOST_CLASSES
 from bemi.estimators.base import Classifier
-from bemi.inputs.hog.transform import IntegerHog
+from bemi.inputs.hog import IntegerHog
 from bemi.inputs.images import why_no_image
 from bemi.inputs.registry import takes_images
 from bemi.inputs.scaling import are_integers
-from bemi.inputs.signal.transform import SignalCounts
+from bemi.inputs.signal import SignalCounts
+from bemi.inputs.table import TableBits
 from bemi.inputs.table.cells import as_given
-from bemi.inputs.table.transform import TableBits
 from bemi.inputs.transform import Takes
 from bemi.settings import AUTO, SETTINGS, is_auto
 from bemi.stages import SOFT_STAGES, SPARSE_STAGES
 from bemi.training.choice import Candidate, Choice, choose, unknown
-from bemi.training.task import Settings, Task, seed_of
-from bemi.training.training_set import class_weights, given_weights
-from bemi.training.validation import labels_of
+from bemi.training.plan import Settings, Task, seed_of
+from bemi.training.training_set import class_weights, given_weights, labels_of
 
 COMPARED = ("inputs", "copies", "C")
 """Settings that cross-validation chooses."""

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from bemi.ensemble.ensemble import Ensemble
 from bemi.estimators.few_bit import USUAL_PENALTY, SoftMarginClassifier
-from bemi.inputs.table.transform import TableBits
+from bemi.inputs.table import TableBits
 from bemi.stages import SOFT_STAGES
-from bemi.training.task import Settings
+from bemi.training.plan import Settings
 
 
 class ScorecardClassifier(SoftMarginClassifier):

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bemi.inputs.signal.transform import as_windows
+from bemi.inputs.signal import as_windows
 from bemi.io import MISSING_TOKENS
 from bemi.io.cells import Cells, DataFileError, Tell, read_cells
 from bemi.io.columns import NO_RULES, ModelColumns, features_for, index_column

@@ -1,9 +1,8 @@
 """Reports on fitted models: contents and results as plain data, displays, HTML, scorecards."""
 
 from bemi.report.displays import FrontierDisplay, MarginsDisplay, VotesDisplay, WeightsDisplay, input_names
-from bemi.report.html import fitted_html
 from bemi.report.scorecard import Card, Line, Scorecard, why_no_card
-from bemi.report.summary import confusion, contents, evaluation, stage_numbers, training_summary
+from bemi.report.summary import confusion, contents, evaluation, fitted_html, stage_numbers, training_summary
 
 __all__ = [
     "Card",

@@ -23,8 +23,8 @@ from bemi.exact import Integers
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import ROW_WEIGHT_UNIT
-from bemi.training.folds import class_in_one_group, group_folds
 from bemi.training.plan import Plan
+from bemi.training.training_set import class_in_one_group, group_folds
 
 FOLDS = 5
 

@@ -32,8 +32,43 @@ from bemi.ensemble.ties import TIES
 from bemi.ensemble.voting import vote
 from bemi.exact import Integers
 from bemi.inputs.inputs import Inputs
-from bemi.training.folds import class_in_one_group, group_codes, group_folds, row_folds
-from bemi.training.training_set import variants_of
+from bemi.jit import njit
+from bemi.training.training_set import class_in_one_group, group_codes, group_folds, row_folds, variants_of
+
+Floats = NDArray[np.float64]
+
+
+@njit(cache=True)
+def solve(gram: Floats, limits: Floats, targets: Floats, a: Floats, sweeps: int, tolerance: float) -> None:
+    """Dual of the continuous machine by coordinate descent, from products of signed rows; changes ``a`` in place.
+
+    Maximises ``sum_k gain_k(a_k) - 1/2 a.G a`` over ``0 <= a_k <= limit_k``, where a row's multiplier gains its largest
+    target first: with the H targets ``1 = T_1 > ... > T_H`` each has a share ``limit_k / H`` of the price.
+    """
+    rows, parts = len(gram), len(targets)
+    y = gram @ a
+    for _ in range(sweeps):
+        worst = 0.0
+        for k in range(rows):
+            before = a[k]
+            after = 0.0
+            for h in range(parts):
+                after = before + (targets[h] - y[k]) / gram[k, k]
+                low, high = h * limits[k] / parts, (h + 1) * limits[k] / parts
+                if after <= low:
+                    after = low
+                    break
+                if after < high:
+                    break
+                after = high
+            if after != before:
+                a[k] = after
+                for j in range(rows):
+                    y[j] += (after - before) * gram[k, j]
+                worst = max(worst, abs(after - before) * gram[k, k])
+        if worst <= tolerance:
+            break
+
 
 FOLDS = 5
 REPEATS = 3
@@ -411,8 +446,6 @@ def _resampled(
     return _accuracies(right, left[useful])[np.arange(len(best)), best]
 
 
-Floats = NDArray[np.float64]
-
 _SWEEPS = 300
 _TOLERANCE = 1e-3
 _EVIDENCE = 2**24
@@ -453,7 +486,7 @@ def labels(
     Prices should increase: each machine starts from the one before.
     """
     # Imported here because Numba is slow to import.
-    from bemi.training.svm_kernel import solve
+    from bemi.training.choice import solve
 
     rows = lesson.inputs / np.maximum(1.0, np.floor(np.linalg.norm(lesson.inputs, axis=1)))[:, None]
     gram = rows @ rows.T

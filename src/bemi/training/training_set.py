@@ -7,16 +7,138 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d, validate_data
 
 from bemi.augment.medoids import select_rows
+from bemi.checks import check_finite
 from bemi.ensemble.ensemble import TrainingRows
 from bemi.exact import Integers
 from bemi.inputs.inputs import Inputs
-from bemi.inputs.transform import reader_of
+from bemi.inputs.signal.samples import as_rows, as_windows
+from bemi.inputs.table.cells import as_table, check_no_text
+from bemi.inputs.transform import Takes, reader_of
 from bemi.problem.soft_margin import LARGEST_ROW_WEIGHT, ROW_WEIGHT_UNIT
-from bemi.training.folds import group_codes
+
+
+def labels_of(y: ArrayLike, rows: Any) -> NDArray:
+    """Checked labels, one for each row."""
+    labels: NDArray = column_or_1d(y)
+    check_consistent_length(rows, labels)
+    assert_all_finite(labels, input_name="y")
+    check_classification_targets(labels)
+    return labels
+
+
+def training_rows(estimator: Any, X: ArrayLike, y: ArrayLike, takes: Takes, *, reset: bool) -> tuple[Any, NDArray]:
+    """Checked rows and labels; the estimator learns names and number of the features if ``reset``."""
+    if takes is Takes.RAW_COLUMNS:
+        # The transform reads and checks the cells; scikit-learn's validation would reject text.
+        rows = as_table(X)
+        validate_data(estimator, rows, skip_check_array=True, reset=reset)
+        return rows, labels_of(y, rows)
+    if takes is Takes.WINDOWS:
+        windows = _windows(estimator, X, reset=reset)
+        return windows, labels_of(y, windows)
+    check_no_text(X)
+    checked, labels = validate_data(estimator, X, y, reset=reset, ensure_all_finite=False)
+    check_finite(checked, getattr(estimator, "feature_names_in_", None))
+    check_classification_targets(labels)
+    return checked, labels
+
+
+def rows_to_predict(estimator: Any, X: ArrayLike, takes: Takes) -> Any:
+    """Rows of the right shape and names; the ensemble checks their values."""
+    if takes is Takes.RAW_COLUMNS:
+        return as_table(X)
+    if takes is Takes.WINDOWS:
+        return _windows(estimator, X, reset=False)
+    check_no_text(X)
+    return validate_data(estimator, X, reset=False, ensure_all_finite=False)
+
+
+def _windows(estimator: Any, X: ArrayLike, *, reset: bool) -> NDArray:
+    """Windows in two or three dimensions; the transform checks their shape."""
+    check_no_text(X)
+    windows = as_windows(X)
+    if windows.ndim == 2:
+        validate_data(estimator, X, skip_check_array=True, reset=reset)
+    elif reset:
+        # Three dimensions have no names, and scikit-learn would count only the second of them.
+        validate_data(estimator, as_rows(windows), skip_check_array=True)
+    return windows
+
+
+def check_new_classes(known: NDArray, y: NDArray, has_rows: bool) -> None:
+    """Raise ValueError unless the labels are of new classes, or of all if the known classes' rows are not there."""
+    given: NDArray = np.unique(y)
+    texts = [labels.dtype.kind in "OUS" for labels in (given, known)]
+    if texts[0] != texts[1]:
+        raise ValueError(f"new classes must have the same type as the known ones, {known.dtype}")
+    old, new = set(known.tolist()), set(given.tolist())
+    if not new - old:
+        raise ValueError("y has no new class")
+    if has_rows and new & old:
+        raise ValueError(f"{sorted(new & old)[0]!r} is a class already; give rows of new classes only")
+    if not has_rows and old - new:
+        raise ValueError(
+            "a model read from a file does not have its training rows: give rows of all classes; class "
+            f"{sorted(old - new)[0]!r} has none"
+        )
+
+
+def group_codes(groups: ArrayLike, rows: int) -> tuple[Integers, list[Any]]:
+    """The group of each row as an index, and the groups."""
+    given = np.asarray(groups)
+    if given.shape != (rows,):
+        raise ValueError(f"groups must have one entry per row ({rows}), its shape is {given.shape}")
+    codes, names = pd.factorize(given)
+    if (codes < 0).any():
+        raise ValueError(f"groups must say where every row comes from; row {int(np.argmax(codes < 0))} has none")
+    return codes.astype(np.int64), list(names)
+
+
+def class_in_one_group(targets: Integers, groups: Integers) -> int | None:
+    """The first class whose rows are all of one group: it cannot be both trained on and tested."""
+    for label in range(int(targets.max()) + 1):
+        if len(np.unique(groups[targets == label])) < 2:
+            return label
+    return None
+
+
+def row_folds(targets: Integers, folds: int, rng: np.random.Generator) -> Integers:
+    """A fold for every row; each class is spread over all folds as evenly as possible."""
+    order = rng.permutation(len(targets))
+    order = order[np.argsort(targets[order], kind="stable")]
+    parts = np.empty(len(targets), dtype=np.int64)
+    parts[order] = np.arange(len(targets)) % folds
+    return parts
+
+
+def group_folds(targets: Integers, groups: Integers, folds: int, rng: np.random.Generator) -> Integers:
+    """A fold for every row, the same for all rows of a group, with the classes spread as evenly as groups allow.
+
+    Groups are placed one by one, large ones first, each where the squared shares of the classes grow least.  If a class
+    ends up in one fold, where nothing could be learnt about it, every group is a fold of its own.
+    """
+    shares = np.zeros((int(groups.max()) + 1, int(targets.max()) + 1))
+    np.add.at(shares, (groups, targets), 1)
+    shares /= np.maximum(1, shares.sum(axis=0))
+    order = rng.permutation(len(shares))
+    order = order[np.argsort(-shares[order].max(axis=1), kind="stable")]
+    held = np.zeros((folds, shares.shape[1]))
+    fold_of = np.empty(len(shares), dtype=np.int64)
+    for group in order:
+        growth = (2 * held * shares[group]).sum(axis=1)
+        # Of folds that are as good, the emptiest one.
+        fold_of[group] = np.lexsort((held.sum(axis=1), growth))[0]
+        held[fold_of[group]] += shares[group]
+    if (held > 1 - 1e-9).any():
+        return groups
+    return fold_of[groups]
 
 
 @dataclass(frozen=True, eq=False)
