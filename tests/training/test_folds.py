@@ -86,7 +86,7 @@ def test_one_recording_of_a_class_allows_no_estimate():
     choice = choose([AS_RECORDED], X, y, defaults=PLAIN, weights=None, seed=0, groups=y)
     assert choice.expected is None
     assert choice.in_words() == (
-        "as recorded; no honest estimate of the accuracy is possible: class 0 is in one recording only, "
+        "as recorded; the accuracy cannot be estimated: class 0 occurs in only one recording, "
         f"{y[y == 0][0]}; record every class at least twice"
     )
 
@@ -136,7 +136,9 @@ def test_two_recordings_of_a_class_are_too_few_to_leave_what_is_usual():
     X, y, _groups = quiet_and_loud(1)
     halves = np.arange(len(y)) // 2 % 2
     choice = choose([AS_RECORDED, GAINS], X, y, defaults=PLAIN, weights=None, seed=0, groups=halves)
-    assert choice.in_words().startswith("as recorded (usual with so few of each class); expected accuracy")
+    assert choice.in_words().startswith(
+        "as recorded (the usual choice for so few rows of each class); expected accuracy"
+    )
 
 
 def test_other_candidates_need_more_than_chance():

@@ -257,7 +257,7 @@ def _placed(
         )
     own = count or 1
     if len(names) % own:
-        raise DataFileError(f"{path}: {len(names)} columns are no whole number of samples of {own} channels")
+        raise DataFileError(f"{path}: {len(names)} columns are not a whole number of samples of {own} channels")
     return tuple(range(own)), [list(names[start : start + own]) for start in range(0, len(names), own)]
 
 

@@ -43,7 +43,7 @@ class Outcome(Enum):
 
     @property
     def sentence(self) -> str:
-        """The outcome in words."""
+        """The outcome as human-readable text."""
         return self.value
 
     @property
@@ -73,7 +73,7 @@ class Outcome(Enum):
 
 
 class Exact(Fraction):
-    """A rational that people read as a number: formats like a float, and shows six digits; its value is exact."""
+    """An exact rational that prints as a decimal number with six digits and formats like a float."""
 
     def __format__(self, spec: str) -> str:
         if not spec or spec[-1].isdigit():
@@ -123,6 +123,15 @@ class StageResult:
         trivial one.
     soft
         Price and resolutions of the soft-margin objective, in the soft-margin stage.
+
+    Examples
+    --------
+    >>> from bemi import BeMiClassifier
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], [0, 0, 1, 1]
+    >>> clf = BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> result = clf.reports_[0, 1]["mm"]
+    >>> result.objective, result.bound, result.proof
+    (9, 9, 'certified')
     """
 
     stage: str

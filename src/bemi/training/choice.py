@@ -1,6 +1,6 @@
 """Which of several settings suits the training rows best, and what accuracy to expect of it.
 
-Candidates are compared by stratified cross-validation with the continuous machine
+Candidates are compared by stratified cross-validation with the continuous SVM
 (:mod:`bemi.training.choice`), which is nearly as accurate as the exact networks and trains in milliseconds.
 Inputs are fitted inside each fold.
 
@@ -40,7 +40,7 @@ Floats = NDArray[np.float64]
 
 @njit(cache=True)
 def solve(gram: Floats, limits: Floats, targets: Floats, a: Floats, sweeps: int, tolerance: float) -> None:
-    """Dual of the continuous machine by coordinate descent, from products of signed rows; changes ``a`` in place.
+    """Dual of the continuous SVM by coordinate descent, from products of signed rows; changes ``a`` in place.
 
     Maximises ``sum_k gain_k(a_k) - 1/2 a.G a`` over ``0 <= a_k <= limit_k``, where a row's multiplier gains its largest
     target first: with the H targets ``1 = T_1 > ... > T_H`` each has a share ``limit_k / H`` of the price.
@@ -113,6 +113,12 @@ class Candidate:
         only if there is enough to compare and they beat it clearly.  Without a usual candidate the best one is taken.
     standard_errors
         What clearly means for this one: by how many standard errors of the difference it must beat the usual one.
+
+    Examples
+    --------
+    >>> from bemi.training.choice import Candidate
+    >>> Candidate("values, C = 3", {"C": 3.0}).settings
+    {'C': 3.0}
     """
 
     name: str
@@ -123,12 +129,12 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen, and why.
+    """Which settings were chosen, and why.
 
     Attributes
     ----------
     candidate
-        The candidate that did best in cross-validation, the first of equals.
+        The best candidate in cross-validation; the first if several are equal.
     expected, low, high
         Accuracy to expect on new rows like these, and its range; None if there were too few rows to tell.
     accuracies
@@ -142,9 +148,18 @@ class Choice:
     why_unknown
         Why there is no estimate; empty if there is one.
     reason
-        Why it was or was not worth it to leave the usual candidate; empty if there is none.
+        Why the usual candidate was kept or left; empty if there is none.
     kind, why
-        What the rows are, ``"image"``, ``"table"`` or ``"signal"``, and why they are taken for that.
+        What the rows are, ``"image"``, ``"table"`` or ``"signal"``, and why they are treated as such.
+
+    Examples
+    --------
+    >>> from bemi import FewBitClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> choice = FewBitClassifier().choose(X[::5], y[::5])
+    >>> choice.low <= choice.expected <= choice.high
+    True
     """
 
     candidate: Candidate
@@ -167,7 +182,13 @@ class Choice:
         return self.candidate.name
 
     def in_words(self) -> str:
-        """The choice in one line."""
+        """The choice as one line of text.
+
+        Examples
+        --------
+        >>> "expected accuracy on new rows" in choice.in_words()
+        True
+        """
         if self.expected is None or self.low is None or self.high is None:
             return f"{self.name}; {self.why_unknown}"
         what = "expected accuracy, rows weighted as in training," if self.weighted else "expected accuracy"
@@ -227,7 +248,7 @@ def choose(
         parts = row_folds(targets, folds, rng) if names is None else group_folds(targets, of_group, folds, rng)
         for held in (parts == part for part in np.unique(parts)):
             for seen, members in alike:
-                # Inputs are slower than machines.
+                # Inputs take longer than SVMs.
                 fold = seen.without(held, targets, omega)
                 for group in members:
                     for position, label in zip(group.positions, group.labels(fold, len(classes)), strict=True):
@@ -257,13 +278,13 @@ def choose(
 
 
 def unknown(candidate: Candidate, why: str) -> Choice:
-    """A candidate that was not compared with others."""
+    """The choice of a candidate without any comparison."""
     return Choice(candidate, None, None, None, {}, 0, 0, why_unknown=why)
 
 
 def _one_recording(label: Any, recording: Any) -> str:
     return (
-        f"no honest estimate of the accuracy is possible: class {label} is in one recording only, {recording}; "
+        f"the accuracy cannot be estimated: class {label} occurs in only one recording, {recording}; "
         "record every class at least twice"
     )
 
@@ -409,7 +430,7 @@ def _reason(
     if usual is None or len(candidates) == 1:
         return ""
     if not enough:
-        return "usual with so few of each class"
+        return "the usual choice for so few rows of each class"
     others = [place for place in range(len(candidates)) if place != usual]
     best = (
         chosen
@@ -483,7 +504,7 @@ def labels(
 ) -> Iterator[Integers]:
     """Class indices that machines trained at each price give to the tested inputs.
 
-    Prices should increase: each machine starts from the one before.
+    Prices should increase: each SVM starts from the one before.
     """
     # Imported here because Numba is slow to import.
     from bemi.training.choice import solve

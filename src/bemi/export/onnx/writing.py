@@ -235,7 +235,17 @@ class OnnxNotInstalled(ImportError, ValueError):
 
 
 def write(model: Any, path: str | os.PathLike) -> None:
-    """Write a fitted classifier or an ensemble to an ONNX file; see :func:`model`."""
+    """Write a fitted classifier or an ensemble to an ONNX file; see :func:`model`.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> import bemi
+    >>> from bemi.export import onnx
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> onnx.write(clf, mkdtemp() + "/pets.onnx")
+    """
     write_atomically({Path(path): _model(ensemble_of(model)).SerializeToString(deterministic=True)})
 
 
@@ -247,6 +257,15 @@ def model(model: Any) -> ModelProto:
     ``counts``, the votes for each class, both int64; with probabilities, also ``probabilities``, those of the classes
     in 65536ths, int32.  For every input within the declared range that Python accepts, they equal those of
     :meth:`bemi.BeMiClassifier.vote` and :meth:`bemi.BeMiClassifier.predict_proba`.
+
+    Examples
+    --------
+    >>> import bemi
+    >>> from bemi.export import onnx
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> [output.name for output in onnx.model(clf).graph.output]
+    ['label', 'counts']
     """
     return _model(ensemble_of(model))
 

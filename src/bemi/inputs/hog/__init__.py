@@ -56,6 +56,15 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         Pixels times channels.
     feature_names_in_
         Names of the columns of ``X``, if it had any.
+
+    Examples
+    --------
+    >>> from bemi import IntegerHog
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> hog = IntegerHog().fit(X)
+    >>> hog.transform(X[:10]).shape
+    (10, 256)
     """
 
     NAME = "integer-hog"
@@ -78,7 +87,13 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         self.straighten = straighten
 
     def describe(self) -> str:
-        """What the networks see, in a few words."""
+        """What the networks see, in a few words.
+
+        Examples
+        --------
+        >>> hog.describe()
+        'gradient histograms'
+        """
         return "gradient histograms"
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> IntegerHog:
@@ -90,6 +105,11 @@ class IntegerHog(TransformerMixin, BaseEstimator):
             Images, shape (rows, features), non-negative integers.
         y
             Ignored.
+
+        Examples
+        --------
+        >>> hog.fit(X).n_outputs
+        256
         """
         images: NDArray = validate_data(self, X)
         _check_pixels(images)
@@ -119,6 +139,11 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         ----------
         X
             Images as in ``fit``, no value above ``maximum_``.
+
+        Examples
+        --------
+        >>> int(hog.transform(X[:1]).max())
+        113
         """
         # Imported here because Numba is slow to import.
         from bemi.inputs.hog.kernel import histograms
@@ -168,11 +193,24 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         return rows * columns * int(self.orientations)
 
     def output_bounds(self, low: int, high: int) -> tuple[Integers, Integers]:
-        """Smallest and largest value of each output, the same for all images."""
+        """Smallest and largest value of each output, the same for all images.
+
+        Examples
+        --------
+        >>> low, high = hog.output_bounds(0, 16)
+        >>> int(low[0]), int(high[0])
+        (0, 208)
+        """
         return np.zeros(self.n_outputs, dtype=np.int64), np.full(self.n_outputs, self.constants.highest)
 
     def parameters(self) -> dict[str, Any]:
-        """Everything the transform depends on, for a model file; the version identifies the algorithm."""
+        """Everything the fitted transform depends on, for a model file.
+
+        Examples
+        --------
+        >>> hog.parameters()["name"]
+        'integer-hog'
+        """
         check_is_fitted(self)
         return {
             "name": self.NAME,
@@ -185,7 +223,14 @@ class IntegerHog(TransformerMixin, BaseEstimator):
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any]) -> IntegerHog:
-        """The fitted transform that gave these parameters."""
+        """The fitted transform that gave these parameters.
+
+        Examples
+        --------
+        >>> copy = type(hog).from_parameters(hog.parameters())
+        >>> copy.n_outputs == hog.n_outputs
+        True
+        """
         own = own_parameters(cls, parameters, {"shape", "maximum", "orientations", "straighten"})
         shape = own["shape"]
         if not isinstance(shape, Sequence) or len(shape) != 3 or not all(is_integer(n, low=1) for n in shape):
@@ -195,7 +240,13 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         return transform._with_maximum(transform.n_features_in_, own["maximum"])
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
-        """Names of the outputs, by region and orientation; ``input_features`` is ignored."""
+        """Names of the outputs, by region and orientation; ``input_features`` is ignored.
+
+        Examples
+        --------
+        >>> hog.get_feature_names_out()[:2]
+        array(['region0_0_orientation0', 'region0_0_orientation1'], dtype=object)
+        """
         check_is_fitted(self)
         rows, columns = regions(self.shape_)
         return np.array(

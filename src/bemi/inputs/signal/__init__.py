@@ -70,6 +70,15 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         is multiplied with.
     n_features_in_
         Samples times channels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bemi import SignalCounts
+    >>> X = np.random.default_rng(0).integers(-100, 100, (6, 50, 2))  # windows, time, channels
+    >>> counts = SignalCounts().fit(X)
+    >>> counts.transform(X).shape
+    (6, 636)
     """
 
     NAME = "signal-counts"
@@ -84,7 +93,13 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         self.bits = bits
 
     def describe(self) -> str:
-        """What the networks see, in a few words."""
+        """What the networks see, in a few words.
+
+        Examples
+        --------
+        >>> counts.describe()
+        'counts of levels, differences and kernels'
+        """
         if self.rocket == 0:
             return "counts of levels and differences"
         return f"counts of levels, differences and {'' if self.rocket is None else f'{self.rocket} '}kernels"
@@ -98,6 +113,11 @@ class SignalCounts(TransformerMixin, BaseEstimator):
             Windows, shape (windows, time, channels) or (windows, time x channels).
         y
             Labels, by which counts are scaled; None if they are not known.
+
+        Examples
+        --------
+        >>> counts.fit(X).n_outputs
+        636
         """
         self._check_parameters()
         rows = as_windows(X)
@@ -156,14 +176,26 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         return max(0, self.layout_.time.bit_length() - 8)
 
     def fixed_point_inputs(self, X: Any) -> Integers:
-        """Readings of each window, shape (windows, time x channels); see :mod:`bemi.inputs.fixed_point`."""
+        """Readings of each window, shape (windows, time x channels); see :mod:`bemi.inputs.fixed_point`.
+
+        Examples
+        --------
+        >>> counts.fixed_point_inputs(X).shape
+        (6, 100)
+        """
         check_is_fitted(self)
         rows = as_windows(X)
         windows = shaped(rows, self.layout_.time, self.layout_.channels)
         return as_rows(self.samples_.fixed_point_inputs(windows))
 
     def from_fixed_point_inputs(self, readings: Integers) -> Integers:
-        """Outputs for readings, shape (windows, outputs)."""
+        """Outputs for readings, shape (windows, outputs).
+
+        Examples
+        --------
+        >>> counts.from_fixed_point_inputs(counts.fixed_point_inputs(X)).shape
+        (6, 636)
+        """
         read = np.asarray(readings).reshape(-1, self.layout_.time, self.layout_.channels)
         outputs = np.full((len(read), self.layout_.outputs), LARGEST, dtype=np.int64)
         distances = self._counts(read) - self.means_
@@ -176,7 +208,13 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         return clone(self)._fit(self.samples_.refitted(read), read, y)
 
     def transform(self, X: ArrayLike) -> Integers:
-        """Outputs of each window, shape (windows, outputs)."""
+        """Outputs of each window, shape (windows, outputs).
+
+        Examples
+        --------
+        >>> int(abs(counts.transform(X)).max())
+        127
+        """
         return self.from_fixed_point_inputs(self.fixed_point_inputs(X))
 
     @property
@@ -206,7 +244,14 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         return self.layout_.outputs
 
     def output_bounds(self, low: int, high: int) -> tuple[Integers, Integers]:
-        """Smallest and largest value of each output; they do not depend on the readings' range."""
+        """Smallest and largest value of each output; they do not depend on the readings' range.
+
+        Examples
+        --------
+        >>> low, high = counts.output_bounds(-100, 100)
+        >>> int(low[0]), int(high[0])
+        (-127, 0)
+        """
         check_is_fitted(self)
         most = self.layout_.time >> self.count_shift
         ends = [(end - self.means_) << self.doublings_ for end in (0, most)]
@@ -221,12 +266,24 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         return tuple(range(self.layout_.counts, self.layout_.outputs))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Names of the outputs; ``input_features`` is ignored."""
+        """Names of the outputs; ``input_features`` is ignored.
+
+        Examples
+        --------
+        >>> counts.get_feature_names_out()[:2]
+        array(['channel0_level_0', 'channel0_level_1'], dtype=object)
+        """
         check_is_fitted(self)
         return np.array(self.layout_.names(), dtype=object)
 
     def parameters(self) -> dict[str, Any]:
-        """All that the transform depends on, for a model file."""
+        """Everything the fitted transform depends on, for a model file.
+
+        Examples
+        --------
+        >>> counts.parameters()["name"]
+        'signal-counts'
+        """
         check_is_fitted(self)
         return {
             "name": self.NAME,
@@ -241,7 +298,14 @@ class SignalCounts(TransformerMixin, BaseEstimator):
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any]) -> SignalCounts:
-        """The fitted transform that gave these parameters."""
+        """The fitted transform that gave these parameters.
+
+        Examples
+        --------
+        >>> copy = type(counts).from_parameters(counts.parameters())
+        >>> copy.n_outputs == counts.n_outputs
+        True
+        """
         names = {"time", "rocket", "thresholds", "means", "doublings"}
         own = own_parameters(cls, parameters, names | {field.name for field in fields(Samples)})
         samples = Samples.from_record({field.name: own[field.name] for field in fields(Samples)})

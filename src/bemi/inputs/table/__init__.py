@@ -78,6 +78,18 @@ class TableBits(TransformerMixin, BaseEstimator):
         See :class:`bemi.inputs.table.cells.Similarities`; None without.
     n_features_in_
         Number of columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bemi import TableBits
+    >>> table = pd.DataFrame({"age": [31, 47, 58, 64], "smoker": ["no", "yes", "no", "yes"]})
+    >>> bits = TableBits(thresholds=1).fit(table)
+    >>> bits.transform(table)
+    array([[-1, -1,  2],
+           [-1,  1,  2],
+           [ 1, -1,  2],
+           [ 1,  1,  2]])
     """
 
     NAME = "table-bits"
@@ -102,7 +114,13 @@ class TableBits(TransformerMixin, BaseEstimator):
         self.numeric = numeric
 
     def describe(self) -> str:
-        """What the networks see, in a few words."""
+        """What the networks see, in a few words.
+
+        Examples
+        --------
+        >>> bits.describe()
+        'bits at up to 1 thresholds per column, categories and missing cells as bits, and a constant input'
+        """
         parts = ["centred values"] if self.values else []
         parts += [f"bits at up to {self.thresholds} thresholds per column"] if self.thresholds else []
         parts += [f"similarities to up to {self.similarities} training rows"] if self.similarities else []
@@ -117,6 +135,11 @@ class TableBits(TransformerMixin, BaseEstimator):
             Data frame, or array of shape (rows, columns).
         y
             Ignored.
+
+        Examples
+        --------
+        >>> bits.fit(table).n_outputs
+        3
         """
         check_integer("thresholds", self.thresholds, 0, 1000)
         check_integer("similarities", self.similarities, 0, MOST_SIMILARITIES)
@@ -132,7 +155,7 @@ class TableBits(TransformerMixin, BaseEstimator):
         columns = [Column.from_cells(name, own, categorical=kind) for name, own, kind in kinds]
         self._fit_columns(columns, _read(columns, cells))
         if len(self.outputs_) < 2:
-            raise ValueError("no column tells rows apart: each is empty or has one value only")
+            raise ValueError("no column carries information: each is empty or constant")
         return self
 
     def _fit_columns(self, columns: Sequence[Column], readings: Integers) -> TableBits:
@@ -184,7 +207,14 @@ class TableBits(TransformerMixin, BaseEstimator):
         return self
 
     def fixed_point_inputs(self, X: Any) -> Integers:
-        """Readings of each row, shape (rows, columns); see :mod:`bemi.inputs.fixed_point`."""
+        """Readings of each row, shape (rows, columns); see :mod:`bemi.inputs.fixed_point`.
+
+        Examples
+        --------
+        >>> bits.fixed_point_inputs(table[:2])
+        array([[31,  0],
+               [47,  1]])
+        """
         check_is_fitted(self)
         table = as_table(X)
         unnamed = names_of(table) is None or self.column_names is None
@@ -211,7 +241,14 @@ class TableBits(TransformerMixin, BaseEstimator):
         return None if names == [f"feature {place}" for place in range(len(names))] else names
 
     def from_fixed_point_inputs(self, readings: Integers) -> Integers:
-        """Outputs for readings, shape (rows, outputs)."""
+        """Outputs for readings, shape (rows, outputs).
+
+        Examples
+        --------
+        >>> bits.from_fixed_point_inputs(bits.fixed_point_inputs(table[:2]))
+        array([[-1, -1,  2],
+               [-1,  1,  2]])
+        """
         readings = np.asarray(readings)
         outputs = self._evaluated(self.outputs_, readings, self.level_)
         if self.similarities_ is not None:
@@ -252,16 +289,34 @@ class TableBits(TransformerMixin, BaseEstimator):
         return FixedPoint(*(np.array([getattr(column, part) for column in columns], dtype=np.int64) for part in parts))
 
     def transform(self, X: Any) -> Integers:
-        """Outputs of each row, shape (rows, outputs)."""
+        """Outputs of each row, shape (rows, outputs).
+
+        Examples
+        --------
+        >>> bits.transform(table[:1])
+        array([[-1, -1,  2]])
+        """
         return self.from_fixed_point_inputs(self.fixed_point_inputs(X))
 
     def output_names(self) -> list[str]:
-        """What each output tells, such as ``age >= 54.5`` or ``chol missing``."""
+        """What each output tells, such as ``age >= 54.5`` or ``chol missing``.
+
+        Examples
+        --------
+        >>> bits.output_names()
+        ['age >= 50', 'smoker = yes', 'constant']
+        """
         check_is_fitted(self)
         return [output.name(self.columns_[output.column]) for output in self.outputs_]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """As :meth:`output_names`, for scikit-learn."""
+        """As :meth:`output_names`, for scikit-learn.
+
+        Examples
+        --------
+        >>> bits.get_feature_names_out()[:2]
+        array(['age >= 50', 'smoker = yes'], dtype=object)
+        """
         return np.array(self.output_names(), dtype=object)
 
     @property
@@ -286,7 +341,14 @@ class TableBits(TransformerMixin, BaseEstimator):
         return np.array(grows, dtype=np.int64)
 
     def output_bounds(self, low: int, high: int) -> tuple[Integers, Integers]:
-        """Smallest and largest value of each output; they do not depend on the readings' range."""
+        """Smallest and largest value of each output; they do not depend on the readings' range.
+
+        Examples
+        --------
+        >>> low, high = bits.output_bounds(-100, 100)
+        >>> int(low[0]), int(high[0])
+        (-1, 1)
+        """
         check_is_fitted(self)
         high_ends = np.array([VALUE_GRID if isinstance(o, Value) else self.level_ for o in self.outputs_])
         low_ends = -high_ends
@@ -297,7 +359,13 @@ class TableBits(TransformerMixin, BaseEstimator):
         return low_ends, high_ends
 
     def parameters(self) -> dict[str, Any]:
-        """All that the transform depends on, for a model file."""
+        """Everything the fitted transform depends on, for a model file.
+
+        Examples
+        --------
+        >>> bits.parameters()["name"]
+        'table-bits'
+        """
         check_is_fitted(self)
         records = [column.record() for column in self.columns_]
         return {
@@ -312,7 +380,14 @@ class TableBits(TransformerMixin, BaseEstimator):
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any]) -> TableBits:
-        """The fitted transform that gave these parameters."""
+        """The fitted transform that gave these parameters.
+
+        Examples
+        --------
+        >>> copy = type(bits).from_parameters(bits.parameters())
+        >>> copy.n_outputs == bits.n_outputs
+        True
+        """
         own = own_parameters(cls, parameters, {"level", "constant", "values", "similarities", "columns"})
         check_integer("level", own["level"], 1, VALUE_GRID)
         check_integer("constant", own["constant"], 1, VALUE_GRID)

@@ -72,7 +72,7 @@ def columns_of(table: pd.DataFrame, names: list[str] | None) -> list[pd.Series]:
         raise ValueError(f"column {missing[0]!r} is missing ({len(missing)} of {len(names)} columns are)")
     extra = [name for name in given if name not in names]
     if extra:
-        raise ValueError(f"column {extra[0]!r} was not there in training; leave it out")
+        raise ValueError(f"column {extra[0]!r} was not in the training data; leave it out")
     return [table.iloc[:, given.index(name)] for name in names]
 
 
@@ -159,14 +159,14 @@ def number_in(text: str) -> float:
 
 
 class Trouble(NamedTuple):
-    """Why the texts of a column are hardly categories: words that end in "such as", and an example."""
+    """Why the texts of a column are probably not categories: words that end in "such as", and an example."""
 
     words: str
     example: str
 
 
 def trouble_with_text(texts: Sequence[str], most: float = MANY_LEVELS) -> Trouble | None:
-    """Why these texts of a column are hardly categories: dates, spoiled numbers, identifiers; None if they may be.
+    """Why a column's texts are probably not categories: dates, spoiled numbers, identifiers; None if they may be.
 
     Parameters
     ----------
