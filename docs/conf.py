@@ -7,9 +7,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sphinx.domains.python import PyObject
 
 import bemi
+from bemi.export import page
 
 project = html_title = "bemi"
 version = release = bemi.__version__
@@ -43,16 +45,25 @@ html_use_index = html_domain_indices = False
 html_theme_options = {
     "navbar_align": "left",
     "header_links_before_dropdown": 7,
+    "external_links": [{"name": "Paper", "url": "https://doi.org/10.1287/ijoc.2023.0281"}],
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": [],
     "footer_end": [],
 }
-html_sidebars = {page: [] for page in ("index", "first-steps", "idea")}
+html_sidebars = {name: [] for name in ("index", "install", "first-steps")}
 
 # The laboratory's reports are pages of the site; links to them work in the repository, too.
 REPORTS = Path(__file__).parent.parent / "lab" / "reports"
 shutil.copytree(REPORTS, Path(__file__).parent / "reports", dirs_exist_ok=True)
+
+# A page to draw on, which the home page links to.
+LIVE = Path(__file__).parent / "live"
+with np.load(LIVE / "mnist-test.npz") as rows:
+    test = page.TestData(rows["X"], rows["y"], about="MNIST, drawn at random from its test images")
+title = "MNIST, 100 training images per digit"
+page.write(bemi.load(LIVE / "mnist.bemi"), LIVE / "live.html", title=title, test=test, samples=100)
+html_extra_path = ["live/live.html"]
 
 GALLERY = ("digits", "scorecard", "gestures", "certificate", "paper_figure", "device")
 GALLERY += ("grid_search", "add_class", "dask", "other_classifiers")
