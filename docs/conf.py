@@ -44,14 +44,14 @@ html_show_sourcelink = False
 html_use_index = html_domain_indices = False
 html_theme_options = {
     "navbar_align": "left",
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
     "external_links": [{"name": "Paper", "url": "https://doi.org/10.1287/ijoc.2023.0281"}],
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": [],
     "footer_end": [],
 }
-html_sidebars = {name: [] for name in ("index", "install", "first-steps")}
+html_sidebars = {name: [] for name in ("index", "install", "first-steps", "idea")}
 
 # The laboratory's reports are pages of the site; links to them work in the repository, too.
 REPORTS = Path(__file__).parent.parent / "lab" / "reports"
