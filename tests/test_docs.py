@@ -26,6 +26,10 @@ def blocks(page: str) -> list[tuple[str, str]]:
     return re.findall(r"^```(\w+)\n(.*?)^```$", (DOCS / page).read_text(), flags=re.DOTALL | re.MULTILINE)
 
 
+RUN = ["../README.md", "first-steps.md", "images.md", "tables.md", "signals.md", "checking.md", "certificates.md"]
+"""Pages whose code runs as it stands, in one session each."""
+
+
 def words(text: str) -> str:
     """What a person reads, without numbers, blanks and the lines of tables."""
     return re.sub(r"[\s\u2500-\u257f]+", "", NUMBER.sub("", text))
@@ -37,7 +41,7 @@ def printed(action, *arguments) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("page", ["first-steps.md", "certificates.md", "tables.md", "signals.md"])
+@pytest.mark.parametrize("page", RUN)
 def test_what_a_page_shows_runs_as_it_stands(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
@@ -110,6 +114,27 @@ def test_options_has_every_command_with_its_options(name, program, capsys, monke
         assert sorted(rows) == sorted(known), command
         for option, defaults in known.items():
             assert re.findall(r"default: ([^),]+)", rows[option]) == defaults, f"{command} {option}"
+
+
+GUIDES = sorted(page.name for page in DOCS.glob("*.md") if page.name != "options.md")
+
+
+@pytest.mark.parametrize("page", ["../README.md", *GUIDES])
+def test_commands_of_a_page_have_options_that_exist(page, capsys, monkeypatch):
+    """Where a page shows a command without its output; what follows ``|`` or ``#`` is no part of it."""
+    monkeypatch.setenv("COLUMNS", "200")
+    programs = {"bemi": main, "bemi-lab": lab_main}
+    shells = "".join(content.replace("\\\n", " ") for kind, content in blocks(page) if kind in ("sh", "console"))
+    for line in re.findall(r"^(?:\$ )?(bemi(?:-lab)? .*)$", shells, flags=re.MULTILINE):
+        name, *words = shlex.split(re.split(r"\s[|<>#&]", line)[0])
+        known = commands(capsys, programs[name])
+        command = next((c for c in known if tuple(words[: len(c)]) == c), ())
+        assert command or words[0].startswith("-") or (words[0],) in known, line
+        if command:
+            accepted = options(help_of(capsys, programs[name], *command))
+            given = {word.split("=")[0] for word in words if word.startswith("--")}
+            unknown = {option for option in given if not {option, option.replace("--no-", "--")} & set(accepted)}
+            assert unknown <= {"--help"}, line
 
 
 def test_the_api_page_has_every_public_name():

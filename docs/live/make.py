@@ -1,6 +1,7 @@
 """The live page of the site: a classifier of MNIST and test images to go with it.
 
-``python docs/live/make.py`` makes both, where ``bemi-lab data mnist`` finds MNIST; the build exports them as ``live.html``.
+``python docs/live/make.py`` makes both, where ``bemi-lab data mnist`` finds MNIST.
+The build exports them as ``live.html``.
 """
 
 from __future__ import annotations
