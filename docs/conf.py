@@ -82,6 +82,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": place,
     "copyfile_regex": "",
     "image_srcset": ["2x"],
+    "thumbnail_size": (560, 392),
     "min_reported_time": 1,
     "show_signature": False,
 }

@@ -87,4 +87,4 @@ def test_every_page_is_accessible_and_fits(site, axe, width):
                 target.write_bytes(base64.b64decode(picture))
     finally:
         browser.quit()
-    assert problems == []
+    assert not problems, "\n".join(problems)
