@@ -64,6 +64,7 @@ def axe(tmp_path_factory):
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_page_is_accessible_and_fits(site, axe, width):
     browser = started()
+    browser.set_script_timeout(300)  # seconds; the longest pages have thousands of elements
     problems = []
     try:
         pages = [page for page in sorted(site.rglob("*.html")) if "_static" not in page.parts]
