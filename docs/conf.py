@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from docutils import nodes
 from sphinx.domains.python import PyObject
 
 import bemi
@@ -95,6 +96,14 @@ def link_to_reports(app: Any, page: str, source: list[str]) -> None:
     source[0] = source[0].replace("](../lab/reports/", "](reports/")
 
 
+def name_first_columns(app: Any, doctree: nodes.document) -> None:
+    """Give a heading without words, above the names of rows, a word for those who hear the page."""
+    for head in doctree.findall(nodes.thead):
+        for entry in head.findall(nodes.entry):
+            if not entry.astext():
+                entry += nodes.paragraph("", "", nodes.inline("", "row", classes=["visually-hidden"]))
+
+
 def link_to_objects(app: Any, env: Any) -> None:
     """Let pages link to a function as to a heading, ``api.md#bemi.load``; a link to nothing stays an error."""
     for name, entry in env.domains.python_domain.objects.items():
@@ -110,5 +119,6 @@ def name_aliases(
 
 def setup(app: Any) -> None:
     app.connect("source-read", link_to_reports)
+    app.connect("doctree-read", name_first_columns)
     app.connect("env-updated", link_to_objects)
     app.connect("autodoc-process-signature", name_aliases)
