@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
 import runpy
 import shlex
@@ -18,12 +16,13 @@ import bemi
 from bemi.cli import main
 
 DOCS = Path(__file__).parent.parent / "docs"
+PRINTED = runpy.run_path(str(DOCS / "printed.py"))
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
     """Kind and content of every code block of a page."""
-    return re.findall(r"^```(\w+)\n(.*?)^```$", (DOCS / page).read_text(), flags=re.DOTALL | re.MULTILINE)
+    return PRINTED["BLOCK"].findall((DOCS / page).read_text())
 
 
 RUN = ["../README.md", "first-steps.md", "images.md", "tables.md", "signals.md", "checking.md", "certificates.md"]
@@ -35,33 +34,19 @@ def words(text: str) -> str:
     return re.sub(r"[\s\u2500-\u257f]+", "", NUMBER.sub("", text))
 
 
-def printed(action, *arguments) -> str:
-    with contextlib.redirect_stdout(io.StringIO()) as out:
-        action(*arguments)
-    return out.getvalue()
-
-
 @pytest.mark.parametrize("page", RUN)
 def test_what_a_page_shows_runs_as_it_stands(page, tmp_path, monkeypatch):
+    """``python docs/printed.py`` writes what it prints into the page."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-    names: dict[str, object] = {}
-    shown = ""
-    for kind, content in blocks(page):
-        if kind == "python":
-            shown = printed(exec, compile(content, page, "exec"), names)
-        elif kind == "text":
-            assert words(content) == words(shown), content
+    monkeypatch.setenv("COLUMNS", PRINTED["COLUMNS"])
+    for block, printed in PRINTED["outputs"]((DOCS / page).read_text()):
+        kind, content = block.groups()
+        assert words(content) == words(printed), content
+        if kind == "text":  # the numbers of commands are seconds too
             # Another version of a library may round a weight differently, which changes a few test rows.
             assert [float(n) for n in NUMBER.findall(content)] == pytest.approx(
-                [float(n) for n in NUMBER.findall(shown)], rel=0.1
+                [float(n) for n in NUMBER.findall(printed)], rel=0.1
             )
-        elif kind == "console":
-            command, expected = content.split("\n", 1)
-            program, *arguments = shlex.split(command.removeprefix("$ "))
-            assert program == "bemi"
-            # Numbers here are seconds too.
-            assert words(expected) == words(printed(main, arguments)), command
 
 
 def test_options_has_the_table_of_parameters():
