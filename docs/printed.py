@@ -1,7 +1,7 @@
 """What the code of a page prints: run it, and write the output into the page.
 
 ``python docs/printed.py docs/tables.md`` does so; a test compares.  A page is one session: its ``python`` blocks share
-their names, a ``text`` block has what the block before it prints, and a ``console`` block a command with what it prints.
+their names, a ``text`` block has what the block before it prints, and a ``console`` block a command and its output.
 """
 
 from __future__ import annotations
