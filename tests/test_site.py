@@ -25,7 +25,8 @@ pytestmark = pytest.mark.slow
 # What axe finds, as rule and element; a page in a frame of its own is checked by itself.
 FOUND = """
 const done = arguments[arguments.length - 1];
-axe.run(document, {iframes: false, resultTypes: ["violations"]}).then((results) => done(results.violations.flatMap((violation) =>
+const options = {iframes: false, resultTypes: ["violations"]};
+axe.run(document, options).then((results) => done(results.violations.flatMap((violation) =>
   violation.nodes.map((node) => `${violation.id}: ${node.html.slice(0, 150)}`))));
 """
 
