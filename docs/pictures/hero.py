@@ -32,7 +32,7 @@ def main(page: str) -> None:
     ):
         options.add_argument(argument)
     browser = webdriver.Chrome(options=options, service=webdriver.ChromeService("/usr/bin/chromedriver"))
-    browser.set_window_size(1240, 950)
+    browser.set_window_size(1240, 1010)
     browser.get(Path(page).resolve().as_uri())
     browser.implicitly_wait(10)
     pad = browser.find_element(By.CSS_SELECTOR, ".pad")
@@ -42,7 +42,7 @@ def main(page: str) -> None:
     for (x, y), (before_x, before_y) in zip(places[1:], places, strict=False):
         chain.move_by_offset(x - before_x, y - before_y)
     chain.release().perform()
-    browser.execute_script("document.activeElement.blur(); document.getElementById('try').scrollIntoView()")
+    browser.execute_script("document.activeElement.blur(); window.scrollTo(0, 0)")
     browser.save_screenshot(str(Path(__file__).parent.parent / "images" / "hero.png"))
     browser.quit()
 
