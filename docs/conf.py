@@ -7,11 +7,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.domains.python import PyObject
 
 import bemi
+from bemi.export import page
 
 project = html_title = "bemi"
 version = release = bemi.__version__
@@ -50,17 +52,26 @@ html_show_sourcelink = False
 html_use_index = html_domain_indices = False
 html_theme_options = {
     "navbar_align": "left",
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
+    "external_links": [{"name": "Paper", "url": "https://doi.org/10.1287/ijoc.2023.0281"}],
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": [],
     "footer_end": [],
 }
-html_sidebars = {page: [] for page in ("index", "first-steps", "idea")}
+html_sidebars = {name: [] for name in ("index", "install", "first-steps", "idea")}
 
 # The laboratory's reports are pages of the site; links to them work in the repository, too.
 REPORTS = Path(__file__).parent.parent / "lab" / "reports"
 shutil.copytree(REPORTS, Path(__file__).parent / "reports", dirs_exist_ok=True)
+
+# A page to draw on, which the home page links to.
+LIVE = Path(__file__).parent / "live"
+with np.load(LIVE / "mnist-test.npz") as rows:
+    test = page.TestData(rows["X"], rows["y"], about="MNIST, drawn at random from its test images")
+title = "MNIST, 100 training images per digit"
+page.write(bemi.load(LIVE / "mnist.bemi"), LIVE / "live.html", title=title, test=test, samples=100)
+html_extra_path = ["live/live.html"]
 
 GALLERY = ("digits", "scorecard", "gestures", "certificate", "paper_figure", "device")
 GALLERY += ("grid_search", "add_class", "dask", "other_classifiers")
@@ -79,6 +90,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": place,
     "copyfile_regex": "",
     "image_srcset": ["2x"],
+    "thumbnail_size": (560, 392),
     "min_reported_time": 1,
     "show_signature": False,
 }
@@ -90,6 +102,14 @@ def adapt_links(app: Any, page: str, source: list[str]) -> None:
     """Links that work in the repository, to reports and to functions (``api.md#bemi.load``), work on the site, too."""
     source[0] = source[0].replace("](../lab/reports/", "](reports/")
     source[0] = re.sub(r"\]\(api(-inside)?\.md#bemi", "](#bemi", source[0])
+
+
+def name_first_columns(app: Any, doctree: nodes.document) -> None:
+    """Give a heading without words, above the names of rows, a word for those who hear the page."""
+    for head in doctree.findall(nodes.thead):
+        for entry in head.findall(nodes.entry):
+            if not entry.astext():
+                entry += nodes.paragraph("", "", nodes.inline("", "row", classes=["visually-hidden"]))
 
 
 def name_aliases(
@@ -120,5 +140,6 @@ def displayed_formula(writer: Any, node: nodes.math_block) -> None:
 def setup(app: Any) -> None:
     app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
     app.connect("source-read", adapt_links)
+    app.connect("doctree-read", name_first_columns)
     app.connect("autodoc-process-signature", name_aliases)
     app.connect("autodoc-process-docstring", escape_attributes, priority=600)  # after napoleon

@@ -1,4 +1,4 @@
-"""Few-bit neural networks, trained exactly from few examples by mixed-integer programming."""
+"""Few-bit neural networks from few examples, trained by mixed-integer programming, with certified bounds."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -15,7 +15,7 @@ from bemi.training.plan import Task
 
 
 class BeMiClassifier(Classifier):
-    """Ensemble of few-bit networks with hidden layers, trained exactly as in the paper.
+    """Ensemble of few-bit networks with hidden layers, trained for the objectives of the paper, one after the other.
 
     Each network solves three mixed-integer programs in order: Sat-Margin, most training rows confidently right;
     Max-Margin, the largest margins; Min-Weight, the fewest links.  There is one network for every set of
