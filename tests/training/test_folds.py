@@ -121,7 +121,7 @@ def test_scenarios_are_taken_where_they_help_and_the_reason_is_told():
     assert choice.name == "gains"
     assert f"gains ({choice.reason}); expected" in choice.in_words()
     gain = 100 * (choice.accuracies["gains"] - choice.accuracies["as recorded"])
-    assert choice.reason.startswith(f"against as recorded: {gain:+.1f} points, standard error ")
+    assert choice.reason.startswith(f"{gain:+.1f} ± ")
 
 
 def test_a_candidate_says_how_much_better_it_must_be():
@@ -146,7 +146,7 @@ def test_other_candidates_need_more_than_chance():
     same = Candidate("same", {"copies": SignalScenarios((1.0,))})
     choice = choose([same, AS_RECORDED], X, y, defaults=PLAIN, weights=None, seed=0)
     assert choice.name == "as recorded"
-    assert "which is not enough" in choice.in_words()
+    assert "too little to change" in choice.in_words()
     free = choose([same, Candidate("as recorded", {"copies": None})], X, y, defaults=PLAIN, weights=None, seed=0)
     assert free.accuracies["same"] >= free.accuracies["as recorded"]
     assert (free.name, free.reason) == ("same", "")

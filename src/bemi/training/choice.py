@@ -437,10 +437,10 @@ def _reason(
         if chosen != usual
         else max(others, key=lambda place: accuracies[place] - candidates[place].standard_errors * margins[place])
     )
-    gain = f"{100 * (accuracies[best] - accuracies[usual]):+.1f} points, standard error {100 * margins[best]:.1f}"
+    gain = f"{100 * (accuracies[best] - accuracies[usual]):+.1f} ± {100 * margins[best]:.1f} points"
     if chosen == usual:
-        return f"usual here; {candidates[best].name}: {gain}, which is not enough"
-    return f"against {candidates[usual].name}: {gain}"
+        return f"usual here; {candidates[best].name} scored {gain}, too little to change"
+    return f"{gain} against {candidates[usual].name}"
 
 
 def _accuracies(right: NDArray, weights: NDArray) -> NDArray:
