@@ -210,7 +210,7 @@ def _add_page_options(command: argparse.ArgumentParser) -> None:
         help="rows are images of this size, or 'none' (default: what the model's transform or the data say; models of "
         "784 or 64 features are treated as images of 28x28 or 8x8)",
     )
-    add("--title", help="heading of the page (default: name of the model file)")
+    add("--title", help="heading of the page (default: a question with the classes)")
     add_recordings(command)
     add_missing(command)
 
@@ -223,7 +223,7 @@ def _write_page(options: argparse.Namespace, model: Classifier) -> Result:
     page.write(
         ensemble,
         options.output,
-        title=options.title or options.model.stem,
+        title=options.title,
         test=test,
         training=training,
         others=_others(ensemble, training, test),

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bemi.checks import counted
 from bemi.files import printable
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def training_table(summary: dict[str, Any]) -> Table:
 
     layers = ", ".join(map(str, summary["layers"]))
     weights = f"weights -{summary['weight_bound']}..{summary['weight_bound']}"
-    table = Table(title=f"{summary['networks']} networks [{layers}], {weights}")
+    table = Table(title=f"{counted(summary['networks'], 'network')} [{layers}], {weights}")
     for heading in ("stage", "ran", "proved optimal", "mean gap", "max gap", "mean links", "links %", "seconds"):
         table.add_column(heading, justify="left" if heading == "stage" else "right")
     for stage, numbers in summary["stages"].items():
@@ -164,10 +165,9 @@ def result_table(summary: dict[str, Any]) -> Table:
     from rich.table import Table
 
     layers = ", ".join(map(str, summary["layers"]))
-    plural = "s" if summary["networks"] > 1 else ""
     bound = summary["weight_bound"]
     table = Table(
-        title=f"{summary['networks']} network{plural} [{layers}], weights -{bound}..{bound}", show_header=False
+        title=f"{counted(summary['networks'], 'network')} [{layers}], weights -{bound}..{bound}", show_header=False
     )
     table.add_column(no_wrap=True)
     table.add_column()

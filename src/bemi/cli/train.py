@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bemi.checks import counted
 from bemi.cli import options as cli_options
 from bemi.cli.data import TrainingData, training_data
 from bemi.cli.options import (
@@ -272,7 +273,7 @@ def _duration(classifier: Any, y: Any) -> str:
     each = sum(limit) if isinstance(limit, tuple) else limit
     most = [] if each is None else [each * math.ceil(networks / cores)]
     most += [] if classifier.total_time_limit is None else [classifier.total_time_limit]
-    words = f"{networks} network{'s' * (networks > 1)} on {cores} core{'s' * (cores > 1)}"
+    words = f"{counted(networks, 'network')} on {counted(cores, 'core')}"
     if not most:
         return f"{words}, without a time limit"
     return f"{words}, at most {_minutes(min(most))}; usually much less"
@@ -308,7 +309,7 @@ def _train_shard(
         notes.print()
     show(options, {"shard": [shard, shards], "trained": trained, "run": str(options.run_dir), "notes": notes.lines})
     if not options.json and not is_quiet(options):
-        print(f"part {shard} of {shards}: {trained} networks trained into {options.run_dir}")
+        print(f"part {shard} of {shards}: {counted(trained, 'network')} trained into {options.run_dir}")
         print("when all parts are done, the same command without --shard writes the model")
 
 
@@ -354,7 +355,7 @@ def _report(options: argparse.Namespace, classifier: Any, data: TrainingData, no
     if choice is not None and choice.why == about["why"]:
         print("to choose otherwise: --kind, --inputs, --paper, --scorecard, ...")
     if classifier.reused_networks_:
-        count = f"{classifier.reused_networks_} of {summary['networks']} networks"
+        count = f"{classifier.reused_networks_} of {counted(summary['networks'], 'network')}"
         print(f"{count} were in {options.run_dir} and not trained again")
     print(f"model written to {options.output}")
 

@@ -34,7 +34,7 @@ from bemi.stages import SOFT_STAGES, SPARSE_STAGES
 from bemi.training.choice import Candidate, Choice, choose, unknown
 from bemi.training.task import Settings, Task, seed_of
 from bemi.training.training_set import class_weights, given_weights
-from bemi.training.validation import labels_of
+from bemi.training.validation import check_given, labels_of
 
 COMPARED = ("inputs", "copies", "C")
 """Settings that cross-validation chooses."""
@@ -182,10 +182,12 @@ def kind_of(X: Any, kind: Any = AUTO, inputs: Any = AUTO) -> Kind:
 
 
 def left_to_choose(kind: Kind, given: Mapping[str, Any]) -> tuple[Candidate, ...]:
-    """Candidates of a kind without what is given, each once."""
+    """Candidates of a kind that can obey what is given, without it, each once."""
     fixed = {name: given[name] for name in COMPARED if not is_auto(given[name])}
     different: dict[str, Candidate] = {}
     for candidate in kind.candidates:
+        if given["monotone"] is not None and getattr(candidate.settings.get("inputs"), "similarities", False):
+            continue  # a similarity to a row grows with no column
         open_settings = {name: value for name, value in candidate.settings.items() if name not in fixed}
         different.setdefault(repr(sorted(open_settings.items())), replace(candidate, settings=open_settings))
     if len(different) == 1:
@@ -356,6 +358,7 @@ class FewBitClassifier(SoftMarginClassifier):
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
     ) -> Settings:
         given = self._translated(self._settings())
+        check_given(X)
         rows = as_given(X)
         labels = labels_of(y, rows)
         kind = self._kind(X)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
 
 from bemi.checks import is_number
 from bemi.exact import Integers
@@ -37,6 +38,8 @@ _DATE = re.compile(
 
 def as_given(X: Any) -> pd.DataFrame | NDArray:
     """Rows as a data frame or an array, with cells as they are."""
+    if sparse.issparse(X):
+        raise TypeError("the rows are a sparse matrix, and dense rows are needed: give X.toarray()")
     # A list of rows with text and numbers must not become an array of text.
     return X if isinstance(X, (pd.DataFrame, np.ndarray)) else np.array(X, dtype=object)
 
@@ -73,13 +76,20 @@ def columns_of(table: pd.DataFrame, names: list[str] | None) -> list[pd.Series]:
     return [table.iloc[:, given.index(name)] for name in names]
 
 
-def are_text(name: str, column: pd.Series) -> bool:
-    """Whether a column holds categories rather than numbers; ValueError for dates, which are neither."""
-    kind = column.dtype
-    if pd.api.types.is_datetime64_any_dtype(kind) or pd.api.types.is_timedelta64_dtype(kind):
+def check_no_time(name: str, kind: Any) -> None:
+    """Raise ValueError for a column of dates or durations."""
+    if pd.api.types.is_timedelta64_dtype(kind):
+        raise ValueError(f"column {name!r} holds durations; replace it by numbers, such as hours, or leave it out")
+    if pd.api.types.is_datetime64_any_dtype(kind):
         raise ValueError(
             f"column {name!r} holds dates; replace it by numbers, such as days since a fixed date, or leave it out"
         )
+
+
+def are_text(name: str, column: pd.Series) -> bool:
+    """Whether a column holds categories rather than numbers; ValueError for dates, which are neither."""
+    kind = column.dtype
+    check_no_time(name, kind)
     if isinstance(kind, pd.CategoricalDtype):
         return True
     if pd.api.types.is_numeric_dtype(kind):
@@ -105,13 +115,16 @@ def numbers(name: str, column: pd.Series) -> NDArray[np.float64]:
 
 
 def check_no_text(X: Any) -> None:
-    """Raise ValueError if a column of a data frame holds text; for rows of which all columns must be numbers."""
+    """Raise ValueError if a column holds text, dates or durations; for rows of which all columns must be numbers."""
     if not isinstance(X, pd.DataFrame):
+        if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
+            check_no_time("feature 0", X.dtype)
         return
     for place, name in enumerate(X.columns):
         column = X.iloc[:, place]
         if pd.api.types.is_numeric_dtype(column.dtype):
             continue
+        check_no_time(str(name), column.dtype)
         rows = np.flatnonzero(pd.to_numeric(column, errors="coerce").isna() & column.notna())
         if len(rows):
             raise ValueError(
