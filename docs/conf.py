@@ -66,14 +66,24 @@ title = "MNIST, 100 training images per digit"
 page.write(bemi.load(LIVE / "mnist.bemi"), LIVE / "live.html", title=title, test=test, samples=100)
 html_extra_path = ["live/live.html"]
 
-GALLERY = ("digits", "scorecard", "gestures", "certificate", "paper_figure", "device")
-GALLERY += ("grid_search", "add_class", "dask", "other_classifiers")
-"""The examples in the order in which the gallery shows them."""
+GALLERY = {
+    "digits": "All test digits that the classifier got wrong, each with its answer and the right one",
+    "scorecard": "Share of malignant tumours by the total of points, close to the card's probabilities",
+    "gestures": "Three axes of a wrist sensor; below, the true gesture, the label of each window, smoothed labels",
+    "certificate": "How many networks have each sum of margins; beyond the bound there is none, as proved",
+    "paper_figure": "Accuracy by training images, nearly the same for four weight bounds; shares of the weights",
+    "device": "Bars of the flash that three models need, far below that of three common microcontrollers",
+    "grid_search": "Cross-validated accuracy by weight bound and number of columns, best with all columns",
+    "add_class": "First-layer weights of every pair of digits as small images; those of the new class are framed",
+    "dask": "Two workers as rows of blocks over time, one block per network, with hardly a gap",
+    "other_classifiers": "Accuracy and size in kilobytes by training rows, of bemi and of other classifiers",
+}
+"""The examples in the order in which the gallery shows them, and what there is to see in their pictures."""
 
 
 def place(path: str) -> int:
     """Where an example stands in the gallery."""
-    return GALLERY.index(Path(path).stem.removeprefix("plot_"))
+    return list(GALLERY).index(Path(path).stem.removeprefix("plot_"))
 
 
 sphinx_gallery_conf = {
@@ -94,6 +104,13 @@ suppress_warnings = ["config.cache"]
 def link_to_reports(app: Any, page: str, source: list[str]) -> None:
     """Links to the reports lead to their copies."""
     source[0] = source[0].replace("](../lab/reports/", "](reports/")
+
+
+def describe_pictures(app: Any, page: str, source: list[str]) -> None:
+    """The gallery names pictures by their script; say what they show."""
+    if page.startswith("gallery/plot_"):
+        shown = GALLERY[page.removeprefix("gallery/plot_")]
+        source[0] = re.sub(r"^(\s+:alt:) .*$", rf"\1 {shown}", source[0], flags=re.MULTILINE)
 
 
 def name_first_columns(app: Any, doctree: nodes.document) -> None:
@@ -119,6 +136,7 @@ def name_aliases(
 
 def setup(app: Any) -> None:
     app.connect("source-read", link_to_reports)
+    app.connect("source-read", describe_pictures)
     app.connect("doctree-read", name_first_columns)
     app.connect("env-updated", link_to_objects)
     app.connect("autodoc-process-signature", name_aliases)
