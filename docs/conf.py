@@ -73,14 +73,24 @@ title = "MNIST, 100 training images per digit"
 page.write(bemi.load(LIVE / "mnist.bemi"), LIVE / "live.html", title=title, test=test, samples=100)
 html_extra_path = ["live/live.html"]
 
-GALLERY = ("digits", "scorecard", "gestures", "certificate", "paper_figure", "device")
-GALLERY += ("grid_search", "add_class", "dask", "other_classifiers")
-"""The examples in the order in which the gallery shows them."""
+GALLERY = {
+    "digits": "All test digits that the classifier got wrong, each with its answer and the right one",
+    "scorecard": "Share of malignant tumours by the total of points, close to the card's probabilities",
+    "gestures": "Three axes of a wrist sensor; below, the true gesture, the label of each window, smoothed labels",
+    "certificate": "How many networks have each sum of margins; beyond the bound there is none, as proved",
+    "paper_figure": "Accuracy by training images, nearly the same for four weight bounds; shares of the weights",
+    "device": "Bars of the flash that three models need, far below that of three common microcontrollers",
+    "grid_search": "Cross-validated accuracy by weight bound and number of columns, best with all columns",
+    "add_class": "First-layer weights of every pair of digits as small images; those of the new class are framed",
+    "dask": "Two workers as rows of blocks over time, one block per network, with hardly a gap",
+    "other_classifiers": "Accuracy and size in kilobytes by training rows, of bemi and of other classifiers",
+}
+"""The examples in the order in which the gallery shows them, and what there is to see in their pictures."""
 
 
 def place(path: str) -> int:
     """Where an example stands in the gallery."""
-    return GALLERY.index(Path(path).stem.removeprefix("plot_"))
+    return list(GALLERY).index(Path(path).stem.removeprefix("plot_"))
 
 
 sphinx_gallery_conf = {
@@ -102,6 +112,13 @@ def adapt_links(app: Any, page: str, source: list[str]) -> None:
     """Links that work in the repository, to reports and to functions (``api.md#bemi.load``), work on the site, too."""
     source[0] = source[0].replace("](../lab/reports/", "](reports/")
     source[0] = re.sub(r"\]\(api(-inside)?\.md#bemi", "](#bemi", source[0])
+
+
+def describe_pictures(app: Any, page: str, source: list[str]) -> None:
+    """The gallery names pictures by their script; say what they show."""
+    if page.startswith("gallery/plot_"):
+        shown = GALLERY[page.removeprefix("gallery/plot_")]
+        source[0] = re.sub(r"^(\s+:alt:) .*$", rf"\1 {shown}", source[0], flags=re.MULTILINE)
 
 
 def name_first_columns(app: Any, doctree: nodes.document) -> None:
@@ -140,6 +157,7 @@ def displayed_formula(writer: Any, node: nodes.math_block) -> None:
 def setup(app: Any) -> None:
     app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
     app.connect("source-read", adapt_links)
+    app.connect("source-read", describe_pictures)
     app.connect("doctree-read", name_first_columns)
     app.connect("autodoc-process-signature", name_aliases)
     app.connect("autodoc-process-docstring", escape_attributes, priority=600)  # after napoleon
