@@ -596,7 +596,8 @@ SETTINGS: dict[str, Setting] = {
             "gap",
             0.01,
             _number(),
-            "A stage stops once the relative gap is proved to be at most this.",
+            "A stage stops once the relative gap is proved to be at most this, or earlier with a message that says "
+            "why. Sat-Margin ignores it: every row counts.",
             recorded=True,
             option=Option("stop a stage once proven within this gap (default: 0.01)", "float"),
         ),
