@@ -19,13 +19,13 @@ typedef $input_type bemi_input_t;
 #define BEMI_CLASSES $classes
 #define BEMI_CLASS_LABELS {$labels}
 
-$readings$window#ifdef __cplusplus
+$class_names$shape$levels#ifdef __cplusplus
 extern "C" {
 #endif
 
 /* Class index of an input, from 0, or -1 if it is unclassified. */
 int bemi_predict(const bemi_input_t x[BEMI_INPUTS]);
-$proba$scale$ring$smooth
+$proba$scale$stream$smooth
 #ifdef __cplusplus
 }
 #endif
