@@ -32,9 +32,9 @@ def is_list(value: Any) -> bool:
     return isinstance(value, (tuple, list)) or (hasattr(value, "__array__") and getattr(value, "ndim", 0) > 0)
 
 
-KEYWORDS_OF_C = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
-    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while".split()
+KEYWORD_OF_C = re.compile(
+    "auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|inline|int|long|register|"
+    "restrict|return|short|signed|sizeof|static|struct|switch|typedef|union|unsigned|void|volatile|while"
 )
 
 LONGEST_PREFIX = 31
@@ -52,7 +52,7 @@ def check_prefix(name: str, value: Any) -> None:
             f"{name} must be up to {LONGEST_PREFIX} letters, digits and single _, a letter first and no _ last, "
             f"such as 'gestures'; got {value!r}"
         )
-    if text in KEYWORDS_OF_C:
+    if KEYWORD_OF_C.fullmatch(text):
         raise ValueError(f"{name} must not be a keyword of C, got {value!r}")
 
 

@@ -139,7 +139,7 @@ def _add_c_options(command: argparse.ArgumentParser) -> None:
     )
     left_out = "leave out the probabilities of a model that has them, which take flash"
     add("--no-probabilities", dest="probabilities", action="store_false", help=left_out)
-    _add_name(command, "all names of the program and its files begin with; two models with different names fit into one")
+    _add_name(command, "the names of the program and its files begin with, so that two models fit into one")
 
 
 def _add_name(command: argparse.ArgumentParser, what: str) -> None:

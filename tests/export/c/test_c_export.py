@@ -4,9 +4,20 @@ import subprocess
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from bemi_lab.benchmarks.boards import run, size
-from compiled_c import EXAMPLE, HOST_OF_PROBABILITIES, SANITIZED, STRICT, answers, board, compiled, needs_gcc, stack_used
+from compiled_c import (
+    EXAMPLE,
+    HOST_OF_PROBABILITIES,
+    SANITIZED,
+    STRICT,
+    answers,
+    board,
+    compiled,
+    needs_gcc,
+    stack_used,
+)
 from exported_models import (
     MODELS,
     expected,
@@ -263,6 +274,16 @@ def test_the_header_states_what_it_takes():
     assert f"#define BEMI_FLASH_BYTES {made.costs.flash}" in made.header
     assert f"#define BEMI_STACK_BYTES {made.costs.stack}" in made.header
     assert re.search(rf"{made.costs.instructions} instructions \({made.costs.without_tie} without a tie\)", made.header)
+
+
+def test_the_header_says_where_pixels_and_features_are():
+    made = export(model("histograms of colours"), name="eye")
+    for name, value in (("HEIGHT", 17), ("WIDTH", 20), ("CHANNELS", 3)):
+        assert f"#define EYE_IMAGE_{name} {value}\n" in made.header
+    assert "x[3 * (20 * r + c) + k] is channel k in line r, column c." in made.header
+    table = pd.DataFrame({"dose": [1, 2, 3, 4], "bemi_size": [4, 3, 1, 1]})
+    header = export(BeMiClassifier(time_limit=1).fit(table, [0, 0, 1, 1]), name="eye").header
+    assert "  x[0] = dose\n   x[1] = bemi_size" in header, "names of the data stay as they are"
 
 
 def test_the_command_writes_what_the_function_writes(tmp_path, capsys):

@@ -243,10 +243,9 @@ def test_placing_prints_cells_and_the_last_clock(tmp_path):
     for tool, does in (("yosys", "touch ice40.json"), ("nextpnr-ice40", "cp placed.txt place.log")):
         (tools / tool).write_text(f"#!/bin/sh\n{does}\n")
         (tools / tool).chmod(0o755)
-    path = f"{tools}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["make", "-s", "place"], cwd=tmp_path, env=os.environ | {"PATH": path}, check=True, capture_output=True, text=True
-    )
+    environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+    command = ["make", "-s", "place"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True)
     lines = PLACED.splitlines()
     assert done.stdout.splitlines() == [lines[1], lines[2], lines[6]]
 

@@ -196,7 +196,8 @@ def _inputs(layout: AnyLayout, name: str) -> list[str]:
         return ["Inputs are readings.", *units(layout.transform.readings, "x")]
     if layout.transform is not None and layout.transform.about_inputs:
         return list(layout.transform.about_inputs)
-    return ["Inputs are the features as they are."]
+    names = enumerate(layout.ensemble.inputs.names or ())
+    return ["Inputs are the features as they are.", *(f"  x[{place}] = {feature}" for place, feature in names)]
 
 
 def _scale_declaration(layout: AnyLayout) -> str:

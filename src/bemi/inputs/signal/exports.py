@@ -142,7 +142,9 @@ def _about_inputs(counts: SignalCounts) -> tuple[str, ...]:
     if any(samples.decimals):
         units, *others = set(samples.decimals)
         by = "" if others else f" by 10^{units}"
-        lines.append(f"Values are multiplied{by}, rounded to the nearest integer, halves to the even one, and saturate.")
+        lines.append(
+            f"Values are multiplied{by}, rounded to the nearest integer, halves to the even one; they saturate."
+        )
         if others:
             lines += [f"  channel {place} * 10^{decimals}" for place, decimals in enumerate(samples.decimals)]
     return tuple(lines)
