@@ -283,7 +283,7 @@ def test_the_header_says_where_pixels_and_features_are():
     assert "x[3 * (20 * r + c) + k] is channel k in line r, column c." in made.header
     table = pd.DataFrame({"dose": [1, 2, 3, 4], "bemi_size": [4, 3, 1, 1]})
     header = export(BeMiClassifier(time_limit=1).fit(table, [0, 0, 1, 1]), name="eye").header
-    assert "  x[0] = dose\n   x[1] = bemi_size" in header, "names of the data stay as they are"
+    assert "  x[0] = dose\n     x[1] = bemi_size" in header, "names of the data stay as they are"
 
 
 def test_the_command_writes_what_the_function_writes(tmp_path, capsys):
