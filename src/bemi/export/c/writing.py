@@ -30,7 +30,7 @@ OPTIMIZE = ("speed", "size")
 
 @dataclass(frozen=True)
 class CExport:
-    """The files, and what they cost.
+    """The generated files and their costs.
 
     Attributes
     ----------
@@ -40,6 +40,16 @@ class CExport:
         Flash, stack and time on a Cortex-M3.
     name
         What all names begin with, those of files, too.
+
+    Examples
+    --------
+    >>> import bemi
+    >>> from bemi.export import c
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> made = c.export(clf, optimize="size")
+    >>> made.header.count("bemi_predict(")
+    1
     """
 
     header: str
@@ -85,6 +95,16 @@ def write(
     name
         Replaces ``bemi`` at the start of all names, and ``BEMI``: with ``"gestures"``, ``gestures_model.h`` declares
         ``gestures_predict`` and defines ``GESTURES_INPUTS``.  Models with different names fit into one program.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> import bemi
+    >>> from bemi.export import c
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> c.write(clf, mkdtemp()).costs.flash > 0
+    True
     """
     made = export(
         model, optimize=optimize, input_type=input_type, smoothing=smoothing, probabilities=probabilities, name=name
@@ -102,7 +122,18 @@ def export(
     probabilities: bool = True,
     name: str = PREFIX,
 ) -> CExport:
-    """What :func:`write` writes."""
+    """The files that :func:`write` writes, as text.
+
+    Examples
+    --------
+    >>> import bemi
+    >>> from bemi.export import c
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> made = c.export(clf)
+    >>> "bemi_predict" in made.header
+    True
+    """
     ensemble = ensemble_of(model)
     if not probabilities:
         ensemble = replace(ensemble, probabilities=None)
