@@ -127,7 +127,48 @@ def test_what_labels_and_names_say_cannot_leave_their_place():
     assert r'"a\042*/"' in made.header
     assert r'"b\134n\012"' in made.header
     assert r'"\303\251\077\077/"' in made.header
-    assert made.header.count("*/") == 9 + made.header.count(r'"a\042*/"')
+    assert made.header.count("*/") == 10 + made.header.count(r'"a\042*/"')
+
+
+LABELS_IN_FLASH = """
+#include <stdio.h>
+#include "bemi_model.h"
+#ifdef __AVR__
+#include <avr/pgmspace.h>
+#else
+#define PROGMEM
+#define pgm_read_byte(place) (*(place))
+#endif
+static const char labels[BEMI_CLASSES][BEMI_LABEL_BYTES] PROGMEM = BEMI_CLASS_LABELS;
+int main(void)
+{
+    int label;
+    for (label = 0; label < BEMI_CLASSES; label++) {
+        const char *at = labels[label];
+        do
+            putchar(pgm_read_byte(at));
+        while (pgm_read_byte(at++));
+    }
+    return 0;
+}
+"""
+
+
+@needs_gcc
+def test_names_of_classes_fit_into_an_array(tmp_path):
+    classifier = model("strings for classes")
+    write(classifier, tmp_path)
+    program = compiled(tmp_path, *SANITIZED, host=LABELS_IN_FLASH)
+    printed = subprocess.run([program], capture_output=True, check=True).stdout
+    assert printed == b"".join(label.encode() + b"\0" for label in classifier.classes_)
+
+
+@pytest.mark.parametrize("device", [board("atmega328p")])
+def test_names_of_classes_can_stay_in_flash(device, tmp_path):
+    write(model("strings for classes"), tmp_path)
+    source = tmp_path / "bemi_model.c"
+    source.write_text(source.read_text() + LABELS_IN_FLASH)
+    assert size(device, tmp_path).ram == 0
 
 
 def test_the_range_of_the_input_type_is_stated():

@@ -250,6 +250,17 @@ def test_placing_prints_cells_and_the_last_clock(tmp_path):
     assert done.stdout.splitlines() == [lines[1], lines[2], lines[6]]
 
 
+@needs("nextpnr-ice40")
+@needs("yosys")
+def test_placing_with_the_real_tools(tmp_path):
+    write(found("bits"), tmp_path, vectors=1)
+    done = subprocess.run(["make", "-s", "place"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    cells, memories, clock = done.stdout.splitlines()
+    assert re.search(r"ICESTORM_LC: +[1-9]\d*/ *7680", cells)
+    assert "ICESTORM_RAM" in memories
+    assert float(re.search(r"([\d.]+) MHz \(PASS", clock)[1]) > 12
+
+
 def test_the_command_line_writes_a_folder_and_states_costs(tmp_path, capsys):
     save(model("digits"), tmp_path / "m.bemi")
     assert main(["export", "verilog", str(tmp_path / "m.bemi"), "-o", str(tmp_path / "out"), "--json"]) == 0

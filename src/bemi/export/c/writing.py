@@ -159,6 +159,7 @@ def _header(layout: AnyLayout, smoothing: Smoothing | None, source: str, name: s
     bound, count = ensemble.weight_bound, len(ensemble.networks)
     about = f"{count} network{'s' * (count > 1)} of {sizes} neurons, weights in -{bound}..{bound}."
     raw = () if layout.transform is None else layout.transform.readings
+    labels = ensemble.classes.tolist()
     shape = "" if layout.transform is None else layout.transform.header
     own = Template(runtime("bemi_model.h")).safe_substitute(
         version=bemi.__version__,
@@ -170,13 +171,14 @@ def _header(layout: AnyLayout, smoothing: Smoothing | None, source: str, name: s
         low=f"({types.low + 1}L - 1)" if types.low < 0 else "0",
         high=f"{types.high}" if types.high < 2**15 else f"{types.high}L",
         classes=len(ensemble.classes),
+        label_bytes=1 + max(len(str(label).encode()) for label in labels),
         shape=shape + "\n" * bool(shape),
         proba="" if ensemble.probabilities is None else runtime("proba.h"),
         scale="" if layout.scaling is None else _scale_declaration(layout),
         smooth="" if smoothing is None else smoothing_declaration(smoothing, len(ensemble.classes)),
         stream="" if layout.window is None else stream_declarations(proba=layout.probabilities is not None),
     )
-    own, labels = named(own, name), ensemble.classes.tolist()
+    own = named(own, name)
     levels = declarations(raw, own + source, name) if raw else ""
     constants = class_names(labels, own + source + levels, name)
     return Template(own).substitute(

@@ -18,6 +18,8 @@ typedef $input_type bemi_input_t;
 
 #define BEMI_CLASSES $classes
 #define BEMI_CLASS_LABELS {$labels}
+/* Bytes of the longest, with its end: on AVR, const char labels[BEMI_CLASSES][BEMI_LABEL_BYTES] PROGMEM stays in flash. */
+#define BEMI_LABEL_BYTES $label_bytes
 
 $class_names$shape$levels#ifdef __cplusplus
 extern "C" {
