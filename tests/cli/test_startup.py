@@ -84,6 +84,7 @@ def test_choices_are_those_of_their_homes():
 
     assert verify.BUDGET == DEFAULT_BUDGET
     assert tuple(c.OPTIMIZE) == export.C_GOALS
+    assert tuple(c.LAYOUTS) == export.C_LAYOUTS
     assert PREFIX == export.PREFIX
     assert tuple(c.TYPES) == export.C_INPUT_TYPES
     assert export.PAGE_SAMPLES == page.SAMPLES

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bemi.export.page import TestData, TrainingData
 
 C_GOALS = ("speed", "size")
+C_LAYOUTS = ("plain", "arduino", "cmake")
 C_INPUT_TYPES = ("uint8_t", "int8_t", "uint16_t", "int16_t", "int32_t")
 PREFIX = "bemi"
 VERILOG_INTERFACES, VERILOG_VECTORS = ("stream", "parallel"), 100
@@ -139,6 +140,8 @@ def _add_c_options(command: argparse.ArgumentParser) -> None:
     )
     left_out = "leave out the probabilities, which take flash"
     add("--no-probabilities", dest="probabilities", action="store_false", help=left_out)
+    around = "add what the Arduino IDE or CMake needs around header and source (default: %(default)s)"
+    add("--layout", choices=C_LAYOUTS, default=C_LAYOUTS[0], help=around)
     _add_name(command, "the names of the program and its files begin with, so that two models fit into one")
 
 
@@ -167,6 +170,7 @@ def _write_c(options: argparse.Namespace, model: Classifier) -> Result:
         smoothing=smoothing,
         probabilities=options.probabilities,
         name=options.name,
+        layout=options.layout,
     )
     return _costs(options, made.files, made.costs, C_COSTS, "at most, on a Cortex-M3 and compiled with gcc -Os")
 

@@ -1,12 +1,14 @@
-"""Programs with names of their own: what begins with them, and several models in one program."""
+"""Programs with names of their own, several models in one program, and what build systems are given."""
 
 import re
+import shutil
 import subprocess
 
 import numpy as np
 import pytest
 from compiled_c import SANITIZED, STRICT, needs_gcc
 from exported_models import expected, model, probes
+from sklearn.datasets import load_iris
 
 from bemi import Smoothing, save
 from bemi.cli import main
@@ -123,3 +125,80 @@ def test_the_command_takes_a_name(tmp_path, capsys):
     assert "gestures_model.h" in capsys.readouterr().out
     for file, text in export(model("digits"), name="gestures").files.items():
         assert (tmp_path / "device" / file).read_text() == text
+
+
+def iris(program):
+    """What a program prints for the readings of all flowers."""
+    rows = load_iris().data
+    text = "\n".join(" ".join(map(str, row)) for row in model("strings for classes").fixed_point_inputs(rows))
+    return subprocess.run([program], input=text, capture_output=True, text=True, check=True).stdout
+
+
+def iris_labels():
+    return "".join(f"{label}\n" for label in model("strings for classes").predict(load_iris().data))
+
+
+@needs_gcc
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
+def test_cmake_builds_the_example_and_two_models_in_a_project(tmp_path):
+    for name in ("flowers", "others"):
+        write(model("strings for classes"), tmp_path / name, name=name, layout="cmake")
+
+    def built(folder):
+        for command in (["cmake", "-B", "build"], ["cmake", "--build", "build"]):
+            subprocess.run(command, cwd=folder, check=True, capture_output=True)
+        return folder / "build"
+
+    assert iris(built(tmp_path / "flowers") / "flowers_example") == iris_labels()
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.10)\nproject(app C)\nadd_subdirectory(flowers)\nadd_subdirectory(others)\n"
+        "add_executable(app flowers/example/main.c)\ntarget_link_libraries(app PRIVATE flowers_model others_model)\n"
+    )
+    assert iris(built(tmp_path) / "app") == iris_labels()
+
+
+SKETCH = """
+#include <flowers_model.h>
+flowers_input_t x[FLOWERS_INPUTS];
+volatile int label;
+void setup() {}
+void loop() { label = flowers_predict(x) == FLOWERS_A; }
+"""
+
+
+def test_an_arduino_library_has_what_the_specification_asks_for(tmp_path):
+    write(model("strings for classes"), tmp_path, name="flowers", layout="arduino")
+    assert sorted(path.name for path in (tmp_path / "src").iterdir()) == ["flowers_model.c", "flowers_model.h"]
+    properties = dict(line.split("=", 1) for line in (tmp_path / "library.properties").read_text().splitlines())
+    wanted = {"name", "version", "author", "maintainer", "sentence", "paragraph", "category", "url", "architectures"}
+    assert wanted <= set(properties)
+    assert (properties["name"], properties["includes"]) == ("flowers_model", "flowers_model.h")
+
+
+@pytest.mark.skipif(shutil.which("avr-g++") is None, reason="avr-g++ is not installed")
+def test_a_sketch_links_an_arduino_library(tmp_path):
+    """As the IDE builds it: the sketch as C++, and all that is in ``src`` with its folder on the path of headers."""
+    write(model("strings for classes"), tmp_path, name="flowers", layout="arduino")
+    (tmp_path / "sketch.cpp").write_text(f"{SKETCH}\nint main() {{ setup(); for (;;) loop(); }}\n")
+    flags = ["-mmcu=atmega328p", "-Os", "-Wall", "-Werror", "-Isrc"]
+    subprocess.run(["avr-gcc", *flags, "-std=gnu11", "-c", "src/flowers_model.c"], cwd=tmp_path, check=True)
+    command = ["avr-g++", *flags, "-std=gnu++11", "sketch.cpp", "flowers_model.o", "-o", "sketch.elf"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+
+
+@pytest.mark.skipif(shutil.which("arduino-cli") is None, reason="arduino-cli is not installed")
+def test_the_arduino_tools_build_the_library(tmp_path):
+    write(model("strings for classes"), tmp_path / "flowers", name="flowers", layout="arduino")
+    (tmp_path / "sketch").mkdir()
+    (tmp_path / "sketch" / "sketch.ino").write_text(SKETCH)
+    command = ["arduino-cli", "compile", "--fqbn", "arduino:avr:uno", "--library", "flowers", "sketch"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+
+
+@needs_gcc
+def test_the_command_in_an_example_builds_it(tmp_path):
+    for layout in ("plain", "arduino"):
+        made = write(model("strings for classes"), tmp_path / layout, layout=layout)
+        (command,) = re.findall(r"^   (cc .*) && \./predict", made.example, re.MULTILINE)
+        subprocess.run(command, cwd=tmp_path / layout / "example", shell=True, check=True)
+        assert iris(tmp_path / layout / "example" / "predict") == iris_labels()

@@ -27,6 +27,9 @@ SCALE_AND_PREDICT = """            static bemi_input_t x[BEMI_INPUTS];
 
 OPTIMIZE = ("speed", "size")
 
+LAYOUTS = {"plain": ("", None), "arduino": ("src/", "library.properties"), "cmake": ("", "CMakeLists.txt")}
+"""Folder of header and source, and the file that tells a build system about them."""
+
 
 @dataclass(frozen=True)
 class CExport:
@@ -40,6 +43,8 @@ class CExport:
         Flash, stack and time on a Cortex-M3.
     name
         What all names begin with, those of files, too.
+    layout
+        How they lie in a folder, one of :data:`LAYOUTS`.
 
     Examples
     --------
@@ -57,13 +62,22 @@ class CExport:
     example: str
     costs: Costs
     name: str = PREFIX
+    layout: str = "plain"
 
     @property
     def files(self) -> dict[str, str]:
-        """Texts by the names of their files."""
-        model = f"{self.name}_model"
+        """Texts by the names of their files.
+
+        Examples
+        --------
+        >>> list(made.files)
+        ['bemi_model.h', 'bemi_model.c', 'example/main.c']
+        """
+        folder, build = LAYOUTS[self.layout]
+        model = f"{folder}{self.name}_model"
         # A folder that is copied into a program whole must not bring a second main.
-        return {f"{model}.h": self.header, f"{model}.c": self.source, "example/main.c": self.example}
+        files = {f"{model}.h": self.header, f"{model}.c": self.source, "example/main.c": self.example}
+        return files if build is None else files | {build: named(runtime(build), self.name)}
 
 
 def write(
@@ -75,6 +89,7 @@ def write(
     smoothing: Smoothing | None = None,
     probabilities: bool = True,
     name: str = PREFIX,
+    layout: str = "plain",
 ) -> CExport:
     """Write ``bemi_model.h``, ``bemi_model.c`` and ``example/main.c`` to a folder, which is created if necessary.
 
@@ -95,6 +110,8 @@ def write(
     name
         Replaces ``bemi`` at the start of all names, and ``BEMI``: with ``"gestures"``, ``gestures_model.h`` declares
         ``gestures_predict`` and defines ``GESTURES_INPUTS``.  Models with different names fit into one program.
+    layout
+        ``"arduino"`` makes the folder a library of the Arduino IDE, ``"cmake"`` adds ``CMakeLists.txt``.
 
     Examples
     --------
@@ -107,7 +124,13 @@ def write(
     True
     """
     made = export(
-        model, optimize=optimize, input_type=input_type, smoothing=smoothing, probabilities=probabilities, name=name
+        model,
+        optimize=optimize,
+        input_type=input_type,
+        smoothing=smoothing,
+        probabilities=probabilities,
+        name=name,
+        layout=layout,
     )
     write_texts(folder, made.files)
     return made
@@ -121,6 +144,7 @@ def export(
     smoothing: Smoothing | None = None,
     probabilities: bool = True,
     name: str = PREFIX,
+    layout: str = "plain",
 ) -> CExport:
     """The files that :func:`write` writes, as text.
 
@@ -139,14 +163,15 @@ def export(
         ensemble = replace(ensemble, probabilities=None)
     check_choice("optimize", optimize, OPTIMIZE)
     check_prefix("name", name)
+    check_choice("layout", layout, LAYOUTS)
     types = input_types(ensemble, input_type)
-    layout = layout_of(ensemble, types, optimize)
+    program = layout_of(ensemble, types, optimize)
     if smoothing is not None:
-        state = layout.costs.state + smoothing_bytes(smoothing, len(ensemble.classes))
-        layout.costs = replace(layout.costs, flash=layout.costs.flash + CODE["smooth.c"], state=state)
-    source = named(_source(layout, smoothing), name)
-    example = named(_example(layout, smoothing), name)
-    return CExport(_header(layout, smoothing, source, name), source, example, layout.costs, name)
+        state = program.costs.state + smoothing_bytes(smoothing, len(ensemble.classes))
+        program.costs = replace(program.costs, flash=program.costs.flash + CODE["smooth.c"], state=state)
+    source = named(_source(program, smoothing), name)
+    example = named(_example(program, smoothing, f"../{LAYOUTS[layout][0]}".rstrip("/")), name)
+    return CExport(_header(program, smoothing, source, name), source, example, program.costs, name, layout)
 
 
 def _header(layout: AnyLayout, smoothing: Smoothing | None, source: str, name: str) -> str:
@@ -204,9 +229,12 @@ def _source(layout: AnyLayout, smoothing: Smoothing | None) -> str:
     )
 
 
-def _example(layout: AnyLayout, smoothing: Smoothing | None) -> str:
-    """Text of ``main.c``: it takes samples of a signal, readings if inputs are made of them, or else inputs."""
-    names: dict[str, Any] = {"what": "integers", "type": "bemi_input_t", "predict": PREDICT}
+def _example(layout: AnyLayout, smoothing: Smoothing | None, folder: str) -> str:
+    """Text of ``main.c``, for header and source in a folder.
+
+    It takes samples of a signal, readings if inputs are made of them, or else inputs.
+    """
+    names: dict[str, Any] = {"what": "integers", "type": "bemi_input_t", "predict": PREDICT, "folder": folder}
     names |= {"low": "BEMI_INPUT_MIN", "high": "BEMI_INPUT_MAX", "state": "", "start": "", "smooth": ""}
     if layout.scaling is not None:
         names |= {"what": "readings", "type": READING, "predict": SCALE_AND_PREDICT}

@@ -1,5 +1,5 @@
 /* An example for a desktop computer: reads rows of BEMI_INPUTS $what each and prints their labels.
-   cc -std=c99 -O2 -I.. ../bemi_model.c main.c -o predict && ./predict < inputs.txt */
+   cc -std=c99 -O2 -I$folder $folder/bemi_model.c main.c -o predict && ./predict < inputs.txt */
 #include <stdio.h>
 
 #include "bemi_model.h"

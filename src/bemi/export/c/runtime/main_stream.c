@@ -1,6 +1,6 @@
 /* An example for a desktop computer: reads samples of BEMI_CHANNELS integers each and prints the label of the last
    BEMI_WINDOW of them, again after every HOP samples.
-   cc -std=c99 -O2 -I.. ../bemi_model.c main.c -o predict && ./predict < samples.txt */
+   cc -std=c99 -O2 -I$folder $folder/bemi_model.c main.c -o predict && ./predict < samples.txt */
 #include <stdio.h>
 
 #include "bemi_model.h"
