@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from bemi.engines import monolithic, portfolio
+from bemi.engines.decomposition.lists import max_margin as listed_margins
 from bemi.engines.decomposition.max_margin import enumeration as neuron_choices
 from bemi.engines.decomposition.max_margin import few_splits, widening
 from bemi.engines.decomposition.max_margin import search as dichotomies
@@ -135,6 +136,7 @@ def _can_be_widened(problem: Problem, state: StageState) -> bool:
 
 
 MAX_MARGIN = (
+    Strategy("lists", 0.9, listed_margins.applies, listed_margins.search),
     Strategy("pairs", 0.6, _needs_splits, few_splits.search_pairs),
     Strategy("majority", 0.3, _has_no_pair, few_splits.search_majority),
     Strategy("repair", 0.6, _lacks_margins, annealing.repair),

@@ -1,0 +1,173 @@
+"""Max-Margin by lists: all neurons with large margins, combined in every way that the upper layers accept.
+
+The list holds all neurons above a level, so what is not searched has a neuron below it.  Let V be the best sum of
+margins, M the largest margin of all neurons, U that of neurons that are right on all rows, and let a form
+(:mod:`bemi.engines.decomposition.lists.forms`) be worth g with n neurons, n_U of which must be right everywhere.  A
+better network of that form with a neuron below the level l has at most
+
+    g + (l - 1) + (n - n_U - 1) M + n_U U,
+
+so the level falls until this is no more than V for every form.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from bemi.engines.decomposition.lists.bitset_tree import Forest
+from bemi.engines.decomposition.lists.combination import Combination
+from bemi.engines.decomposition.lists.forms import MOST_NEURONS, Form, Slots, widest_forms
+from bemi.engines.decomposition.lists.neuron_list import MOST_DICHOTOMIES, Lister, NeuronList
+from bemi.engines.decomposition.neuron.exhaustive import neurons
+from bemi.engines.portfolio import Finding, StageState
+from bemi.exact import Integers
+from bemi.limits import Deadline, Limits
+from bemi.network import Network
+from bemi.problem.problem import Problem
+from bemi.stages.result import Outcome
+
+MOST_VECTORS = 2e10
+"""Weight vectors of a neuron up to which they are listed: some ten seconds."""
+
+CHEAP_VECTORS = 1e8
+"""Weight vectors up to which lists are a matter of tenths of a second."""
+
+FIRST_LIST, FIRST_DEAR_LIST, GROWTH = 20_000, 500, 8
+"""Dichotomies to aim at in the first list, the same where there are many vectors, and how many times as many come next."""
+
+STEPS_PER_NODE = 20_000
+"""How a node limit translates into questions to trees."""
+
+
+def can_list(problem: Problem) -> bool:
+    """Whether a problem has one output, few enough inputs, and upper layers whose forms are known."""
+    shallow = len(problem.hidden_layers) == 1 and problem.codes.shape[1] == 1 and not problem.biased
+    if not shallow or problem.hidden_layers[0] > MOST_NEURONS or (problem.weight_bound + 1) ** problem.hidden_layers[0] > 4096:
+        return False
+    return len(problem.live) * math.log(2 * problem.weight_bound + 1) <= math.log(MOST_VECTORS)
+
+
+def applies(problem: Problem, state: StageState) -> bool:
+    """Whether the strategy is for such a problem."""
+    return can_list(problem)
+
+
+def signed_rows(problem: Problem) -> Integers:
+    """Each distinct row times its code, live inputs only: a neuron is right where its sum on them is positive."""
+    return np.unique(problem.data[:, problem.live] * problem.codes, axis=0)
+
+
+def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
+    """The strategy: the best combination of listed neurons, and a bound on all others."""
+    rows = signed_rows(problem)
+    if not np.abs(rows).sum(axis=1).all():
+        return Finding(outcome=Outcome.INFEASIBLE)  # a row of zeros gives no neuron a margin
+    combining = _Combining(problem, rows, limits, state.value)
+    combining.run()
+    if combining.best is None and combining.bound == 0 and state.value is None:
+        return Finding(outcome=Outcome.INFEASIBLE)
+    return Finding(combining.best, bound=combining.bound, certified=False, outcome=Outcome.LIMIT)
+
+
+@dataclass
+class _Combining:
+    """Lists and combinations, until nothing better is possible."""
+
+    problem: Problem
+    rows: Integers
+    limits: Limits
+    value: int | None
+
+    def __post_init__(self) -> None:
+        self.clock = self.limits.deadline()
+        self.steps = math.inf if self.limits.nodes is None else self.limits.nodes * STEPS_PER_NODE
+        self.best: Network | None = None
+        self.lister = Lister(self.rows, self.problem.weight_bound)
+        self.forms = widest_forms(self.problem.layers[1:], self.problem.weight_bound)
+        self.size = self.problem.layers[1]
+        caps = self.problem.margin_caps()
+        self.widest = caps[0]  # M
+        self.right = caps[0]  # U
+        self.single: Integers | None = None
+        self.bound = self.size * caps[0] + max(form.value for form in self.forms)
+
+    def run(self) -> None:
+        """Lower the level until the bound meets the value."""
+        wanted = float(FIRST_LIST if self.lister.vectors < CHEAP_VECTORS else FIRST_DEAR_LIST)
+        level = self.lister.level_of(wanted)
+        single = neurons(self.rows, np.ones(len(self.rows), dtype=np.int64), self.problem.weight_bound)
+        if single.margins.size:
+            self.single = single.weights[:, 0]
+        if single.complete:
+            self.right = int(single.margins.max(initial=0))
+        while True:
+            listed = self.lister.list(level, deadline=self.clock)
+            self._combine(listed)
+            if not listed.complete or self.clock.passed or self.bound <= self._enough() or level == 1:
+                return
+            wanted = max(wanted, 2 * len(listed.values)) * GROWTH
+            level = min(level - 1, max(1, self._needed(), self.lister.level_of(min(wanted, MOST_DICHOTOMIES))))
+
+    def _enough(self) -> float:
+        value = self.value or 0
+        return value + self.limits.gap * max(1, value)
+
+    def _slots(self, form: Form) -> Slots:
+        earlier = self.forms[: self.forms.index(form)]
+        return Slots.of(form, [0] * self.size, [0], earlier)
+
+    def _needed(self) -> int:
+        """The level below which no neuron is part of a better network."""
+        least = self.widest
+        for form in self.forms:
+            others = self._caps(form)
+            for slot in range(self.size):
+                least = min(least, (self.value or 0) + 1 - form.value - (sum(others) - others[slot]))
+        return least
+
+    def _caps(self, form: Form) -> list[int]:
+        """What bounds the margin of each slot's neuron."""
+        slots = self._slots(form)
+        return [self.right if forced else self.widest for forced in slots.force[0, 0]]
+
+    def _combine(self, listed: NeuronList) -> None:
+        """Search all forms, and set the bound."""
+        if listed.complete:
+            self.widest = int(listed.values[0]) if len(listed.values) else min(self.widest, listed.level - 1)
+            self.right = min(self.right, self.widest)
+        if self.single is not None:
+            value = int((self.rows @ self.single).min())
+            if value < listed.level:
+                listed = listed.with_neuron(self.rows, self.single, value)
+        if not len(listed.values):
+            self.bound = min(self.bound, max(form.value + sum(self._caps(form)) for form in self.forms))
+            return
+        forest = Forest.of([listed], len(self.rows))
+        bound = 0
+        for form in sorted(self.forms, key=lambda f: -sum(self._caps(f)) - f.value):
+            slots = self._slots(form)
+            if not self.right and (slots.force[0, 0] > 0).any():
+                continue  # no neuron is right on all rows
+            caps = np.array(self._caps(form))[np.argsort(slots.order)]
+            search = Combination(forest, slots, np.zeros(self.size, np.int64), len(self.rows), caps, self.value or 0)
+            search.run(self.steps, self.clock)
+            self.steps -= search.steps
+            if search.entries is not None:
+                self.value = search.best
+                self.best = self._network(listed, forest, form, search.entries)
+            total = int(caps.sum()) + form.value
+            if not search.done or not listed.complete:
+                bound = max(bound, total)
+            elif listed.level > 1:
+                below = [min(int(cap), listed.level - 1) for cap in caps]
+                bound = max(bound, max(total - int(cap) + low for cap, low in zip(caps, below, strict=True)))
+        self.bound = min(self.bound, max(bound, self.value or 0))
+
+    def _network(self, listed: NeuronList, forest: Forest, form: Form, entries: Integers) -> Network:
+        first = np.zeros((self.problem.data.shape[1], self.size), dtype=np.int64)
+        turn = np.where(forest.turned[entries], -1, 1)
+        first[self.problem.live] = listed.weights[:, forest.neurons[entries]] * turn
+        return Network((first, *(np.array(layer) for layer in form.upper)), self.problem.weight_bound)
