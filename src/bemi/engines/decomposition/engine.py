@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from bemi.engines import monolithic, portfolio
 from bemi.engines.decomposition.lists import max_margin as listed_margins
+from bemi.engines.decomposition.lists import min_weight as listed_links
 from bemi.engines.decomposition.max_margin import enumeration as neuron_choices
 from bemi.engines.decomposition.max_margin import few_splits, widening
 from bemi.engines.decomposition.max_margin import search as dichotomies
@@ -171,6 +172,7 @@ def _links_columns(problem: Problem, state: StageState) -> int:
 
 
 MIN_WEIGHT = (
+    Strategy("lists", 0.8, listed_links.applies, listed_links.search),
     Strategy("turns", 1.0, _keeps(KeepMargins), with_margins.search),
     Strategy("enumeration", 0.5, smallest_neurons.applies, smallest_neurons.search),
     Strategy("turns after enumeration", 1.0, _enumeration_helped, with_margins.search),

@@ -15,7 +15,7 @@ that may change places, and up to flips, since every neuron of a list may be tur
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement, permutations, product
@@ -53,7 +53,7 @@ def widest_forms(layers: tuple[int, ...], weight_bound: int) -> tuple[Form, ...]
         sums = _signs(neurons) @ np.array(column)
         for least in sorted({int(s) for s in sums if s >= 1}):
             found.append(Form(_as_number(sums >= least), least, (tuple((w,) for w in column),)))
-    return _undominated(found, neurons, [tuple(range(neurons))])
+    return _undominated(found, neurons, (tuple(range(neurons)),))
 
 
 @lru_cache(maxsize=64)
@@ -76,6 +76,10 @@ def _signs(neurons: int) -> Integers:
     return 1 - 2 * (np.arange(1 << neurons)[:, None] >> np.arange(neurons) & 1)
 
 
+def _links(form: Form) -> int:
+    return sum(w != 0 for layer in form.upper for row in layer for w in row)
+
+
 def _as_number(accepted: NDArray[np.bool_]) -> int:
     return sum(1 << int(pattern) for pattern in np.flatnonzero(accepted))
 
@@ -86,30 +90,32 @@ def _as_table(accepted: int, neurons: int) -> NDArray[np.bool_]:
 
 def _undominated(found: Sequence[Form], neurons: int, alike: Sequence[tuple[int, ...]]) -> tuple[Form, ...]:
     """The forms that are needed, largest value first."""
-    turns = list(_turns(neurons, alike))
+    turns = _turns(neurons, tuple(alike))
     kept: list[Form] = []
     images: list[NDArray[np.bool_]] = []
-    # A form can only be dominated by one of no smaller value, and of equal ones by a larger one.
-    for form in sorted(found, key=lambda f: (-f.value, -f.accepted.bit_count())):
+    # A form can only be dominated by one of no smaller value, and of equal ones by a larger one.  Simple forms come
+    # before others, since those can be searched faster once these are known.
+    for form in sorted(found, key=lambda f: (-f.value, -f.accepted.bit_count(), _links(f))):
         table = _as_table(form.accepted, neurons)
         if any((image[:, table]).all(axis=1).any() for image in images):
             continue
         kept.append(form)
-        images.append(np.array([table[turn] for turn in turns]))
+        images.append(table[turns])
     return tuple(kept)
 
 
-def _turns(neurons: int, alike: Sequence[tuple[int, ...]]) -> Iterator[Integers]:
-    """Where each pattern goes if neurons change places or are flipped."""
+@lru_cache(maxsize=64)
+def _turns(neurons: int, alike: tuple[tuple[int, ...], ...]) -> NDArray[np.intp]:
+    """Where each pattern goes if neurons change places or are flipped; one row per way."""
     patterns = np.arange(1 << neurons)
+    moved = []
     for orders in product(*(permutations(group) for group in alike)):
         place = list(range(neurons))
         for group, order in zip(alike, orders, strict=True):
             for old, new in zip(group, order, strict=True):
                 place[old] = new
-        moved = sum((patterns >> j & 1) << place[j] for j in range(neurons))
-        for flips in range(1 << neurons):
-            yield moved ^ flips
+        moved.append(sum((patterns >> j & 1) << place[j] for j in range(neurons)))
+    return (np.array(moved)[:, None] ^ patterns[:, None]).reshape(-1, len(patterns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,9 +183,10 @@ class Slots:
         free = np.array([bool((table == table[patterns ^ (1 << slot)]).all()) for slot in range(neurons)])
         paired = np.zeros((neurons, neurons), dtype=bool)
         others = [_as_table(other.accepted, neurons)[given] for other in before if other.value >= form.value]
-        turns = list(_turns(neurons, [tuple(s for s in range(neurons) if lists[order[s]] == n) for n in set(lists)]))
+        turns = _turns(neurons, tuple(tuple(s for s in range(neurons) if lists[order[s]] == n) for n in set(lists)))
+        images = [other[turns] for other in others]
         for a in range(neurons):
             for b in range(a):
                 apart = table & ((patterns >> a ^ patterns >> b) & 1 == 1)
-                paired[a, b] = any(any(other[turn][apart].all() for turn in turns) for other in others)
+                paired[a, b] = any(bool(image[:, apart].all(axis=1).any()) for image in images)
         return cls(form, tuple(order), force, alike, free, paired)

@@ -13,6 +13,7 @@ so the level falls until this is no more than V for every form.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,6 +89,7 @@ class _Combining:
         self.lister = Lister(self.rows, self.problem.weight_bound)
         self.forms = widest_forms(self.problem.layers[1:], self.problem.weight_bound)
         self.size = self.problem.layers[1]
+        self.slots = [Slots.of(form, (0,) * self.size, (0,), self.forms[:n]) for n, form in enumerate(self.forms)]
         caps = self.problem.margin_caps()
         self.widest = caps[0]  # M
         self.right = caps[0]  # U
@@ -115,22 +117,17 @@ class _Combining:
         value = self.value or 0
         return value + self.limits.gap * max(1, value)
 
-    def _slots(self, form: Form) -> Slots:
-        earlier = self.forms[: self.forms.index(form)]
-        return Slots.of(form, [0] * self.size, [0], earlier)
 
     def _needed(self) -> int:
         """The level below which no neuron is part of a better network."""
         least = self.widest
-        for form in self.forms:
-            others = self._caps(form)
-            for slot in range(self.size):
-                least = min(least, (self.value or 0) + 1 - form.value - (sum(others) - others[slot]))
+        for slots in self.slots:
+            caps = self._caps(slots)
+            least = min(least, *((self.value or 0) + 1 - slots.form.value - (sum(caps) - cap) for cap in caps))
         return least
 
-    def _caps(self, form: Form) -> list[int]:
+    def _caps(self, slots: Slots) -> list[int]:
         """What bounds the margin of each slot's neuron."""
-        slots = self._slots(form)
         return [self.right if forced else self.widest for forced in slots.force[0, 0]]
 
     def _combine(self, listed: NeuronList) -> None:
@@ -143,15 +140,15 @@ class _Combining:
             if value < listed.level:
                 listed = listed.with_neuron(self.rows, self.single, value)
         if not len(listed.values):
-            self.bound = min(self.bound, max(form.value + sum(self._caps(form)) for form in self.forms))
+            self.bound = min(self.bound, max(slots.form.value + sum(self._caps(slots)) for slots in self.slots))
             return
         forest = Forest.of([listed], len(self.rows))
         bound = 0
-        for form in sorted(self.forms, key=lambda f: -sum(self._caps(f)) - f.value):
-            slots = self._slots(form)
+        for slots in self.slots:
+            form = slots.form
             if not self.right and (slots.force[0, 0] > 0).any():
                 continue  # no neuron is right on all rows
-            caps = np.array(self._caps(form))[np.argsort(slots.order)]
+            caps = np.array(self._caps(slots))[np.argsort(slots.order)]
             search = Combination(forest, slots, np.zeros(self.size, np.int64), len(self.rows), caps, self.value or 0)
             search.run(self.steps, self.clock)
             self.steps -= search.steps
@@ -167,7 +164,15 @@ class _Combining:
         self.bound = min(self.bound, max(bound, self.value or 0))
 
     def _network(self, listed: NeuronList, forest: Forest, form: Form, entries: Integers) -> Network:
-        first = np.zeros((self.problem.data.shape[1], self.size), dtype=np.int64)
-        turn = np.where(forest.turned[entries], -1, 1)
-        first[self.problem.live] = listed.weights[:, forest.neurons[entries]] * turn
-        return Network((first, *(np.array(layer) for layer in form.upper)), self.problem.weight_bound)
+        return combined_network(self.problem, [listed] * self.size, forest, form, entries)
+
+
+def combined_network(
+    problem: Problem, lists: Sequence[NeuronList], forest: Forest, form: Form, entries: Integers
+) -> Network:
+    """The network of some entries of the forest, one from each neuron's list."""
+    first = np.zeros((problem.data.shape[1], len(entries)), dtype=np.int64)
+    for j, (listed, entry) in enumerate(zip(lists, entries.tolist(), strict=True)):
+        weights = listed.weights[:, forest.neurons[entry]]
+        first[problem.live, j] = -weights if forest.turned[entry] else weights
+    return Network((first, *(np.array(layer) for layer in form.upper)), problem.weight_bound)

@@ -127,7 +127,7 @@ class Lister:
     def _rows_for_all(self, level: int) -> int:
         """Rows after which few lanes are left."""
         alive = (self._sample >= level).mean(axis=1)
-        return int(np.searchsorted(-alive, -_FEW_LANES)) + 1
+        return min(self.rows, int(np.searchsorted(-alive, -_FEW_LANES)) + 1)
 
     def list(self, level: int, *, by_links: bool = False, most: int = MOST_DICHOTOMIES, deadline: Deadline) -> NeuronList:
         """All dichotomies of neurons with a margin of at least ``level``, which is at least 1.
