@@ -7,6 +7,7 @@ dichotomy once, trees both of its orientations: which rows are wrong, and which 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,12 +29,12 @@ class Forest:
 
     Attributes
     ----------
+    every
+        The set of all rows.
     wrong, values
         The rows on which each entry is wrong, and its value; entries of a list follow each other, best first.
     neurons, turned
         The place of each entry's neuron in its list, and whether it is turned round.
-    first
-        First entry of each list, and the end of the last.
     always, sometimes, best, span, children
         By node: rows on which all of its entries are wrong, on which some are; the best value; the entries as a part
         of ``members``; and the two children, or -1.
@@ -43,11 +44,11 @@ class Forest:
         Of each tree; -1 for an empty list.
     """
 
+    every: Words
     wrong: Words
     values: Integers
     neurons: Integers
     turned: NDArray[np.bool_]
-    first: Integers
     always: Words
     sometimes: Words
     best: Integers
@@ -79,7 +80,12 @@ class Forest:
                     *(always, sometimes, best, span, children, nodes),
                 )
         parts = (array[:nodes].copy() for array in (always, sometimes, best, span, children))
-        return cls(wrong, values, neurons, turned, first, *parts, members, roots)
+        return cls(every, wrong, values, neurons, turned, *parts, members, roots)
+
+    def weights(self, lists: Sequence[NeuronList], number: int, entry: int) -> Integers:
+        """The weights of an entry, which is from the list of that number."""
+        column = lists[number].weights[:, self.neurons[entry]]
+        return -column if self.turned[entry] else column
 
 
 def all_rows(rows: int) -> Words:

@@ -3,84 +3,138 @@
 Neurons are chosen slot by slot, largest values first.  The neurons chosen so far divide the rows by their patterns,
 and the form says for each pattern which of the other neurons must be right on its rows, and which wrong.  So every open
 slot asks its tree for the best neuron that fits; if these values do not add up to more than the best choice, the
-search turns back.  Of slots that may change places, the earlier one has the better neuron.
+search turns back.  Of slots that are chosen by their values, the earlier one has the better neuron.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 import numpy as np
 
-from bemi.engines.decomposition.lists.bitset_tree import Forest, all_entries, all_rows, best_entry
-from bemi.engines.decomposition.lists.forms import Slots
+from bemi.engines.decomposition.lists.bitset_tree import Forest, all_entries, best_entry
+from bemi.engines.decomposition.lists.forms import ALIKE, SMALLER, Form, Slots
 from bemi.exact import Integers
 from bemi.jit import njit
-from bemi.limits import Deadline
+from bemi.limits import FOREVER, Deadline
 
 STEPS = 200_000
 """Questions to trees between two looks at the clock: some tenths of a second."""
 
 
-class Combination:
-    """The search for one form.
+ROUND = 20_000
+"""Steps of every form in the first round; each round has ten times as many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Combined:
+    """The best choice that was found.
 
     Attributes
     ----------
-    best
-        The best value that was found: the neurons' and the form's together.
-    entries
-        The entries of the forest that have it, by neuron; None if nothing better than given was found.
+    value, form, entries
+        Its value, its form, and its entries of the forest by neuron; None if it is not better than given.
+    open
+        Forms that may have a better one, since their search did not end.
     steps
         Questions to trees.
-    done
-        Whether there is nothing better.
     """
 
-    def __init__(self, forest: Forest, slots: Slots, lists: Integers, rows: int, caps: Integers, beaten: int) -> None:
-        """Begin; ``caps`` bound the value of each neuron, and only values above ``beaten`` are of interest."""
+    value: int
+    form: Form | None
+    entries: Integers | None
+    open: list[Slots]
+    steps: int
+
+
+def combine(
+    forest: Forest,
+    slots: Iterable[Slots],
+    lists: Integers,
+    caps: Integers,
+    beaten: int,
+    *,
+    steps: float = math.inf,
+    deadline: Deadline = FOREVER,
+) -> Combined:
+    """The best choice of neurons of all forms.
+
+    Parameters
+    ----------
+    forest, lists
+        Trees, and the number of the list that each neuron is from.
+    slots
+        Forms and orders.
+    caps
+        What bounds the value of each neuron.
+    beaten
+        Only values above it are of interest.
+    steps, deadline
+        When to stop.
+    """
+    form, entries, value, used = None, None, beaten, 0
+    running = [_Search(forest, each, lists, caps) for each in slots if each.form.value + caps.sum() > beaten]
+    most = ROUND
+    while running and used < steps and not deadline.passed:
+        for search in running:
+            if used >= steps or deadline.passed:
+                break
+            better = search.run(value, min(most, steps - used), deadline)
+            used += search.steps
+            if better is not None:
+                value, entries = better
+                form = search.slots.form
+        running = [search for search in running if not search.done]
+        most *= 10
+    return Combined(value, form, entries, [search.slots for search in running], used)
+
+
+class _Search:
+    """The search for one form in one order."""
+
+    def __init__(self, forest: Forest, slots: Slots, lists: Integers, caps: Integers) -> None:
         self.forest, self.slots = forest, slots
-        size = len(lists)
-        self.best, self.entries, self.steps, self.done = beaten, None, 0, False
-        self._roots = forest.roots[lists[list(slots.order)]]
-        every = all_rows(rows)
-        self._classes = np.zeros((size + 1, 1 << size, len(every)), dtype=np.uint64)
-        self._classes[0, 0] = every
-        self._state = np.zeros(2, dtype=np.int64)  # depth, best value of the neurons
+        size, words = len(lists), forest.wrong.shape[1]
+        self.order = list(slots.order)
+        self.steps, self.done = 0, False
+        self._roots = forest.roots[lists[self.order]]
+        self._classes = np.zeros((size + 1, 1 << size, words), dtype=np.uint64)
+        self._classes[0, 0] = forest.every
+        self._state = np.zeros(2, dtype=np.int64)  # depth, least sum of values that would be better
         self._chosen = np.zeros(size + 1, dtype=np.int64)
         self._caps = np.zeros((size + 1, size), dtype=np.int64)
-        self._caps[0] = caps[list(slots.order)]
+        self._caps[0] = caps[self.order]
         self._pick, self._answer = np.zeros(size, np.int64), np.full(size, -1, dtype=np.int64)
         self._count, self._place = np.full(size + 1, -1, dtype=np.int64), np.zeros(size + 1, np.int64)
         self._options = np.zeros((size, max(1, len(forest.values))), dtype=np.int32)
         self._stack = np.zeros(len(forest.best) + 4, dtype=np.int64)
-        self._every = every
 
-    def advance(self, steps: int) -> None:
-        """Search on for about so many steps."""
-        forest, slots = self.forest, self.slots
-        self._state[1] = self.best - slots.form.value + 1
-        used = _advance(
-            *(steps, self._roots, slots.force, slots.alike, slots.free, slots.paired, self._every, self._classes),
-            *(self._state, self._chosen, self._caps, self._pick, self._answer, self._count, self._place, self._options),
-            *(forest.wrong, forest.values, forest.members, forest.always, forest.sometimes, forest.best, forest.span),
-            *(forest.children, self._stack),
-        )
-        self.steps += used
-        self.done = self._state[0] < 0
-        value = int(self._state[1]) - 1 + slots.form.value
-        if value > self.best:
-            self.best = value
-            self.entries = np.empty(len(slots.order), dtype=np.int64)
-            self.entries[list(slots.order)] = self._answer
-
-    def run(self, steps: float, deadline: Deadline) -> None:
-        """Search until it is done, or has made so many steps, or the time is up."""
+    def run(self, beaten: int, steps: float, deadline: Deadline) -> tuple[int, Integers] | None:
+        """Search on for about so many steps; returns the best value above ``beaten`` and its entries."""
+        forest, slots, worth = self.forest, self.slots, self.slots.form.value
+        self._state[1], self.steps = beaten - worth + 1, 0
         while not self.done and self.steps < steps and not deadline.passed:
-            self.advance(int(min(STEPS, steps - self.steps)))
+            self.steps += _advance(
+                *(min(STEPS, int(min(steps, 1 << 40)) - self.steps), self._roots),
+                *(slots.force, slots.follows, slots.free, slots.paired, forest.every, self._classes),
+                *(self._state, self._chosen, self._caps, self._pick, self._answer, self._count, self._place),
+                *(self._options, forest.wrong, forest.values, forest.members, forest.always, forest.sometimes),
+                *(forest.best, forest.span, forest.children, self._stack),
+            )
+            self.done = bool(self._state[0] < 0)
+        value = int(self._state[1]) - 1 + worth
+        if value <= beaten:
+            return None
+        entries = np.empty(len(self.order), dtype=np.int64)
+        entries[self.order] = self._answer
+        return value, entries
 
 
 @njit(cache=True)
 def _advance(
-    most, roots, force, alike, free, paired, every, classes, state, chosen, caps, pick, answer, count, place, options,
+    most, roots, force, follows, free, paired, every, classes, state, chosen, caps, pick, answer, count, place, options,
     wrong, values, members, always, sometimes, best, span, children, stack,
 ):
     """Search on; ``state`` is the depth, -1 at the end, and the least sum of values that would be better."""
@@ -151,7 +205,7 @@ def _advance(
                 count[depth] = 1
             else:
                 value = values[pick[depth]]
-                floor = _least(chosen[depth], caps[depth], alike, depth, state[1], value)
+                floor = _least(chosen[depth], caps[depth], follows, depth, state[1], value)
                 number = all_entries(
                     roots[depth], right[depth], wrong_on[depth], floor, wrong, values, members, always, sometimes,
                     best, span, children, stack, options[depth],
@@ -166,11 +220,13 @@ def _advance(
         entry = np.int64(options[depth, place[depth]])
         place[depth] += 1
         value = values[entry]
-        if _reach(chosen[depth], caps[depth], alike, depth, value) < state[1]:
+        if _reach(chosen[depth], caps[depth], follows, depth, value) < state[1]:
             count[depth] = -1
             depth -= 1
             continue
-        if alike[depth] and entry < pick[depth - 1]:
+        if (follows[depth] == ALIKE and entry < pick[depth - 1]) or (
+            follows[depth] == SMALLER and value > values[pick[depth - 1]]
+        ):
             continue
         skipped = False
         for before in range(depth):
@@ -189,7 +245,7 @@ def _advance(
         chosen[depth + 1] = chosen[depth] + value
         linked = True
         for slot in range(depth + 1, size):
-            linked &= alike[slot]
+            linked &= follows[slot] > 0
             caps[depth + 1, slot] = min(caps[depth, slot], value) if linked else caps[depth, slot]
         for prefix in range(1 << depth):
             for w in range(words):
@@ -203,24 +259,24 @@ def _advance(
 
 
 @njit(cache=True)
-def _reach(chosen, caps, alike, depth, value):
+def _reach(chosen, caps, follows, depth, value):
     """The largest sum of values with this one in a slot."""
     total, linked = chosen + value, True
     for slot in range(depth + 1, caps.shape[0]):
-        linked &= alike[slot]
+        linked &= follows[slot] > 0
         total += min(caps[slot], value) if linked else caps[slot]
     return total
 
 
 @njit(cache=True)
-def _least(chosen, caps, alike, depth, needed, value):
+def _least(chosen, caps, follows, depth, needed, value):
     """The smallest value of a slot that may still reach a sum; ``value`` may."""
     step = 1
-    while _reach(chosen, caps, alike, depth, value - step) >= needed:
+    while _reach(chosen, caps, follows, depth, value - step) >= needed:
         value -= step
         step *= 2
     while step > 1:
         step //= 2
-        if _reach(chosen, caps, alike, depth, value - step) >= needed:
+        if _reach(chosen, caps, follows, depth, value - step) >= needed:
             value -= step
     return value

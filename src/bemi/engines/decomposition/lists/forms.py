@@ -28,6 +28,9 @@ from bemi.exact import Integers
 MOST_NEURONS = 5
 """First-layer neurons up to which forms are listed."""
 
+MOST_DEEP = 4
+"""The same if there are several hidden layers."""
+
 Weights = tuple[tuple[tuple[int, ...], ...], ...]
 """Layers of weights, as in a network."""
 
@@ -41,19 +44,14 @@ class Form:
     upper: Weights
 
 
-@lru_cache(maxsize=64)
-def widest_forms(layers: tuple[int, ...], weight_bound: int) -> tuple[Form, ...]:
-    """The forms of Max-Margin for one hidden layer; ``layers`` begins with its size.
-
-    With output weights w, F = {z : w z >= t} for some t >= 1, and the value is t.
-    """
-    (neurons, _) = layers
+def threshold_forms(neurons: int, weight_bound: int) -> list[Form]:
+    """The forms of Max-Margin for one hidden layer: F = {z : w z >= t} with output weights w and t >= 1, worth t."""
     found = []
     for column in combinations_with_replacement(range(weight_bound, -1, -1), neurons):
-        sums = _signs(neurons) @ np.array(column)
+        sums = pattern_signs(neurons) @ np.array(column)
         for least in sorted({int(s) for s in sums if s >= 1}):
             found.append(Form(_as_number(sums >= least), least, (tuple((w,) for w in column),)))
-    return _undominated(found, neurons, (tuple(range(neurons)),))
+    return found
 
 
 @lru_cache(maxsize=64)
@@ -64,14 +62,15 @@ def smallest_forms(neurons: int, weight_bound: int, least: int, alike: tuple[tup
     """
     found = []
     for column in product(range(weight_bound, -1, -1), repeat=neurons):
-        sums = _signs(neurons) @ np.array(column)
+        sums = pattern_signs(neurons) @ np.array(column)
         if sums.max() >= least:
             links = sum(w > 0 for w in column)
             found.append(Form(_as_number(sums >= least), -links, (tuple((w,) for w in column),)))
-    return _undominated(found, neurons, alike)
+    return undominated(found, neurons, alike)
 
 
-def _signs(neurons: int) -> Integers:
+@lru_cache(maxsize=16)
+def pattern_signs(neurons: int) -> Integers:
     """The sign of each neuron in each pattern, patterns by number."""
     return 1 - 2 * (np.arange(1 << neurons)[:, None] >> np.arange(neurons) & 1)
 
@@ -88,9 +87,9 @@ def _as_table(accepted: int, neurons: int) -> NDArray[np.bool_]:
     return np.array([accepted >> pattern & 1 for pattern in range(1 << neurons)], dtype=bool)
 
 
-def _undominated(found: Sequence[Form], neurons: int, alike: Sequence[tuple[int, ...]]) -> tuple[Form, ...]:
+def undominated(found: Sequence[Form], neurons: int, alike: Sequence[tuple[int, ...]]) -> tuple[Form, ...]:
     """The forms that are needed, largest value first."""
-    turns = _turns(neurons, tuple(alike))
+    turns = pattern_turns(neurons, tuple(alike))
     kept: list[Form] = []
     images: list[NDArray[np.bool_]] = []
     # A form can only be dominated by one of no smaller value, and of equal ones by a larger one.  Simple forms come
@@ -105,7 +104,7 @@ def _undominated(found: Sequence[Form], neurons: int, alike: Sequence[tuple[int,
 
 
 @lru_cache(maxsize=64)
-def _turns(neurons: int, alike: tuple[tuple[int, ...], ...]) -> NDArray[np.intp]:
+def pattern_turns(neurons: int, alike: tuple[tuple[int, ...], ...]) -> NDArray[np.intp]:
     """Where each pattern goes if neurons change places or are flipped; one row per way."""
     patterns = np.arange(1 << neurons)
     moved = []
@@ -118,9 +117,26 @@ def _turns(neurons: int, alike: tuple[tuple[int, ...], ...]) -> NDArray[np.intp]
     return (np.array(moved)[:, None] ^ patterns[:, None]).reshape(-1, len(patterns))
 
 
+def mostly_right(form: Form, neurons: int) -> Form:
+    """The same form with neurons flipped such that each is right in most patterns."""
+    table = _as_table(form.accepted, neurons)
+    turned = pattern_signs(neurons)[table].sum(axis=0) < 0
+    flips = sum(1 << j for j in range(neurons) if turned[j])
+    first = tuple(tuple(-w for w in row) if turned[j] else row for j, row in enumerate(form.upper[0]))
+    return Form(_as_number(table[np.arange(1 << neurons) ^ flips]), form.value, (first, *form.upper[1:]))
+
+
+FREE, SMALLER, ALIKE = 0, 1, 2
+"""How a slot's neuron compares to that of the slot before: in any way, of no larger value, or not before it in the
+list."""
+
+
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """A form, its neurons in the order in which they are chosen, as tables for the search.
+    """A form and an order in which its neurons are chosen, as tables for the search.
+
+    First come neurons that must be right on all rows, then those that do not matter, then all others by their values;
+    so a form is searched once for each order of these that differs from others.
 
     Attributes
     ----------
@@ -129,8 +145,8 @@ class Slots:
     force
         By number of neurons chosen, pattern of these and slot: 1 if the slot's neuron must be right, 2 if wrong, 0 if
         it may be either, 3 if the pattern is not accepted.
-    alike
-        Whether a slot may change places with the one before.
+    follows
+        How each slot compares to the one before: :data:`FREE`, :data:`SMALLER` or :data:`ALIKE`.
     free
         Whether a slot's neuron does not matter to the form.
     paired
@@ -141,52 +157,79 @@ class Slots:
     form: Form
     order: tuple[int, ...]
     force: NDArray[np.int8]
-    alike: NDArray[np.bool_]
+    follows: NDArray[np.int8]
     free: NDArray[np.bool_]
     paired: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, form: Form, lists: Sequence[int], sizes: Sequence[int], before: Sequence[Form]) -> Slots:
-        """Choose the order.
+    def of(cls, form: Form, lists: Sequence[int], before: Sequence[Form]) -> list[Slots]:
+        """All orders that are needed.
 
         Parameters
         ----------
         form
             The form.
-        lists, sizes
-            The list that each neuron is from, and the number of neurons in each list.
+        lists
+            The list that each neuron is from.
         before
             Forms that were searched before.
         """
         neurons = len(lists)
-        table = _as_table(form.accepted, neurons)
-        signs = _signs(neurons)
-        # Neurons that are seldom wrong are the most constrained; short lists are quick to try.
-        skewed = np.abs(signs[table].sum(axis=0)) / table.sum()
-        order = sorted(range(neurons), key=lambda j: (-skewed[j], sizes[lists[j]], lists[j], j))
-        patterns = np.arange(1 << neurons)
-        given = sum((patterns >> slot & 1) << j for slot, j in enumerate(order))
-        table = table[given]
-        force = np.zeros((neurons, 1 << neurons, neurons), dtype=np.int8)
-        for chosen in range(neurons):
-            for prefix in range(1 << chosen):
-                rest = patterns[((patterns & ((1 << chosen) - 1)) == prefix) & table]
-                for slot in range(chosen, neurons):
-                    ones = int((rest >> slot & 1).sum())
-                    force[chosen, prefix, slot] = 3 if not len(rest) else 1 if not ones else 2 if ones == len(rest) else 0
-        alike = np.zeros(neurons, dtype=bool)
-        for slot in range(1, neurons):
-            differ = (patterns >> slot ^ patterns >> (slot - 1)) & 1
-            swapped = patterns ^ (differ << slot) ^ (differ << (slot - 1))
-            same_list = lists[order[slot]] == lists[order[slot - 1]]
-            alike[slot] = same_list and bool((table == table[swapped]).all())
-        free = np.array([bool((table == table[patterns ^ (1 << slot)]).all()) for slot in range(neurons)])
-        paired = np.zeros((neurons, neurons), dtype=bool)
-        others = [_as_table(other.accepted, neurons)[given] for other in before if other.value >= form.value]
-        turns = _turns(neurons, tuple(tuple(s for s in range(neurons) if lists[order[s]] == n) for n in set(lists)))
-        images = [other[turns] for other in others]
-        for a in range(neurons):
-            for b in range(a):
-                apart = table & ((patterns >> a ^ patterns >> b) & 1 == 1)
-                paired[a, b] = any(bool(image[:, apart].all(axis=1).any()) for image in images)
-        return cls(form, tuple(order), force, alike, free, paired)
+        table, patterns = _as_table(form.accepted, neurons), np.arange(1 << neurons)
+        signs = pattern_signs(neurons)[table]
+        fixed = [j for j in range(neurons) if len(set(signs[:, j].tolist())) == 1]
+        free = [j for j in range(neurons) if (table == table[patterns ^ (1 << j)]).all()]
+        others = [j for j in range(neurons) if j not in fixed + free]
+        alike = {
+            (a, b): lists[a] == lists[b] and bool((table == table[_swapped(patterns, a, b)]).all())
+            for a in others
+            for b in others
+        }
+        paired = _paired(table, lists, [other for other in before if other.value >= form.value])
+        result = []
+        for rest in permutations(others):
+            if any(alike[rest[b], rest[a]] and rest[b] < rest[a] for b in range(len(rest)) for a in range(b)):
+                continue  # the same with other names
+            order = [*fixed, *free, *rest]
+            follows = np.zeros(neurons, dtype=np.int8)
+            for slot in range(len(fixed) + len(free) + 1, neurons):
+                follows[slot] = ALIKE if alike[order[slot - 1], order[slot]] else SMALLER
+            free_slots = np.array([j in free for j in order])
+            force = _forced(table[_moved(patterns, order)], neurons)
+            result.append(cls(form, tuple(order), force, follows, free_slots, paired[np.ix_(order, order)]))
+        return result
+
+
+def _moved(patterns: NDArray[np.intp], order: Sequence[int]) -> NDArray[np.intp]:
+    """The patterns of neurons for those of slots."""
+    return sum((patterns >> slot & 1) << j for slot, j in enumerate(order))
+
+
+def _swapped(patterns: NDArray[np.intp], a: int, b: int) -> NDArray[np.intp]:
+    differ = (patterns >> a ^ patterns >> b) & 1
+    return patterns if a == b else patterns ^ (differ << a) ^ (differ << b)
+
+
+def _forced(table: NDArray[np.bool_], slots: int) -> NDArray[np.int8]:
+    patterns = np.arange(1 << slots)
+    force = np.zeros((slots, 1 << slots, slots), dtype=np.int8)
+    for chosen in range(slots):
+        for prefix in range(1 << chosen):
+            rest = patterns[((patterns & ((1 << chosen) - 1)) == prefix) & table]
+            for slot in range(chosen, slots):
+                ones = int((rest >> slot & 1).sum())
+                force[chosen, prefix, slot] = 3 if not len(rest) else 1 if not ones else 2 if ones == len(rest) else 0
+    return force
+
+
+def _paired(table: NDArray[np.bool_], lists: Sequence[int], before: Sequence[Form]) -> NDArray[np.bool_]:
+    neurons = len(lists)
+    patterns = np.arange(1 << neurons)
+    turns = pattern_turns(neurons, tuple(tuple(j for j in range(neurons) if lists[j] == n) for n in sorted(set(lists))))
+    images = [_as_table(other.accepted, neurons)[turns] for other in before]
+    paired = np.zeros((neurons, neurons), dtype=bool)
+    for a in range(neurons):
+        for b in range(a):
+            apart = table & ((patterns >> a ^ patterns >> b) & 1 == 1)
+            paired[a, b] = paired[b, a] = any(bool(image[:, apart].all(axis=1).any()) for image in images)
+    return paired

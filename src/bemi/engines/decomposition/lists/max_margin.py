@@ -19,13 +19,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from bemi.engines.decomposition.lists.bitset_tree import Forest
-from bemi.engines.decomposition.lists.combination import Combination
-from bemi.engines.decomposition.lists.forms import MOST_NEURONS, Form, Slots, widest_forms
+from bemi.engines.decomposition.lists.combination import combine
+from bemi.engines.decomposition.lists.forms import MOST_DEEP, MOST_NEURONS, Form, Slots
 from bemi.engines.decomposition.lists.neuron_list import MOST_DICHOTOMIES, Lister, NeuronList
+from bemi.engines.decomposition.lists.upper_layers import widest_slots
 from bemi.engines.decomposition.neuron.exhaustive import neurons
 from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers
-from bemi.limits import Deadline, Limits
+from bemi.limits import Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.stages.result import Outcome
@@ -36,6 +37,9 @@ MOST_VECTORS = 2e10
 CHEAP_VECTORS = 1e8
 """Weight vectors up to which lists are a matter of tenths of a second."""
 
+MOST_WEIGHT_BOUND = 7
+"""P up to which forms are listed."""
+
 FIRST_LIST, FIRST_DEAR_LIST, GROWTH = 20_000, 500, 8
 """Dichotomies to aim at in the first list, the same where there are many vectors, and how many times as many come next."""
 
@@ -45,8 +49,10 @@ STEPS_PER_NODE = 20_000
 
 def can_list(problem: Problem) -> bool:
     """Whether a problem has one output, few enough inputs, and upper layers whose forms are known."""
-    shallow = len(problem.hidden_layers) == 1 and problem.codes.shape[1] == 1 and not problem.biased
-    if not shallow or problem.hidden_layers[0] > MOST_NEURONS or (problem.weight_bound + 1) ** problem.hidden_layers[0] > 4096:
+    hidden = problem.hidden_layers
+    if not hidden or problem.codes.shape[1] > 1 or problem.biased or problem.soft is not None:
+        return False
+    if max(hidden) > (MOST_NEURONS if len(hidden) == 1 else MOST_DEEP) or problem.weight_bound > MOST_WEIGHT_BOUND:
         return False
     return len(problem.live) * math.log(2 * problem.weight_bound + 1) <= math.log(MOST_VECTORS)
 
@@ -87,14 +93,13 @@ class _Combining:
         self.steps = math.inf if self.limits.nodes is None else self.limits.nodes * STEPS_PER_NODE
         self.best: Network | None = None
         self.lister = Lister(self.rows, self.problem.weight_bound)
-        self.forms = widest_forms(self.problem.layers[1:], self.problem.weight_bound)
         self.size = self.problem.layers[1]
-        self.slots = [Slots.of(form, (0,) * self.size, (0,), self.forms[:n]) for n, form in enumerate(self.forms)]
+        self.slots = widest_slots(self.problem.hidden_layers, self.problem.weight_bound)
         caps = self.problem.margin_caps()
         self.widest = caps[0]  # M
         self.right = caps[0]  # U
         self.single: Integers | None = None
-        self.bound = self.size * caps[0] + max(form.value for form in self.forms)
+        self.bound = self.size * caps[0] + max(slots.form.value for slots in self.slots)
 
     def run(self) -> None:
         """Lower the level until the bound meets the value."""
@@ -143,28 +148,26 @@ class _Combining:
             self.bound = min(self.bound, max(slots.form.value + sum(self._caps(slots)) for slots in self.slots))
             return
         forest = Forest.of([listed], len(self.rows))
+        possible = [slots for slots in self.slots if self.right or not (slots.force[0, 0] > 0).any()]
         bound = 0
-        for slots in self.slots:
-            form = slots.form
-            if not self.right and (slots.force[0, 0] > 0).any():
-                continue  # no neuron is right on all rows
-            caps = np.array(self._caps(slots))[np.argsort(slots.order)]
-            search = Combination(forest, slots, np.zeros(self.size, np.int64), len(self.rows), caps, self.value or 0)
-            search.run(self.steps, self.clock)
-            self.steps -= search.steps
-            if search.entries is not None:
-                self.value = search.best
-                self.best = self._network(listed, forest, form, search.entries)
-            total = int(caps.sum()) + form.value
-            if not search.done or not listed.complete:
+        found = combine(
+            *(forest, possible, np.zeros(self.size, np.int64), np.full(self.size, self.widest), self.value or 0),
+            steps=self.steps,
+            deadline=self.clock,
+        )
+        self.steps -= found.steps
+        if found.entries is not None:
+            assert found.form is not None
+            self.value = found.value
+            self.best = combined_network(self.problem, [listed] * self.size, forest, found.form, found.entries)
+        for slots in possible:
+            caps = self._caps(slots)
+            total = slots.form.value + sum(caps)
+            if slots in found.open or not listed.complete:
                 bound = max(bound, total)
             elif listed.level > 1:
-                below = [min(int(cap), listed.level - 1) for cap in caps]
-                bound = max(bound, max(total - int(cap) + low for cap, low in zip(caps, below, strict=True)))
+                bound = max(bound, total - min(cap - min(cap, listed.level - 1) for cap in caps))
         self.bound = min(self.bound, max(bound, self.value or 0))
-
-    def _network(self, listed: NeuronList, forest: Forest, form: Form, entries: Integers) -> Network:
-        return combined_network(self.problem, [listed] * self.size, forest, form, entries)
 
 
 def combined_network(
@@ -172,7 +175,6 @@ def combined_network(
 ) -> Network:
     """The network of some entries of the forest, one from each neuron's list."""
     first = np.zeros((problem.data.shape[1], len(entries)), dtype=np.int64)
-    for j, (listed, entry) in enumerate(zip(lists, entries.tolist(), strict=True)):
-        weights = listed.weights[:, forest.neurons[entry]]
-        first[problem.live, j] = -weights if forest.turned[entry] else weights
+    for j, entry in enumerate(entries.tolist()):
+        first[problem.live, j] = forest.weights(lists, j, entry)
     return Network((first, *(np.array(layer) for layer in form.upper)), problem.weight_bound)

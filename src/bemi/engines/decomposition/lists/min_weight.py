@@ -10,7 +10,7 @@ from itertools import accumulate
 import numpy as np
 
 from bemi.engines.decomposition.lists.bitset_tree import Forest
-from bemi.engines.decomposition.lists.combination import Combination
+from bemi.engines.decomposition.lists.combination import combine
 from bemi.engines.decomposition.lists.forms import Slots, smallest_forms
 from bemi.engines.decomposition.lists.max_margin import STEPS_PER_NODE, can_list, combined_network, signed_rows
 from bemi.engines.decomposition.lists.neuron_list import Lister, NeuronList
@@ -26,7 +26,7 @@ LIST_SHARE = 0.6
 
 def applies(problem: Problem, state: StageState) -> bool:
     """Whether there is a network with margins on a problem whose neurons can be listed."""
-    if state.network is None or not isinstance(state.keep, KeepMargins) or not can_list(problem):
+    if state.network is None or not isinstance(state.keep, KeepMargins) or not can_list(problem) or len(problem.hidden_layers) > 1:
         return False
     return min(int(layer.min()) for layer in state.keep.margins) >= 1
 
@@ -45,23 +45,17 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
     forms = smallest_forms(problem.layers[1], problem.weight_bound, margins[1][0], alike)
     caps = np.array([_cap(rows, problem.weight_bound, listed) for listed in lists])[chosen]
     forest = Forest.of(lists, len(rows))
+    slots = [each for number, form in enumerate(forms) for each in Slots.of(form, chosen.tolist(), forms[:number])]
     steps = math.inf if limits.nodes is None else limits.nodes * STEPS_PER_NODE
-    best, value, bound = None, -state.network.links, -math.inf
+    found = combine(forest, slots, chosen, caps, -state.network.links, steps=steps, deadline=clock)
+    best = None
+    if found.entries is not None:
+        assert found.form is not None
+        best = combined_network(problem, [lists[n] for n in chosen], forest, found.form, found.entries)
     complete = all(listed.complete for listed in lists)
-    for number, form in enumerate(forms):
-        total = int(caps.sum()) + form.value
-        if total <= value:
-            continue
-        slots = Slots.of(form, chosen.tolist(), [len(a.values) for a in lists], forms[:number])
-        combination = Combination(forest, slots, chosen, len(rows), caps, value)
-        combination.run(steps, clock)
-        steps -= combination.steps
-        if combination.entries is not None:
-            value = combination.best
-            best = combined_network(problem, [lists[n] for n in chosen], forest, form, combination.entries)
-        if not combination.done or not complete:
-            bound = max(bound, total)
-    return Finding(best, bound=-max(bound, value), certified=False, outcome=Outcome.LIMIT)
+    open_ = found.open if complete else slots
+    bound = max([found.value, *(int(caps.sum()) + each.form.value for each in open_)])
+    return Finding(best, bound=-bound, certified=False, outcome=Outcome.LIMIT)
 
 
 def _lists(rows: Integers, weight_bound: int, levels: list[int], deadline: Deadline) -> list[NeuronList]:
