@@ -44,7 +44,7 @@ class Form:
     upper: Weights
 
 
-def threshold_forms(neurons: int, weight_bound: int) -> list[Form]:
+def margin_forms(neurons: int, weight_bound: int) -> list[Form]:
     """The forms of Max-Margin for one hidden layer: F = {z : w z >= t} with output weights w and t >= 1, worth t."""
     found = []
     for column in combinations_with_replacement(range(weight_bound, -1, -1), neurons):
@@ -54,19 +54,14 @@ def threshold_forms(neurons: int, weight_bound: int) -> list[Form]:
     return found
 
 
-@lru_cache(maxsize=64)
-def smallest_forms(neurons: int, weight_bound: int, least: int, alike: tuple[tuple[int, ...], ...]) -> tuple[Form, ...]:
-    """The forms of Min-Weight for one hidden layer, whose output keeps a margin of ``least``.
-
-    ``alike`` are the sets of neurons that may change places.
-    """
+def covering_forms(neurons: int, weight_bound: int, least: int) -> list[Form]:
+    """The forms of Min-Weight for one hidden layer whose output keeps a margin of ``least``: F = {z : w z >= least}."""
     found = []
     for column in product(range(weight_bound, -1, -1), repeat=neurons):
         sums = pattern_signs(neurons) @ np.array(column)
         if sums.max() >= least:
-            links = sum(w > 0 for w in column)
-            found.append(Form(_as_number(sums >= least), -links, (tuple((w,) for w in column),)))
-    return undominated(found, neurons, alike)
+            found.append(Form(_as_number(sums >= least), -sum(w > 0 for w in column), (tuple((w,) for w in column),)))
+    return found
 
 
 @lru_cache(maxsize=16)

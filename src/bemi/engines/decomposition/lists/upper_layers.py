@@ -8,9 +8,11 @@ pattern comes with its opposite.  Sets are tried once up to the names of neurons
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
+from itertools import accumulate, product
 
 import numpy as np
 
@@ -24,12 +26,16 @@ from bemi.engines.decomposition.lists.forms import (
     mostly_right,
     pattern_signs,
     pattern_turns,
-    threshold_forms,
+    covering_forms,
+    margin_forms,
     undominated,
 )
-from bemi.engines.decomposition.lists.neuron_list import Lister
+from bemi.engines.decomposition.lists.neuron_list import Lister, NeuronList
 from bemi.exact import Integers
-from bemi.limits import FOREVER
+from bemi.limits import FOREVER, Deadline
+
+LIST_SHARE = 0.6
+"""Part of the time that lists for Min-Weight may take."""
 
 
 @lru_cache(maxsize=64)
@@ -38,7 +44,7 @@ def widest_forms(hidden: tuple[int, ...], weight_bound: int) -> tuple[Form, ...]
     neurons = hidden[0]
     everyone = (tuple(range(neurons)),)
     if len(hidden) == 1:
-        return undominated(threshold_forms(neurons, weight_bound), neurons, everyone)
+        return undominated(margin_forms(neurons, weight_bound), neurons, everyone)
     assert neurons <= MOST_DEEP
     signs, found = pattern_signs(neurons), []
     for patterns in _sets(neurons, everyone):
@@ -78,3 +84,101 @@ def _widest_upper(patterns: Integers, hidden: tuple[int, ...], weight_bound: int
         return 0, None
     first = np.stack([forest.weights([listed], 0, entry) for entry in found.entries], axis=1)
     return found.value, (tuple(map(tuple, first.tolist())), *found.form.upper)
+
+
+@dataclass(frozen=True, eq=False)
+class Smallest:
+    """The fewest links of layers that keep margins and give + on all rows.
+
+    Attributes
+    ----------
+    links
+        Of the layers; what was to be beaten if they have no fewer.
+    layers
+        All layers' weights, if they have fewer.
+    bound
+        There are no fewer links.
+    """
+
+    links: int
+    layers: tuple[Integers, ...] | None
+    bound: int
+
+
+def smallest_layers(
+    rows: Integers,
+    hidden: tuple[int, ...],
+    weight_bound: int,
+    margins: Sequence[Sequence[int]],
+    beaten: int,
+    *,
+    steps: float = math.inf,
+    deadline: Deadline = FOREVER,
+) -> Smallest:
+    """The layers with the fewest links.
+
+    Parameters
+    ----------
+    rows, hidden, weight_bound
+        Inputs that must give +1, sizes of the hidden layers, P.
+    margins
+        To keep, by layer and neuron.
+    beaten
+        Only fewer links are of interest.
+    steps, deadline
+        When to stop.
+    """
+    levels = sorted(set(margins[0]), reverse=True)
+    lister, listing = Lister(rows, weight_bound), deadline.share(LIST_SHARE)
+    lists = [lister.list(level, by_links=True, deadline=listing) for level in levels]
+    if any(listed.complete and not len(listed.values) for listed in lists):
+        return Smallest(beaten, None, beaten)
+    chosen = np.array([levels.index(m) for m in margins[0]])
+    alike = tuple(tuple(j for j, m in enumerate(margins[0]) if m == level) for level in levels)
+    caps = np.array([_most_value(rows, weight_bound, listed) for listed in lists])[chosen]
+    forms = _smallest_forms(hidden, weight_bound, margins[1:], alike, beaten + int(caps.sum()), deadline)
+    slots = [each for number, form in enumerate(forms) for each in Slots.of(form, chosen.tolist(), forms[:number])]
+    forest = Forest.of(lists, len(rows))
+    found = combine(forest, slots, chosen, caps, -beaten, steps=steps, deadline=deadline)
+    open_ = found.open if all(listed.complete for listed in lists) else slots
+    bound = -max([found.value, *(int(caps.sum()) + each.form.value for each in open_)])
+    if found.form is None or found.entries is None:
+        return Smallest(beaten, None, bound)
+    own = [lists[n] for n in chosen]
+    first = np.stack([forest.weights(own, j, entry) for j, entry in enumerate(found.entries)], axis=1)
+    return Smallest(-found.value, (first, *map(np.array, found.form.upper)), bound)
+
+
+def _smallest_forms(
+    hidden: tuple[int, ...],
+    weight_bound: int,
+    margins: Sequence[Sequence[int]],
+    alike: tuple[tuple[int, ...], ...],
+    beaten: int,
+    deadline: Deadline,
+) -> tuple[Form, ...]:
+    """The forms of Min-Weight whose upper layers have fewer links than ``beaten``."""
+    neurons = hidden[0]
+    if len(hidden) == 1:
+        found = covering_forms(neurons, weight_bound, margins[0][0])
+    else:
+        found = []
+        for patterns in _sets(neurons, alike):
+            upper = smallest_layers(
+                pattern_signs(neurons)[patterns], hidden[1:], weight_bound, margins, beaten, deadline=FOREVER
+            )
+            if upper.layers is not None:
+                weights = tuple(tuple(map(tuple, layer.tolist())) for layer in upper.layers)
+                found.append(mostly_right(Form(sum(1 << p for p in patterns), -upper.links, weights), neurons))
+    return undominated([form for form in found if -form.value < beaten], neurons, alike)
+
+
+def _most_value(rows: Integers, weight_bound: int, listed: NeuronList) -> int:
+    """No neuron with the list's margin has fewer links than the result, negated.
+
+    A sum of absolute value m needs so many links that P times the largest absolute inputs of the row add up to m.
+    """
+    if listed.complete:
+        return int(listed.values[0])
+    largest = -np.sort(-np.abs(rows), axis=1)
+    return -max(1 + sum(weight_bound * s < listed.level for s in accumulate(row)) for row in largest.tolist())
