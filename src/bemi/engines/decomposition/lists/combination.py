@@ -134,8 +134,31 @@ class _Search:
 
 @njit(cache=True)
 def _advance(
-    most, roots, force, follows, free, paired, every, classes, state, chosen, caps, pick, answer, count, place, options,
-    wrong, values, members, always, sometimes, best, span, children, stack,
+    most,
+    roots,
+    force,
+    follows,
+    free,
+    paired,
+    every,
+    classes,
+    state,
+    chosen,
+    caps,
+    pick,
+    answer,
+    count,
+    place,
+    options,
+    wrong,
+    values,
+    members,
+    always,
+    sometimes,
+    best,
+    span,
+    children,
+    stack,
 ):
     """Search on; ``state`` is the depth, -1 at the end, and the least sum of values that would be better."""
     size, words = roots.shape[0], every.shape[0]
@@ -177,8 +200,19 @@ def _advance(
                 else:
                     steps += 1
                     entry = best_entry(
-                        roots[slot], right[slot], wrong_on[slot], floor, wrong, values, members, always, sometimes,
-                        best, span, children, stack,
+                        roots[slot],
+                        right[slot],
+                        wrong_on[slot],
+                        floor,
+                        wrong,
+                        values,
+                        members,
+                        always,
+                        sometimes,
+                        best,
+                        span,
+                        children,
+                        stack,
                     )
                     if entry < 0:
                         dead = True
@@ -207,8 +241,20 @@ def _advance(
                 value = values[pick[depth]]
                 floor = _least(chosen[depth], caps[depth], follows, depth, state[1], value)
                 number = all_entries(
-                    roots[depth], right[depth], wrong_on[depth], floor, wrong, values, members, always, sometimes,
-                    best, span, children, stack, options[depth],
+                    roots[depth],
+                    right[depth],
+                    wrong_on[depth],
+                    floor,
+                    wrong,
+                    values,
+                    members,
+                    always,
+                    sometimes,
+                    best,
+                    span,
+                    children,
+                    stack,
+                    options[depth],
                 )
                 options[depth, :number].sort()
                 count[depth] = number

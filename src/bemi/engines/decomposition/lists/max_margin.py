@@ -122,7 +122,6 @@ class _Combining:
         value = self.value or 0
         return value + self.limits.gap * max(1, value)
 
-
     def _needed(self) -> int:
         """The level below which no neuron is part of a better network."""
         least = self.widest

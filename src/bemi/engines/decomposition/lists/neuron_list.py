@@ -59,7 +59,6 @@ class NeuronList:
     margins: Integers
     weights: Integers
 
-
     def with_neuron(self, rows: Integers, weights: Integers, value: int) -> NeuronList:
         """The list with one more neuron, of no larger value than all others."""
         wrong = np.zeros((1, self.wrong.shape[1]), dtype=np.uint64)
@@ -129,7 +128,9 @@ class Lister:
         alive = (self._sample >= level).mean(axis=1)
         return min(self.rows, int(np.searchsorted(-alive, -_FEW_LANES)) + 1)
 
-    def list(self, level: int, *, by_links: bool = False, most: int = MOST_DICHOTOMIES, deadline: Deadline) -> NeuronList:
+    def list(
+        self, level: int, *, by_links: bool = False, most: int = MOST_DICHOTOMIES, deadline: Deadline
+    ) -> NeuronList:
         """All dichotomies of neurons with a margin of at least ``level``, which is at least 1.
 
         Parameters
@@ -216,8 +217,27 @@ def _rehash(table, wrong, count):
 
 @njit(cache=True, error_model="numpy")
 def _scan(
-    columns, sums, by_part, links, parts, bound, order, begin, end, within, level, by_links, early, least_lanes,
-    alive, table, wrong, values, margins, places, count,
+    columns,
+    sums,
+    by_part,
+    links,
+    parts,
+    bound,
+    order,
+    begin,
+    end,
+    within,
+    level,
+    by_links,
+    early,
+    least_lanes,
+    alive,
+    table,
+    wrong,
+    values,
+    margins,
+    places,
+    count,
 ):
     """Try first parts from ``begin`` on; returns where it stopped (part and place in it), and the dichotomies so far."""
     first, rows = columns.shape
