@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from bemi.engines.decomposition.lists.bitset_tree import Forest
 from bemi.engines.decomposition.lists.combination import combine
 from bemi.engines.decomposition.lists.forms import MOST_DEEP, MOST_NEURONS, Form, Slots
 from bemi.engines.decomposition.lists.neuron_list import MOST_DICHOTOMIES, Lister, NeuronList
+from bemi.engines.decomposition.lists.proofs import MOST_CHECKED_VECTORS, MOST_CHECKING, checking_work
 from bemi.engines.decomposition.lists.upper_layers import widest_slots
 from bemi.engines.decomposition.neuron.exhaustive import neurons
 from bemi.engines.portfolio import Finding, StageState
@@ -76,7 +78,10 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
     combining.run()
     if combining.best is None and combining.bound == 0 and state.value is None:
         return Finding(outcome=Outcome.INFEASIBLE)
-    return Finding(combining.best, bound=combining.bound, certified=False, outcome=Outcome.LIMIT)
+    proof = combining.proof()
+    return Finding(
+        combining.best, bound=combining.bound, proof=proof, certified=proof is not None, outcome=Outcome.LIMIT
+    )
 
 
 @dataclass
@@ -116,7 +121,10 @@ class _Combining:
             if not listed.complete or self.clock.passed or self.bound <= self._enough() or level == 1:
                 return
             wanted = max(wanted, 2 * len(listed.values)) * GROWTH
-            level = min(level - 1, max(1, self._needed(), self.lister.level_of(min(wanted, MOST_DICHOTOMIES))))
+            below = max(self._needed(), self.lister.level_of(min(wanted, MOST_DICHOTOMIES)), 1)
+            if min(level - 1, below) < self.lister.hopeless_below:
+                return
+            level = min(level - 1, below)
 
     def _enough(self) -> float:
         value = self.value or 0
@@ -167,6 +175,25 @@ class _Combining:
             elif listed.level > 1:
                 bound = max(bound, total - min(cap - min(cap, listed.level - 1) for cap in caps))
         self.bound = min(self.bound, max(bound, self.value or 0))
+
+    def proof(self) -> dict[str, Any] | None:
+        """The proof that nothing beats the value; None if the checker cannot replay it in its time (R64)."""
+        if len(self.problem.hidden_layers) > 1 or self.value is None or self.bound > self.value or self.clock.passed:
+            return None
+        level = max(1, min(self.right + 1, self._needed()))
+        vectors = self.lister.vectors
+        if vectors > MOST_CHECKED_VECTORS:
+            return None
+        listed = self.lister.list(level, deadline=self.clock)
+        if not listed.complete:
+            return None
+        if len(listed.values):
+            forest = Forest.of([listed], len(self.rows))
+            alone, caps = np.zeros(self.size, np.int64), np.full(self.size, self.widest)
+            again = combine(forest, self.slots, alone, caps, self.value, deadline=self.clock)
+            if again.open or checking_work(len(self.rows), vectors, len(listed.values), again.steps) > MOST_CHECKING:
+                return None
+        return {"kind": "combinations", "value": self.value, "any": self.widest, "labels": self.right}
 
 
 def combined_network(

@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from bemi.engines.decomposition.lists.max_margin import STEPS_PER_NODE, can_list, signed_rows
+from bemi.engines.decomposition.lists.proofs import links_proof
 from bemi.engines.decomposition.lists.upper_layers import smallest_layers
 from bemi.engines.portfolio import Finding, StageState
 from bemi.limits import Limits
@@ -29,14 +30,16 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
     assert isinstance(state.keep, KeepMargins)
     assert state.network is not None
     margins = [[int(m) for m in layer] for layer in state.keep.margins]
+    rows, clock = signed_rows(problem), limits.deadline()
     found = smallest_layers(
-        *(signed_rows(problem), problem.hidden_layers, problem.weight_bound, margins, state.network.links),
+        *(rows, problem.hidden_layers, problem.weight_bound, margins, state.network.links),
         steps=math.inf if limits.nodes is None else limits.nodes * STEPS_PER_NODE,
-        deadline=limits.deadline(),
+        deadline=clock,
     )
     network = None
     if found.layers is not None:
         first = np.zeros((problem.data.shape[1], problem.layers[1]), dtype=np.int64)
         first[problem.live] = found.layers[0]
         network = Network((first, *found.layers[1:]), problem.weight_bound)
-    return Finding(network, bound=found.bound, certified=False, outcome=Outcome.LIMIT)
+    proof = links_proof(rows, problem.hidden_layers, problem.weight_bound, margins, found, clock)
+    return Finding(network, bound=found.bound, proof=proof, certified=proof is not None, outcome=Outcome.LIMIT)

@@ -103,6 +103,11 @@ class Lister:
         """Number of weight vectors that a list tries."""
         return self.first_parts * self.last_parts // 2
 
+    @property
+    def hopeless_below(self) -> int:
+        """The level below which there are too many dichotomies, as far as a sample tells."""
+        return 1 if self.vectors < MOST_DICHOTOMIES else self.level_of(MOST_DICHOTOMIES)
+
     def level_of(self, dichotomies: float) -> int:
         """A level that about so many neurons reach, as far as a sample tells."""
         margins = np.sort(self._sample[-1])[::-1].astype(np.int64)

@@ -23,11 +23,11 @@ from bemi.engines.decomposition.lists.forms import (
     Form,
     Slots,
     Weights,
+    covering_forms,
+    margin_forms,
     mostly_right,
     pattern_signs,
     pattern_turns,
-    covering_forms,
-    margin_forms,
     undominated,
 )
 from bemi.engines.decomposition.lists.neuron_list import Lister, NeuronList
@@ -98,11 +98,14 @@ class Smallest:
         All layers' weights, if they have fewer.
     bound
         There are no fewer links.
+    lists
+        The lists, if they are complete.
     """
 
     links: int
     layers: tuple[Integers, ...] | None
     bound: int
+    lists: list[NeuronList] | None = None
 
 
 def smallest_layers(
@@ -130,26 +133,34 @@ def smallest_layers(
     """
     levels = sorted(set(margins[0]), reverse=True)
     lister, listing = Lister(rows, weight_bound), deadline.share(LIST_SHARE)
-    lists = [lister.list(level, by_links=True, deadline=listing) for level in levels]
+    hopeless = lister.hopeless_below
+    lists = [lister.list(level, by_links=True, deadline=listing) for level in levels if level >= hopeless]
+    if len(lists) < len(levels):
+        # Too many neurons have the smaller margins; what is left is a bound.
+        caps = [_most_value(rows, weight_bound, listed) for listed in lists]
+        caps += [_fewest_possible(rows, weight_bound, level) for level in levels[len(lists) :]]
+        above = sum(-(-m // weight_bound) for layer in margins[1:] for m in layer)
+        return Smallest(beaten, None, min(beaten, above - sum(caps[levels.index(m)] for m in margins[0])))
     if any(listed.complete and not len(listed.values) for listed in lists):
         return Smallest(beaten, None, beaten)
     chosen = np.array([levels.index(m) for m in margins[0]])
     alike = tuple(tuple(j for j, m in enumerate(margins[0]) if m == level) for level in levels)
     caps = np.array([_most_value(rows, weight_bound, listed) for listed in lists])[chosen]
-    forms = _smallest_forms(hidden, weight_bound, margins[1:], alike, beaten + int(caps.sum()), deadline)
+    forms = smallest_forms(hidden, weight_bound, margins[1:], alike, beaten + int(caps.sum()), deadline)
     slots = [each for number, form in enumerate(forms) for each in Slots.of(form, chosen.tolist(), forms[:number])]
     forest = Forest.of(lists, len(rows))
+    complete = all(listed.complete for listed in lists)
     found = combine(forest, slots, chosen, caps, -beaten, steps=steps, deadline=deadline)
-    open_ = found.open if all(listed.complete for listed in lists) else slots
+    open_ = found.open if complete else slots
     bound = -max([found.value, *(int(caps.sum()) + each.form.value for each in open_)])
     if found.form is None or found.entries is None:
-        return Smallest(beaten, None, bound)
+        return Smallest(beaten, None, bound, lists if complete else None)
     own = [lists[n] for n in chosen]
     first = np.stack([forest.weights(own, j, entry) for j, entry in enumerate(found.entries)], axis=1)
-    return Smallest(-found.value, (first, *map(np.array, found.form.upper)), bound)
+    return Smallest(-found.value, (first, *map(np.array, found.form.upper)), bound, lists if complete else None)
 
 
-def _smallest_forms(
+def smallest_forms(
     hidden: tuple[int, ...],
     weight_bound: int,
     margins: Sequence[Sequence[int]],
@@ -174,11 +185,14 @@ def _smallest_forms(
 
 
 def _most_value(rows: Integers, weight_bound: int, listed: NeuronList) -> int:
-    """No neuron with the list's margin has fewer links than the result, negated.
+    """No neuron with the list's margin has fewer links than the result, negated."""
+    return int(listed.values[0]) if listed.complete else _fewest_possible(rows, weight_bound, listed.level)
+
+
+def _fewest_possible(rows: Integers, weight_bound: int, level: int) -> int:
+    """The same without a list.
 
     A sum of absolute value m needs so many links that P times the largest absolute inputs of the row add up to m.
     """
-    if listed.complete:
-        return int(listed.values[0])
     largest = -np.sort(-np.abs(rows), axis=1)
-    return -max(1 + sum(weight_bound * s < listed.level for s in accumulate(row)) for row in largest.tolist())
+    return -max(1 + sum(weight_bound * s < level for s in accumulate(row)) for row in largest.tolist())
