@@ -1,4 +1,4 @@
-"""Checks bounds from all neurons with large margins and their combinations: Max-Margin and Min-Weight (R63 to R65).
+"""Checks bounds from all neurons with large margins and their combinations: Max-Margin and Min-Weight (R61 to R63).
 
 The checker makes the lists itself.  The sums of all weights of the last inputs are lanes of one long integer per row,
 so a few operations tell for thousands of neurons which of them have a sum of large absolute value on the row.  A list
@@ -22,7 +22,7 @@ _LAST_PARTS = 2500  # weight vectors of the last inputs
 
 
 def combined_margins_bound(rows: Rows, proof: Any) -> int:
-    """The bound that the proof gives on the sum of margins of every network (R64)."""
+    """The bound that the proof gives on the sum of margins of every network (R62)."""
     _check_shape(rows)
     only(proof, {"value", "any", "labels"}, KIND)
     size, bound = rows.layers[1], rows.weight_bound
@@ -53,7 +53,7 @@ def combined_margins_bound(rows: Rows, proof: Any) -> int:
 
 
 def combined_links_bound(rows: Rows, margins: Sequence[Sequence[int]], proof: Any) -> int:
-    """The bound that the proof gives on the links of every network that keeps the margins (R65)."""
+    """The bound that the proof gives on the links of every network that keeps the margins (R63)."""
     _check_shape(rows)
     only(proof, {"links"}, KIND)
     links = whole(proof["links"], 0, 1 << 40, "number of links")
@@ -89,7 +89,7 @@ def _sums(weights: Sequence[int]) -> set[int]:
 
 
 class Neurons:
-    """One neuron for each dichotomy that has a margin, with both orientations, best first (R63).
+    """One neuron for each dichotomy that has a margin, with both orientations, best first (R61).
 
     ``values`` are margins, or numbers of links negated; ``wrong[k]`` has a bit for each neuron that is wrong on row k.
     """

@@ -79,8 +79,9 @@ class Forest:
                     *(wrong, values, members, first[number], first[number + 1], rows),
                     *(always, sometimes, best, span, children, nodes),
                 )
-        parts = (array[:nodes].copy() for array in (always, sometimes, best, span, children))
-        return cls(every, wrong, values, neurons, turned, *parts, members, roots)
+        always, sometimes, best = always[:nodes].copy(), sometimes[:nodes].copy(), best[:nodes].copy()
+        span, children = span[:nodes].copy(), children[:nodes].copy()
+        return cls(every, wrong, values, neurons, turned, always, sometimes, best, span, children, members, roots)
 
     def weights(self, lists: Sequence[NeuronList], number: int, entry: int) -> Integers:
         """The weights of an entry, which is from the list of that number."""

@@ -7,10 +7,10 @@ first layer thus matters to them only by the set Z of its patterns, one bit per 
 on all of Z, with their margins.
 
 A :class:`Form` is a set F of patterns that some upper layers accept, and its value: the sum of the margins of these
-layers on F (Max-Margin), or the number of their links, negated, if they keep given margins on F (Min-Weight).  A network
-is a form and a choice of neurons whose patterns are in F on all rows; its objective is the sum of the neurons' values
-and the form's.  Forms are needed only if no other one accepts more for the same value, up to the names of neurons
-that may change places, and up to flips, since every neuron of a list may be turned round.
+layers on F (Max-Margin), or the number of their links, negated, if they keep given margins on F (Min-Weight).  A
+network is a form and a choice of neurons whose patterns are in F on all rows; its objective is the sum of the neurons'
+values and the form's.  Forms are needed only if no other one accepts more for the same value, up to the names of
+neurons that may change places, and up to flips, since every neuron of a list may be turned round.
 """
 
 from __future__ import annotations
@@ -197,7 +197,10 @@ class Slots:
 
 def _moved(patterns: NDArray[np.intp], order: Sequence[int]) -> NDArray[np.intp]:
     """The patterns of neurons for those of slots."""
-    return sum((patterns >> slot & 1) << j for slot, j in enumerate(order))
+    moved = np.zeros_like(patterns)
+    for slot, j in enumerate(order):
+        moved |= (patterns >> slot & 1) << j
+    return moved
 
 
 def _swapped(patterns: NDArray[np.intp], a: int, b: int) -> NDArray[np.intp]:

@@ -43,7 +43,7 @@ MOST_WEIGHT_BOUND = 7
 """P up to which forms are listed."""
 
 FIRST_LIST, FIRST_DEAR_LIST, GROWTH = 20_000, 500, 8
-"""Dichotomies to aim at in the first list, the same where there are many vectors, and how many times as many come next."""
+"""Dichotomies to aim at in the first list, the same for many vectors, and how many times as many come next."""
 
 STEPS_PER_NODE = 20_000
 """How a node limit translates into questions to trees."""
@@ -177,7 +177,7 @@ class _Combining:
         self.bound = min(self.bound, max(bound, self.value or 0))
 
     def proof(self) -> dict[str, Any] | None:
-        """The proof that nothing beats the value; None if the checker cannot replay it in its time (R64)."""
+        """The proof that nothing beats the value; None if the checker cannot replay it in its time (R62)."""
         if len(self.problem.hidden_layers) > 1 or self.value is None or self.bound > self.value or self.clock.passed:
             return None
         level = max(1, min(self.right + 1, self._needed()))

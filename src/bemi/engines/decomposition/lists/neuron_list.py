@@ -244,7 +244,7 @@ def _scan(
     places,
     count,
 ):
-    """Try first parts from ``begin`` on; returns where it stopped (part and place in it), and the dichotomies so far."""
+    """Try first parts from ``begin`` on; returns where it stopped, part and place in it, and how many were found."""
     first, rows = columns.shape
     lane = sums.dtype.type
     padded = sums.shape[1]

@@ -34,7 +34,7 @@ def links_proof(
     found: Smallest,
     deadline: Deadline,
 ) -> dict[str, Any] | None:
-    """The proof that there are no fewer links; None if the checker cannot replay it in its time (R65)."""
+    """The proof that there are no fewer links; None if the checker cannot replay it in its time (R63)."""
     if len(hidden) > 1 or found.lists is None or found.bound < found.links:
         return None
     vectors = (2 * weight_bound + 1) ** rows.shape[1] // 2
