@@ -207,8 +207,9 @@ def test_a_bound_without_combinations_holds():
     start = initial_network(problem)
     best = lists_only("mm", problem, start)
     assert best.outcome is Outcome.OPTIMAL
-    short = lists_only("mm", problem, start, limits=Limits(nodes=0))
-    assert short.bound > best.objective
+    assert best.network is not None
+    short = lists_only("mm", problem, best.network, limits=Limits(nodes=0))
+    assert short.bound > best.objective == short.objective
     assert short.certificate is None
 
 

@@ -28,7 +28,7 @@ from bemi.engines.decomposition.lists.upper_layers import widest_slots
 from bemi.engines.decomposition.neuron.exhaustive import neurons
 from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers
-from bemi.limits import Limits
+from bemi.limits import Deadline, Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.stages.result import Outcome
@@ -38,6 +38,9 @@ MOST_VECTORS = 2e10
 
 CHEAP_VECTORS = 1e8
 """Weight vectors up to which lists are a matter of tenths of a second."""
+
+MOST_ROWS = 500
+"""Rows up to which lists and trees are small."""
 
 MOST_WEIGHT_BOUND = 7
 """P up to which forms are listed."""
@@ -55,6 +58,8 @@ def can_list(problem: Problem) -> bool:
     if not hidden or problem.codes.shape[1] > 1 or problem.biased or problem.soft is not None:
         return False
     if max(hidden) > (MOST_NEURONS if len(hidden) == 1 else MOST_DEEP) or problem.weight_bound > MOST_WEIGHT_BOUND:
+        return False
+    if len(problem.data) > MOST_ROWS:
         return False
     return len(problem.live) * math.log(2 * problem.weight_bound + 1) <= math.log(MOST_VECTORS)
 
@@ -116,14 +121,17 @@ class _Combining:
         if single.complete:
             self.right = int(single.margins.max(initial=0))
         while True:
+            listing = Deadline()
             listed = self.lister.list(level, deadline=self.clock)
+            seconds = listing.elapsed
             self._combine(listed)
             if not listed.complete or self.clock.passed or self.bound <= self._enough() or level == 1:
                 return
             wanted = max(wanted, 2 * len(listed.values)) * GROWTH
             below = max(self._needed(), self.lister.level_of(min(wanted, MOST_DICHOTOMIES)), 1)
-            if min(level - 1, below) < self.lister.hopeless_below:
-                return
+            left = self.clock.left
+            if min(level - 1, below) < self.lister.hopeless_below or (left is not None and left < seconds):
+                return  # a longer list takes longer
             level = min(level - 1, below)
 
     def _enough(self) -> float:

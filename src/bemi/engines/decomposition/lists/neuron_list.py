@@ -32,7 +32,7 @@ MOST_DICHOTOMIES = 1_500_000
 
 _LANES = 1 << 28  # between two looks at the clock: a few tenths of a second
 _FEW_LANES = 0.02  # part of the lanes that are better looked at one by one
-_SAMPLED_PARTS = 64
+_SAMPLED_PARTS, _SAMPLED_SUMS = 64, 3e7  # of a sample at most
 _TAIL = 20  # neurons at the end of the sample that are enough for an estimate
 
 
@@ -122,7 +122,8 @@ class Lister:
     @cached_property
     def _sample(self) -> Integers:
         """The smallest absolute sum on the first 1, 2, ... rows of the neurons of some first parts."""
-        step = max(1, (self.first_parts // 2) // _SAMPLED_PARTS)
+        parts = max(1, min(_SAMPLED_PARTS, int(_SAMPLED_SUMS / (self.rows * self.last_parts))))
+        step = max(1, (self.first_parts // 2) // parts)
         chosen = np.arange(self.first_parts // 2 + step // 2, self.first_parts, step)
         first = (_vectors(chosen, self.first, self.bound) @ self.columns).astype(self.sums.dtype)
         sums = np.abs(self.sums[:, None, : self.last_parts] + first.T[:, :, None])
