@@ -121,6 +121,15 @@ def mostly_right(form: Form, neurons: int) -> Form:
     return Form(_as_number(table[np.arange(1 << neurons) ^ flips]), form.value, (first, *form.upper[1:]))
 
 
+@lru_cache(maxsize=256)
+def without_neuron(form: Form, neurons: int, which: int) -> tuple[Slots, ...]:
+    """What the other neurons may do if one of them may do anything: a form of one neuron fewer, without weights."""
+    patterns = np.array([p for p in range(1 << neurons) if form.accepted >> p & 1])
+    low = patterns & ((1 << which) - 1)
+    others = sorted(set((low | (patterns >> (which + 1) << which)).tolist()))
+    return tuple(Slots.of(Form(sum(1 << p for p in others), form.value, ()), (0,) * (neurons - 1), ()))
+
+
 FREE, SMALLER, ALIKE = 0, 1, 2
 """How a slot's neuron compares to that of the slot before: in any way, of no larger value, or not before it in the
 list."""

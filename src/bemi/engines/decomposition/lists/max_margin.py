@@ -3,25 +3,26 @@
 The list holds all neurons above a level, so what is not searched has a neuron below it.  Let V be the best sum of
 margins, M the largest margin of all neurons, U that of neurons that are right on all rows, and let a form
 (:mod:`bemi.engines.decomposition.lists.forms`) be worth g with n neurons, n_U of which must be right everywhere.  A
-better network of that form with a neuron below the level l has at most
+better network of that form with two neurons below the level l has at most
 
-    g + (l - 1) + (n - n_U - 1) M + n_U U,
+    g + 2 (l - 1) + (n - n_U - 2) M + n_U U.
 
-so the level falls until this is no more than V for every form.
+If only one is below, the others are listed: so they are combined without it, and it adds l - 1.  The level falls until
+all this is no more than V for every form.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from bemi.engines.decomposition.lists.bitset_tree import Forest
 from bemi.engines.decomposition.lists.combination import combine
-from bemi.engines.decomposition.lists.forms import MOST_DEEP, MOST_NEURONS, Form, Slots
+from bemi.engines.decomposition.lists.forms import MOST_DEEP, MOST_NEURONS, Form, Slots, without_neuron
 from bemi.engines.decomposition.lists.neuron_list import MOST_DICHOTOMIES, Lister, NeuronList
 from bemi.engines.decomposition.lists.proofs import MOST_CHECKED_VECTORS, MOST_CHECKING, checking_work
 from bemi.engines.decomposition.lists.upper_layers import widest_slots
@@ -180,9 +181,39 @@ class _Combining:
             total = slots.form.value + sum(caps)
             if slots in found.open or not listed.complete:
                 bound = max(bound, total)
-            elif listed.level > 1:
-                bound = max(bound, total - min(cap - min(cap, listed.level - 1) for cap in caps))
+        if listed.complete and not found.open and listed.level > 1:
+            bound = self._below(forest, possible, listed.level - 1)
         self.bound = min(self.bound, max(bound, self.value or 0))
+
+    def _below(self, forest: Forest, possible: Sequence[Slots], most: int) -> int:
+        """What bounds networks with one or more neurons below the list's level, which have at most ``most``."""
+        bound, size = self.value or 0, self.size
+        forms = {slots.form: slots for slots in possible}
+        single: list[tuple[Form, int, int]] = []
+        for form, slots in forms.items():
+            caps = self._caps(slots)
+            losses = sorted(cap - min(cap, most) for cap, free in zip(caps, slots.free, strict=True) if not free)
+            total = form.value + sum(caps)
+            if len(losses) > 1:
+                bound = max(bound, total - losses[0] - losses[1])
+            for place, j in enumerate(slots.order):
+                if not slots.free[place]:
+                    single.append((form, j, min(caps[place], most)))
+        # One neuron is below, and the others are in the list.
+        for form, j, margin in single:
+            if size == 1:
+                bound = max(bound, form.value + margin)
+                continue
+            worth = Form(0, form.value + margin, ())
+            slots_without = [replace(slots, form=worth) for slots in without_neuron(form, size, j)]
+            alone, caps_without = np.zeros(size - 1, np.int64), np.full(size - 1, self.widest)
+            found = combine(forest, slots_without, alone, caps_without, bound, steps=self.steps, deadline=self.clock)
+            self.steps -= found.steps
+            bound = max(bound, found.value)
+            if found.open:
+                caps = self._caps(forms[form])
+                bound = max(bound, form.value + sum(caps) - min(cap - min(cap, most) for cap in caps))
+        return bound
 
     def proof(self) -> dict[str, Any] | None:
         """The proof that nothing beats the value; None if the checker cannot replay it in its time (R62)."""
