@@ -107,9 +107,8 @@ class SoftMargins:
         self.max_links = None if limit is None else whole(limit, 1, 1 << 31, "maximum number of links")
         weights = restrictions.row_weights
         self.row_weights = [ROW_WEIGHT_UNIT] * len(rows) if weights is None else list(weights)
-        self.norms = [math.isqrt(sum(v * v for _, v in entries)) for entries in rows.sparse]
+        self.norms = rows.lengths
         self._nodes = 0
-        rows.work.spend(2 * sum(map(len, rows.sparse)))
 
     def targets(self, output: int) -> tuple[Fraction, ...]:
         """The target of each hinge."""
@@ -124,13 +123,10 @@ class SoftMargins:
         """The objective of a network; it must keep the limits on signs and links (R13, R57)."""
         (matrix,) = weights
         self._check_limits(matrix)
-        self.rows.work.spend(2 * sum(map(len, self.rows.sparse)) * len(self.resolutions))
         total = Fraction(sum(w * w for line in matrix for w in line), 2)
         for j in range(len(self.resolutions)):
-            sums = [
-                code[j] * sum(v * matrix[i][j] for i, v in entries)
-                for entries, code in zip(self.rows.sparse, self.rows.codes, strict=True)
-            ]
+            reached = self.rows.sums([line[j] for line in matrix])
+            sums = [code[j] * y for code, y in zip(self.rows.codes, reached, strict=True)]
             total += self.unit_price(j) * sum((self._missing(sums, target) for target in self.targets(j)), Fraction(0))
         return total
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from importlib.metadata import version
 from itertools import pairwise
@@ -35,6 +36,8 @@ from bemi.network import Network, bits_per_weight
 from bemi.problem.problem import outputs_for, signs_towards_later_classes
 from bemi.stages.records import stage_claim, stage_record, stage_result
 
+_ROWS_AT_A_TIME = 1000
+
 _MAPPINGS = ("monotone", "class_weight")
 """Settings that may be mappings.  Their keys need not be text, so files have lists of pairs."""
 
@@ -53,8 +56,7 @@ def write(ensemble: Ensemble, path: str | os.PathLike) -> None:
     files = {Path(path): content}
     certificate = Path(certificate_path(path))
     if ensemble.training.rows is not None:
-        claims = json.dumps(_certificate(ensemble, container.digest(content)), separators=(",", ":")).encode()
-        files[certificate] = gzip.compress(claims, compresslevel=6, mtime=0)
+        files[certificate] = _gzipped(_certificate_text(ensemble, container.digest(content)))
     write_atomically(files)
     if certificate not in files:
         certificate.unlink(missing_ok=True)  # an older model's
@@ -126,14 +128,28 @@ def _parts(ensemble: Ensemble, networks: list[dict[str, Any]]) -> dict[str, Any]
     return found
 
 
-def _certificate(ensemble: Ensemble, model: str) -> dict[str, Any]:
-    """Everything the checker needs about the model with this digest; see docs/certificates.md."""
+def _gzipped(pieces: Iterable[bytes]) -> bytes:
+    """Text in pieces, compressed; equal texts give equal bytes."""
+    packed = io.BytesIO()
+    with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=6, mtime=0) as file:
+        for piece in pieces:
+            file.write(piece)
+    return packed.getvalue()
+
+
+def _certificate_text(ensemble: Ensemble, model: str) -> Iterator[bytes]:
+    """Everything the checker needs about the model with this digest; see docs/certificates.md.
+
+    Rows may be many, so they are written some at a time.
+    """
     rows = ensemble.training.rows
     assert rows is not None
+    first = {"format": FORMAT, "model": model}
+    yield _json(first)[:-1] + b',"rows":['
+    for start in range(0, len(rows.rows), _ROWS_AT_A_TIME):
+        part = rows.rows[start : start + _ROWS_AT_A_TIME].tolist()
+        yield (b"," if start else b"") + _json(part)[1:-1]
     claims = {
-        "format": FORMAT,
-        "model": model,
-        "rows": rows.rows.tolist(),
         "labels": rows.targets.tolist(),
         **({} if rows.weights is None else {"weights": rows.weights.tolist()}),
         "networks": [[stage_claim(report) for report in reports.values()] for reports in ensemble.reports],
@@ -141,7 +157,11 @@ def _certificate(ensemble: Ensemble, model: str) -> dict[str, Any]:
     if ensemble.training.settings["node_limit"] is None:
         # With a node limit the same rows give the same bytes; times would differ.
         claims["seconds"] = [[round(r.seconds, 4) for r in reports.values()] for reports in ensemble.reports]
-    return claims
+    yield b"]," + _json(claims)[1:]
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
 
 
 def _ensemble(header: Any, weights: bytes) -> Ensemble:

@@ -128,7 +128,7 @@ class Plan:
         record = TrainingRecord(
             settings=settings,
             digest=training_digest(
-                rows.rows.tolist(),
+                rows.rows,
                 rows.targets.tolist(),
                 None if rows.weights is None else rows.weights.tolist(),
                 given,

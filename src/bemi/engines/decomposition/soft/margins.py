@@ -34,7 +34,7 @@ _BOUND_STEP = 2**30  # bounds are rounded down to multiples of its inverse, so t
 # Multiplications of the continuous machine between two looks at the clock, and how often.
 _PRODUCTS, _PIECES = 5 * 10**7, 20
 _TOLERANCE = 1e-3  # of the continuous machine, relative to the largest target
-_MACHINE_SHARE, _PROGRAM_SHARE, _SEARCH_SHARE = 0.5, 0.6, 0.3  # of the time left
+_MACHINE_SHARE, _PROGRAM_SHARE, _SEARCH_SHARE = 0.5, 0.6, 0.7  # of the time left
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ class Tree:
 
     def grow(self, gap: float, nodes: int, deadline: Deadline) -> Ending:
         """Split until the relative gap is reached, a limit is reached, or the gap is out of reach within the limits."""
-        looked, before = 0, float(self.bound)
+        looked, before, clock = 0, float(self.bound), Deadline()
         while True:
             bound, wanted = float(self.bound), self.value - gap * max(1.0, self.value)
             if bound >= wanted:
@@ -244,7 +244,10 @@ class Tree:
                 return Ending.UNDIVIDED
             if self.splits >= max(_FIRST_LOOK, 2 * looked):
                 rise = (bound - before) / (self.splits - looked)
-                if bound + rise * (nodes - self.splits) < wanted:
+                left = float(nodes - self.splits)
+                if deadline.left is not None:
+                    left = min(left, self.splits / max(1e-9, clock.elapsed) * deadline.left)
+                if bound + rise * left < wanted:
                     return Ending.STALLED
                 looked, before = self.splits, bound
             self._expand(deadline)
