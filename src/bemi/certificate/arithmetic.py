@@ -10,7 +10,7 @@ import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 from bemi.certificate.limits import LARGEST_MULTIPLIER, CertificateError, Row, Work, fits, whole
 
@@ -19,8 +19,8 @@ Matrix = list[list[int]]
 _HALF = 1 << 63
 
 
-_TYPES = "bhiq"
-"""Arrays of 1, 2, 4 and 8 bytes per value."""
+_WIDER: dict[str, Literal["h", "i", "q"]] = {"b": "h", "h": "i", "i": "q"}
+"""The next of the types of arrays with 1, 2, 4 and 8 bytes per value."""
 
 
 class Table(Sequence[Row]):
@@ -33,18 +33,15 @@ class Table(Sequence[Row]):
     """
 
     def __init__(self, width: int) -> None:
-        self.values, self.width = array(_TYPES[0]), width
+        self.values: array[int] = array("b")
+        self.width = width
 
     def extend(self, rows: Iterable[Row]) -> None:
         """Add rows."""
         flat = [value for row in rows for value in row]
-        kind = self.values.typecode
-        while flat and not -(1 << (8 * array(kind).itemsize - 1)) <= min(flat) <= max(flat) < 1 << (
-            8 * array(kind).itemsize - 1
-        ):
-            kind = _TYPES[_TYPES.index(kind) + 1]
-        if kind != self.values.typecode:
-            self.values = array(kind, self.values)
+        needed = max(flat, default=0).bit_length(), (~min(flat, default=0)).bit_length()
+        while 8 * self.values.itemsize <= max(needed):
+            self.values = array(_WIDER[self.values.typecode], self.values)
         self.values.extend(flat)
 
     def __len__(self) -> int:

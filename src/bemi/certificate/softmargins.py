@@ -241,7 +241,7 @@ class SoftMargins:
         """``D g`` and ``sum t_h nu_k mu_kh`` of multipliers, each with the number ``h * rows + k`` (R58, R59)."""
         require(isinstance(multipliers, list), "multipliers are missing")
         rows = len(self.rows)
-        self.rows.work.spend((len(multipliers) + 2) * (16 + len(self.rows.live) // 8) + 8 * len(self.rows.live))
+        self.rows.work.spend(leaf_steps(len(multipliers), len(self.rows.live)))
         price = self.unit_price(output)
         top = price.numerator * denominator
         factors: dict[int, int] = {}
@@ -259,6 +259,20 @@ class SoftMargins:
             factors[k] = factors.get(k, 0) + entry[1] * self.rows.codes[k][output]
         gain = sum((t * n for t, n in zip(self.targets(output), gains, strict=True)), Fraction(0)) / denominator
         return self.rows.weighted_sum(factors), gain
+
+
+def leaf_steps(multipliers: int, inputs: int) -> int:
+    """Steps that checking a leaf takes."""
+    return (multipliers + 2) * (16 + inputs // 8) + 8 * inputs
+
+
+def nodes_of(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """All nodes of a tree that bemi made."""
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack += node.get("children", ())
 
 
 def _most(g: int, low: int, high: int, denominator: int) -> int:

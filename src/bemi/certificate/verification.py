@@ -15,7 +15,7 @@ import struct
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations, pairwise
@@ -26,6 +26,7 @@ from bemi.certificate.confidence import confident_bound, last_layer_bound
 from bemi.certificate.limits import (
     DEFAULT_BUDGET,
     LARGEST_MARGIN,
+    MORE,
     CertificateError,
     Row,
     Work,
@@ -40,7 +41,15 @@ from bemi.certificate.links import links_bound
 from bemi.certificate.margins import MarginProof
 from bemi.certificate.neurons import listed_links_bound, splits_bound
 from bemi.certificate.separators import separation_bound
-from bemi.certificate.softmargins import LARGEST_ROW_WEIGHT, Restrictions, SoftMargins, rational
+from bemi.certificate.softmargins import (
+    DEEPEST_TREE,
+    LARGEST_ROW_WEIGHT,
+    Restrictions,
+    SoftMargins,
+    leaf_steps,
+    nodes_of,
+    rational,
+)
 from bemi.files import open_at_most, read_at_most
 from bemi.modelfile import container
 from bemi.modelfile.container import ModelFileError
@@ -157,9 +166,11 @@ def _read(path: str, features: Any, work: Work) -> tuple[dict[str, Any], int]:
     """The object in a certificate file (R2), and the size of the file.
 
     Rows are most of a large file.  In one that begins as bemi writes it, they are read piece by piece into a
-    :class:`Table`, and only the budget limits how many there are.  Everything else is limited in itself.
+    :class:`Table`, and only the budget limits how many there are.  Everything else has limits of its own, which a
+    budget larger than the default one raises as much.
     """
-    with open_at_most(path, _LARGEST_FILE, CertificateError) as file:
+    scale = max(1.0, work.budget / DEFAULT_BUDGET)
+    with open_at_most(path, int(scale * _LARGEST_FILE), CertificateError) as file:
         pieces = _unpacked(file, path)
         text, rows = bytearray(next(pieces, b"")), None
         if begin := _BEGIN.match(text):
@@ -168,8 +179,8 @@ def _read(path: str, features: Any, work: Work) -> tuple[dict[str, Any], int]:
         parsed, new = 0, bytes(text)
         while new:
             parsed += sum(new.count(mark) * size for mark, size in _BYTES.items())
-            require(parsed <= _LARGEST_PARSED, f"{path} has too many values")
-            require(len(text) <= _LARGEST, f"{path} is too large")
+            require(parsed <= scale * _LARGEST_PARSED, f"{path} has too many values; {MORE}")
+            require(len(text) <= scale * _LARGEST, f"{path} is too large; {MORE}")
             new = next(pieces, b"")
             text += new
         size = file.tell()
@@ -263,14 +274,45 @@ class TrainingRecord:
     weights: list[int] | None = None
 
 
-def training_record(model: str | os.PathLike, known: str | None = None) -> TrainingRecord:
+def needed_budget(
+    text: int, rows: int, inputs: int, lengths: int, networks: Iterable[tuple[int, Sequence[Any]]]
+) -> float:
+    """About how large a budget :func:`verify` needs for soft margins, in millions of steps.
+
+    Parameters
+    ----------
+    text
+        Characters of the certificate without its rows.
+    rows, inputs
+        Number of rows of the certificate, and of values of each.
+    lengths
+        How many different lengths rows have.
+    networks
+        For each network the number of its rows and its proofs, as the certificate has them.
+    """
+    steps, parsed = _STEPS_PER_VALUE * rows * inputs, 0
+    for own, proofs in networks:
+        steps += (len(proofs) + 1) * own * (inputs + 4) + 4 * own * inputs
+        steps += 2 * len(proofs) * (2 * own + min(own, lengths) ** 2 // 4)
+        for node in (node for proof in proofs for tree in proof["outputs"] for node in nodes_of(tree)):
+            count = len(node.get("multipliers", ()))
+            steps += leaf_steps(count, inputs) + 8 + 4 * DEEPEST_TREE
+            parsed += count * (_BYTES[b"["] + 2 * _BYTES[b","]) + _BYTES[b"{"]
+    share = max(text / _LARGEST, parsed / _LARGEST_PARSED)
+    return max(steps / 1e6, DEFAULT_BUDGET * share if share > 1 else 0.0)
+
+
+def training_record(
+    model: str | os.PathLike, known: str | None = None, budget: float = DEFAULT_BUDGET
+) -> TrainingRecord:
     """Read the training rows from a model's certificate, without checking its proofs.
 
-    ``known`` is the digest that the model file must have, if it was verified before.
+    ``known`` is the digest that the model file must have, if it was verified before; ``budget`` is that of
+    :func:`verify`.
     """
     path = certificate_path(model)
     header, _ = container.read(model, known)
-    claims, _ = _read(path, header["inputs"], Work(math.inf))
+    claims, _ = _read(path, header["inputs"], Work(budget))
     try:
         rows, labels, weights, _ = _training_rows(header, claims, header["inputs"], len(header["classes"]))
         require(rows, "there are no training rows")

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from importlib.metadata import version
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.augment import scenarios
-from bemi.certificate import FORMAT, certificate_path
+from bemi.certificate import DEFAULT_BUDGET, FORMAT, certificate_path, needed_budget
 from bemi.ensemble.ensemble import Ensemble, TrainingRecord, check_open_label
 from bemi.ensemble.probabilities import Probabilities, Sigmoid
 from bemi.ensemble.subsets import class_subsets, given_subsets
@@ -34,6 +35,7 @@ from bemi.modelfile.container import ModelFileError
 from bemi.modelfile.header import RECORDED_SETTINGS, SELECTION, checked
 from bemi.network import Network, bits_per_weight
 from bemi.problem.problem import outputs_for, signs_towards_later_classes
+from bemi.problem.soft_margin import row_norms
 from bemi.stages.records import stage_claim, stage_record, stage_result
 
 _ROWS_AT_A_TIME = 1000
@@ -60,6 +62,12 @@ def write(ensemble: Ensemble, path: str | os.PathLike) -> None:
     write_atomically(files)
     if certificate not in files:
         certificate.unlink(missing_ok=True)  # an older model's
+    elif (budget := _needed_budget(ensemble)) > DEFAULT_BUDGET:
+        warnings.warn(
+            f"checking the certificate takes about {budget:.0f} million steps, more than the {DEFAULT_BUDGET} that "
+            f"'bemi verify' allows by default; verify this model with --budget {math.ceil(1.2 * budget)}",
+            stacklevel=2,
+        )
 
 
 def read(path: str | os.PathLike, known: str | None = None) -> Ensemble:
@@ -158,6 +166,21 @@ def _certificate_text(ensemble: Ensemble, model: str) -> Iterator[bytes]:
         # With a node limit the same rows give the same bytes; times would differ.
         claims["seconds"] = [[round(r.seconds, 4) for r in reports.values()] for reports in ensemble.reports]
     yield b"]," + _json(claims)[1:]
+
+
+def _needed_budget(ensemble: Ensemble) -> float:
+    """About how large a budget the checker needs, in millions of steps; 0 for stages other than soft margins."""
+    rows = ensemble.training.rows
+    if rows is None or "soft" not in ensemble.training.settings["stages"]:
+        return 0.0
+    networks = []
+    text = 0
+    for reports in ensemble.reports:
+        proofs = [report.certificate for report in reports.values()]
+        text += len(_json(proofs))
+        networks.append((max(report.rows for report in reports.values()), [p for p in proofs if p is not None]))
+    lengths = len(set(row_norms(rows.rows)))
+    return needed_budget(text, len(rows.rows), rows.rows.shape[1], lengths, networks)
 
 
 def _json(value: Any) -> bytes:

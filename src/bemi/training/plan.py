@@ -79,7 +79,7 @@ class Plan:
             codes = _codes(rows.variant_targets[chosen], subset)
             variants = Variants(rows.variants[chosen], codes, _some(rows.variant_weights, chosen))
         problem = Problem(
-            rows.data[own],
+            rows.data[own].astype(np.int64),
             _codes(rows.targets[own], subset),
             self.hidden_layers,
             self.weight_bound,

@@ -18,7 +18,6 @@ from bemi.inputs.transform import reader_of
 from bemi.problem.soft_margin import LARGEST_ROW_WEIGHT, ROW_WEIGHT_UNIT
 from bemi.training.folds import group_codes
 
-
 _AT_A_TIME = 4096
 """Rows that are transformed at a time."""
 
@@ -34,7 +33,7 @@ class TrainingSet:
     inputs
         How features become the integers that the networks see.
     data, targets
-        These integers, and class indices.
+        These integers in the shortest type that holds them, and class indices.
     selected
         Positions of these rows among those that were given.
     weights
@@ -48,7 +47,7 @@ class TrainingSet:
 
     classes: NDArray
     inputs: Inputs
-    data: Integers
+    data: NDArray[np.integer]
     targets: Integers
     selected: NDArray[np.integer]
     weights: Integers | None = None
@@ -98,7 +97,7 @@ class TrainingSet:
 
     @classmethod
     def _selected(
-        cls, classes: NDArray, inputs: Inputs, data: Integers, targets: Integers, max_per_class: int | None
+        cls, classes: NDArray, inputs: Inputs, data: NDArray[np.integer], targets: Integers, max_per_class: int | None
     ) -> TrainingSet:
         chosen = np.arange(len(data)) if max_per_class is None else select_rows(data, targets, max_per_class)
         return cls(classes, inputs, data[chosen], targets[chosen], chosen)
@@ -145,7 +144,7 @@ class TrainingSet:
         if weights is not None and self.variant_weights is not None:
             weights = np.concatenate([weights, self.variant_weights[taken]])
         return TrainingRows(
-            np.concatenate([self.data, self.variants[taken].astype(np.int64)]),
+            np.concatenate([self.data, self.variants[taken]]),
             np.concatenate([self.targets, self.variant_targets[taken]]),
             weights,
         )

@@ -43,8 +43,7 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
     if start is None:
         return Finding(outcome=Outcome.NO_START, message="the network to start from is above the ceiling")
     parts = [
-        Search.of(soft_rows(problem, output), start.weights[0][:, output])
-        for output in range(problem.codes.shape[1])
+        Search.of(soft_rows(problem, output), start.weights[0][:, output]) for output in range(problem.codes.shape[1])
     ]
     bound, proof, theta = _bound(parts, start.weights[0], keep.ceiling, clock)
     network = _reduced(problem, parts, start, keep.ceiling, theta, clock)

@@ -11,9 +11,9 @@ What the loops compute is then never more than the objective, and equal to it un
 So weights that look no better than the best ones need no look at the other rows; if weights look better, all rows are
 looked at, and those that have moved past a target become near.
 
-In the compiled loops ``columns[i, k]`` is a_ki of the near rows.  Every row has two hinges; where there is only one, the
-target ``second`` is far below all margins.  ``free`` is how many more counted weights may become non-zero; ``work`` is
-how many products may be computed before the last round of moves.
+In the compiled loops ``columns[i, k]`` is a_ki of the near rows.  Every row has two hinges; where there is only one,
+the target ``second`` is far below all margins.  ``free`` is how many more counted weights may become non-zero; ``work``
+is how many products may be computed before the last round of moves.
 """
 
 from __future__ import annotations
@@ -136,9 +136,7 @@ class Search:
             if finished or work is not None or deadline.passed:
                 return value + near.constant, finished
 
-    def rounded(
-        self, near: Floats, deadline: Deadline = FOREVER, cutoff: float = np.inf
-    ) -> tuple[Integers, float]:
+    def rounded(self, near: Floats, deadline: Deadline = FOREVER, cutoff: float = np.inf) -> tuple[Integers, float]:
         """Continuous weights, rounded within all limits and improved; and the objective, see :meth:`descend`."""
         weights = np.clip(np.rint(near), self.soft.low, self.soft.high).astype(np.int64)
         self.thinned(weights, np.abs(near))
@@ -336,9 +334,7 @@ def _price_change(before, after, link_price):
 
 
 @njit(cache=True)
-def descend(
-    columns, rows, pull, w, limits, first, second, low, high, counted, free, link_price, partners, work
-):
+def descend(columns, rows, pull, w, limits, first, second, low, high, counted, free, link_price, partners, work):
     """Moves of one weight by one or to zero, the best first; if none improves, pairs of the best such moves.
 
     The objective without the prices of weights is convex: along a move it rises at least as fast as its slope says.
