@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +79,7 @@ class Plan:
             codes = _codes(rows.variant_targets[chosen], subset)
             variants = Variants(rows.variants[chosen], codes, _some(rows.variant_weights, chosen))
         problem = Problem(
-            rows.data[own].astype(np.int64),
+            cast(Integers, rows.data[own]),  # which the problem converts
             _codes(rows.targets[own], subset),
             self.hidden_layers,
             self.weight_bound,

@@ -207,9 +207,9 @@ KICKS_PER_DIVE = 60
 """Kicks before the first dive and after each."""
 
 _ROUNDED = 0.4  # share of the fractional weights that a step of a dive rounds
-_KEPT = 0.7  # chance that a weight keeps its value although the linear program disagrees
+_KEPT = 0.4  # chance that a weight keeps its value although the linear program disagrees
 _AFRESH = 4  # dives, of which one keeps nothing
-_NOISE = 0.05  # added to the distances from the nearest integers, so that dives differ
+_NOISE = 0.2  # added to the distances from the nearest integers, so that dives differ
 _WHOLE = 1e-6
 _ITERATIONS = 5000  # of the simplex method in a step
 
