@@ -88,6 +88,7 @@ format: $(TESTABLE)
 release: $(TESTABLE)
 	rm -rf dist $(VENV)-release
 	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
 	$(PYTHON) -m venv $(VENV)-release
 	$(VENV)-release/bin/python -m pip install --quiet "$$(echo dist/*.whl)[test]" ./lab
 	$(VENV)-release/bin/python $(compile)

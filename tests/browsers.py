@@ -1,10 +1,23 @@
 """Pages in headless Chromium, and their scripts in Node."""
 
 import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+
+
+def axe():
+    """The script of axe-core, which finds what people with a screen reader or a keyboard would stumble over."""
+    npm = shutil.which("npm")
+    root = subprocess.run([npm, "root", "-g"], capture_output=True, text=True).stdout.strip() if npm else ""
+    script = Path(root) / "axe-core" / "axe.min.js"
+    if not script.is_file():
+        pytest.skip("axe-core is not installed (npm install -g axe-core)")
+    return script.read_text(encoding="utf-8")
+
 
 PHONE, DESK = (390, 844), (1400, 1000)
 

@@ -92,6 +92,11 @@ def check_finite(X: Any, names: Iterable[str] | None = None) -> None:
     )
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things in words, such as "1 network" or "45 networks"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def _or_none(optional: bool) -> str:
     return "None or " if optional else ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -82,3 +83,25 @@ def test_a_file_that_is_no_model(tmp_path, capsys):
     (tmp_path / "m").write_text("hello")
     assert main(["info", str(tmp_path / "m")]) == 2
     assert "is not a bemi model" in capsys.readouterr().err
+
+
+def test_the_hash_is_whole_and_pixels_are_one_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    names = [f"pixel_{i // 8}_{i % 8}" for i in range(64)]
+    X = pd.DataFrame(np.random.default_rng(1).integers(0, 17, (10, 64)), columns=names)
+    save(soft_margins(**SETTINGS).fit(X, [0, 1] * 5), tmp_path / "pixels.bemi")
+    _, said = run(capsys, "info", tmp_path / "pixels.bemi", "--json")
+    _, out = run(capsys, "info", tmp_path / "pixels.bemi")
+    assert json.loads(said)["sha256"] in "".join(character for character in out if character.isalnum())
+    assert "64 numbers, pixel_0_0 to pixel_7_7" in " ".join(out.replace("│", " ").split())
+    assert "pixel_3_3" not in out
+    assert re.search(r"\b1 network\b", out)
+    assert "1 networks" not in out
+
+
+def test_without_a_command_there_is_help(capsys):
+    assert main([]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("usage: bemi")
+    assert "bemi train data.csv" in said.out
+    assert said.err == ""

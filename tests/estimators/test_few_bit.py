@@ -70,7 +70,7 @@ def test_fit_looks_at_the_rows_and_construction_does_not():
 
 
 def test_given_settings_are_not_chosen():
-    given = {"inputs": "auto", "copies": "auto", "C": "auto"}
+    given = {"inputs": "auto", "copies": "auto", "C": "auto", "monotone": None}
     every = tables().candidates
     assert [c.name for c in left_to_choose(tables(), given)] == [c.name for c in every]
     assert {c.settings.get("C") for c in left_to_choose(tables(), given | {"C": 1.0})} == {None}

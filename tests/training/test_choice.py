@@ -13,7 +13,7 @@ from bemi.training.choice import MOST_ROWS, Candidate, choose
 SOFT = {"weight_bound": 7, "time_limit": 2.0, "probabilities": False}
 STEPS = Candidate("steps", {"inputs": TableBits(), "C": 3.0})
 LINES = Candidate("lines", {"inputs": ConstantInput(), "C": 3.0})
-DEFAULTS = {name: setting.default for name, setting in SETTINGS.items()}
+DEFAULTS = {name: setting.default for name, setting in SETTINGS.items()} | {"weight_bound": 7}
 
 
 def between(rows, seed):

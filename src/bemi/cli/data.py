@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bemi.checks import counted
 from bemi.cli.output import Notes
 from bemi.inputs import registry
 
@@ -22,7 +23,7 @@ ABOUT_RECORDINGS = ("hop", "id", "time", "channels")
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """What there is to train on.
+    """Rows to train on.
 
     Attributes
     ----------
@@ -169,13 +170,11 @@ def _windows(options: argparse.Namespace, notes: Notes) -> TrainingData:
     _refuse(options, ("categorical", "numeric", "keep", "image_shape"), "is not for signals")
     windows = read_training(options.data, _reading(options), notes)
     count, time, channels = windows.X.shape
-    why = f"{count} windows of {time} samples of {_listed(windows.channels)}"
+    why = f"{counted(count, 'window')} of {time} samples of {_listed(windows.channels)}"
     if windows.groups is None:
-        notes(
-            "nothing tells which windows are of one recording (--id): the estimate may be too high if windows overlap"
-        )
+        notes("windows are not grouped by recording (--id), so the estimate may be too high if they overlap")
     else:
-        why += f" from {len(pd.unique(windows.groups))} recordings"
+        why += f" from {counted(len(pd.unique(windows.groups)), 'recording')}"
     X = training_rows(windows)
     names = windows.channels if isinstance(X, pd.DataFrame) else ()
     return TrainingData(X, windows.y, windows.groups, channels=channels, names=names, why=why)
@@ -200,7 +199,7 @@ def _reading(options: argparse.Namespace) -> Reading:
 
 
 def _listed(channels: Sequence[Any]) -> str:
-    count = f"{len(channels)} channel{'s' * (len(channels) > 1)}"
+    count = counted(len(channels), "channel")
     return f"{count} ({', '.join(channels)})" if all(isinstance(name, str) for name in channels) else count
 
 

@@ -136,7 +136,7 @@ def _add_c_options(command: argparse.ArgumentParser) -> None:
         metavar="LENGTH,VOTES",
         help="add bemi_smooth: the last LENGTH labels vote, and a label needs VOTES of them (default: none)",
     )
-    left_out = "leave out the probabilities of a model that has them, which take flash"
+    left_out = "leave out the probabilities, which take flash"
     add("--no-probabilities", dest="probabilities", action="store_false", help=left_out)
 
 
@@ -210,7 +210,7 @@ def _add_page_options(command: argparse.ArgumentParser) -> None:
         help="rows are images of this size, or 'none' (default: what the model's transform or the data say; models of "
         "784 or 64 features are treated as images of 28x28 or 8x8)",
     )
-    add("--title", help="heading of the page (default: name of the model file)")
+    add("--title", help="heading of the page (default: a question with the classes)")
     add_recordings(command)
     add_missing(command)
 
@@ -223,7 +223,7 @@ def _write_page(options: argparse.Namespace, model: Classifier) -> Result:
     page.write(
         ensemble,
         options.output,
-        title=options.title or options.model.stem,
+        title=options.title,
         test=test,
         training=training,
         others=_others(ensemble, training, test),
@@ -299,7 +299,7 @@ TARGETS = {
     for target in (
         Target(
             "c",
-            "C99 for small devices: integers only, nothing allocated, no library called",
+            "C99 for small devices: integers only, no allocation, no library calls",
             output="folder",
             example="bemi export c model.bemi -o device",
             add_options=_add_c_options,
@@ -307,7 +307,7 @@ TARGETS = {
         ),
         Target(
             "onnx",
-            "an ONNX file with integer operators alone",
+            "an ONNX file with integer operators only",
             output="ONNX file",
             example="bemi export onnx model.bemi -o model.onnx",
             write=_write_onnx,
@@ -322,7 +322,7 @@ TARGETS = {
         ),
         Target(
             "page",
-            "one HTML file in which people can try the model and look into it",
+            "one HTML file to try the model in and look inside it",
             output="HTML file",
             example="bemi export page model.bemi --data test.csv -o page.html",
             add_options=_add_page_options,

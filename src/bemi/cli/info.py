@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bemi.checks import counted
 from bemi.cli.options import add_json
 from bemi.cli.output import show, shown, training_table
 
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
 MOST_LINES = 30
 """Columns and networks that a table lists; the rest is only counted.  ``--json`` has all."""
 
+MOST_NAMES = 8
+"""More columns of plain numbers, such as pixels, are summarised."""
+
 MOST_CARD_LINES = 50
-"""A longer scorecard is not for people."""
+"""Longer scorecards are not printed."""
 
 
 def add_command(commands: Any) -> None:
@@ -58,7 +62,7 @@ def _certificate(model: Path) -> dict[str, Any] | None:
 def _tables(found: dict[str, Any]) -> list[Table]:
     """The model, its columns if there is something to say about them, and its networks."""
     tables = [_overview(found)]
-    if any(len(column) > 2 for column in found["columns"]) or found["named"]:
+    if any(len(column) > 2 for column in found["columns"]):
         tables.append(_columns(found["columns"]))
     tables.append(_networks(found["networks"]))
     if len(found["networks"]) > 1:
@@ -73,8 +77,16 @@ def _overview(found: dict[str, Any]) -> Table:
     rows = "an unknown number of" if training["rows"] is None else f"{training['rows']:,}"
     given = {name: value for name, value in training["settings"].items() if value is not None}
     table = Table(title=shown(f"{found['model']}: {found['bytes']:,} bytes"), show_header=False)
+    table.add_column()
+    # Long words, such as the hash, go on in the next line; they are never cut.
+    table.add_column(overflow="fold")
+    plain = [str(column["name"]) for column in found["columns"] if len(column) == 2 and found["named"]]
+    named = (
+        ", ".join(plain) if len(plain) <= MOST_NAMES else f"{counted(len(plain), 'number')}, {plain[0]} to {plain[-1]}"
+    )
     for what, words in (
         ("classes", ", ".join(map(str, found["classes"]))),
+        *([("columns", named)] if plain else []),
         ("inputs", f"{found['inputs']['number']}: {found['inputs']['are']}"),
         ("trained on", f"{rows} rows by {training['solver']}"),
         ("settings", ", ".join(f"{name} {_words(value)}" for name, value in given.items())),
@@ -87,7 +99,7 @@ def _overview(found: dict[str, Any]) -> Table:
 
 
 def _columns(columns: list[dict[str, Any]]) -> Table:
-    table = _listing(f"{len(columns)} columns", ("column", "kind", "values"), len(columns))
+    table = _listing(counted(len(columns), "column"), ("column", "kind", "values"), len(columns))
     for column in columns[:MOST_LINES]:
         table.add_row(shown(column["name"]), column["kind"], shown(_values(column)))
     return table
@@ -95,7 +107,7 @@ def _columns(columns: list[dict[str, Any]]) -> Table:
 
 def _networks(networks: list[dict[str, Any]]) -> Table:
     headings = ("classes", "stage", "proof", "rows", "links", "objective", "bound", "gap")
-    table = _listing(f"{len(networks)} networks", headings, len(networks), right=headings[3:])
+    table = _listing(counted(len(networks), "network"), headings, len(networks), right=headings[3:])
     for network in networks[:MOST_LINES]:
         classes = shown(" / ".join(map(str, network["classes"])))
         for stage, proved in network["stages"].items():
@@ -122,7 +134,7 @@ def _of_certificate(certificate: dict[str, Any] | None) -> str:
 
 
 def _values(column: dict[str, Any]) -> str:
-    """What is made of a column, in words."""
+    """Human-readable description of what is made of a column."""
     parts = [", ".join(column["levels"])] if column.get("levels") else []
     parts += [f"cut at {', '.join(column['thresholds'])}"] if column.get("thresholds") else []
     parts += ["centred"] if column.get("value") else []

@@ -1,4 +1,4 @@
-"""What commands print: tables and notes for people, JSON for programs, progress; and Dask clusters, for training."""
+"""What commands print: tables and notes, or JSON for programs; progress; and Dask clusters, for training."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bemi.checks import counted
 from bemi.files import printable
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def show(options: argparse.Namespace, result: dict[str, Any], *tables: Table) ->
 
 
 def shown(text: str) -> str:
-    """Text from a file as it may stand in a table: no markup, no control characters."""
+    """Text from a file, safe to print in a table: no markup, no control characters."""
     from rich.markup import escape
 
     return escape(printable(text, longest=1000))
@@ -81,7 +82,7 @@ def check_writable(path: Path) -> None:
 
 
 class Notes:
-    """Lines that the user should know about, such as that a column is left out.
+    """Messages for the user, such as about a column that is left out.
 
     They are kept until the command has succeeded: an error is a single line.
     """
@@ -104,7 +105,7 @@ def training_table(summary: dict[str, Any]) -> Table:
 
     layers = ", ".join(map(str, summary["layers"]))
     weights = f"weights -{summary['weight_bound']}..{summary['weight_bound']}"
-    table = Table(title=f"{summary['networks']} networks [{layers}], {weights}")
+    table = Table(title=f"{counted(summary['networks'], 'network')} [{layers}], {weights}")
     for heading in ("stage", "ran", "proved optimal", "mean gap", "max gap", "mean links", "links %", "seconds"):
         table.add_column(heading, justify="left" if heading == "stage" else "right")
     for stage, numbers in summary["stages"].items():
@@ -164,10 +165,9 @@ def result_table(summary: dict[str, Any]) -> Table:
     from rich.table import Table
 
     layers = ", ".join(map(str, summary["layers"]))
-    plural = "s" if summary["networks"] > 1 else ""
     bound = summary["weight_bound"]
     table = Table(
-        title=f"{summary['networks']} network{plural} [{layers}], weights -{bound}..{bound}", show_header=False
+        title=f"{counted(summary['networks'], 'network')} [{layers}], weights -{bound}..{bound}", show_header=False
     )
     table.add_column(no_wrap=True)
     table.add_column()

@@ -57,7 +57,10 @@ def parser(name: str, description: str, commands: Iterable[Command], *, distribu
 
 
 def run(parser: Parser, arguments: Sequence[str] | None) -> int:
-    """Run a command; bad input gives one line on standard error and exit code 2."""
+    """Run a command, or without one print the help; bad input gives one line on standard error and exit code 2."""
+    if not (sys.argv[1:] if arguments is None else arguments):
+        parser.print_help()
+        return 0
     options = parser.parse_args(arguments)
     try:
         return options.run(options)

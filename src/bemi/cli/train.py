@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bemi.checks import counted
 from bemi.cli import options as cli_options
 from bemi.cli.data import TrainingData, training_data
 from bemi.cli.options import (
@@ -77,7 +78,7 @@ def _add_model_options(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("--paper", action="store_true", help="train the paper's networks: hidden layers 4,4, weights -1..1")
     add("--scorecard", type=int, metavar="N", help="train a scorecard of at most N lines, for tables")
-    shape = "rows are images of this size (default: look at the data)"
+    shape = "rows are images of this size (default: inferred from the data)"
     add("--image-shape", type=image_shape, metavar=IMAGE, help=shape)
     without = "do not choose settings by cross-validation, which also estimates the accuracy on new rows"
     add("--no-estimate", action="store_true", help=without)
@@ -169,7 +170,7 @@ def _estimator(options: argparse.Namespace) -> Any:
 
 def _parameters(options: argparse.Namespace, data: TrainingData) -> dict[str, Any]:
     """What the options and the data say about the estimator's parameters."""
-    from bemi.inputs.signal.transform import SignalCounts
+    from bemi.inputs.signal import SignalCounts
     from bemi.inputs.transform import Takes
 
     given = {name: getattr(options, name) for name in OPTIONS if getattr(options, name) is not None}
@@ -254,7 +255,7 @@ def labels_weighed(given: str | dict[str, float], y: Any) -> str | dict[Any, flo
     for label, weight in given.items():
         if known.find(label) is None:
             labels = ", ".join(map(str, classes))
-            raise ValueError(f"--class-weight names {label!r}, which is no label; labels are {labels}")
+            raise ValueError(f"--class-weight names {label!r}, which is not a label; labels are {labels}")
         weights[known.find(label)] = weight
     return weights
 
@@ -272,7 +273,7 @@ def _duration(classifier: Any, y: Any) -> str:
     each = sum(limit) if isinstance(limit, tuple) else limit
     most = [] if each is None else [each * math.ceil(networks / cores)]
     most += [] if classifier.total_time_limit is None else [classifier.total_time_limit]
-    words = f"{networks} network{'s' * (networks > 1)} on {cores} core{'s' * (cores > 1)}"
+    words = f"{counted(networks, 'network')} on {counted(cores, 'core')}"
     if not most:
         return f"{words}, without a time limit"
     return f"{words}, at most {_minutes(min(most))}; usually much less"
@@ -308,7 +309,7 @@ def _train_shard(
         notes.print()
     show(options, {"shard": [shard, shards], "trained": trained, "run": str(options.run_dir), "notes": notes.lines})
     if not options.json and not is_quiet(options):
-        print(f"part {shard} of {shards}: {trained} networks trained into {options.run_dir}")
+        print(f"part {shard} of {shards}: {counted(trained, 'network')} trained into {options.run_dir}")
         print("when all parts are done, the same command without --shard writes the model")
 
 
@@ -354,13 +355,13 @@ def _report(options: argparse.Namespace, classifier: Any, data: TrainingData, no
     if choice is not None and choice.why == about["why"]:
         print("to choose otherwise: --kind, --inputs, --paper, --scorecard, ...")
     if classifier.reused_networks_:
-        count = f"{classifier.reused_networks_} of {summary['networks']} networks"
+        count = f"{classifier.reused_networks_} of {counted(summary['networks'], 'network')}"
         print(f"{count} were in {options.run_dir} and not trained again")
     print(f"model written to {options.output}")
 
 
 def _in_words(ensemble: Ensemble) -> str:
-    """What was trained, in one line."""
+    """A one-line description of what was trained."""
     trained = ensemble.training.settings
     seen = registry.describe(ensemble.inputs.transform)
     if trained["input_scaling"] == "per-feature":

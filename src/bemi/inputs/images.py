@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.checks import is_integer
+from bemi.checks import counted, is_integer
 from bemi.inputs.scaling import are_integers
 
 LARGEST_PIXEL = 2**16 - 1
@@ -57,7 +57,7 @@ def why_no_image(rows: NDArray) -> str | None:
     features = rows.shape[1]
     side = isqrt(features)
     if features < SMALLEST_IMAGE or side * side != features:
-        return f"{features} features are not n x n with n at least {isqrt(SMALLEST_IMAGE)}"
+        return f"{counted(features, 'column')} cannot be the pixels of a square image"
     if rows.dtype.kind not in "biuf" or not np.isfinite(rows).all() or not are_integers(rows):
         return "they are not all integers"
     if rows.min() < 0 or rows.max() > LARGEST_PIXEL:

@@ -36,7 +36,7 @@ from bemi.modelfile.header import RECORDED_SETTINGS, SELECTION, checked
 from bemi.network import Network, bits_per_weight
 from bemi.problem.problem import outputs_for, signs_towards_later_classes
 from bemi.problem.soft_margin import row_norms
-from bemi.stages.records import stage_claim, stage_record, stage_result
+from bemi.stages.result import stage_claim, stage_record, stage_result
 
 _ROWS_AT_A_TIME = 1000
 

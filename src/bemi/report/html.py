@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from html import escape
 
+from bemi.checks import counted
 from bemi.ensemble.ensemble import Ensemble
 from bemi.files import printable
 from bemi.report.summary import training_summary
@@ -30,7 +31,7 @@ def fitted_html(ensemble: Ensemble) -> str:
     """The ensemble in a few lines, with details to unfold."""
     summary = training_summary(ensemble)
     layers, bound = ", ".join(map(str, summary["layers"])), summary["weight_bound"]
-    head = f"{summary['networks']} networks [{layers}], weights &minus;{bound}..{bound}"
+    head = f"{counted(summary['networks'], 'network')} [{layers}], weights &minus;{bound}..{bound}"
     links = f"{summary['mean_links']:.1f} of {summary['total_links']} links per network"
     votes = f"the networks vote; ties: {ensemble.ties.name}, {ensemble.ties.words}"
     parts = [f"<p><b>{head}</b>; {links}; {votes}.</p>", _stages(summary)]

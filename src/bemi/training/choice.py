@@ -1,15 +1,18 @@
 """Which of several settings suits the training rows best, and what accuracy to expect of it.
 
-Candidates are compared by stratified cross-validation with the continuous machine
-(:mod:`bemi.training.choice`), which is nearly as accurate as the exact networks and trains in milliseconds.
-Inputs are fitted inside each fold.
+Candidates are compared by stratified cross-validation with the machines of :mod:`bemi.training.machines`, which are
+nearly as accurate as the exact networks, obey the same restrictions, and train in milliseconds.  Inputs are fitted
+inside each fold.
 
 The largest accuracy wins; of nearly equal ones, that which is right about rare classes, too: a point of accuracy counts
 as much as five points of the mean accuracy of the classes.
 
 The best of many candidates looks better in cross-validation than it is.  The expected accuracy is corrected for that by
 a bootstrap (Tsamardinos, Greasidou, Borboudakis 2018): on each resample of the rows the best candidate is chosen on the
-rows drawn and judged on the others.  Mean and quantiles over the resamples are the estimate and its range.
+rows drawn and judged on the others.  The mean over the resamples is the estimate.  Its range is that of a proportion
+among as many independent rows as these are worth (:mod:`bemi.training.estimates`).
+
+Candidates are compared on a part of many rows; the accuracy of the chosen one is then estimated with all of them.
 
 Where groups of rows are given, such as the windows of one recording, a group is never divided: neither by the folds nor
 by the resamples.
@@ -19,21 +22,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from bemi.engines.decomposition.soft.resolution import TARGETS
-from bemi.ensemble.subsets import class_subsets
-from bemi.ensemble.ties import TIES
-from bemi.ensemble.voting import vote
 from bemi.exact import Integers
 from bemi.inputs.inputs import Inputs
-from bemi.training.folds import class_in_one_group, group_codes, group_folds, row_folds
-from bemi.training.training_set import variants_of
+from bemi.training.estimates import accuracy_range, effective_rows
+from bemi.training.machines import Lesson, Restrictions, labels
+from bemi.training.training_set import class_in_one_group, group_codes, group_folds, row_folds, variants_of
 
 FOLDS = 5
 REPEATS = 3
@@ -42,6 +43,12 @@ ENOUGH_ROWS = 400
 
 MOST_ROWS = 1000
 """Choices are made on at most this many rows, drawn class by class."""
+
+MOST_TESTED = 10_000
+"""The accuracy of what was chosen is estimated with at most this many rows."""
+
+ENOUGH_TESTED = 2000
+"""Of more rows, folds are held out until the accuracy of the chosen candidate has been tested on this many."""
 
 MOST_VARIANTS = 1000
 """Choices are made with about this many variants of the rows, where scenarios have a number of copies."""
@@ -59,8 +66,6 @@ _EQUAL = 1e-9
 """Difference of accuracies below which they are equal."""
 
 RESAMPLES = 500
-RANGE = (0.025, 0.975)
-"""Quantiles of the resamples that bound the expected accuracy."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,12 @@ class Candidate:
         only if there is enough to compare and they beat it clearly.  Without a usual candidate the best one is taken.
     standard_errors
         What clearly means for this one: by how many standard errors of the difference it must beat the usual one.
+
+    Examples
+    --------
+    >>> from bemi.training.choice import Candidate
+    >>> Candidate("values, C = 3", {"C": 3.0}).settings
+    {'C': 3.0}
     """
 
     name: str
@@ -88,18 +99,20 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen, and why.
+    """Which settings were chosen, and why.
 
     Attributes
     ----------
     candidate
-        The candidate that did best in cross-validation, the first of equals.
+        The best candidate in cross-validation; the first if several are equal.
     expected, low, high
-        Accuracy to expect on new rows like these, and its range; None if there were too few rows to tell.
+        Accuracy to expect on new rows like these, and its 95 % range; None if there were too few rows to tell.
     accuracies
         Accuracy of every candidate in cross-validation, by name.
     folds, repeats
         Of the cross-validation.
+    rows, given
+        Number of rows that were tested for the estimate, and of all that were given.
     weighted
         Whether rows count by their weights in all accuracies.
     recordings
@@ -107,9 +120,18 @@ class Choice:
     why_unknown
         Why there is no estimate; empty if there is one.
     reason
-        Why it was or was not worth it to leave the usual candidate; empty if there is none.
+        Why the usual candidate was kept or left; empty if there is none.
     kind, why
-        What the rows are, ``"image"``, ``"table"`` or ``"signal"``, and why they are taken for that.
+        What the rows are, ``"image"``, ``"table"`` or ``"signal"``, and why they are treated as such.
+
+    Examples
+    --------
+    >>> from bemi import FewBitClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> choice = FewBitClassifier().choose(X[::5], y[::5])
+    >>> choice.low <= choice.expected <= choice.high
+    True
     """
 
     candidate: Candidate
@@ -119,6 +141,8 @@ class Choice:
     accuracies: Mapping[str, float]
     folds: int
     repeats: int
+    rows: int = 0
+    given: int = 0
     weighted: bool = False
     recordings: int | None = None
     why_unknown: str = ""
@@ -132,12 +156,20 @@ class Choice:
         return self.candidate.name
 
     def in_words(self) -> str:
-        """The choice in one line."""
+        """The choice as one line of text.
+
+        Examples
+        --------
+        >>> "expected accuracy on new rows" in choice.in_words()
+        True
+        """
         if self.expected is None or self.low is None or self.high is None:
             return f"{self.name}; {self.why_unknown}"
         what = "expected accuracy, rows weighted as in training," if self.weighted else "expected accuracy"
         new = "rows" if self.recordings is None else "recordings"
-        apart = "" if self.recordings is None else f" of {self.recordings} recordings"
+        apart = f" of {self.rows:,} rows" if self.recordings is None else f" of {self.recordings:,} recordings"
+        if self.rows < self.given:
+            apart += f", {self.rows:,} of {self.given:,} rows" if self.recordings else f" of {self.given:,}"
         why = f" ({self.reason})" if self.reason else ""
         return (
             f"{self.name}{why}; {what} on new {new} {100 * self.expected:.1f} % "
@@ -179,67 +211,135 @@ def choose(
     usual = _usual(candidates, per_class)
     if names is not None and (lone := class_in_one_group(targets, of_group)) is not None:
         return unknown(candidates[usual or 0], _one_recording(classes[lone], names[of_group[targets == lone][0]]))
-    rows = _some_of_each(targets, MOST_ROWS, rng)
-    X, targets, of_group = _safe_indexing(X, rows), targets[rows], of_group[rows]
-    omega = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)[rows]
-    folds = int(min(FOLDS, np.bincount(targets).max() if names is None else len(names)))
-    if folds < 2 or np.bincount(targets).min() < 2:
+    omega = np.ones(len(targets)) if weights is None else np.asarray(weights, dtype=np.float64)
+    every = _Rows(X, targets, omega, of_group, divided=names is None)
+    rows = every.some(MOST_ROWS, rng)
+    folds = int(min(FOLDS, np.bincount(rows.targets).max() if names is None else len(names)))
+    if folds < 2 or np.bincount(rows.targets).min() < 2:
         return unknown(candidates[usual or 0], "too few rows to compare settings or to estimate the accuracy")
-    repeats = REPEATS if len(rows) <= ENOUGH_ROWS else 1
-    right = np.zeros((len(rows), len(candidates)))
-    alike = [(_Seen.of(members[0].settings, X), members) for members in _alike(candidates, defaults)]
+    repeats = REPEATS if len(rows.targets) <= ENOUGH_ROWS else 1
+    alike = _alike(candidates, defaults)
+    right = np.zeros((len(rows.targets), len(candidates)))
     for _ in range(repeats):
-        parts = row_folds(targets, folds, rng) if names is None else group_folds(targets, of_group, folds, rng)
-        for held in (parts == part for part in np.unique(parts)):
-            for seen, members in alike:
-                # Inputs are slower than machines.
-                fold = seen.without(held, targets, omega)
-                for group in members:
-                    for position, label in zip(group.positions, group.labels(fold, len(classes)), strict=True):
-                        right[held, position] += label == targets[held]
+        parts = rows.folds(folds, rng)
+        right += _right(alike, rows, parts, np.unique(parts), len(classes))
     right /= repeats
-    margins = _margins(right, omega, of_group, usual or 0)
+    margins = _margins(right, rows.weights, rows.groups, usual or 0)
     # Of equals the usual candidate is taken, although it is not the first.
     errors = np.array([candidate.standard_errors for candidate in candidates])
     needed = errors * margins + _EQUAL if per_class >= FEWEST else np.full(len(margins), np.inf)
     handicaps = np.zeros(len(margins)) if usual is None else np.where(np.arange(len(margins)) == usual, 0.0, needed)
-    merits = _merits(right, omega[None], targets, handicaps)[0]
-    resampled = _resampled(right, omega, targets, of_group, handicaps, rng)
-    accuracies = np.average(right, axis=0, weights=omega)
-    low, high = np.quantile(resampled, RANGE).tolist()
+    chosen = int(_merits(right, rows.weights[None], rows.targets, handicaps)[0].argmax())
+    accuracies = np.average(right, axis=0, weights=rows.weights)
+    resampled = _resampled(right, rows.weights, rows.targets, rows.groups, handicaps, rng)
+    optimism = float(accuracies[chosen] - np.mean(resampled))
+    told = _Told(rows, right[:, chosen], np.ones(len(rows.targets), dtype=bool), len(np.unique(parts)))
+    if len(rows.targets) < len(targets):
+        told = _told(candidates[chosen], defaults, every.some(MOST_TESTED, rng), len(classes), rng)
+        optimism *= len(rows.targets) / len(told.rows.targets)
+    expected, low, high = told.accuracy(optimism)
     return Choice(
-        candidate=candidates[int(merits.argmax())],
-        expected=float(np.mean(resampled)),
+        candidate=candidates[chosen],
+        expected=expected,
         low=low,
         high=high,
         accuracies=dict(zip((c.name for c in candidates), accuracies.tolist(), strict=True)),
-        folds=len(np.unique(parts)),
+        folds=told.folds,
         repeats=repeats,
+        rows=int(told.tested.sum()),
+        given=len(targets),
         weighted=bool((omega != 1).any()),
         recordings=None if names is None else len(names),
-        reason=_reason(candidates, usual, int(merits.argmax()), accuracies, margins, enough=per_class >= FEWEST),
+        reason=_reason(candidates, usual, chosen, accuracies, margins, enough=per_class >= FEWEST),
     )
 
 
 def unknown(candidate: Candidate, why: str) -> Choice:
-    """A candidate that was not compared with others."""
+    """The choice of a candidate without any comparison."""
     return Choice(candidate, None, None, None, {}, 0, 0, why_unknown=why)
 
 
 def _one_recording(label: Any, recording: Any) -> str:
     return (
-        f"no honest estimate of the accuracy is possible: class {label} is in one recording only, {recording}; "
+        f"the accuracy cannot be estimated: class {label} occurs in only one recording, {recording}; "
         "record every class at least twice"
     )
 
 
-def _some_of_each(targets: Integers, most: int, rng: np.random.Generator) -> Integers:
-    """At most ``most`` rows, with the classes in their proportions."""
-    if len(targets) <= most:
-        return np.arange(len(targets))
-    order = rng.permutation(len(targets))
-    order = order[np.argsort(targets[order], kind="stable")]
-    return np.sort(order[np.linspace(0, len(targets) - 1, most).astype(np.int64)])
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows as they are given, class indices, weights and groups; ``divided`` if every row stands for itself."""
+
+    X: Any
+    targets: Integers
+    weights: NDArray
+    groups: Integers
+    divided: bool
+
+    def some(self, most: int, rng: np.random.Generator) -> _Rows:
+        """At most ``most`` rows, with the classes in their proportions."""
+        if len(self.targets) <= most:
+            return self
+        order = rng.permutation(len(self.targets))
+        order = order[np.argsort(self.targets[order], kind="stable")]
+        own = np.sort(order[np.linspace(0, len(order) - 1, most).astype(np.int64)])
+        return _Rows(_safe_indexing(self.X, own), self.targets[own], self.weights[own], self.groups[own], self.divided)
+
+    def folds(self, folds: int, rng: np.random.Generator) -> Integers:
+        """The fold of each row."""
+        if self.divided:
+            return row_folds(self.targets, folds, rng)
+        return group_folds(self.targets, np.unique(self.groups, return_inverse=True)[1], folds, rng)
+
+
+def _right(
+    alike: list[list[_Group]], rows: _Rows, parts: Integers, held_out: Integers, classes: int
+) -> NDArray[np.float64]:
+    """Which rows of the folds held out each candidate labels right, shape (rows, candidates)."""
+    count = sum(len(group.positions) for members in alike for group in members)
+    right = np.zeros((len(rows.targets), count))
+    for members in alike:
+        # Inputs are slower than machines.
+        seen = _Seen.of(members[0].settings, rows.X)
+        for held in (parts == part for part in held_out):
+            fold = seen.without(held, rows.targets, rows.weights)
+            for group in members:
+                for position, label in zip(group.positions, group.labels(fold, classes), strict=True):
+                    right[held, position] += label == rows.targets[held]
+    return right
+
+
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """What cross-validation tells of one candidate: which rows were tested, how often right, in how many folds."""
+
+    rows: _Rows
+    right: NDArray
+    tested: NDArray[np.bool_]
+    folds: int
+
+    def accuracy(self, optimism: float) -> tuple[float, float, float]:
+        """The expected accuracy and its range; the best candidate looks better than it is by the ``optimism``."""
+        right, weights = self.right[self.tested], self.rows.weights[self.tested]
+        expected = min(1.0, max(0.0, float(np.average(right, weights=weights)) - optimism))
+        groups = None if self.rows.divided else self.rows.groups[self.tested]
+        return expected, *accuracy_range(expected, effective_rows(right, weights, groups))
+
+
+def _told(
+    candidate: Candidate, defaults: Mapping[str, Any], rows: _Rows, classes: int, rng: np.random.Generator
+) -> _Told:
+    """The cross-validation of one candidate on many rows."""
+    parts = rows.folds(FOLDS, rng)
+    held = _enough(parts, ENOUGH_TESTED)
+    right = _right(_alike([candidate], defaults), rows, parts, held, classes)[:, 0]
+    return _Told(rows, right, np.isin(parts, held), len(np.unique(parts)))
+
+
+def _enough(parts: Integers, rows: int) -> Integers:
+    """Folds, one after the other, until they have enough rows."""
+    folds, sizes = np.unique(parts, return_counts=True)
+    return folds[: int(np.searchsorted(np.cumsum(sizes), rows)) + 1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,7 +370,8 @@ class _Seen:
 
     @classmethod
     def of(cls, settings: Mapping[str, Any], X: Any) -> _Seen:
-        inputs = Inputs.fit(X, settings["input_scaling"], settings["inputs"])
+        names = [str(name) for name in X.columns] if isinstance(X, pd.DataFrame) else None
+        inputs = Inputs.fit(X, settings["input_scaling"], settings["inputs"], names)
         return cls(inputs, inputs.checked(X), settings["input_scaling"])
 
     def without(self, held: NDArray[np.bool_], targets: Integers, omega: NDArray) -> _Fold:
@@ -307,8 +408,8 @@ class _Group:
         if self.settings["copies"] is not None:
             scenarios = _with_few_copies(self.settings["copies"], len(fold.trained))
             lesson = lesson.extended(variants_of(fold.inputs, fold.trained, scenarios))
-        hinges = int(self.settings["hinges"])
-        return labels(lesson, fold.tested, self.prices, classes=classes, hinges=hinges)
+        restrictions = Restrictions.of(self.settings, fold.inputs)
+        return labels(lesson, fold.tested, self.prices, classes=classes, restrictions=restrictions)
 
 
 def _with_few_copies(scenarios: Any, rows: int) -> Any:
@@ -321,12 +422,16 @@ def _with_few_copies(scenarios: Any, rows: int) -> Any:
     return clone(scenarios).set_params(copies=most if given is None else min(most, given))
 
 
+_SHARED = ("inputs", "input_scaling", "copies", "hinges", "weight_bound", "max_links", "monotone")
+"""Settings that machines depend on, beside the price."""
+
+
 def _alike(candidates: Sequence[Candidate], defaults: Mapping[str, Any]) -> list[list[_Group]]:
     """All candidates: lists of groups with the same inputs."""
     found: dict[str, tuple[list[tuple[float, int]], dict[str, Any]]] = {}
     for position, candidate in enumerate(candidates):
         settings = {**defaults, **candidate.settings}
-        shared = {name: settings[name] for name in ("inputs", "input_scaling", "hinges", "copies")}
+        shared = {name: settings[name] for name in _SHARED}
         members, _ = found.setdefault(repr(shared), ([], shared))
         members.append((float(settings["C"]), position))
     by_inputs: dict[str, list[_Group]] = {}
@@ -374,17 +479,17 @@ def _reason(
     if usual is None or len(candidates) == 1:
         return ""
     if not enough:
-        return "usual with so few of each class"
+        return "the usual choice for so few rows of each class"
     others = [place for place in range(len(candidates)) if place != usual]
     best = (
         chosen
         if chosen != usual
         else max(others, key=lambda place: accuracies[place] - candidates[place].standard_errors * margins[place])
     )
-    gain = f"{100 * (accuracies[best] - accuracies[usual]):+.1f} points, standard error {100 * margins[best]:.1f}"
+    gain = f"{100 * (accuracies[best] - accuracies[usual]):+.1f} ± {100 * margins[best]:.1f} points"
     if chosen == usual:
-        return f"usual here; {candidates[best].name}: {gain}, which is not enough"
-    return f"against {candidates[usual].name}: {gain}"
+        return f"usual here; {candidates[best].name} scored {gain}, too little to change"
+    return f"{gain} against {candidates[usual].name}"
 
 
 def _accuracies(right: NDArray, weights: NDArray) -> NDArray:
@@ -409,77 +514,3 @@ def _resampled(
     useful = (left.sum(axis=1) > 0) & (drawn.sum(axis=1) > 0)
     best = _merits(right, drawn[useful], targets, handicaps).argmax(axis=1)
     return _accuracies(right, left[useful])[np.arange(len(best)), best]
-
-
-Floats = NDArray[np.float64]
-
-_SWEEPS = 300
-_TOLERANCE = 1e-3
-_EVIDENCE = 2**24
-
-
-class Lesson(NamedTuple):
-    """Training rows of the machines.
-
-    Attributes
-    ----------
-    inputs
-        What the networks see, shape (rows, inputs).
-    targets
-        Class indices.
-    weights
-        Row weights.
-    """
-
-    inputs: Integers
-    targets: Integers
-    weights: Floats
-
-    def extended(self, variants: Integers) -> Lesson:
-        """The same rows and variants of them, shape (rows, variants, inputs); each counts as much as its row."""
-        count = variants.shape[1]
-        return Lesson(
-            np.concatenate([self.inputs, variants.reshape(-1, variants.shape[2])]),
-            np.concatenate([self.targets, np.repeat(self.targets, count)]),
-            np.concatenate([self.weights, np.repeat(self.weights, count)]),
-        )
-
-
-def labels(
-    lesson: Lesson, tested: Integers, prices: Sequence[float], *, classes: int, hinges: int
-) -> Iterator[Integers]:
-    """Class indices that machines trained at each price give to the tested inputs.
-
-    Prices should increase: each machine starts from the one before.
-    """
-    # Imported here because Numba is slow to import.
-    from bemi.training.svm_kernel import solve
-
-    rows = lesson.inputs / np.maximum(1.0, np.floor(np.linalg.norm(lesson.inputs, axis=1)))[:, None]
-    gram = rows @ rows.T
-    pairs = class_subsets(classes, 2)
-    pairs = pairs[np.isin(pairs, lesson.targets).all(axis=1)]
-    own = [np.flatnonzero(np.isin(lesson.targets, pair)) for pair in pairs]
-    signs = [np.where(lesson.targets[mine] == first, 1.0, -1.0) for mine, (first, _) in zip(own, pairs, strict=True)]
-    grams = [gram[np.ix_(mine, mine)] * np.outer(s, s) for mine, s in zip(own, signs, strict=True)]
-    multipliers = [np.zeros(len(mine)) for mine in own]
-    goals = np.array(TARGETS[hinges])
-    for price in prices:
-        columns = []
-        for mine, s, products, a in zip(own, signs, grams, multipliers, strict=True):
-            solve(products, price * lesson.weights[mine], goals, a, _SWEEPS, _TOLERANCE)
-            columns.append((a * s) @ rows[mine])
-        yield _voted(tested, np.stack(columns, axis=1), pairs, classes)
-
-
-def _voted(tested: Integers, weights: Floats, pairs: Integers, classes: int) -> Integers:
-    """Class indices by the majority of pairs, ties by margin as in an ensemble."""
-    scores = tested @ weights
-    votes = np.where(scores >= 0, pairs[:, 0], pairs[:, 1])
-    norms = np.maximum(np.abs(weights).sum(axis=0), np.finfo(np.float64).tiny)
-    largest = max(1.0, float(np.abs(tested).max(initial=0)))
-
-    def evidence(chosen: Integers) -> Integers:
-        return (np.abs(scores[chosen]) / norms / largest * _EVIDENCE).astype(np.int64)
-
-    return vote(votes, pairs, classes, ties=TIES["margin"], evidence=evidence).label

@@ -5,18 +5,37 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d, validate_data
 
 from bemi.checks import check_finite
 from bemi.inputs.signal.samples import as_rows, as_windows
-from bemi.inputs.table.cells import as_table, check_no_text
+from bemi.inputs.table.cells import as_given, as_table, check_no_text
 from bemi.inputs.transform import Takes
+
+
+def check_given(X: Any) -> None:
+    """Raise an error for rows that nothing can be learnt from: none at all, without columns, or a sparse matrix."""
+    shape: Any = as_given(X).shape
+    if len(shape) > 0 and shape[0] == 0:
+        raise ValueError(f"there are no rows to train on: X has the shape {shape}")
+    if len(shape) == 2 and shape[1] == 0:
+        raise ValueError(f"the rows have no columns: 0 feature(s) (shape={shape}) while a minimum of 1 is required")
+
+
+def check_all_labelled(y: Any) -> None:
+    """Raise ValueError for a row without a label."""
+    labels = np.asarray(y, dtype=object)
+    missing = np.flatnonzero(pd.isna(labels)) if labels.ndim == 1 else np.empty(0, dtype=int)
+    if len(missing):
+        raise ValueError(f"row {missing[0]} has no label (Input y contains NaN or None); leave such rows out")
 
 
 def labels_of(y: ArrayLike, rows: Any) -> NDArray:
     """Checked labels, one for each row."""
+    check_all_labelled(y)
     labels: NDArray = column_or_1d(y)
     check_consistent_length(rows, labels)
     assert_all_finite(labels, input_name="y")
@@ -26,6 +45,7 @@ def labels_of(y: ArrayLike, rows: Any) -> NDArray:
 
 def training_rows(estimator: Any, X: ArrayLike, y: ArrayLike, takes: Takes, *, reset: bool) -> tuple[Any, NDArray]:
     """Checked rows and labels; the estimator learns names and number of the features if ``reset``."""
+    check_given(X)
     if takes is Takes.RAW_COLUMNS:
         # The transform reads and checks the cells; scikit-learn's validation would reject text.
         rows = as_table(X)
@@ -35,6 +55,7 @@ def training_rows(estimator: Any, X: ArrayLike, y: ArrayLike, takes: Takes, *, r
         windows = _windows(estimator, X, reset=reset)
         return windows, labels_of(y, windows)
     check_no_text(X)
+    check_all_labelled(y)
     checked, labels = validate_data(estimator, X, y, reset=reset, ensure_all_finite=False)
     check_finite(checked, getattr(estimator, "feature_names_in_", None))
     check_classification_targets(labels)

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from browsers import PHONE, resize, wait_until
+from browsers import DESK, PHONE, axe, resize, wait_until
 from exported_models import MODELS, model, probes, with_networks
 from mixed_tables import new_rows, patients, table_model
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.neighbors import KNeighborsClassifier
 from soft_margins import soft_margins
 
@@ -26,6 +26,7 @@ from bemi.export.page import TestData, page, page_file, write
 TestData.__test__ = False  # no test, whatever its name says
 
 RANDOM_ROWS = 2000
+FEW_STOPS = 60  # of the tab key, in the whole page
 NOTHING = "\u2013"
 MOST_BYTES = 1_500_000
 
@@ -258,6 +259,17 @@ def label(browser):
     return shown(browser, ".label").text
 
 
+def unfold(browser):
+    """All columns of the form in sight."""
+    browser.execute_script("document.querySelectorAll('.form details').forEach((part) => (part.open = true))")
+
+
+def chance(share):
+    """A probability as the page shows it: never 0 or 100 %."""
+    rounded = f"{100 * share:.0f} %"
+    return {"100 %": "over 99 %", "0 %": "under 1 %"}.get(rounded, rounded).replace(" ", "\u00a0")
+
+
 def press(browser, text):
     from selenium.webdriver.common.by import By
 
@@ -365,12 +377,15 @@ def test_everything_can_be_reached_by_tab(opened):
 
     browser = opened(wine_page(samples=3))
     reached = set()
-    for _ in range(80):
+    for _ in range(FEW_STOPS):
         ActionChains(browser).send_keys(Keys.TAB).perform()
         name, outline = browser.execute_script(FOCUSED)
         assert name.startswith("BODY") or outline != "none", f"{name} has no ring"
         reached.add(name)
-    assert {"A skip", "INPUT", "BUTTON", "BUTTON sample right", "SELECT", "BUTTON network", "SUMMARY"} <= reached
+    controls = {"A skip", "INPUT", "BUTTON", "BUTTON sample right", "SELECT", "BUTTON network", "SUMMARY"}
+    assert controls <= reached
+    assert any(name.startswith("TD ") for name in reached), "the grid of votes"
+    unfold(browser)
     for element in browser.execute_script("return [...document.querySelectorAll('input, select, canvas[tabindex]')]"):
         assert element.accessible_name, "every control has a name"
 
@@ -382,14 +397,15 @@ def test_chances_stand_beside_the_decision(opened):
     said = browser.execute_script("return document.querySelector('.decision .reason').textContent")
     chances = classifier.predict_proba(row[None])[0]
     order = np.argsort(-chances, kind="stable")[:3]
-    assert said.endswith(f" Chances: {', '.join(f'{i} {round(100 * chances[i])} %' for i in order)}, \u2026.")
+    assert said.endswith(f" Chances: {', '.join(f'{i} ({chance(chances[i])})' for i in order)} \u2026")
 
 
 def test_the_form_predicts_what_is_typed(opened):
     from selenium.webdriver.common.keys import Keys
 
     browser = opened(wine_page())
-    fields = browser.execute_script("return [...document.querySelectorAll('.field input[type=number]')]")
+    unfold(browser)
+    fields = [shown(browser, f"#field-{i}") for i in range(13)]
     classifier = model("constant input")
     for row in load_wine().data[[80, 150]]:
         for field, value in zip(fields, row, strict=True):
@@ -397,15 +413,13 @@ def test_the_form_predicts_what_is_typed(opened):
             field.send_keys(repr(float(value)))
         expected = load_wine().target_names[classifier.predict([row])[0]]
         assert label(browser) == expected
-    slider = shown(browser, ".field input[type=range]")
+    slider = shown(browser, ".field:has(#field-0) input[type=range]")
     before = fields[0].get_attribute("value")
     slider.send_keys(Keys.HOME)
     assert fields[0].get_attribute("value") != before
     fields[0].send_keys(Keys.CONTROL, "a")
     fields[0].send_keys("1e300")
-    far = browser.execute_script(
-        "return [...document.querySelectorAll('.field input[type=number]')].map((e) => e.value)"
-    )
+    far = [field.get_attribute("value") for field in fields]
     expected = load_wine().target_names[classifier.predict([[1e300, *map(float, far[1:])]])[0]]
     assert label(browser) == expected, "values saturate"
 
@@ -535,7 +549,7 @@ def test_points_add_up_while_the_form_changes(opened):
     box.click()
     label(browser)  # waits for the screen
     assert "pressure missing" not in browser.execute_script(CARD)[0]
-    pressure = shown(browser, "[aria-label='pressure, as a number']")
+    pressure = shown(browser, "#field-1")
     pressure.send_keys(Keys.CONTROL, "a")
     pressure.send_keys(Keys.BACKSPACE)
     assert box.is_selected(), "an empty number is a missing one"
@@ -554,7 +568,8 @@ def test_chances_are_those_of_python(opened):
     for place in (0, 1, 40):
         browser.execute_script("document.querySelectorAll('.sample')[arguments[0]].click()", place)
         label(browser)
-        assert shown(browser, ".chance b").text == f"{100 * chances[numbers[place]]:.0f} %"
+        text = browser.execute_script("return document.querySelector('.chance b').textContent")
+        assert text == chance(chances[numbers[place]])
 
 
 def test_samples_of_a_table_have_text_and_missing_cells(opened):
@@ -611,7 +626,7 @@ def test_weights_of_bits_bear_their_names(opened):
     browser = opened(page(small_card()))
     items = "[...document.querySelectorAll('.detail .weights li')]"
     rows = browser.execute_script(f"return {items}.map((item) => [...item.children].map((e) => e.textContent))")
-    assert ["blood = AB", "", "\u22124", "off"] in rows
+    assert ["blood = AB", "", "+4", "off"] in rows, "the sign of its points on the card"
     assert all(weight != "0" for _, _, weight, _ in rows), "of many inputs, those without a link are left out"
     assert "are not listed" in shown(browser, ".detail .listing").text
 
@@ -655,6 +670,205 @@ def test_no_window_is_too_narrow(name, opened):
         browser.execute_script(f"document.documentElement.style.fontSize = '{text}%'")
         found = browser.execute_script("return document.documentElement.scrollWidth")
         assert found <= width, f"text of {text} % in a window of {width}"
+
+
+TAB_STOPS = """
+const controls = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex]")];
+return controls.filter((e) => e.tabIndex >= 0 && !e.disabled && e.checkVisibility()).length;
+"""
+AXE = """
+const done = arguments[arguments.length - 1];
+const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+axe.run({ runOnly: tags }).then(({ violations, passes }) =>
+  done([violations.map(({ id, nodes }) => [id, nodes[0].html]), passes.length]));
+"""
+
+
+@cache
+def two_classes():
+    """A network that decides between two classes by twenty columns, and rows for it."""
+    frame, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X, labels = frame.iloc[:, :20], np.array(["malignant", "benign"], dtype=object)[y]
+    settings = {"weight_bound": 7, "node_limit": 20, "time_limit": None, "probabilities": True}
+    return soft_margins(inputs=TableBits(thresholds=0, values=True), **settings).fit(X[:100], labels[:100]), X, labels
+
+
+def two_page(rows=slice(100, 250), **options):
+    fitted, X, labels = two_classes()
+    return page(fitted, test=TestData(X[rows], labels[rows]), **options)
+
+
+@pytest.mark.parametrize("size", [PHONE, DESK])
+@pytest.mark.parametrize("name", [*PAGES, "two classes"])
+def test_axe_finds_nothing_and_tab_stops_are_few(name, size, opened):
+    script = axe()
+    browser = opened((PAGES | {"two classes": two_page})[name](), size)
+    assert browser.execute_script(TAB_STOPS) < FEW_STOPS
+    browser.execute_script(script)
+    violations, passes = browser.execute_async_script(AXE)
+    assert violations == []
+    assert passes > 20, "axe has looked"
+
+
+def boxes(browser, *selectors):
+    script = "return arguments[0].map((s) => { const b = document.querySelector(s).getBoundingClientRect();"
+    return browser.execute_script(f"{script} return [b.top, b.bottom]; }})", selectors)
+
+
+def test_the_answer_is_in_sight_while_drawing_on_a_phone(opened):
+    browser = opened(image_page("histograms"), PHONE)
+    press(browser, "Clear")
+    browser.execute_script("document.querySelector('.pad').scrollIntoView({block: 'end', behavior: 'instant'})")
+    before = boxes(browser, ".decision", ".pad")
+    draw(browser, circle(), "touch")
+    assert label(browser) == "0"
+    (top, bottom), pad = boxes(browser, ".decision", ".pad")
+    assert top >= 0
+    assert bottom <= pad[0] + 1
+    assert pad[1] - pad[0] == before[1][1] - before[1][0]
+    press(browser, "Clear")
+    still = boxes(browser, ".pad")
+    draw(browser, THREE, "touch")
+    browser.execute_script("document.querySelector('.pad').scrollIntoView({block: 'end', behavior: 'instant'})")
+    browser.execute_script("scrollBy({top: 60, behavior: 'instant'})")
+    assert boxes(browser, ".decision")[0][0] >= 0, "it stays when the page is scrolled"
+    assert still[0][1] - still[0][0] == before[1][1] - before[1][0]
+
+
+def test_the_grid_of_votes_by_keyboard(opened):
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    browser = opened(image_page("histograms"))
+    stops = "[...document.querySelectorAll('.tournament td[tabindex]')]"
+    assert browser.execute_script(f"return {stops}.filter((e) => e.tabIndex === 0).length") == 1
+    browser.execute_script(f"{stops}[0].focus()")
+    where = "return document.activeElement.getAttribute('aria-label')"
+
+    def go(*keys):
+        ActionChains(browser).send_keys(*keys).perform()
+        return browser.execute_script(where)
+
+    def against(said, own, other):
+        return re.fullmatch(rf"{own} (beats|loses to|against) {other}", said)
+
+    assert against(browser.execute_script(where), 0, 1)
+    assert against(go(Keys.ARROW_RIGHT), 0, 2)
+    assert against(go(Keys.ARROW_DOWN), 1, 2)
+    assert against(go(Keys.ARROW_LEFT), 1, 0)
+    assert against(go(Keys.END), 9, 8)
+    assert against(go(Keys.HOME), 0, 1)
+    go(Keys.ARROW_RIGHT, Keys.ENTER)
+    assert shown(browser, "#choice").get_attribute("value") == "1"
+    assert browser.execute_script("return document.activeElement.id") == "network"
+
+
+def test_two_classes_have_a_layout_of_their_own(opened):
+    fitted, X, _ = two_classes()
+    browser = opened(two_page())
+    body = browser.execute_script("return document.body.textContent.split('<script')[0]")
+    assert browser.execute_script("return document.querySelector('.tournament, .gallery, .all-networks')") is None
+    for words in ("1 of 1", "Every pair", "One label leads", "n.l."):
+        assert words not in browser.execute_script("return document.querySelector('main').textContent"), words
+    assert "Benign or malignant?" in body
+    # Positive speaks for the second class, in the network as in what counts most.
+    weights = fitted.ensemble_.networks[0].weights[0][:, 0]
+    rows = browser.execute_script(
+        "return [...document.querySelectorAll('.detail .weights li')].map((row) => [row.children[0], row.children[2]]"
+        ".map((e) => e.textContent.replace('\u2212', '-')))"
+    )
+    names = fitted.transform_.output_names()
+    assert {name: int(weight) for name, weight in rows} == {
+        name: -int(weight) for name, weight in zip(names, weights, strict=True)
+    }
+    for place in (0, 40, 90):
+        browser.execute_script("document.querySelectorAll('.sample')[arguments[0]].click()", place)
+        row = X[100:250].iloc[[model_data(browser)["test"]["numbers"][place]]]
+        assert label(browser) == fitted.predict(row)[0]
+        text = browser.execute_script("return document.querySelector('.chance b').textContent")
+        assert text == chance(fitted.predict_proba(row)[0, 1])
+        contributions = fitted.transform_.transform(row)[0] * weights
+        largest = sorted((abs(int(c)) for c, name in zip(contributions, names, strict=True) if name != "constant"))
+        said = browser.execute_script("return [...document.querySelectorAll('.why .count')].map((e) => e.textContent)")
+        assert [int(text.split()[0].replace(",", "")) for text in said] == largest[:-6:-1]
+    truth = shown(browser, ".truth").text
+    assert re.fullmatch(r"True label: (benign|malignant)\. The decision is (right|wrong)\.", truth)
+
+
+def test_no_chance_is_certain(opened):
+    fitted, X, _ = two_classes()
+    rows = X.iloc[np.argsort(fitted.predict_proba(X)[:, 0])]
+    assert fitted.predict_proba(rows[-1:])[0, 0] > 0.995
+    browser = opened(page(fitted, test=TestData(rows.iloc[[0, -1]], fitted.predict(rows.iloc[[0, -1]]))))
+    seen = set()
+    for place in (0, 1):
+        browser.execute_script("document.querySelectorAll('.sample')[arguments[0]].click()", place)
+        label(browser)
+        seen.add(browser.execute_script("return document.querySelector('.chance b').textContent"))
+        assert "100" not in browser.execute_script("return document.querySelector('#outcome').textContent")
+    assert seen == {"over\u00a099\u00a0%", "under\u00a01\u00a0%"}
+
+
+def test_columns_that_matter_come_first(opened):
+    fitted, X, _ = two_classes()
+    browser = opened(two_page())
+    parts = browser.execute_script(
+        "return [...document.querySelectorAll('.form .fields')].map((part) =>"
+        " [...part.querySelectorAll('.field > label:first-child')].map((e) => e.textContent))"
+    )
+    weights = dict(
+        zip(fitted.transform_.output_names(), abs(fitted.ensemble_.networks[0].weights[0][:, 0]), strict=True)
+    )
+    first, rest = parts[0], [name for part in parts[1:] for name in part]
+    assert len(first) == 5
+    assert sorted(first + rest) == sorted(X.columns)
+    assert min(weights[name] for name in first) >= max(weights[name] for name in rest)
+    assert not browser.execute_script("return document.querySelector('.form details').open")
+
+
+def test_mistakes_are_told_in_words(opened):
+    browser = opened(two_page())
+    wrong = browser.execute_script("return [...document.querySelectorAll('.sample.wrong')].map((e) => e.textContent)")
+    assert wrong
+    assert all(re.search(r"(benign, taken for malignant|malignant, taken for benign)$", text) for text in wrong)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (slice(0, 100), "all of these rows are training rows"),
+        (slice(0, 250), "100 of these 250 rows equal training rows"),
+        (slice(60, 200), "40 of these 140 rows equal training rows"),
+        (slice(95, 250), None),
+        (slice(100, 250), None),
+    ],
+)
+def test_training_rows_are_warned_of(rows, said, opened):
+    browser = opened(two_page(rows))
+    found = browser.execute_script("return document.querySelector('.warning')?.textContent ?? null")
+    assert (found is None) == (said is None)
+    assert said is None or said in found
+
+
+def test_a_tour_of_the_page(opened):
+    for text in (image_page("histograms"), two_page()):
+        browser = opened(text)
+        shown(browser, ".tour summary").click()
+        links = browser.execute_script("return [...document.querySelectorAll('.tour li a')].map((a) => a.hash)")
+        assert len(links) == 6
+        assert all(
+            browser.execute_script("return document.querySelector(arguments[0]) !== null", link) for link in links
+        )
+
+
+def test_titles_are_questions():
+    titles = {
+        name: embedded(page(fitted))["title"]
+        for name, fitted in (("digits", model("digits")), ("two", two_classes()[0]))
+    }
+    assert titles == {"digits": "Which one is it, 0 to 9?", "two": "Benign or malignant?"}
+    assert embedded(page(table_model(classes=4)))["title"] == "Risk 0, risk 1, risk 2 or risk 3?"
+    assert embedded(page(two_classes()[0], title="Mine"))["title"] == "Mine"
 
 
 def injected():

@@ -6,6 +6,7 @@ import subprocess
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from browsers import needs_node, wait_until
 from exported_models import expected, model, waves, wild_windows
@@ -293,3 +294,18 @@ def test_ten_thousand_labels_in_javascript(tmp_path):
     for seed in range(10):
         rows = wild_windows(fitted.transform_, 1000, seed)
         assert np.array_equal(in_node(fitted, rows, tmp_path), expected(fitted, rows))
+
+
+def test_channels_have_their_names(opened):
+    X, y = waves(12, 20, 2, classes=2)
+    names = [f"{axis}_{t}" for t in range(20) for axis in ("gyro x", "speed")]
+    rows = pd.DataFrame(X.reshape(len(X), -1), columns=names)
+    fitted = soft_margins(weight_bound=7, time_limit=None, node_limit=2, inputs=SignalCounts(2, rocket=0)).fit(rows, y)
+    text = page(fitted, test=WindowsToShow(rows, y))
+    assert [field["name"] for field in data_of(text)["fields"]] == ["gyro x", "speed"]
+    browser = opened(text, WIDE)
+    reasons = browser.execute_script(
+        "return [...document.querySelectorAll('.reason-row .name')].map((e) => e.textContent)"
+    )
+    assert reasons
+    assert all(name.split(",")[0] in ("gyro x", "speed", "constant") for name in reasons)

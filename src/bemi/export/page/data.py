@@ -20,6 +20,7 @@ from bemi.inputs.fixed_point import POWERS_OF_TEN
 from bemi.inputs.images import USUAL_SHAPES, check_shape
 from bemi.inputs.inputs import Inputs
 from bemi.inputs.transform import Takes
+from bemi.io.signals import ModelWindows
 from bemi.modelfile.saving import packed_weights
 from bemi.network import bits_per_weight
 from bemi.problem.problem import ABSTAIN
@@ -33,6 +34,9 @@ BLOCKS_SIDE = 16
 
 MOST_LINES = 30
 """Cards with more lines are not shown."""
+
+MOST_ASKED, MOST_ASKED_TEXT = 4, 60
+"""Up to so many classes, with names of so many characters together, are named in the title."""
 
 MOST_BARS = 31
 """Up to this many different weights are counted individually; more are counted in ranges."""
@@ -90,7 +94,7 @@ def _scaling(inputs: Inputs) -> dict[str, Any] | None:
 
 
 def scorecards(ensemble: Ensemble) -> list[dict[str, Any]] | None:
-    """The cards of a model that is small enough to be read; None if it has none."""
+    """The cards of a small model; None if it has none, or too many lines."""
     if why_no_card(ensemble) is not None:
         return None
     cards = Scorecard.of(ensemble).cards
@@ -188,6 +192,24 @@ def _image_shape(inputs: Inputs, image: Sequence[int] | bool) -> tuple[int, int,
     return None if inputs.scaling.low < 0 else USUAL_SHAPES.get(inputs.features)
 
 
+def usual_title(inputs: Inputs, labels: Sequence[str], *, is_image: bool) -> str:
+    """A question that a model with these labels answers."""
+    are_numbers = all(label.lstrip("-").isdigit() for label in labels)
+    if len(labels) <= MOST_ASKED and sum(map(len, labels)) <= MOST_ASKED_TEXT:
+        asked = " or ".join([", ".join(labels[:-1]), labels[-1]])
+        return f"Class {asked}?" if are_numbers else f"{asked[0].upper()}{asked[1:]}?"
+    what = "image" if is_image else "signal" if inputs.window_shape is not None else "row"
+    if labels == [str(number) for number in range(len(labels))]:
+        return f"Which one is it, 0 to {len(labels) - 1}?"
+    return f"Which of {len(labels)} classes is this {what}?"
+
+
+def channel_names(inputs: Inputs) -> tuple[str, ...] | None:
+    """Names of the channels of a signal; None if they have none, and for other rows."""
+    windows = ModelWindows.of(inputs)
+    return None if windows is None else windows.channels
+
+
 def _brightest(inputs: Inputs) -> float:
     scaling = inputs.scaling
     if scaling.scale is not None:
@@ -203,7 +225,10 @@ def fields(inputs: Inputs, test: TestData | None, training: TrainingRows | None)
     tested = test is not None and len(test.y) > 0
     if not inputs.takes_integers:
         rows = plain_rows(inputs, test.X) if test is not None and tested else None
-        return export_hook(inputs.transform, "page_fields", "a page")(rows)
+        found = export_hook(inputs.transform, "page_fields", "a page")(rows)
+        return [
+            field | {"name": name} for field, name in zip(found, channel_names(inputs) or (), strict=False)
+        ] or found
     scaling = inputs.scaling
     seen = None
     if test is not None and tested:
@@ -243,9 +268,19 @@ class TestData:
     X, y
         Features and labels.
     about
-        Where they come from, in words.
+        Human-readable description of their source.
     class_names
         Names of the classes 0, 1, ..., if the labels are these numbers.
+
+    Examples
+    --------
+    >>> import bemi
+    >>> from bemi.export import page
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> test = page.TestData([[0, 5, 2]], ["cat"], "one more pet")
+    >>> "one more pet" in page.page(clf, test=test)
+    True
     """
 
     X: Any
@@ -254,7 +289,9 @@ class TestData:
     class_names: Sequence[str] | None = None
 
 
-def results(ensemble: Ensemble, test: TestData, others: Mapping[str, float], samples: int) -> dict[str, Any]:
+def results(
+    ensemble: Ensemble, test: TestData, others: Mapping[str, float], samples: int, training: TrainingRows | None
+) -> dict[str, Any]:
     """Accuracy and confusion on all rows, the accuracies of other classifiers, and some of the rows."""
     y = np.asarray(test.y)
     truth = ensemble.class_indices(y)
@@ -270,8 +307,19 @@ def results(ensemble: Ensemble, test: TestData, others: Mapping[str, float], sam
         "confusion": tables,
         "others": dict(others),
         "wrong": int((~right).sum()),
+        "seen": None if training is None else _seen(ensemble.inputs.of(test.X), truth, training),
         **_samples(plain_rows(ensemble.inputs, test.X), truth, given, y, _chosen(right, samples)),
     }
+
+
+def _seen(inputs: Integers, truth: Integers, training: TrainingRows) -> dict[str, int]:
+    """How many rows equal a training row, inputs and class, and how many training rows they equal."""
+    theirs, own = (
+        [(row.tobytes(), label) for row, label in zip(np.ascontiguousarray(rows, dtype=np.int64), labels, strict=True)]
+        for rows, labels in ((inputs, truth.tolist()), (training.rows, training.targets.tolist()))
+    )
+    known, given = set(own), set(theirs)
+    return {"rows": sum(pair in known for pair in theirs), "training": sum(pair in given for pair in own)}
 
 
 def _chosen(right: NDArray[np.bool_], samples: int) -> Integers:

@@ -18,12 +18,14 @@ from bemi.checks import check_integer
 from bemi.ensemble.ensemble import Ensemble, TrainingRows, ensemble_of
 from bemi.export.page.data import (
     TestData,
+    channel_names,
     fields,
     image_data,
     label_texts,
     model_data,
     results,
     scorecards,
+    usual_title,
     weight_counts,
 )
 from bemi.files import write_atomically
@@ -44,14 +46,24 @@ TrainingData = TrainingRows
 
 
 def write(model: Any, path: str | os.PathLike, **options: Any) -> None:
-    """Write the page of a fitted classifier or an ensemble; see :func:`page` for the options."""
+    """Write the page of a fitted classifier or an ensemble; see :func:`page` for the options.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> import bemi
+    >>> from bemi.export import page
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> page.write(clf, mkdtemp() + "/pets.html", title="Pets")
+    """
     write_atomically({Path(path): page(model, **options).encode()})
 
 
 def page(
     model: Any,
     *,
-    title: str = "A few-bit ensemble",
+    title: str | None = None,
     test: TestData | None = None,
     training: TrainingData | None = None,
     others: Mapping[str, float] | None = None,
@@ -65,11 +77,12 @@ def page(
     model
         A fitted classifier or an :class:`bemi.ensemble.ensemble.Ensemble`.
     title
-        The heading.
+        The heading; None asks which of the classes a row is.
     test
         Rows to click through and to measure accuracy on; None for neither.
     training
-        The rows that it was trained on, for the ranges of features; None uses those that the ensemble has, if any.
+        The rows that it was trained on, for the ranges of features and to warn if test rows are among them; None uses
+        those that the ensemble has, if any.
     others
         Accuracy of other classifiers on the test rows, by name, to show next to the ensemble's.
     image
@@ -77,24 +90,36 @@ def page(
         shape that a transform knows, and treats 784 and 64 features as square grey images.
     samples
         Maximum number of test rows in the page.
+
+    Examples
+    --------
+    >>> import bemi
+    >>> from bemi.export import page
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> page.page(clf, title="Pets").startswith("<!doctype html>")
+    True
     """
     ensemble = ensemble_of(model)
     check_integer("samples", samples, 0)
     given = _given_rows(ensemble, training)
     transform, transform_script = _transform(ensemble)
+    labels = label_texts(ensemble, None if test is None else test.class_names)
+    shape = image_data(ensemble.inputs, image)
+    title = usual_title(ensemble.inputs, labels, is_image=shape is not None) if title is None else title
     data = {
         **model_data(ensemble),
         "transform": transform,
         "version": bemi.__version__,
         "title": title,
-        "labels": label_texts(ensemble, None if test is None else test.class_names),
-        "image": image_data(ensemble.inputs, image),
+        "labels": labels,
+        "image": shape,
         "scorecards": scorecards(ensemble),
         "fields": fields(ensemble.inputs, test, given),
         "training": None if given is None else len(given.targets),
         "summary": training_summary(ensemble),
         "weightCounts": weight_counts(ensemble),
-        "test": None if test is None else results(ensemble, test, others or {}, samples),
+        "test": None if test is None else results(ensemble, test, others or {}, samples, given),
     }
     return _filled(title, data, transform_script)
 
@@ -114,7 +139,7 @@ def _transform(ensemble: Ensemble) -> tuple[dict[str, Any] | None, str]:
     if transform is None:
         return None, ""
     piece: PageScript = export_hook(transform, "page_script", "a page")()
-    return {"name": transform.NAME, **piece.data}, piece.script
+    return {"name": transform.NAME, "channelNames": channel_names(ensemble.inputs), **piece.data}, piece.script
 
 
 def _filled(title: str, data: dict[str, Any], transform_script: str) -> str:

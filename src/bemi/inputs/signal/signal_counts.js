@@ -88,7 +88,7 @@
     const { channel, order, distance } = meaning(data, input);
     const far = order ? ` over ${plural(distance, "sample")}` : "";
     const what = order === null ? `kernels of distance ${distance}` : `${DIFFERENCES[order]}${far}`;
-    return data.channels > 1 ? `channel ${channel}, ${what}` : what;
+    return data.channels > 1 ? `${data.channelNames?.[channel] ?? `channel ${channel}`}, ${what}` : what;
   }
 
   /** Inputs after those that count are constant. */

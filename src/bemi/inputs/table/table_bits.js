@@ -45,6 +45,24 @@
         output.kind === "like" ? alike[output.reading] : OUTPUTS[output.kind](found[output.column], output, level),
       );
     },
+    fieldOf: ({ outputs }, input) => (["like", "constant"].includes(outputs[input].kind) ? null : outputs[input].column),
+    /** Inputs of the same column. */
+    inputGroups({ columns, outputs }) {
+      const groups = new Map();
+      outputs.forEach(({ kind, column }, input) => {
+        const own = ["like", "constant"].includes(kind) ? kind : column;
+        const name = { constant: "constant", like: "similar training rows" }[kind] ?? columns[column].name;
+        if (!groups.has(own)) groups.set(own, { name, members: [], constant: kind === "constant" });
+        groups.get(own).members.push(input);
+      });
+      return [...groups.values()];
+    },
+    /** The cell that an input is made of. */
+    inputWords({ outputs }, input, row) {
+      const { kind, column } = outputs[input];
+      if (["like", "constant"].includes(kind)) return "";
+      return row[column] === null ? "missing" : typeof row[column] === "number" ? short(row[column]) : textOf(row[column]);
+    },
     inputNames: ({ outputs }) => outputs.map(({ name }) => name),
     /** What an input says now: whether a bit is on, or a number. */
     inputState: ({ outputs }, input, value) =>

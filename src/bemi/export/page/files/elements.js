@@ -15,6 +15,9 @@ const byId = (id) => document.getElementById(id);
 
 const count = (number) => number.toLocaleString("en-US");
 const percent = (share, digits = 1) => (share === null ? "–" : `${(100 * share).toFixed(digits)} %`);
+/** A probability: none is certain, so none is shown as 0 or 100 %. */
+const probability = (share) =>
+  ({ "100 %": "over 99 %", "0 %": "under 1 %" }[percent(share, 0)] ?? percent(share, 0)).replaceAll(" ", "\u00a0");
 const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 const signed = (number) => (number === 0 ? "0" : number < 0 ? `−${count(-number)}` : `+${count(number)}`);
 
@@ -47,6 +50,70 @@ function table(caption, headings, rows) {
     make("thead", {}, make("tr", {}, ...head)),
     make("tbody", {}, ...body),
   );
+}
+
+/** A part of the page that scrolls sideways where it is narrow; then keys can scroll it, too. */
+function scrolling(name, ...children) {
+  const holder = make("div", { class: "wide", role: "group", "aria-label": name }, ...children);
+  new ResizeObserver(() => {
+    if (holder.scrollWidth > holder.clientWidth || holder.scrollHeight > holder.clientHeight) holder.tabIndex = 0;
+    else holder.removeAttribute("tabindex");
+  }).observe(holder);
+  return holder;
+}
+
+const AHEAD = { ArrowRight: 1, ArrowLeft: -1 };
+const DOWN = { ArrowDown: 1, ArrowUp: -1 };
+
+/**
+ * One tab stop for many controls, among which the arrow keys, Home and End move.  Gives a function to call when the
+ * controls are others.
+ */
+function roving(holder, selector) {
+  let current = null;
+  const items = () => [...holder.querySelectorAll(selector)];
+  const stop = (item) => {
+    current = item;
+    for (const each of items()) each.tabIndex = each === item ? 0 : -1;
+  };
+  holder.addEventListener("focusin", (event) => {
+    const item = event.target.closest(selector);
+    if (item !== null) stop(item);
+  });
+  holder.addEventListener("keydown", (event) => {
+    if (event.target !== current) return;
+    const all = items();
+    const place = all.indexOf(current);
+    const next =
+      event.key in AHEAD
+        ? all[place + AHEAD[event.key]]
+        : event.key in DOWN
+          ? nearest(all, current, DOWN[event.key])
+          : event.key === "Home"
+            ? all[0]
+            : event.key === "End"
+              ? all[all.length - 1]
+              : null;
+    if (next === null) return;
+    event.preventDefault();
+    next?.focus();
+  });
+  return () => stop(holder.contains(current) ? current : (items()[0] ?? null));
+}
+
+/** The nearest item in the next row on the screen, 1 for below and -1 for above; undefined if there is none. */
+function nearest(items, from, way) {
+  const middle = (item) => {
+    const box = item.getBoundingClientRect();
+    return [box.left + box.width / 2, box.top + box.height / 2];
+  };
+  const [x, y] = middle(from);
+  const ahead = items
+    .map((item) => ({ item, at: middle(item) }))
+    .filter(({ at }) => way * (at[1] - y) > from.offsetHeight / 2);
+  const row = Math.min(...ahead.map(({ at }) => way * at[1]));
+  const inRow = ahead.filter(({ at }) => way * at[1] < row + from.offsetHeight / 2);
+  return inRow.sort((a, b) => Math.abs(a.at[0] - x) - Math.abs(b.at[0] - x))[0]?.item;
 }
 
 /** A bar from 0 to a share of the width. */

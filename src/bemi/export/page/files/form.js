@@ -1,8 +1,12 @@
 // A form for the features of a table: a slider and a number, or a list of choices, each.  A missing cell is null.
 
+const MOST_AT_ONCE = 8; // a form with more fields shows the first of them
+const FIRST_FIELDS = 5;
+
 class Form {
   /** `changed` is called with the features. */
-  constructor(data, changed) {
+  constructor(ensemble, changed) {
+    const { data } = ensemble;
     this.changed = changed;
     this.fields = data.fields.map((field, i) =>
       field.kind === "choice" ? this.choiceField(field, i) : this.numberField(field, i),
@@ -11,20 +15,41 @@ class Form {
     this.element = make(
       "div",
       { class: "form" },
-      make("div", { class: "fields" }, ...this.fields.map(({ element }) => element)),
+      ...this.parts(ensemble),
       make("div", { class: "tools" }, make("button", { type: "button", click: reset }, "Usual values")),
     );
     this.load(data.fields.map((field) => field.start));
   }
 
+  /** All fields, or those that matter most and the others folded away. */
+  parts(ensemble) {
+    const listed = (fields) => make("div", { class: "fields" }, ...fields.map((i) => this.fields[i].element));
+    const all = this.fields.map((_, i) => i);
+    if (all.length <= MOST_AT_ONCE) return [listed(all)];
+    const weight = fieldWeights(ensemble);
+    const order = [...all].sort((a, b) => weight[b] - weight[a] || a - b);
+    const first = order.slice(0, FIRST_FIELDS).filter((i) => weight[i] > 0);
+    const rest = all.filter((i) => weight[i] > 0 && !first.includes(i));
+    const idle = all.filter((i) => weight[i] === 0);
+    const folded = (fields, words) =>
+      fields.length ? [make("details", { class: "more" }, make("summary", {}, words), listed(fields))] : [];
+    return [
+      make("p", { class: "hint" }, `Largest weights first: ${count(first.length)} of ${plural(all.length, "column")}.`),
+      listed(first),
+      ...folded(rest, `${plural(rest.length, "more column")}`),
+      ...folded(idle, `${plural(idle.length, "column")} without a weight`),
+    ];
+  }
+
   numberField({ name, low, high, start, step, missing, mayBeEmpty }, i) {
     const id = `field-${i}`;
+    // The number has the same arrow keys, so the slider needs no tab stop of its own.
     const slider = make("input", {
-      ...{ type: "range", id, min: low, max: high, step, value: start },
+      ...{ type: "range", tabindex: -1, min: low, max: high, step, value: start, "aria-label": `${name}, slider` },
       input: () => take(slider.valueAsNumber),
     });
     const number = make("input", {
-      ...{ type: "number", step, value: start, "aria-label": `${name}, as a number` },
+      ...{ type: "number", id, step, value: start },
       input: () => {
         if (Number.isFinite(number.valueAsNumber)) take(number.valueAsNumber);
         else if (mayBeEmpty && number.validity.valid) take(null);
@@ -97,4 +122,17 @@ class Form {
   }
 
   show() {}
+}
+
+/** How much all networks weigh each field: the sum of the magnitudes of the weights on its inputs. */
+function fieldWeights(ensemble) {
+  const { data, networks } = ensemble;
+  const weight = data.fields.map(() => 0);
+  const neurons = data.layers[1];
+  for (const { weights } of networks)
+    weights[0].forEach((value, place) => {
+      const field = fieldOf(data, Math.floor(place / neurons));
+      if (field !== null) weight[field] += Math.abs(value);
+    });
+  return weight;
 }

@@ -1,7 +1,7 @@
 // Inside the networks: the weights of every network, and one network in detail.
 
 const GALLERY_PAGE = 60;
-const MOST_BARS = 24; // of more inputs, only those with a link are listed
+const MOST_BARS = 24; // of more inputs, those with the largest weights come first, and only those with a link at all
 
 class Inside {
   constructor(ensemble, element) {
@@ -12,7 +12,10 @@ class Inside {
     this.gallery = make("div", { class: `gallery ${ensemble.data.layers[1] === 1 ? "single" : ""}` });
     this.more = make("button", { type: "button", click: () => this.showMore() }, "Show more networks");
     this.shown = 0;
-    element.append(
+    this.refresh = roving(this.gallery, "button");
+    const alone = ensemble.networks.length === 1;
+    if (alone) element.append(this.detail);
+    else element.append(
       make("div", { class: "cards" }, trainingCard(ensemble), weightsCard(ensemble)),
       this.detail,
       make(
@@ -30,7 +33,7 @@ class Inside {
       ),
     );
     this.buildDetail();
-    this.showMore();
+    if (!alone) this.showMore();
   }
 
   galleryHint() {
@@ -48,6 +51,7 @@ class Inside {
   showMore() {
     const end = Math.min(this.ensemble.networks.length, this.shown + GALLERY_PAGE);
     for (let n = this.shown; n < end; n++) this.gallery.append(this.card(n));
+    this.refresh();
     this.shown = end;
     this.more.hidden = end === this.ensemble.networks.length;
   }
@@ -85,8 +89,9 @@ class Inside {
     );
     const step = (by) => () => this.select((this.selected + by + networks.length) % networks.length);
     this.body = make("div", { class: "detail" });
+    const alone = networks.length === 1;
     this.detail.append(
-      make(
+      alone ? make("h3", {}, "The network") : make(
         "div",
         { class: "tools head" },
         make("h3", {}, make("label", { for: "choice" }, "One network")),
@@ -111,9 +116,15 @@ class Inside {
     this.body.replaceChildren(
       this.verdict,
       make("div", { class: "neurons" }, ...neurons),
-      make("div", {}, ...this.upperLayers(network), make("h4", {}, "Training results"), this.reports(network)),
+      make("div", {}, ...this.upperLayers(network), make("h4", {}, "Training results"), this.reports(network), ...this.further()),
     );
     this.showOutcome(this.outcome);
+  }
+
+  /** What stands in cards of its own if there are several networks. */
+  further() {
+    if (this.ensemble.networks.length > 1) return [];
+    return [trainingHint(this.ensemble), make("h4", {}, "Weights and links"), ...weightsParts(this.ensemble)];
   }
 
   neuron(network, neuron) {
@@ -123,7 +134,7 @@ class Inside {
     const links = network.norms[neuron] ? this.links(network, neuron) : 0;
     const sum = make("p", { class: "sum" });
     this.live.push(sum);
-    const title = data.layers.length === 2 ? `Output ${neuron + 1}` : `Neuron ${neuron + 1}`;
+    const title = data.layers.length === 2 ? (data.layers[1] === 1 ? "The output" : `Output ${neuron + 1}`) : `Neuron ${neuron + 1}`;
     const picture =
       weightView(data) === BARS
         ? this.bars(network, neuron)
@@ -137,14 +148,16 @@ class Inside {
         "figcaption",
         {},
         make("b", {}, title),
-        make(
-          "span",
-          {
-            class: `tag ${splits ? "splits" : ""}`,
-            title: splits ? "gives both signs on the training rows" : "gives the same sign on all training rows",
-          },
-          splits ? "splitting" : "constant",
-        ),
+        splits && network.splitting.length === 1
+          ? null
+          : make(
+              "span",
+              {
+                class: `tag ${splits ? "splits" : ""}`,
+                title: splits ? "gives both signs on the training rows" : "gives the same sign on all training rows",
+              },
+              splits ? "splitting" : "constant",
+            ),
         votes ? null : make("span", { class: "tag" }, "cannot change the vote"),
         make("span", {}, plural(links, "link")),
         sum,
@@ -164,14 +177,16 @@ class Inside {
     const { data } = this.ensemble;
     const names = inputNames(data);
     const neurons = data.layers[1];
-    const weightOf = (input) => network.weights[0][input * neurons + neuron];
+    const weightOf = (input) => this.ensemble.facing * network.weights[0][input * neurons + neuron];
     const every = names.map((_, input) => input);
-    const shown = names.length > MOST_BARS ? every.filter((input) => weightOf(input) !== 0) : every;
+    const many = names.length > MOST_BARS;
+    const shown = many ? every.filter((input) => weightOf(input) !== 0) : every;
     const left = names.length - shown.length;
-    const list = make(
+    if (many) shown.sort((a, b) => Math.abs(weightOf(b)) - Math.abs(weightOf(a)) || a - b);
+    const listed = (inputs) => make(
       "ul",
       { class: "weights" },
-      ...shown.map((input) => {
+      ...inputs.map((input) => {
         const [name, weight] = [names[input], weightOf(input)];
         const state = make("span", { class: "state" });
         if (this.states) this.states.push({ element: state, input });
@@ -187,8 +202,17 @@ class Inside {
         );
       }),
     );
-    const hint = left ? make("p", { class: "hint" }, `${plural(left, "input")} without a link ${left === 1 ? "is" : "are"} not listed.`) : null;
-    return make("div", { class: this.states ? "listing with-states" : "listing" }, list, hint);
+    const words = [
+      this.states ? "Beside each weight: what its input is now." : "",
+      left ? `${plural(left, "input")} without a link ${left === 1 ? "is" : "are"} not listed.` : "",
+    ];
+    const hint = make("p", { class: "hint" }, words.join(" "));
+    const rest = shown.slice(MOST_BARS);
+    const more = rest.length
+      ? make("details", { class: "more" }, make("summary", {}, plural(rest.length, "smaller weight")), listed(rest))
+      : null;
+    const holder = { class: this.states ? "listing with-states" : "listing" };
+    return make("div", holder, listed(shown.slice(0, MOST_BARS)), more, hint);
   }
 
   upperLayers(network) {
@@ -217,7 +241,7 @@ class Inside {
         "div",
         {},
         make("h4", {}, last ? "Into the output" : `Into layer ${above + 2}`),
-        make("div", { class: "wide" }, table("Weights", headings, rows)),
+        scrolling("Weights", table("Weights", headings, rows)),
       );
     });
     return parts.length ? [make("div", { class: "upper" }, ...parts)] : [];
@@ -238,9 +262,8 @@ class Inside {
     const notes = network.stages
       .filter(({ message }) => message)
       .map(({ stage, message }) => `${stageWords[stage].title}: ${message}.`);
-    return make(
-      "div",
-      { class: "wide" },
+    return scrolling(
+      "Stages of this network",
       table("Stages of this network", headings, rows),
       notes.length ? make("p", { class: "hint" }, notes.join(" ")) : null,
     );
@@ -252,16 +275,19 @@ class Inside {
     const network = this.ensemble.networks[this.selected];
     const vote = outcome === null ? null : outcome.votes[this.selected];
     const { layers, labels } = this.ensemble.data;
+    const { facing } = this.ensemble;
     // The sign of a lone output is the vote.
-    const rule = layers.length === 2 && layers[1] === 1 ? ` A sum of at least 0 votes for ${labels[network.classes[0]]}.` : "";
-    const among = `Tells ${networkName(this.ensemble, network)} apart.${rule}`;
+    const lone = layers.length === 2 && layers[1] === 1;
+    const rule = facing > 0 ? `at least 0 votes for ${labels[network.classes[0]]}` : `more than 0 votes for ${labels[network.classes[1]]}`;
+    const among = `Tells ${networkName(this.ensemble, network)} apart.${lone ? ` A sum of ${rule}.` : ""}`;
     this.verdict.textContent =
       vote === null
         ? among
         : `${among} For the row above it ${vote === ABSTAIN ? "abstains" : `votes for ${this.ensemble.data.labels[vote]}`}.`;
     this.live.forEach((element, neuron) => {
       const sum = outcome === null ? null : outcome.sums[this.selected][0][neuron];
-      element.textContent = sum === null ? "" : `sum now ${signed(sum)}, so ${sum >= 0 ? "+1" : "−1"}`;
+      const side = lone ? labels[network.classes[sum >= 0 ? 0 : 1]] : sum >= 0 ? "+1" : "−1";
+      element.textContent = sum === null ? "" : `sum now ${signed(facing * sum)}, so ${side}`;
     });
     const { data } = this.ensemble;
     for (const { element, input } of this.states ?? []) {
@@ -274,6 +300,7 @@ class Inside {
 
   /** Draws all weights again, in other colours. */
   redraw() {
+    if (this.ensemble.networks.length === 1) return this.select(0);
     this.gallery.replaceChildren();
     this.shown = 0;
     this.showMore();

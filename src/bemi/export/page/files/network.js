@@ -50,6 +50,11 @@ class Ensemble {
     this.memberships = new Array(this.classes).fill(0);
     for (const { classes } of this.networks) for (const index of classes) this.memberships[index]++;
     this.largestNorm = Math.max(...this.networks.map((network) => Math.max(...network.norms)));
+    /** Whether one network decides between two classes, so that there is nothing to count. */
+    this.decidesAlone = this.classes === 2 && this.networks.length === 1;
+    const lone = data.layers.length === 2 && data.layers[1] === 1;
+    /** -1 if weights are shown as scorecards count: positive for the second class; networks count for the first. */
+    this.facing = lone && (this.decidesAlone || data.scorecards) ? -1 : 1;
     this.largestWeight = 0;
     for (const { weights } of this.networks)
       for (const weight of weights[0]) this.largestWeight = Math.max(this.largestWeight, Math.abs(weight));

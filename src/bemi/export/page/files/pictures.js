@@ -32,7 +32,7 @@ const weightView = (data) => transformOf(data)?.weights ?? (data.image === null 
 function drawWeights(canvas, ensemble, network, neuron, size = 64) {
   const { data } = ensemble;
   const neurons = data.layers[1];
-  const weight = (input) => network.weights[0][input * neurons + neuron] / data.weightBound;
+  const weight = (input) => (ensemble.facing * network.weights[0][input * neurons + neuron]) / data.weightBound;
   weightView(data).draw(canvas, weight, data, size);
 }
 

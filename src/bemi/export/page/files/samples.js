@@ -13,27 +13,32 @@ class Samples {
     const right = `${count(this.rows.length - wrong)} of the ${count(test.rows - test.wrong)} right ones`;
     const step = (text, name, by) =>
       make("button", { type: "button", "aria-label": name, click: () => this.step(by) }, text);
+    const sheet = make(
+      "div",
+      { class: `sheet ${image === null ? "of-rows" : "of-images"}`, role: "group", "aria-label": "Test samples" },
+      ...this.buttons,
+    );
+    roving(sheet, "button")();
     this.element = make(
       "div",
       { class: "samples" },
       make("h3", {}, "Test samples"),
-      make("p", { class: "hint" }, `Misclassified first: ${count(wrong)} of ${count(test.wrong)}, then ${right}.`),
-      make("div", { class: "tools" }, step("← Previous", "Previous sample", -1), step("Next →", "Next sample", 1)),
       make(
-        "div",
-        { class: `sheet ${image === null ? "of-rows" : "of-images"}`, role: "group", "aria-label": "Test samples" },
-        ...this.buttons,
+        "p",
+        { class: "hint" },
+        test.wrong === 0 ? `All are right; here are ${count(this.rows.length)}.` : `Misclassified first: ${count(wrong)} of ${count(test.wrong)}, then ${right}.`,
       ),
+      make("div", { class: "tools" }, step("← Previous", "Previous sample", -1), step("Next →", "Next sample", 1)),
+      sheet,
     );
   }
 
   button(i) {
     const { test, image, labels } = this;
     const truth = this.truthLabel(i);
-    const given = test.given[i] === ABSTAIN ? "n.l." : labels[test.given[i]];
-    const mistake = test.given[i] === ABSTAIN ? "without a label" : `classified as ${given}`;
+    const mistake = test.given[i] === ABSTAIN ? "no label" : `taken for ${labels[test.given[i]]}`;
     const right = this.isRight(i);
-    const words = `${truth}, ${right ? "right" : mistake}`;
+    const words = right ? truth : `${truth}, ${mistake}`;
     const number = test.numbers[i] + 1;
     return make(
       "button",
@@ -41,11 +46,11 @@ class Samples {
         type: "button",
         class: right ? "sample right" : "sample wrong",
         title: words,
-        "aria-label": `Row ${number}: ${words}`,
+        "aria-label": image === null ? null : `Row ${number}: ${words}`,
         click: () => this.choose(i),
       },
       image === null ? make("span", {}, `row ${number}`) : make("canvas", { "aria-hidden": "true" }),
-      make("span", { class: "verdict" }, right ? truth : `${truth} ✗ ${given}`),
+      make("span", { class: "verdict" }, words),
     );
   }
 

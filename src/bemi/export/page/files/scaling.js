@@ -48,17 +48,21 @@ function onGrid(value, i, { decimals, powers, centres, multipliers, shifts, limi
  *   takesCells              whether `inputs` takes the cells of a table instead: numbers, text, null if missing.
  *   furtherInputs           names of the inputs that follow those of the features, if any.
  *   inputNames(data)        names of all inputs, if they are not those of the features.
+ *   fieldOf(data, input)    the field that an input is made of, null for none; only where rows are made of fields.
  *   inputState(data, input, value)  {text, on}: what an input says now, if it is worth showing.
+ *   inputGroups(data)       [{name, members, constant}]: inputs that are made of the same column, or response of a signal, and
+ *   inputWords(data, input, row)  what a row has there.
  *   windowOf(data)          {time, channels} if rows are windows of a signal; such a transform also has
- *   inputGroups(data)       [{name, members}]: inputs that are made of the same response,
- *   inputWords(data, input, row)  what an input counts in a row, and
- *   fired(data, input, row) {channel, places}: where it does.
+ *   fired(data, input, row) {channel, places}: where an input counts something.
  *   weights                 how to draw the first-layer weights of a neuron, see pictures.js, if it has its own way.
  */
 const TRANSFORMS = {};
 
 /** The transform of a model, or null. */
 const transformOf = ({ transform }) => (transform === null ? null : TRANSFORMS[transform.name]);
+
+/** Whether rows are windows of a signal. */
+const takesWindows = (data) => Boolean(transformOf(data)?.windowOf);
 
 /** Inputs of the networks from a row of features. */
 function inputsOf(row, data) {
@@ -72,4 +76,27 @@ function inputNames(data) {
   const transform = transformOf(data);
   if (transform?.inputNames) return transform.inputNames(data.transform);
   return [...data.fields.map(({ name }) => name), ...(transform?.furtherInputs ?? [])];
+}
+
+/** The field that an input of the networks is made of; null for a constant, or if it is made of many. */
+function fieldOf(data, input) {
+  const transform = transformOf(data);
+  if (transform?.fieldOf) return transform.fieldOf(data.transform, input);
+  const kept = data.image === null && (transform === null || transform.furtherInputs);
+  return kept && input < data.fields.length ? input : null;
+}
+
+/** Inputs that belong together, and what a row has there; null where inputs have no meaning of their own. */
+function inputGroups(data) {
+  const transform = transformOf(data);
+  if (transform?.inputGroups) return transform.inputGroups(data.transform);
+  if (fieldOf(data, 0) === null) return null;
+  return inputNames(data).map((name, input) => ({ name, members: [input], constant: fieldOf(data, input) === null }));
+}
+
+function inputWords(data, input, row) {
+  const transform = transformOf(data);
+  if (transform?.inputWords) return transform.inputWords(data.transform, input, row);
+  const field = fieldOf(data, input);
+  return field === null ? "" : short(row[field]);
 }

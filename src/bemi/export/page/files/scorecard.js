@@ -1,5 +1,19 @@
 // Scorecards: points that add up while the form changes.
 
+/** A scale from 0 to 100 % with the chance of a class. */
+class Meter {
+  constructor(label) {
+    this.share = bar(0, "own");
+    this.chance = make("b");
+    this.element = make("div", { class: "chance" }, make("span", {}, `chance of ${label}`), this.share, this.chance);
+  }
+
+  show(chance) {
+    this.share.style.setProperty("--share", chance ?? 0);
+    this.chance.textContent = chance === null ? "" : probability(chance);
+  }
+}
+
 /** A condition as people write it. */
 const conditionText = (condition) => condition.replace(/^>=/, "≥");
 
@@ -13,6 +27,7 @@ class Card {
     this.rows = this.card.lines.map((line, i) => this.line(line, most, this.card.lines[i - 1]?.column === line.column));
     this.total = make("td", { class: "points" });
     this.verdict = make("p", { class: "rule" });
+    this.meter = this.card.chances === null ? null : new Meter(this.second);
     const alone = scorecards.length === 1;
     this.element = make(
       alone ? "div" : "section",
@@ -43,7 +58,7 @@ class Card {
         ),
       ),
       this.verdict,
-      this.card.chances === null ? null : this.meter(),
+      this.meter?.element ?? null,
     );
   }
 
@@ -61,13 +76,6 @@ class Card {
       make("td", { class: "beams" }, beam),
     );
     return { element, mark, input, points };
-  }
-
-  /** A scale from 0 to 100 % with the chance of the second class. */
-  meter() {
-    this.share = bar(0, "own");
-    this.chance = make("b");
-    return make("div", { class: "chance" }, make("span", {}, `chance of ${this.second}`), this.share, this.chance);
   }
 
   /** The total of a row, and the chance of the second class or null. */
@@ -97,9 +105,7 @@ class Card {
       make("b", { class: total > 0 ? "plus" : "minus" }, winner),
       ".",
     );
-    if (chance === null) return;
-    this.share.style.setProperty("--share", chance);
-    this.chance.textContent = percent(chance, 0);
+    this.meter?.show(chance);
   }
 }
 

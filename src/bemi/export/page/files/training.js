@@ -2,7 +2,7 @@
 
 /** Results of each stage over all networks. */
 function trainingCard(ensemble) {
-  const { summary, solver, stageWords } = ensemble.data;
+  const { summary, stageWords } = ensemble.data;
   const rows = Object.entries(summary.stages).map(([stage, numbers]) => [
     make("span", { title: stageWords[stage].asksFor }, stageWords[stage].title),
     `${numbers.optimal} of ${numbers.ran}`,
@@ -13,29 +13,46 @@ function trainingCard(ensemble) {
     numbers.seconds === null ? "–" : numbers.seconds.toFixed(1),
   ]);
   const headings = ["stage", "proved optimal", "mean gap", "largest gap", "certified", "mean links", "seconds"];
-  const goals = Object.values(stageWords).map(({ title, asksFor }) => `${title}: ${asksFor}.`);
-  const seconds = Object.values(summary.stages).some((numbers) => numbers.seconds === null);
   return make(
     "section",
     { class: "card" },
     make("h3", {}, "Training results"),
-    make("div", { class: "wide" }, table("Results of each stage over all networks", headings, rows)),
-    make(
-      "p",
-      { class: "hint" },
-      `${goals.join(" ")} A gap is how far the result may be from the best possible. Certified bounds can be checked ` +
-        `without a solver (bemi verify); the others rely on ${solver ?? "the solver"}.` +
-        (seconds ? " Times are in the certificate, which was not available." : ""),
-    ),
+    scrolling("Results of each stage", table("Results of each stage over all networks", headings, rows)),
+    trainingHint(ensemble),
   );
 }
 
-/** How often each weight occurs, and how many links are left after each stage. */
+/** What the numbers mean. */
+function trainingHint({ data: { summary, solver, stageWords } }) {
+  const goals = Object.values(stageWords).map(({ title, asksFor }) => `${title}: ${asksFor}.`);
+  const seconds = Object.values(summary.stages).some((numbers) => numbers.seconds === null);
+  return make(
+    "p",
+    { class: "hint" },
+    `${goals.join(" ")} A gap is how far the result may be from the best possible. Certified bounds can be checked ` +
+      `without a solver (bemi verify); the others rely on ${solver ?? "the solver"}.` +
+      (seconds ? " Times are in the certificate, which was not available." : ""),
+  );
+}
+
+const MOST_NAMES = 15; // under the columns of a histogram
+
 function weightsCard(ensemble) {
-  const { weightCounts, weightBound, summary, stageWords } = ensemble.data;
+  return make("section", { class: "card" }, make("h3", {}, "Weights and links"), ...weightsParts(ensemble));
+}
+
+/** How often each weight occurs, and how many links are left after each stage. */
+function weightsParts(ensemble) {
+  const { weightBound, summary, stageWords } = ensemble.data;
+  const weightCounts =
+    ensemble.facing > 0
+      ? ensemble.data.weightCounts
+      : ensemble.data.weightCounts.map(({ low, high, count }) => ({ low: -high, high: -low, count })).reverse();
+  const every = Math.ceil(weightCounts.length / MOST_NAMES);
+  const middle = (weightCounts.length - 1) / 2;
   const total = weightCounts.reduce((sum, { count }) => sum + count, 0);
   const largest = Math.max(...weightCounts.map(({ count }) => count));
-  const columns = weightCounts.map(({ low, high, count: number }) => {
+  const columns = weightCounts.map(({ low, high, count: number }, i) => {
     const name =
       low === high ? String(low).replace("-", "−") : `${Math.max(low, -weightBound)}..${Math.min(high, weightBound)}`;
     const kind = high < 0 ? "minus" : low > 0 ? "plus" : "zero";
@@ -46,7 +63,7 @@ function weightsCard(ensemble) {
       { title: `${name}: ${count(number)}` },
       make("span", { class: "share" }, weightCounts.length > 9 ? "" : percent(number / total, 1)),
       column,
-      make("span", { class: "name" }, name),
+      make("span", { class: "name" }, (i - middle) % every ? "" : name),
     );
   });
   const matter = ensemble.networks.reduce((sum, network) => sum + network.matter, 0) / ensemble.networks.length;
@@ -56,10 +73,8 @@ function weightsCard(ensemble) {
   ensemble.networks[0].stages.forEach(({ stage }, i) => rows.push([`after ${stageWords[stage].title}`, before(i)]));
   rows.push(["can change the vote", matter]);
   const [low, high] = ensemble.data.inputRange;
-  return make(
-    "section",
-    { class: "card" },
-    make("h3", {}, "Weights and links"),
+  const mean = ensemble.networks.length === 1 ? "" : ", per network on average";
+  return [
     make("ul", { class: "histogram", "aria-label": "How often each weight occurs" }, ...columns),
     ...rows.map(([name, number], i) =>
       make(
@@ -73,9 +88,13 @@ function weightsCard(ensemble) {
     make(
       "p",
       { class: "hint" },
-      `Links, non-zero weights, per network on average. With inputs in ${count(low)}..${count(high)} some neurons always give the same sign; links into the first layer that can change the vote are those of the others.`,
+      `Links are non-zero weights${mean}.` +
+        (ensemble.decidesAlone
+          ? ""
+          : ` With inputs in ${count(low)}..${count(high)} some neurons always give the same sign; links into the first ` +
+            "layer that can change the vote are those of the others."),
     ),
-  );
+  ];
 }
 
 /** All numbers; `opened` is called with the index of a network to inspect. */
@@ -109,10 +128,13 @@ function networksTable(ensemble, opened) {
       time,
     ];
   });
+  const holder = scrolling("All numbers", table("Links, margins and bounds of every network", headings, rows));
+  holder.classList.add("tall");
+  roving(holder, "button")();
   return make(
     "details",
     { class: "all-networks" },
     make("summary", {}, make("h3", {}, "All numbers, network by network")),
-    make("div", { class: "wide tall" }, table("Links, margins and bounds of every network", headings, rows)),
+    holder,
   );
 }

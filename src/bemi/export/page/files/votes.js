@@ -1,7 +1,9 @@
-// The decision, and the votes behind it: a tournament grid if networks tell two classes apart, otherwise a list.
+// The decision, and what is behind it: a tournament grid if networks tell two classes apart, or else a list of votes;
+// where a single network decides, the points of its card, or its probability and what counts most.
 
 const MOST_CLASSES = 24; // a larger grid shows the classes with the most votes
 const MOST_SHOWN = 12;
+const MOST_COLUMNS = 5; // that count most
 const MOST_ROOMY = 12; // with more classes the squares of the grid are narrow
 
 class VotesView {
@@ -13,34 +15,46 @@ class VotesView {
     this.label = make("p", { class: "label" });
     this.reason = make("p", { class: "reason" });
     this.truth = make("p", { class: "truth" });
-    this.board = make("div", { class: "board" });
+    this.board = make("div", { class: "board", id: "board" });
     this.spoken = make("p", { class: "unseen", role: "status", "aria-live": "polite" });
     this.pairs = ensemble.networks.every(({ classes }) => classes.length === 2);
     this.element = make(
       "div",
       { class: "votes" },
-      make("div", { class: "decision" }, make("h3", {}, "Decision"), this.label, this.reason, this.truth),
+      make(
+        "div",
+        { class: "decision", id: "decision" },
+        make("h3", {}, "Decision"),
+        this.label,
+        make("div", { class: "because" }, this.reason, this.truth),
+      ),
       this.spoken,
       this.board,
     );
     if (card !== null) this.board.replaceChildren(card.element);
+    else if (ensemble.decidesAlone) this.buildAlone();
+    else this.moved = roving(this.board, "td[tabindex], .ballots button");
   }
 
-  /** Shows an outcome, or that there is nothing to decide. */
-  show(outcome, truthLabel = null) {
+  /** What is behind the decision of a single network. */
+  buildAlone() {
+    const { labels, chances, image } = this.ensemble.data;
+    this.meter = chances === null ? null : new Meter(labels[1]);
+    this.reasons = image === null && !takesWindows(this.ensemble.data) && givesReasons(this.ensemble) ? new Reasons(this.ensemble, MOST_COLUMNS) : null;
+    this.board.append(...[this.meter?.element, this.reasons?.element].filter(Boolean));
+  }
+
+  /** Shows an outcome and the row that it is of, or that there is nothing to decide. */
+  show(outcome, row, truthLabel = null) {
     this.element.classList.toggle("idle", outcome === null);
     if (outcome === null) {
       this.say("–", `Draw something${this.ensemble.data.test === null ? "" : ", or choose a test sample"}.`, "");
     } else {
       const { label, reason } = this.card === null ? this.voteWords(outcome) : this.cardWords(outcome);
-      const status =
-        outcome.status === null
-          ? ""
-          : `True label: ${truthLabel}. Status ${outcome.status}: ${statusOf(this.ensemble, outcome.status).words}.`;
-      this.say(label, reason, status);
+      this.say(label, reason, truthWords(this.ensemble, outcome, truthLabel));
     }
     this.label.classList.toggle("none", outcome !== null && outcome.decision === ABSTAIN);
-    this.showBoard(outcome);
+    this.showBoard(outcome, row);
   }
 
   /** A decision by votes, and the chances if there are any. */
@@ -52,7 +66,7 @@ class VotesView {
   /** A decision by points. */
   cardWords(outcome) {
     const { total, chance } = this.card.read(outcome.inputs);
-    const likely = chance === null ? "" : ` Chance of ${this.card.second}: ${percent(chance, 0)}.`;
+    const likely = chance === null ? "" : ` Chance of ${this.card.second}: ${probability(chance)}.`;
     return {
       label: this.ensemble.data.labels[outcome.decision],
       reason: `The points add up to ${signed(total)}, which is ${total > 0 ? "above" : "not above"} 0.${likely}`,
@@ -75,8 +89,13 @@ class VotesView {
     this.timer = setTimeout(() => (this.spoken.textContent = `Decision: ${label}. ${reason} ${status}`), 600);
   }
 
-  showBoard(outcome) {
+  showBoard(outcome, row = null) {
     if (this.card !== null) return this.card.show(outcome);
+    if (this.ensemble.decidesAlone) {
+      this.meter?.show(outcome === null ? null : outcome.chances[1] / WHOLE);
+      this.reasons?.show(outcome, row);
+      return;
+    }
     const { classes } = this.ensemble;
     let shown = Array.from({ length: classes }, (_, index) => index);
     if (classes > MOST_CLASSES) {
@@ -115,7 +134,10 @@ class VotesView {
             const network = place.get([Math.min(row.index, other), Math.max(row.index, other)].join());
             const cell = make("td", { class: row.index === other ? "self" : "" });
             if (network !== undefined) {
-              cell.addEventListener("click", () => this.opened(network));
+              const act = () => this.opened(network);
+              cell.addEventListener("click", act);
+              cell.addEventListener("keydown", ({ key }) => ["Enter", " "].includes(key) && act());
+              cell.tabIndex = -1;
               this.cells.push({ cell, network, index: row.index, other });
             }
             return cell;
@@ -135,14 +157,21 @@ class VotesView {
     const head = make("tr", {}, make("td"), make("th", { scope: "col", class: "tally" }, "votes"), ...heads);
     this.board.replaceChildren(
       make("h3", {}, this.pairs ? "Every pair plays" : "Votes"),
-      make("p", { class: "hint" }, caption + (this.pairs ? " Click one to look into its network." : "")),
-      make(
-        "div",
-        { class: "wide" },
-        make("table", { class: `tournament${shown.length > MOST_ROOMY ? " many" : ""}` }, make("thead", {}, head), make("tbody", {}, ...body)),
+      make("p", { class: "hint" }, caption + (this.pairs ? " Click one to look into its network; arrow keys move." : "")),
+      scrolling(
+        "Votes for each class",
+        make(
+          "table",
+          {
+            class: `tournament${shown.length > MOST_ROOMY ? " many" : ""}`,
+            ...(this.pairs ? { role: "grid", "aria-label": "Matches of every pair of classes", "aria-readonly": "true" } : {}),
+          },
+          make("thead", {}, head),
+          make("tbody", {}, ...body),
+        ),
       ),
     );
-    if (this.pairs) return;
+    if (this.pairs) return this.moved();
     this.list = this.ensemble.networks.map((network, n) => {
       const vote = make("span", { class: "chosen" });
       const open = make(
@@ -153,6 +182,7 @@ class VotesView {
       return { vote, element: make("li", {}, open, vote) };
     });
     this.board.append(make("ul", { class: "ballots" }, ...this.list.map(({ element }) => element)));
+    this.moved();
   }
 
   update(outcome) {

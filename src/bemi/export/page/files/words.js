@@ -11,6 +11,7 @@ const PROOF_WORDS = {
 /** A decision: its label, and one or two sentences that explain it. */
 function decisionWords(ensemble, outcome) {
   const { labels, ties } = ensemble.data;
+  if (ensemble.decidesAlone) return { label: labels[outcome.decision], reason: aloneWords(ensemble, outcome) };
   const leaders = labels.filter((_, index) => outcome.dominant[index]);
   const first = outcome.dominant.indexOf(true);
   const votes = `${outcome.counts[first]} of ${ensemble.memberships[first]} votes`;
@@ -22,18 +23,32 @@ function decisionWords(ensemble, outcome) {
   return { label, reason: `${lead} ${ties.reason}` };
 }
 
+/** What there is to say of a decision between two classes. */
+function aloneWords({ data: { labels } }, { decision, chances }) {
+  const other = labels[1 - decision];
+  return chances === null ? `Rather than ${other}.` : `Chance ${probability(chances[decision] / WHOLE)}, against ${other}.`;
+}
+
 /** A label status, by name. */
 const statusOf = (ensemble, name) => ensemble.data.statuses.find((status) => status.name === name);
 
 /** The largest chances, in words; empty if the model has no probabilities. */
 function chanceWords(ensemble, { chances }) {
-  if (chances === null) return "";
+  if (chances === null || ensemble.decidesAlone) return "";
   const total = chances.reduce((sum, chance) => sum + chance);
   const order = chances.map((_, index) => index).sort((a, b) => chances[b] - chances[a] || a - b);
   const largest = order
     .slice(0, MOST_CHANCES)
-    .map((index) => `${ensemble.data.labels[index]} ${percent(chances[index] / total, 0)}`);
-  return ` Chances: ${largest.join(", ")}${order.length > MOST_CHANCES ? ", …" : ""}.`;
+    .map((index) => `${ensemble.data.labels[index]} (${probability(chances[index] / total)})`);
+  return ` Chances: ${largest.join(", ")}${order.length > MOST_CHANCES ? " …" : "."}`;
+}
+
+/** What is known of the row: its true label, and whether the decision is right. */
+function truthWords(ensemble, { decision, status }, truthLabel) {
+  if (status === null) return "";
+  const right = decision !== ABSTAIN && ensemble.data.labels[decision] === truthLabel;
+  if (ensemble.decidesAlone) return `True label: ${truthLabel}. The decision is ${right ? "right" : "wrong"}.`;
+  return `True label: ${truthLabel}. Status ${status}: ${statusOf(ensemble, status).words}.`;
 }
 
 /** Name of a network: the classes that it tells apart. */

@@ -1,0 +1,180 @@
+"""Quick stand-ins for the networks that training would give, for cross-validation.
+
+A network without restrictions labels new rows nearly as the continuous machine does, which takes milliseconds.  A limit
+on links, monotone features or weights of two bits change the labels, so these machines obey them: integer weights,
+rounded from a continuous machine with the same limits and improved by descents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bemi.engines.decomposition.soft.resolution import TARGETS, choose_resolution
+from bemi.ensemble.subsets import class_subsets
+from bemi.ensemble.ties import TIES
+from bemi.ensemble.voting import vote
+from bemi.exact import Integers
+from bemi.inputs.inputs import Inputs
+from bemi.problem.problem import Problem, signs_towards_later_classes
+from bemi.training.training_set import in_units
+
+COARSE = 3
+"""Up to this weight bound, rounding changes the labels."""
+
+MOST_PRODUCTS = 4000
+"""Of more rows, the products of all pairs of rows take too much memory."""
+
+Floats = NDArray[np.float64]
+
+_SWEEPS = 300
+_TOLERANCE = 1e-3
+_EVIDENCE = 2**24
+_LEAST_WEIGHT = 2**-16  # of a row, beside the largest; the integer program has a unit
+
+
+class Lesson(NamedTuple):
+    """Training rows of the machines.
+
+    Attributes
+    ----------
+    inputs
+        What the networks see, shape (rows, inputs).
+    targets
+        Class indices.
+    weights
+        Row weights.
+    """
+
+    inputs: Integers
+    targets: Integers
+    weights: Floats
+
+    def extended(self, variants: Integers) -> Lesson:
+        """The same rows and variants of them, shape (rows, variants, inputs); each counts as much as its row."""
+        count = variants.shape[1]
+        return Lesson(
+            np.concatenate([self.inputs, variants.reshape(-1, variants.shape[2])]),
+            np.concatenate([self.targets, np.repeat(self.targets, count)]),
+            np.concatenate([self.weights, np.repeat(self.weights, count)]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Restrictions:
+    """What the networks must obey.
+
+    Attributes
+    ----------
+    weight_bound, hinges, max_links
+        As in training.
+    signs
+        The sign that the weights of each input must have, shape (inputs, 1); None if all may have both.
+    uncounted
+        Inputs whose links do not count.
+    """
+
+    weight_bound: int
+    hinges: int
+    max_links: int | None
+    signs: Integers | None
+    uncounted: tuple[int, ...]
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any], inputs: Inputs) -> Restrictions:
+        """The restrictions that settings of training mean for these inputs."""
+        directions = inputs.directions(settings["monotone"])
+        return cls(
+            int(settings["weight_bound"]),
+            int(settings["hinges"]),
+            settings["max_links"],
+            None if directions is None else signs_towards_later_classes(directions)[:, None],
+            inputs.constant_inputs,
+        )
+
+    @property
+    def matter(self) -> bool:
+        """Whether they change labels, so that the continuous machine will not do."""
+        return self.max_links is not None or self.signs is not None or self.weight_bound <= COARSE
+
+
+def labels(
+    lesson: Lesson, tested: Integers, prices: Sequence[float], *, classes: int, restrictions: Restrictions
+) -> Iterator[Integers]:
+    """Class indices that machines trained at each price give to the tested inputs.
+
+    Prices should increase: each continuous machine starts from the one before.
+    """
+    pairs = class_subsets(classes, 2)
+    pairs = pairs[np.isin(pairs, lesson.targets).all(axis=1)]
+    weights = _integers if restrictions.matter or len(lesson.targets) > MOST_PRODUCTS else _continuous
+    for columns in weights(lesson, pairs, prices, restrictions):
+        yield _voted(tested, columns, pairs, classes)
+
+
+def _continuous(
+    lesson: Lesson, pairs: Integers, prices: Sequence[float], restrictions: Restrictions
+) -> Iterator[Floats]:
+    """Weights of all pairs, shape (inputs, pairs), for each price."""
+    # Imported here because Numba is slow to import.
+    from bemi.training.svm_kernel import solve
+
+    rows = lesson.inputs / np.maximum(1.0, np.floor(np.linalg.norm(lesson.inputs, axis=1)))[:, None]
+    gram = rows @ rows.T
+    own = [np.flatnonzero(np.isin(lesson.targets, pair)) for pair in pairs]
+    signs = [np.where(lesson.targets[mine] == first, 1.0, -1.0) for mine, (first, _) in zip(own, pairs, strict=True)]
+    grams = [gram[np.ix_(mine, mine)] * np.outer(s, s) for mine, s in zip(own, signs, strict=True)]
+    multipliers = [np.zeros(len(mine)) for mine in own]
+    goals = np.array(TARGETS[restrictions.hinges])
+    for price in prices:
+        columns = []
+        for mine, s, products, a in zip(own, signs, grams, multipliers, strict=True):
+            solve(products, price * lesson.weights[mine], goals, a, _SWEEPS, _TOLERANCE)
+            columns.append((a * s) @ rows[mine])
+        yield np.stack(columns, axis=1)
+
+
+def _integers(lesson: Lesson, pairs: Integers, prices: Sequence[float], restrictions: Restrictions) -> Iterator[Floats]:
+    """The same with integer weights that obey the restrictions."""
+    # Imported here because Numba is slow to import.
+    from bemi.engines.decomposition.soft.search import Search
+    from bemi.engines.decomposition.soft.terms import soft_rows
+
+    r = restrictions
+    weights = in_units(np.maximum(lesson.weights, _LEAST_WEIGHT * lesson.weights.max(initial=1.0)))
+    for price in prices:
+        columns = []
+        for first, second in pairs:
+            mine = np.flatnonzero(np.isin(lesson.targets, (first, second)))
+            problem = Problem(
+                lesson.inputs[mine],
+                np.where(lesson.targets[mine] == first, 1, -1)[:, None],
+                (),
+                r.weight_bound,
+                row_weights=None if weights is None else weights[mine],
+                signs=r.signs,
+                uncounted=r.uncounted,
+            )
+            soft, network = choose_resolution(problem, price, r.hinges, r.max_links)
+            own = network.weights[0][:, 0].copy()
+            if r.matter:
+                Search.of(soft_rows(replace(problem, soft=soft), 0)).descend(own)
+            columns.append(own)
+        yield np.stack(columns, axis=1).astype(np.float64)
+
+
+def _voted(tested: Integers, weights: Floats, pairs: Integers, classes: int) -> Integers:
+    """Class indices by the majority of pairs, ties by margin as in an ensemble."""
+    scores = tested @ weights
+    votes = np.where(scores >= 0, pairs[:, 0], pairs[:, 1])
+    norms = np.maximum(np.abs(weights).sum(axis=0), np.finfo(np.float64).tiny)
+    largest = max(1.0, float(np.abs(tested).max(initial=0)))
+
+    def evidence(chosen: Integers) -> Integers:
+        return (np.abs(scores[chosen]) / norms / largest * _EVIDENCE).astype(np.int64)
+
+    return vote(votes, pairs, classes, ties=TIES["margin"], evidence=evidence).label
