@@ -171,7 +171,7 @@ def _certificate_text(ensemble: Ensemble, model: str) -> Iterator[bytes]:
 def _needed_budget(ensemble: Ensemble) -> float:
     """About how large a budget the checker needs, in millions of steps; 0 for stages other than soft margins."""
     rows = ensemble.training.rows
-    if rows is None or "soft" not in ensemble.training.settings["stages"]:
+    if rows is None or all(report.soft is None for reports in ensemble.reports for report in reports.values()):
         return 0.0
     networks = []
     text = 0
