@@ -67,10 +67,14 @@ shutil.copytree(REPORTS, Path(__file__).parent / "reports", dirs_exist_ok=True)
 
 # A page to draw on, which the home page links to.
 LIVE = Path(__file__).parent / "live"
-with np.load(LIVE / "mnist-test.npz") as rows:
-    test = page.TestData(rows["X"], rows["y"], about="MNIST, drawn at random from its test images")
+live = bemi.load(LIVE / "mnist.bemi")
+with np.load(LIVE / "mnist.npz") as rows:
+    test = page.TestData(rows["test_X"], rows["test_y"], about="test images of MNIST, drawn at random")
+    training = page.TrainingData(
+        live.ensemble_.inputs.of(rows["train_X"]), live.ensemble_.class_indices(rows["train_y"])
+    )
 title = "MNIST, 100 training images per digit"
-page.write(bemi.load(LIVE / "mnist.bemi"), LIVE / "live.html", title=title, test=test, samples=100)
+page.write(live, LIVE / "live.html", title=title, test=test, training=training, samples=100)
 html_extra_path = ["live/live.html"]
 
 GALLERY = {
@@ -141,6 +145,16 @@ def escape_attributes(app: Any, what: str, name: str, obj: Any, options: Any, li
     lines[:] = [re.sub(r"_(?=[,:])", r"\\_", line) if line.startswith(":ivar ") else line for line in lines]
 
 
+def list_parameters(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """A signature of several lines, which Sphinx writes as descriptions of nothing."""
+    context["body"] = re.sub(
+        r"<dl>\s*((?:<dd>(?:(?!</?d[ltd]>).)*</dd>\s*)+)</dl>",
+        lambda match: '<span class="parameters">' + re.sub("<(/?)dd>", r"<\1span>", match[1]) + "</span>",
+        context.get("body", ""),
+        flags=re.DOTALL,
+    )
+
+
 def inline_formula(writer: Any, node: nodes.math) -> None:
     writer.body.append(convert(node.astext()))
     raise nodes.SkipNode
@@ -159,5 +173,6 @@ def setup(app: Any) -> None:
     app.connect("source-read", adapt_links)
     app.connect("source-read", describe_pictures)
     app.connect("doctree-read", name_first_columns)
+    app.connect("html-page-context", list_parameters)
     app.connect("autodoc-process-signature", name_aliases)
     app.connect("autodoc-process-docstring", escape_attributes, priority=600)  # after napoleon
