@@ -168,11 +168,22 @@ def displayed_formula(writer: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def name_controls(app: Any, exception: Exception | None) -> None:
+    """The theme's arrows, which open a part of the side bar, and its search button: names that say what is seen."""
+    for file in Path(app.outdir).rglob("*.html"):
+        text = file.read_text()
+        named = text.replace("<summary><span", '<summary aria-label="Pages below"><span')
+        named = re.sub(r'(<button [^>]*search-button-field[^>]*) aria-label="Search"', r"\1", named)
+        if named != text:
+            file.write_text(named)
+
+
 def setup(app: Any) -> None:
     app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
     app.connect("source-read", adapt_links)
     app.connect("source-read", describe_pictures)
     app.connect("doctree-read", name_first_columns)
     app.connect("html-page-context", list_parameters)
+    app.connect("build-finished", name_controls)
     app.connect("autodoc-process-signature", name_aliases)
     app.connect("autodoc-process-docstring", escape_attributes, priority=600)  # after napoleon

@@ -69,7 +69,7 @@ def draw(browser: Any) -> None:
 
 
 def digits(live: Path) -> None:
-    for name, width, height in (("hero", 1240, 870), ("page-wide", 1240, 1560), ("page-narrow", 390, 844)):
+    for name, width, height in (("hero", 1240, 895), ("page-wide", 1240, 1560), ("page-narrow", 390, 844)):
         with opened(live, width, height) as browser:
             draw(browser)
             photograph(browser, name)
