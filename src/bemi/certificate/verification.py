@@ -42,6 +42,7 @@ from bemi.certificate.margins import MarginProof
 from bemi.certificate.neurons import listed_links_bound, splits_bound
 from bemi.certificate.separators import separation_bound
 from bemi.certificate.softmargins import LARGEST_ROW_WEIGHT, Restrictions, SoftMargins, rational
+from bemi.certificate.widest import widest_bound
 from bemi.files import read_at_most
 from bemi.modelfile import container
 from bemi.modelfile.container import ModelFileError
@@ -574,8 +575,11 @@ class _Network:
         # The proof refers to distinct rows, sorted by their values and then their codes.
         places = {pair: k for k, pair in enumerate(zip(self.seen.rows, self.seen.codes, strict=True))}
         distinct = self.seen.some([places[pair] for pair in sorted(places)])
-        if kind_of(claim["certificate"], "dichotomies", "splitting-neurons") == "splitting-neurons":
-            return objective, splits_bound(distinct, claim["certificate"])
+        match kind_of(claim["certificate"], "dichotomies", "splitting-neurons", "single-neurons"):
+            case "splitting-neurons":
+                return objective, splits_bound(distinct, claim["certificate"])
+            case "single-neurons":
+                return objective, widest_bound(distinct, claim["certificate"])
         return objective, MarginProof(distinct, claim["certificate"]).bound()
 
     def _soft(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[Fraction, Fraction]:
