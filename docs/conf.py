@@ -164,7 +164,9 @@ def displayed_formula(writer: Any, node: nodes.math_block) -> None:
     r"""A formula with its number in the paper, if it ends in ``\tag{2a}``."""
     formula, number = re.fullmatch(r"(.*?)(?:\\tag\{(\w+)\})?\s*", node.astext(), flags=re.DOTALL).groups()
     tag = f'<span class="eqno">({number})</span>' if number else ""
-    writer.body.append(f'<div class="formula">{convert(formula, display="block")}{tag}</div>\n')
+    # Where a box of this class scrolls, the theme lets keys scroll it, too.
+    box = f'<div class="pst-scrollable-table-container">{convert(formula, display="block")}</div>'
+    writer.body.append(f'<div class="formula">{box}{tag}</div>\n')
     raise nodes.SkipNode
 
 
@@ -173,7 +175,7 @@ def name_controls(app: Any, exception: Exception | None) -> None:
     for file in Path(app.outdir).rglob("*.html"):
         text = file.read_text()
         named = text.replace("<summary><span", '<summary aria-label="Pages below"><span')
-        named = re.sub(r'(<button [^>]*search-button-field[^>]*) aria-label="Search"', r"\1", named)
+        named = re.sub(r'(<button [^>]*search-button-field[^>]*aria-label="Search)"', r'\1 Ctrl+K"', named)
         if named != text:
             file.write_text(named)
 
