@@ -9,14 +9,13 @@ import multiprocessing
 import os
 import sys
 import threading
-import time
 
 import numpy as np
 from numba import njit
 from numba.core import event
 from numpy.typing import NDArray
 
-from bemi.limits import stand_still
+from bemi import limits
 
 __all__ = ["fill_with", "njit"]
 
@@ -35,12 +34,12 @@ class _Pause(event.Listener):
     def on_start(self, event: event.Event) -> None:
         self._thread.depth = getattr(self._thread, "depth", 0) + 1
         if self._thread.depth == 1:
-            self._thread.began = time.perf_counter()
+            self._thread.began = limits.clock()
 
     def on_end(self, event: event.Event) -> None:
         self._thread.depth -= 1
         if self._thread.depth == 0:
-            stand_still(time.perf_counter() - self._thread.began)
+            limits.stand_still(limits.clock() - self._thread.began)
 
 
 class _Announcement(event.Listener):

@@ -1,22 +1,26 @@
 """When a search must stop: limits set by the caller, and their clock.
 
-The clock is wall time, except that it stands still while loops are compiled or loaded.  Compiling happens once and
-takes longer than many networks: otherwise the first training of an installation would spend its limits on it and find
-other networks than the next.
+The clock is wall time unless :data:`clock` is replaced, except that it stands still while loops are compiled or loaded.
+Compiling happens once and takes longer than many networks: otherwise the first training of an installation would spend
+its limits on it and find other networks than the next.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 _of_thread = threading.local()
 
+clock: Callable[[], float] = time.perf_counter
+"""Which time counts; measurements on a busy machine replace it by that of the processor."""
+
 
 def now() -> float:
     """Seconds since some moment, without those that this thread has stood still."""
-    return time.perf_counter() - getattr(_of_thread, "still", 0.0)
+    return clock() - getattr(_of_thread, "still", 0.0)
 
 
 def stand_still(seconds: float) -> None:

@@ -19,7 +19,7 @@ def trained_for(monkeypatch):
     The function gets what the network was given; the fixture collects that.
     """
     now, original, given = [100.0], Task.run, []
-    monkeypatch.setattr("bemi.limits.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("bemi.limits.clock", lambda: now[0])
 
     def with_use(use):
         def run(task, seconds):
