@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pytest
 from bemi_lab.benchmarks import BENCHMARKS, accuracy, devices, fitting, gaps, hardware, middle, sameness
-from bemi_lab.benchmarks.common import Benchmark
-from bemi_lab.benchmarks.run import get
+from bemi_lab.benchmarks.frame import Benchmark, get
 from bemi_lab.cli import main
 
 
