@@ -29,7 +29,16 @@ from bemi.programs.encoding import Goal
 from bemi.stages.result import Outcome, StageResult
 from bemi_lab.baselines.improvement import improved, report
 from bemi_lab.baselines.objectives import feasible, max_margin
-from bemi_lab.baselines.starts import PROPOSALS, Start, best_code, networks_on_code, own_sizes, widest_neuron
+from bemi_lab.baselines.starts import (
+    PROPOSALS,
+    Start,
+    best_code,
+    fewest_signs,
+    networks_on_code,
+    own_sizes,
+    signals,
+    widest_neuron,
+)
 
 FEW_INPUTS = 24
 """Neurons with no more inputs are solved exactly; with more, the engine rounds the linear program."""
@@ -40,7 +49,6 @@ CODES = 3
 LONGEST = 5
 """Codes of up to this many dichotomies more than the fewest are tried."""
 
-_FAST = PROPOSALS  # of a neuron's search in candidates
 _PATIENT = 4 * PROPOSALS  # in the final network
 
 
@@ -53,14 +61,11 @@ def _neuron_by_neuron(problem: Problem, network: Network, share: Callable[[int],
 
     ``share`` gives the limits of the next neuron, by the number of neurons that are left.
     """
-    sums = network.pre_activations(problem.data)
-    inputs = [problem.data, *(sign(s) for s in sums[:-1])]
-    outputs = [*(sign(s) for s in sums[:-1]), problem.codes]
-    weights = [w.copy() for w in network.weights]
+    weights, layers = [w.copy() for w in network.weights], list(signals(problem, network))
     neurons = [(layer, j) for layer, size in enumerate([*own_sizes(problem), problem.layers[-1]]) for j in range(size)]
     for done, (layer, j) in enumerate(neurons):
-        limits = share(len(neurons) - done)
-        weights[layer][:, j] = improve(layer, inputs[layer], outputs[layer][:, j], weights[layer][:, j], limits)
+        (inputs, signs), column = layers[layer], weights[layer][:, j]
+        weights[layer][:, j] = improve(layer, inputs, signs[:, j], column, share(len(neurons) - done))
     return Network(tuple(weights), problem.weight_bound)
 
 
@@ -86,22 +91,9 @@ def largest_margins(
     program: NeuronLP | None = None,
     proposals: int = _PATIENT,
 ) -> Network:
-    """The same by the engine: a linear program and a search for integers near it.
+    """The same by the engine: a linear program, which may be given, and a search for integers near it.
 
     Over few inputs the neuron is listed, and its small program solved from there.
-
-    Parameters
-    ----------
-    problem, network
-        The rows, and a network that is right on all of them.
-    share
-        From the number of neurons that are left to the limits of the next one.
-    solver
-        For the small programs.
-    program
-        The linear program of first-layer neurons, if there is one already.
-    proposals
-        Steps of the search for integers.
     """
     known: dict[bytes, Integers] = {}
 
@@ -156,7 +148,7 @@ def wider_codes(problem: Problem, start: Start, deadline: Deadline, seed: int) -
     if not sizes or not len(known.signs):
         return
     constant = float(known.program.solve(np.ones(len(problem.data), dtype=np.int8)).value)
-    fewest = max(1, (problem.codes.shape[1] - 1).bit_length())
+    fewest = fewest_signs(problem)
     ranked = []
     for length in range(fewest, min(fewest + LONGEST, sizes[0]) + 1):
         prices = (constant - known.margins) / max(1.0, constant)
@@ -164,11 +156,9 @@ def wider_codes(problem: Problem, start: Start, deadline: Deadline, seed: int) -
         if chosen is not None and not deadline.passed:
             ranked.append((float(prices[chosen].sum()), chosen))
     for _, chosen in sorted(ranked, key=lambda pair: pair[0]):
-        neurons = [known.neuron(index, _FAST, deadline) for index in chosen]
-        if any(neuron is None for neuron in neurons):
-            continue
-        weights = np.stack([neuron for neuron in neurons if neuron is not None], axis=1)
-        yield from islice(networks_on_code(problem, weights, known.signs[chosen]), 1)
+        weights = known.weights(chosen, deadline)
+        if weights is not None:
+            yield from islice(networks_on_code(problem, weights, known.signs[chosen]), 1)
 
 
 CP = "cpsat"
