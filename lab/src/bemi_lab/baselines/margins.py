@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from bemi.engines.decomposition.neuron import exhaustive
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP
 from bemi.engines.monolithic import solve_goal
 from bemi.engines.start import initial_network
@@ -69,15 +68,22 @@ def _neuron_by_neuron(problem: Problem, network: Network, share: Callable[[int],
     return Network(tuple(weights), problem.weight_bound)
 
 
+def _by_program(
+    inputs: Integers, signs: Integers, present: Integers, bound: int, limits: Limits, solver: str
+) -> Integers:
+    """The neuron of the largest margin with these signs, by its own program, from the present one."""
+    rows = np.unique(np.column_stack([inputs, signs]), axis=0)
+    goal = max_margin(Problem(rows[:, :-1], rows[:, -1:], (), bound))
+    found = solve_goal(goal, start=Network((present[:, None],), bound), limits=limits, solver=solver).network
+    assert found is not None
+    return found.weights[0][:, 0]
+
+
 def margins_by_programs(problem: Problem, network: Network, share: Callable[[int], Limits], solver: str) -> Network:
     """Give every neuron the largest margin that leaves all activations unchanged, by a program for each."""
 
     def improve(layer: int, inputs: Integers, signs: Integers, present: Integers, limits: Limits) -> Integers:
-        alone = Problem(inputs, signs[:, None], (), problem.weight_bound)
-        start = Network((present[:, None],), problem.weight_bound)
-        result = solve_goal(max_margin(alone), start=start, limits=limits, solver=solver)
-        assert result.network is not None
-        return result.network.weights[0][:, 0]
+        return _by_program(inputs, signs, present, problem.weight_bound, limits, solver)
 
     return _neuron_by_neuron(problem, network, share, improve)
 
@@ -91,16 +97,13 @@ def largest_margins(
     program: NeuronLP | None = None,
     proposals: int = _PATIENT,
 ) -> Network:
-    """The same by the engine: a linear program, which may be given, and a search for integers near it.
-
-    Over few inputs the neuron is listed, and its small program solved from there.
-    """
+    """The same by the engine: over many inputs by a linear program, which may be given, and integers near it."""
     known: dict[bytes, Integers] = {}
 
     def improve(layer: int, inputs: Integers, signs: Integers, present: Integers, limits: Limits) -> Integers:
         nonlocal program
         if len(problem.live) <= FEW_INPUTS or layer:
-            return _few_inputs(inputs, signs, present, problem.weight_bound, limits, solver)
+            return _by_program(inputs, signs, present, problem.weight_bound, limits, solver)
         program = program or NeuronLP(problem.data, problem.weight_bound)
         if signs.tobytes() not in known:
             weights, _ = widest_neuron(program, signs, start=present, proposals=proposals, deadline=limits.deadline())
@@ -115,24 +118,6 @@ def _wider(problem: Problem, signs: Integers, present: Integers, found: Integers
     alone = max_margin(Problem(problem.data, signs[:, None], (), problem.weight_bound))
     before, after = (alone.value(Network((w[:, None],), problem.weight_bound)) for w in (present, found))
     return found if alone.better(after, before) else present
-
-
-def _few_inputs(
-    inputs: Integers, signs: Integers, present: Integers, bound: int, limits: Limits, solver: str
-) -> Integers:
-    """A neuron over few inputs with the largest margin."""
-    rows = np.unique(np.column_stack([inputs, signs]), axis=0)
-    alone = Problem(rows[:, :-1], rows[:, -1:], (), bound)
-    goal = max_margin(alone)
-    best = Network((present[:, None],), bound)
-    listed = exhaustive.neurons(alone.data, alone.codes[:, 0], bound)
-    for column in listed.weights.T:
-        other = Network((column[:, None],), bound)
-        if goal.better(goal.value(other), goal.value(best)):
-            best = other
-    found = solve_goal(goal, start=best, limits=limits, solver=solver).network
-    assert found is not None
-    return found.weights[0][:, 0]
 
 
 def wider_codes(problem: Problem, start: Start, deadline: Deadline, seed: int) -> Iterator[Network]:

@@ -39,35 +39,18 @@ class Train(Protocol):
 
 @dataclass(frozen=True)
 class System:
-    """A system of another paper.
+    """A system of another paper."""
 
-    Attributes
-    ----------
-    title, paper
-        The name its authors give it, and their paper.
-    train, goal
-        The training function, and the objective, which also rates the network that it starts from.
-    takes_start
-        Whether it can also begin with a network that fits all rows.
-    detection
-        Where that network detects the classes.
-    grid
-        Value of the largest input, and of the constant input for biases, if inputs are scaled.
-    only_bits, needs_cp, ignores_constant_inputs
-        Whether weights are in {-1, 0, 1} only; whether it needs constraint programming; whether inputs that are the
-        same in all rows get no links, be they zero or not.
-    """
-
-    title: str
+    title: str  # the name its authors give it
     paper: str
     train: Train
-    goal: Callable[[Problem], Goal]
-    takes_start: bool = True
-    detection: Detection = "outputs"
-    grid: int | None = None
-    only_bits: bool = True
-    needs_cp: bool = False
-    ignores_constant_inputs: bool = False
+    goal: Callable[[Problem], Goal]  # its objective, which also rates the network that it starts from
+    takes_start: bool = True  # it can also begin with a network that fits all rows
+    detection: Detection = "outputs"  # where that network detects the classes
+    grid: int | None = None  # value of the largest input, and of the constant one for biases, if inputs are scaled
+    only_bits: bool = True  # weights are in {-1, 0, 1}
+    needs_cp: bool = False  # it needs constraint programming
+    ignores_constant_inputs: bool = False  # that are the same in all rows, be they zero or not
 
     def value(self, problem: Problem, network: Network) -> Objective | None:
         """The objective of a network, None if it is not feasible."""

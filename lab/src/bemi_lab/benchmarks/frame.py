@@ -68,24 +68,13 @@ class Settings:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """What is measured, and how it is shown.
+    """What is measured, and how it is shown."""
 
-    Attributes
-    ----------
-    cells
-        What ``--only`` chooses from.
-    measure
-        From a cell, a seed and settings to records, without the cell's name, seed and limits.
-    tables
-        From all records to tables.
-    all_cores
-        Whether it needs all cores instead of one.
-    """
-
-    cells: Sequence[Named]
+    cells: Sequence[Named]  # what --only chooses from
     measure: Callable[[Any, int, Settings], Iterable[Record]]
+    """From a cell, a seed and settings to records, without the cell's name, seed and limits."""
     tables: Callable[[Sequence[Record]], Iterable[Table]]
-    all_cores: bool = False
+    all_cores: bool = False  # it needs all cores instead of one
 
     def records(self, settings: Settings) -> Iterator[Record]:
         """Measure every wanted cell with every seed."""

@@ -44,7 +44,7 @@ def as_svg(figure: Any) -> bytes:
     return made.getvalue()
 
 
-SETTINGS = {
+SETTINGS: dict[Any, Any] = {
     **{"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True},
     **{"grid.color": "#e5e5e5", "axes.axisbelow": True, "legend.frameon": False},
     **{"svg.hashsalt": "bemi", "svg.fonttype": "none"},
