@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from bemi_lab.experiments.networks import ALTERNATIVES, REFERENCE
 from bemi_lab.experiments.noise import LEVELS
 from bemi_lab.experiments.results import OURS, CellResult, Run, gap
 from bemi_lab.experiments.spec import NO_INPUTS, Cell
-from bemi_lab.experiments.store import Record
 from bemi_lab.experiments.table import Row, Spread, Table
 
 WEIGHT_SHARES = ("w=-P", "w=0", "w=P", "others")
@@ -66,32 +64,18 @@ def paper_title(run: Run) -> str:
     return "paper" if run.on_paper_images else OTHER_SAMPLES
 
 
-Columns = dict[str, Callable[[CellResult], Any]]
-
-
-def _by_cell(run: Run, caption: str, columns: Columns) -> Table:
-    """A row per cell: its settings, and a value by heading."""
-    rows = [_labels(run, result) | {h: value(result) for h, value in columns.items()} for result in run.cells]
-    return Table(caption, rows).without_empty_columns()
-
-
-def _alternative(name: str, result: CellResult) -> float:
-    return result.alternative(name).mean
-
-
 def accuracy(run: Run) -> Table:
-    columns: Columns = {
-        "samples": lambda r: len(r.records),
-        "ours": lambda r: r.accuracy,
-        paper_title(run): paper_spread,
-        "difference": lambda r: difference(run, r.accuracy.mean, r.paper.get("accuracy")),
-    }
     # With two classes no row stays unclassified, so one accuracy is enough.
     ties = any(result.unclassified.high > 0 for result in run.cells)
-    if ties:
-        columns |= {"ours, ties by margin": lambda r: r.accuracy_with_ties, "unclassified": lambda r: r.unclassified}
-        columns["paper's"] = lambda r: r.paper.get("unclassified")
-    columns |= {name: partial(_alternative, name) for name in ALTERNATIVES}
+    rows = []
+    for result in run.cells:
+        row = _labels(run, result) | {"samples": len(result.records), "ours": result.accuracy}
+        row[paper_title(run)] = paper_spread(result)
+        row["difference"] = difference(run, result.accuracy.mean, result.paper.get("accuracy"))
+        if ties:
+            row |= {"ours, ties by margin": result.accuracy_with_ties, "unclassified": result.unclassified}
+            row["paper's"] = result.paper.get("unclassified")
+        rows.append(row | {name: result.alternative(name).mean for name in ALTERNATIVES})
     rule = (
         " *Ours* and the paper's follow the paper's voting rule, which leaves some rows unclassified; with *ties by "
         "margin* every row gets a label."
@@ -100,55 +84,50 @@ def accuracy(run: Run) -> Table:
         f"Test accuracy in %: mean over the samples, smallest and largest in brackets.{rule if ties else ''} The last "
         "four columns are scikit-learn's classifiers on exactly the same rows, untuned."
     )
-    return _by_cell(run, caption, columns)
+    return Table(caption, rows).without_empty_columns()
 
 
 def links(run: Run) -> Table:
-    columns: Columns = {"ours": lambda r: r.links(), paper_title(run): lambda r: r.paper.get("links")}
-    columns["difference"] = lambda r: difference(run, r.links().mean, r.paper.get("links"))
-    return _by_cell(run, "Non-zero weights in % of all weights, after the last stage.", columns)
-
-
-def _paired(result: CellResult) -> list[float]:
-    """Ours minus the linear SVM, by sample."""
-    return [100 * (r["accuracy"] - r["alternatives"][REFERENCE]) for r in result.records]
-
-
-def _standard_error(values: Sequence[float]) -> float | None:
-    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
-
-
-def _seconds(record: Record) -> float:
-    return sum(stage["seconds"] for network in record["networks"] for stage in network["stages"].values())
-
-
-def _gaps(result: CellResult) -> list[float]:
-    return result.stage_values(result.cell.stages[0], gap)
+    rows = []
+    for result in run.cells:
+        ours, paper = result.links(), result.paper.get("links")
+        values = {"ours": ours, paper_title(run): paper, "difference": difference(run, ours.mean, paper)}
+        rows.append(_labels(run, result) | values)
+    return Table("Non-zero weights in % of all weights, after the last stage.", rows).without_empty_columns()
 
 
 def reference(run: Run) -> Table:
     """Ours and the same linear SVM in floating point, paired by sample."""
-    columns: Columns = {
-        "samples": lambda r: len(r.records),
-        "ours": lambda r: r.accuracy_with_ties,
-        "paper's rule": lambda r: r.accuracy.mean,
-        REFERENCE: lambda r: r.alternative(REFERENCE).mean,
-        "paired difference": lambda r: float(np.mean(_paired(r))),
-        "standard error": lambda r: _standard_error(_paired(r)),
-        "gap mean": lambda r: float(np.mean(_gaps(r))),
-        "gap max": lambda r: float(np.max(_gaps(r))),
-        "links": lambda r: round(r.links_in_all),
-        "weights": lambda r: r.weights,
-        "bits": lambda r: r.bits,
-        "s per ensemble": lambda r: r.spread(_seconds).mean,
-    }
+    rows = []
+    for result in run.cells:
+        theirs = [100 * r["alternatives"][REFERENCE] for r in result.records]
+        paired = np.subtract([100 * r["accuracy"] for r in result.records], theirs)
+        gaps = result.stage_values(result.cell.stages[0], gap)
+        seconds = [sum(s["seconds"] for n in r["networks"] for s in n["stages"].values()) for r in result.records]
+        rows.append(
+            _labels(run, result)
+            | {
+                "samples": len(theirs),
+                "ours": result.accuracy_with_ties,
+                "paper's rule": result.accuracy.mean,
+                REFERENCE: float(np.mean(theirs)),
+                "paired difference": float(paired.mean()),
+                "standard error": float(paired.std(ddof=1) / np.sqrt(len(paired))) if len(paired) > 1 else None,
+                "gap mean": float(np.mean(gaps)),
+                "gap max": float(np.max(gaps)),
+                "links": round(result.links_in_all),
+                "weights": result.weights,
+                "bits": result.bits,
+                "s per ensemble": float(np.mean(seconds)),
+            }
+        )
     caption = (
         "Test accuracy in %, every row labelled (ties by margin), and under the paper's voting rule; beside it "
         '`SVC(kernel="linear", C=10)` on the same inputs (divided by their length, raw pixels by 255), label of its '
         "largest decision value. Paired difference: ours minus that SVM, sample by sample. Gap: certified, of the "
         "first stage, in %. Links, weights and bits of all networks together; seconds of training on one core."
     )
-    return _by_cell(run, caption, columns)
+    return Table(caption, rows)
 
 
 def system(cell: Cell) -> str:
@@ -295,20 +274,14 @@ def stages(run: Run) -> Table:
     return Table(caption, rows)
 
 
-def _weight_share(name: str, result: CellResult) -> float:
-    return result.weight_share(name).mean
-
-
-def _paper_share(name: str, result: CellResult) -> float | None:
-    return result.paper.get(name)
-
-
 def weights(run: Run) -> Table:
-    columns: Columns = {}
-    for name in WEIGHT_SHARES:
-        columns[name] = partial(_weight_share, name)
-        columns[f"{name}, {paper_title(run)}"] = partial(_paper_share, name)
-    return _by_cell(run, "Weights in % at -P, at 0, at P and between.", columns)
+    rows = []
+    for result in run.cells:
+        row = _labels(run, result)
+        for name in WEIGHT_SHARES:
+            row |= {name: result.weight_share(name).mean, f"{name}, {paper_title(run)}": result.paper.get(name)}
+        rows.append(row)
+    return Table("Weights in % at -P, at 0, at P and between.", rows).without_empty_columns()
 
 
 def confusion(run: Run) -> Table:
