@@ -93,12 +93,7 @@ PROPOSALS = 100_000
 
 
 def improved_neurons(
-    values: RowValues,
-    problem: Problem,
-    start: Network,
-    deadline: Deadline,
-    seed: int = 0,
-    within: Within | None = None,
+    values: RowValues, problem: Problem, start: Network, deadline: Deadline, seed: int = 0, within: Within | None = None
 ) -> Iterator[Network]:
     """Ever better networks, each with one neuron replaced; ends when a whole round over the neurons brings nothing.
 

@@ -25,14 +25,7 @@ from bemi.running.pools import Processes
 from bemi.training.pipeline import Training
 from bemi_lab import classifiers
 from bemi_lab.benchmarks.frame import Benchmark, Column, Record, Settings, integer, share, table
-from bemi_lab.benchmarks.problems import (
-    TEST_IMAGES,
-    Cell,
-    peak_megabytes,
-    sample,
-    stage_record,
-    unseen_images,
-)
+from bemi_lab.benchmarks.problems import TEST_IMAGES, Cell, peak_megabytes, sample, stage_record, unseen_images
 from bemi_lab.experiments import spec
 from bemi_lab.experiments.table import Table
 

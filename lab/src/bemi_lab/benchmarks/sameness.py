@@ -26,16 +26,7 @@ import numpy as np
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 import bemi
-from bemi import (
-    ConstantInput,
-    ImageScenarios,
-    IntegerHog,
-    NoiseScenarios,
-    SignalCounts,
-    TableBits,
-    save,
-    verify,
-)
+from bemi import ConstantInput, ImageScenarios, IntegerHog, NoiseScenarios, SignalCounts, TableBits, save, verify
 from bemi.cli import main
 from bemi_lab.datasets import load as load_set
 from bemi_lab.datasets import sample
