@@ -375,9 +375,10 @@ def max_margin(view, columns, proof, state):
         return objective, view["P"] * (layers[1] * min(map(norm, view["rows"])) + above)
     pairs = sorted(set(zip(view["rows"], view["codes"])))
     distinct = view | {"rows": [p[0] for p in pairs], "codes": [p[1] for p in pairs]}
-    if is_of(proof, "dichotomies", "splitting-neurons") == "dichotomies":
+    kind = is_of(proof, "dichotomies", "splitting-neurons", "single-neurons")
+    if kind == "dichotomies":
         return objective, Dichotomies(distinct, proof).bound()
-    return objective, splits(distinct, proof)
+    return objective, (splits if kind == "splitting-neurons" else single_neurons)(distinct, proof)
 
 
 def fewest_links(network, view, columns, stage, state):
@@ -1057,6 +1058,79 @@ def pairs_of(view, order, codes, y, row, first_margin, second_margin, most_links
         for two, more in seen[wrong]:
             if most_links is None or links + more <= most_links:
                 yield one, two
+
+
+def single_neurons(view, proof):
+    """R62"""
+    layers, bound = view["layers"], view["P"]
+    need(len(layers) == 3 and layers[1] in (1, 2) and layers[2] == 1, "single neurons")
+    members(proof, ("labels", "any") if layers[1] == 2 else ("labels",), ("kind",))
+    labels = one_neuron(view, [c[0] for c in view["codes"]], proof["labels"])
+    if layers[1] == 1:
+        return labels + bound
+    widest = one_neuron(view, [0] * len(view["rows"]), proof["any"])
+    return max(labels + widest + bound, 2 * labels + 2 * bound)
+
+
+def one_neuron(view, signs, proof):
+    """R61"""
+    need(type(proof) is list and len(proof) == 2, "a neuron's proof")
+    top = integer(proof[0], 1, view["P"] * max(map(norm, view["rows"])))
+
+    def fits(low, high):
+        return all((s >= 0 and b > top) or (s <= 0 and a < -top) for s, a, b in zip(known, low, high))
+
+    def wider(at, low, high):
+        """Whether some neuron within the limits has a larger margin; the weights before ``at`` are fixed."""
+        nonlocal tried
+        tried += 1
+        if tried > LONGEST:
+            raise TooLarge
+        if not fits(low, high):
+            return False
+        if at == len(limits):
+            return True
+        least, most = limits[at]
+        column = [row[at] for row in view["rows"]]
+        for w in range(least, most + 1):
+            lower = [a + w * x - min(least * x, most * x) for a, x in zip(low, column)]
+            upper = [b + w * x - max(least * x, most * x) for b, x in zip(high, column)]
+            if wider(at + 1, lower, upper):
+                return True
+        return False
+
+    tried = 0
+    open_trees = [(proof[1], list(signs), [(-view["P"], view["P"])] * view["layers"][0])]
+    while open_trees:
+        tree, known, limits = open_trees.pop()
+        need(type(tree) is list and tree, "a tree")
+        if tree[0] == "A":
+            need(len(tree) == 1, "a tree")
+            lowest = [sum(min(a * x, b * x) for (a, b), x in zip(limits, row)) for row in view["rows"]]
+            highest = [sum(max(a * x, b * x) for (a, b), x in zip(limits, row)) for row in view["rows"]]
+            need(not wider(0, lowest, highest), "a larger margin")
+        elif tree[0] == "L":
+            need(len(tree) == 2, "a tree")
+            g, total = combined(view, known, tree[1])
+            most = sum(max(low * v, high * v) for (low, high), v in zip(limits, g))
+            need(most // total <= top, "an open leaf")
+        elif tree[0] == "T":
+            need(len(tree) == 4, "a tree")
+            k = integer(tree[1], 0, len(known) - 1)
+            need(known[k] == 0, "a row with a sign")
+            for sign, child in ((1, tree[2]), (-1, tree[3])):
+                if sign < 0 and child is None:
+                    need(not any(known) and set(limits) == {(-view["P"], view["P"])}, "a missing branch")
+                    continue
+                open_trees.append((child, [*known[:k], sign, *known[k + 1 :]], limits))
+        else:
+            need(tree[0] == "W" and len(tree) == 5, "a tree")
+            i = integer(tree[1], 0, len(limits) - 1)
+            low, high = limits[i]
+            value = integer(tree[2], low, high - 1)
+            for part, child in (((low, value), tree[3]), ((value + 1, high), tree[4])):
+                open_trees.append((child, known, [*limits[:i], part, *limits[i + 1 :]]))
+    return top
 
 
 # -- Min-Weight with margins (R43 to R52) ------------------------------------------------------------------------------

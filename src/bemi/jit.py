@@ -1,4 +1,4 @@
-"""``njit``, which compiles loops on first use: the clock stands still meanwhile, and people are told why they wait.
+"""``njit``, which compiles loops on first use: the clock stands still meanwhile, and a message says why.
 
 Compiled loops are cached beside their source files or, if that folder cannot be written to, in the user's cache folder.
 """
@@ -22,7 +22,7 @@ __all__ = ["fill_with", "njit"]
 TOLD = "BEMI_TOLD_OF_COMPILING"
 """Variable that is set once the message was due, so that worker processes, which inherit it, do not repeat it."""
 
-MESSAGE = "bemi: compiling, once: this takes some 10 to 20 seconds, and later runs load the result from a cache"
+MESSAGE = "bemi: compiling, once: this takes 10 to 20 seconds; later runs load the result from a cache"
 
 
 class _Pause(event.Listener):
@@ -43,7 +43,7 @@ class _Pause(event.Listener):
 
 
 class _Announcement(event.Listener):
-    """One line on standard error if somebody is there to read it: at a terminal or in a notebook."""
+    """One line on standard error if it will be read: at a terminal or in a notebook."""
 
     def on_start(self, event: event.Event) -> None:
         if TOLD in os.environ or not _speaks_for_all():

@@ -7,6 +7,7 @@ its limits on it and find other networks than the next.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -106,7 +107,12 @@ class Deadline:
     @property
     def progress(self) -> float:
         """Share of the time that has gone by since the clock was started; 0 if there is no deadline."""
-        return 0.0 if self.moment is None else self.elapsed / max(1e-9, self.moment - self.began)
+        return 0.0 if self.moment is None else self.elapsed / max(1e-9, self.length)
+
+    @property
+    def length(self) -> float:
+        """Seconds from the start of the clock to the deadline; infinite if there is none."""
+        return math.inf if self.moment is None else self.moment - self.began
 
     def at_least(self, seconds: float) -> Deadline:
         """The same clock with the deadline moved, if necessary, so that this many seconds are left."""

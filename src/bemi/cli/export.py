@@ -136,7 +136,7 @@ def _add_c_options(command: argparse.ArgumentParser) -> None:
         metavar="LENGTH,VOTES",
         help="add bemi_smooth: the last LENGTH labels vote, and a label needs VOTES of them (default: none)",
     )
-    left_out = "leave out the probabilities of a model that has them, which take flash"
+    left_out = "leave out the probabilities, which take flash"
     add("--no-probabilities", dest="probabilities", action="store_false", help=left_out)
 
 
@@ -299,7 +299,7 @@ TARGETS = {
     for target in (
         Target(
             "c",
-            "C99 for small devices: integers only, nothing allocated, no library called",
+            "C99 for small devices: integers only, no allocation, no library calls",
             output="folder",
             example="bemi export c model.bemi -o device",
             add_options=_add_c_options,
@@ -307,7 +307,7 @@ TARGETS = {
         ),
         Target(
             "onnx",
-            "an ONNX file with integer operators alone",
+            "an ONNX file with integer operators only",
             output="ONNX file",
             example="bemi export onnx model.bemi -o model.onnx",
             write=_write_onnx,
@@ -322,7 +322,7 @@ TARGETS = {
         ),
         Target(
             "page",
-            "one HTML file in which people can try the model and look into it",
+            "one HTML file to try the model in and look inside it",
             output="HTML file",
             example="bemi export page model.bemi --data test.csv -o page.html",
             add_options=_add_page_options,

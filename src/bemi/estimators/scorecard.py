@@ -1,4 +1,4 @@
-"""The classifier that people can add up by hand: points for a few lines of a table, with a certificate."""
+"""The classifier you can add up by hand: points for a few lines of a table, with a certificate."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from bemi.ensemble.ensemble import Ensemble
 from bemi.estimators.few_bit import USUAL_PENALTY, SoftMarginClassifier
-from bemi.inputs.table.transform import TableBits
+from bemi.inputs.table import TableBits
 from bemi.stages import SOFT_STAGES
-from bemi.training.task import Settings
+from bemi.training.plan import Settings
 
 
 class ScorecardClassifier(SoftMarginClassifier):
@@ -31,12 +31,14 @@ class ScorecardClassifier(SoftMarginClassifier):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
     >>> from bemi import ScorecardClassifier
-    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> clf = ScorecardClassifier(max_lines=5).fit(X[::5], y[::5])
-    >>> len(clf.scorecard().cards)
-    1
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = ScorecardClassifier(max_lines=3).fit(X[::5], y[::5])
+    >>> clf.predict(X[:2])
+    array([0, 0])
+    >>> len(clf.scorecard().cards[0].lines) <= 3
+    True
     """
 
     NAME = "scorecard"

@@ -32,6 +32,12 @@ class Line:
         What the line adds to the total.
     input
         Position of the bit among the inputs of the networks.
+
+    Examples
+    --------
+    >>> from bemi.report.scorecard import Line
+    >>> Line("age", ">= 54.5", points=3, input=0).name
+    'age >= 54.5'
     """
 
     column: str
@@ -70,6 +76,19 @@ class Card:
         Smallest and largest total that a row can have.
     table
         Probability of the first class by the sum of the network; None if the model has no probabilities.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bemi import ScorecardClassifier
+    >>> X = pd.DataFrame({"age": [30, 40, 50, 60, 70, 80], "smoker": [0, 1, 0, 1, 1, 1]})
+    >>> y = ["well", "well", "well", "ill", "ill", "ill"]
+    >>> scorecard = ScorecardClassifier(max_lines=2).fit(X, y).scorecard()
+    >>> card = scorecard.cards[0]
+    >>> card.classes
+    ('ill', 'well')
+    >>> card.lowest <= card.start <= card.highest
+    True
     """
 
     classes: tuple[Any, Any]
@@ -109,16 +128,34 @@ class Card:
         return cls(classes, start, tuple(lines), unit, lowest, highest, table)
 
     def by_size(self) -> Card:
-        """The same card with the most points first."""
+        """The same card with the most points first.
+
+        Examples
+        --------
+        >>> len(card.by_size().lines) == len(card.lines)
+        True
+        """
         return replace(self, lines=tuple(sorted(self.lines, key=lambda line: -abs(line.points))))
 
     def totals(self, inputs: Integers) -> Integers:
-        """The total of each row, from the inputs of the networks."""
+        """The total of each row, from the inputs of the networks.
+
+        Examples
+        --------
+        >>> card.totals(scorecard.transform.transform(X)).shape
+        (6,)
+        """
         on = inputs[:, [line.input for line in self.lines]] > 0
         return self.start + on @ np.array([line.points for line in self.lines], dtype=np.int64)
 
     def probabilities(self, totals: ArrayLike) -> NDArray[np.float64]:
-        """Probability of the second class for each total; only if the model has probabilities."""
+        """Probability of the second class for each total; only if the model has probabilities.
+
+        Examples
+        --------
+        >>> bool(card.probabilities(card.highest) > 0.5)
+        True
+        """
         assert self.table is not None
         return 1 - self.table(-self.unit * np.asarray(totals)) / CERTAIN
 
@@ -128,7 +165,13 @@ class Card:
         return np.arange(self.lowest, self.highest + 1)
 
     def some_totals(self, most: int = 9) -> list[int]:
-        """Up to so many round totals, evenly spaced, over the range where the probability changes."""
+        """Up to so many round totals, evenly spaced, over the range where the probability changes.
+
+        Examples
+        --------
+        >>> len(card.some_totals(most=5)) <= 5
+        True
+        """
         every = self.every_total
         open_ = every[np.abs(self.probabilities(every) - 0.5) <= 0.5 - UNLIKELY]
         low, high = (int(open_[0]), int(open_[-1])) if len(open_) else (self.lowest, self.highest)
@@ -170,7 +213,7 @@ ORDERS = ("column", "size")
 
 @dataclass(frozen=True, eq=False)
 class Scorecard:
-    """A model as points that people can add up, one card per pair of classes.
+    """A model you can add up by hand: points for a few lines, one card per pair of classes.
 
     Printing it gives the text; notebooks show the HTML.
 
@@ -180,6 +223,16 @@ class Scorecard:
         One :class:`bemi.report.scorecard.Card` per network.
     transform
         The transform that makes the bits.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bemi import ScorecardClassifier
+    >>> X = pd.DataFrame({"age": [30, 40, 50, 60, 70, 80], "smoker": [0, 1, 0, 1, 1, 1]})
+    >>> y = ["well", "well", "well", "ill", "ill", "ill"]
+    >>> card = ScorecardClassifier(max_lines=2).fit(X, y).scorecard()
+    >>> len(card.cards)
+    1
     """
 
     cards: tuple[Card, ...]
@@ -203,25 +256,49 @@ class Scorecard:
         )
 
     def score(self, X: Any) -> Integers:
-        """The total of each row of a table: shape (rows), or (rows, cards) with more than one card."""
+        """The total of each row of a table: shape (rows), or (rows, cards) with more than one card.
+
+        Examples
+        --------
+        >>> card.score(X).shape
+        (6,)
+        """
         inputs = self.transform.transform(X)
         totals = np.stack([card.totals(inputs) for card in self.cards], axis=1)
         return totals[:, 0] if len(self.cards) == 1 else totals
 
     def text(self, order: str = "column") -> str:
-        """The cards as plain text, lines sorted by ``"column"`` or by ``"size"``, the most points first."""
+        """The cards as plain text, lines sorted by ``"column"`` or by ``"size"``, the most points first.
+
+        Examples
+        --------
+        >>> "age" in card.text()
+        True
+        """
         from bemi.report.scorecard_views import text
 
         return text(self._sorted(order))
 
     def html(self, order: str = "column", title: str | None = None) -> str:
-        """The cards as a page that loads nothing, for browsers and printers, with a heading if there is a title."""
+        """The cards as a page that loads nothing, for browsers and printers, with a heading if there is a title.
+
+        Examples
+        --------
+        >>> card.html(title="Example").startswith("<!doctype html>")
+        True
+        """
         from bemi.report.scorecard_views import document
 
         return document(self._sorted(order), title)
 
     def figure(self, order: str = "column") -> Any:
-        """The cards as a matplotlib figure: points of every line, and the probability by total if it has any."""
+        """The cards as a matplotlib figure: points of every line, and the probability by total if it has any.
+
+        Examples
+        --------
+        >>> len(card.figure().axes)
+        2
+        """
         from bemi.report.scorecard_views import figure
 
         return figure(self._sorted(order))

@@ -33,9 +33,8 @@ from sklearn.utils import _safe_indexing
 from bemi.exact import Integers
 from bemi.inputs.inputs import Inputs
 from bemi.training.estimates import accuracy_range, effective_rows
-from bemi.training.folds import class_in_one_group, group_codes, group_folds, row_folds
 from bemi.training.machines import Lesson, Restrictions, labels
-from bemi.training.training_set import variants_of
+from bemi.training.training_set import class_in_one_group, group_codes, group_folds, row_folds, variants_of
 
 FOLDS = 5
 REPEATS = 3
@@ -84,6 +83,12 @@ class Candidate:
         only if there is enough to compare and they beat it clearly.  Without a usual candidate the best one is taken.
     standard_errors
         What clearly means for this one: by how many standard errors of the difference it must beat the usual one.
+
+    Examples
+    --------
+    >>> from bemi.training.choice import Candidate
+    >>> Candidate("values, C = 3", {"C": 3.0}).settings
+    {'C': 3.0}
     """
 
     name: str
@@ -94,12 +99,12 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen, and why.
+    """Which settings were chosen, and why.
 
     Attributes
     ----------
     candidate
-        The candidate that did best in cross-validation, the first of equals.
+        The best candidate in cross-validation; the first if several are equal.
     expected, low, high
         Accuracy to expect on new rows like these, and its 95 % range; None if there were too few rows to tell.
     accuracies
@@ -115,9 +120,18 @@ class Choice:
     why_unknown
         Why there is no estimate; empty if there is one.
     reason
-        Why it was or was not worth it to leave the usual candidate; empty if there is none.
+        Why the usual candidate was kept or left; empty if there is none.
     kind, why
-        What the rows are, ``"image"``, ``"table"`` or ``"signal"``, and why they are taken for that.
+        What the rows are, ``"image"``, ``"table"`` or ``"signal"``, and why they are treated as such.
+
+    Examples
+    --------
+    >>> from bemi import FewBitClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> choice = FewBitClassifier().choose(X[::5], y[::5])
+    >>> choice.low <= choice.expected <= choice.high
+    True
     """
 
     candidate: Candidate
@@ -142,7 +156,13 @@ class Choice:
         return self.candidate.name
 
     def in_words(self) -> str:
-        """The choice in one line."""
+        """The choice as one line of text.
+
+        Examples
+        --------
+        >>> "expected accuracy on new rows" in choice.in_words()
+        True
+        """
         if self.expected is None or self.low is None or self.high is None:
             return f"{self.name}; {self.why_unknown}"
         what = "expected accuracy, rows weighted as in training," if self.weighted else "expected accuracy"
@@ -212,32 +232,21 @@ def choose(
     chosen = int(_merits(right, rows.weights[None], rows.targets, handicaps)[0].argmax())
     accuracies = np.average(right, axis=0, weights=rows.weights)
     resampled = _resampled(right, rows.weights, rows.targets, rows.groups, handicaps, rng)
-    # By how much the best of the candidates looks better than it is.
     optimism = float(accuracies[chosen] - np.mean(resampled))
-    tested, used = np.ones(len(rows.targets), dtype=bool), rows
-    share_seen = 1.0
-    hits = right[:, chosen]
+    told = _Told(rows, right[:, chosen], np.ones(len(rows.targets), dtype=bool), len(np.unique(parts)))
     if len(rows.targets) < len(targets):
-        used = every.some(MOST_TESTED, rng)
-        parts = used.folds(FOLDS, rng)
-        held = _enough(parts, ENOUGH_TESTED)
-        one = _alike(candidates[chosen : chosen + 1], defaults)
-        hits = _right(one, used, parts, held, len(classes))[:, 0]
-        tested = np.isin(parts, held)
-        share_seen = len(rows.targets) / len(used.targets)
-    told = hits[tested], used.weights[tested]
-    expected = min(1.0, max(0.0, float(np.average(told[0], weights=told[1])) - share_seen * optimism))
-    independent = effective_rows(*told, None if names is None else used.groups[tested])
-    low, high = accuracy_range(expected, independent)
+        told = _told(candidates[chosen], defaults, every.some(MOST_TESTED, rng), len(classes), rng)
+        optimism *= len(rows.targets) / len(told.rows.targets)
+    expected, low, high = told.accuracy(optimism)
     return Choice(
         candidate=candidates[chosen],
         expected=expected,
         low=low,
         high=high,
         accuracies=dict(zip((c.name for c in candidates), accuracies.tolist(), strict=True)),
-        folds=len(np.unique(parts)),
+        folds=told.folds,
         repeats=repeats,
-        rows=int(tested.sum()),
+        rows=int(told.tested.sum()),
         given=len(targets),
         weighted=bool((omega != 1).any()),
         recordings=None if names is None else len(names),
@@ -246,13 +255,13 @@ def choose(
 
 
 def unknown(candidate: Candidate, why: str) -> Choice:
-    """A candidate that was not compared with others."""
+    """The choice of a candidate without any comparison."""
     return Choice(candidate, None, None, None, {}, 0, 0, why_unknown=why)
 
 
 def _one_recording(label: Any, recording: Any) -> str:
     return (
-        f"no honest estimate of the accuracy is possible: class {label} is in one recording only, {recording}; "
+        f"the accuracy cannot be estimated: class {label} occurs in only one recording, {recording}; "
         "record every class at least twice"
     )
 
@@ -298,6 +307,33 @@ def _right(
                 for position, label in zip(group.positions, group.labels(fold, classes), strict=True):
                     right[held, position] += label == rows.targets[held]
     return right
+
+
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """What cross-validation tells of one candidate: which rows were tested, how often right, in how many folds."""
+
+    rows: _Rows
+    right: NDArray
+    tested: NDArray[np.bool_]
+    folds: int
+
+    def accuracy(self, optimism: float) -> tuple[float, float, float]:
+        """The expected accuracy and its range; the best candidate looks better than it is by the ``optimism``."""
+        right, weights = self.right[self.tested], self.rows.weights[self.tested]
+        expected = min(1.0, max(0.0, float(np.average(right, weights=weights)) - optimism))
+        groups = None if self.rows.divided else self.rows.groups[self.tested]
+        return expected, *accuracy_range(expected, effective_rows(right, weights, groups))
+
+
+def _told(
+    candidate: Candidate, defaults: Mapping[str, Any], rows: _Rows, classes: int, rng: np.random.Generator
+) -> _Told:
+    """The cross-validation of one candidate on many rows."""
+    parts = rows.folds(FOLDS, rng)
+    held = _enough(parts, ENOUGH_TESTED)
+    right = _right(_alike([candidate], defaults), rows, parts, held, classes)[:, 0]
+    return _Told(rows, right, np.isin(parts, held), len(np.unique(parts)))
 
 
 def _enough(parts: Integers, rows: int) -> Integers:
@@ -443,17 +479,17 @@ def _reason(
     if usual is None or len(candidates) == 1:
         return ""
     if not enough:
-        return "usual with so few of each class"
+        return "the usual choice for so few rows of each class"
     others = [place for place in range(len(candidates)) if place != usual]
     best = (
         chosen
         if chosen != usual
         else max(others, key=lambda place: accuracies[place] - candidates[place].standard_errors * margins[place])
     )
-    gain = f"{100 * (accuracies[best] - accuracies[usual]):+.1f} points, standard error {100 * margins[best]:.1f}"
+    gain = f"{100 * (accuracies[best] - accuracies[usual]):+.1f} ± {100 * margins[best]:.1f} points"
     if chosen == usual:
-        return f"usual here; {candidates[best].name}: {gain}, which is not enough"
-    return f"against {candidates[usual].name}: {gain}"
+        return f"usual here; {candidates[best].name} scored {gain}, too little to change"
+    return f"{gain} against {candidates[usual].name}"
 
 
 def _accuracies(right: NDArray, weights: NDArray) -> NDArray:

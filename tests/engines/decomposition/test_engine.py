@@ -18,6 +18,7 @@ from bemi.certificate.arithmetic import Rows
 from bemi.certificate.links import links_bound
 from bemi.certificate.margins import MarginProof
 from bemi.certificate.neurons import listed_links_bound
+from bemi.certificate.widest import widest_bound
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.max_margin.search import distinct_rows
 from bemi.engines.portfolio import observed
@@ -34,7 +35,7 @@ NO_LIMIT = Limits()
 def proved_margin_bound(problem: Problem, proof: dict) -> int:
     distinct = distinct_rows(problem)
     rows = Rows(distinct.data.tolist(), distinct.codes.tolist(), distinct.layers, distinct.weight_bound)
-    return MarginProof(rows, proof).bound()
+    return widest_bound(rows, proof) if proof["kind"] == "single-neurons" else MarginProof(rows, proof).bound()
 
 
 def referee(problem: Problem) -> None:

@@ -20,8 +20,8 @@ from bemi import save, verify
 from bemi.exact import Integers
 from bemi.report.summary import evaluation, training_summary
 from bemi.running.calls import results
-from bemi.running.journal import Journal
 from bemi.running.pools import Processes
+from bemi.running.schedule import Journal
 from bemi.training.pipeline import Training
 from bemi_lab import classifiers
 from bemi_lab.benchmarks.frame import Benchmark, Column, Record, Settings, integer, share, table

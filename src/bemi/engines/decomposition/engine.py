@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from bemi.engines import monolithic, portfolio
 from bemi.engines.decomposition.max_margin import enumeration as neuron_choices
-from bemi.engines.decomposition.max_margin import few_splits, widening
+from bemi.engines.decomposition.max_margin import few_splits, two_neurons, widening
 from bemi.engines.decomposition.max_margin import search as dichotomies
 from bemi.engines.decomposition.min_weight import enumeration as smallest_neurons
 from bemi.engines.decomposition.min_weight import with_labels, with_margins
@@ -135,6 +135,7 @@ def _can_be_widened(problem: Problem, state: StageState) -> bool:
 
 
 MAX_MARGIN = (
+    Strategy("two neurons", 0.8, two_neurons.applies, two_neurons.search),
     Strategy("pairs", 0.6, _needs_splits, few_splits.search_pairs),
     Strategy("majority", 0.3, _has_no_pair, few_splits.search_majority),
     Strategy("repair", 0.6, _lacks_margins, annealing.repair),

@@ -108,7 +108,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Costs:
-    """Resources that an export needs.
+    """Resources that the exported code needs.
 
     Attributes
     ----------
@@ -122,6 +122,16 @@ class Costs:
         Maximum number of instructions in one prediction, with a tie that needs evidence and without one.
     static
         Bytes of static RAM: the last samples of a signal, and the last labels if they are smoothed.
+
+    Examples
+    --------
+    >>> import bemi
+    >>> from bemi.export import c
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> costs = c.export(clf).costs
+    >>> len(costs.in_words()) > 0
+    True
     """
 
     flash: int
@@ -133,7 +143,13 @@ class Costs:
     static: int = 0
 
     def in_words(self) -> list[str]:
-        """The costs as lines of text."""
+        """The costs as human-readable lines.
+
+        Examples
+        --------
+        >>> print(costs.in_words()[0])
+        At most, on a Cortex-M3 and compiled with gcc -Os:
+        """
         ram = f"the input and {self.stack} bytes of stack; nothing static, nothing allocated"
         if self.static:
             ram = f"{self.static} bytes static, inputs that are not pushed, {self.stack} of stack; nothing allocated"

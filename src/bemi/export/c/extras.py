@@ -1,4 +1,4 @@
-"""What a program may offer besides ``bemi_predict``: probabilities, samples one by one, smoothed labels."""
+"""Optional functions besides ``bemi_predict``: probabilities, samples one by one, smoothed labels."""
 
 from __future__ import annotations
 

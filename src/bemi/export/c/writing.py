@@ -35,7 +35,7 @@ OPTIMIZE = ("speed", "size")
 
 @dataclass(frozen=True)
 class CExport:
-    """The files, and what they cost.
+    """The generated files and their costs.
 
     Attributes
     ----------
@@ -43,6 +43,16 @@ class CExport:
         Text of ``bemi_model.h``, ``bemi_model.c`` and ``main.c``.
     costs
         Flash, stack and time on a Cortex-M3.
+
+    Examples
+    --------
+    >>> import bemi
+    >>> from bemi.export import c
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> made = c.export(clf, optimize="size")
+    >>> made.header.count("bemi_predict(")
+    1
     """
 
     header: str
@@ -76,6 +86,16 @@ def write(
         Adds ``bemi_smooth``, which smooths labels over time in this way; None leaves it out.
     probabilities
         Whether to write the probabilities of a model that has them; without them it takes less flash.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> import bemi
+    >>> from bemi.export import c
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> c.write(clf, mkdtemp()).costs.flash > 0
+    True
     """
     made = export(model, optimize=optimize, input_type=input_type, smoothing=smoothing, probabilities=probabilities)
     write_texts(folder, {"bemi_model.h": made.header, "bemi_model.c": made.source, "main.c": made.example})
@@ -90,7 +110,18 @@ def export(
     smoothing: Smoothing | None = None,
     probabilities: bool = True,
 ) -> CExport:
-    """What :func:`write` writes."""
+    """The files that :func:`write` writes, as text.
+
+    Examples
+    --------
+    >>> import bemi
+    >>> from bemi.export import c
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> made = c.export(clf)
+    >>> "bemi_predict" in made.header
+    True
+    """
     ensemble = ensemble_of(model)
     if not probabilities:
         ensemble = replace(ensemble, probabilities=None)

@@ -33,7 +33,18 @@ WIDEST_ROW = 1024
 
 @dataclass(frozen=True)
 class VerilogExport:
-    """The files by name, and what the circuit costs."""
+    """The generated files by name, and the costs of the circuit.
+
+    Examples
+    --------
+    >>> import bemi
+    >>> from bemi.export import verilog
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> made = verilog.export(clf)
+    >>> "module bemi_model" in made.files["bemi_model.v"]
+    True
+    """
 
     files: dict[str, str]
     costs: Costs
@@ -64,6 +75,16 @@ def write(
         Random rows for the test bench.
     rows
         Further rows for it, as ``predict`` takes them.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> import bemi
+    >>> from bemi.export import verilog
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> sorted(verilog.write(clf, mkdtemp()).files)
+    ['Makefile', 'bemi_model.v', 'inputs.txt', 'labels.txt', 'test_bench.v']
     """
     made = export(model, interface=interface, input_bits=input_bits, vectors=vectors, rows=rows)
     write_texts(folder, made.files)
@@ -78,7 +99,18 @@ def export(
     vectors: int = VECTORS,
     rows: Any = None,
 ) -> VerilogExport:
-    """What :func:`write` writes."""
+    """The files that :func:`write` writes, as text.
+
+    Examples
+    --------
+    >>> import bemi
+    >>> from bemi.export import verilog
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> made = verilog.export(clf, interface="parallel")
+    >>> made.costs.latency
+    3
+    """
     check_choice("interface", interface, INTERFACES)
     check_integer("vectors", vectors, 1)
     circuit = Circuit(ensemble_of(model), input_bits)

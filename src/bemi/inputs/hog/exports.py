@@ -14,7 +14,7 @@ from bemi.inputs.hog.constants import WINDOW
 
 if TYPE_CHECKING:
     from bemi.export.onnx.graph import Tensor
-    from bemi.inputs.hog.transform import IntegerHog
+    from bemi.inputs.hog import IntegerHog
 
 PIXEL = 280
 CHANNEL = 170

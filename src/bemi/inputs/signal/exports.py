@@ -13,7 +13,7 @@ from bemi.inputs.signal.responses import CENTRE, KERNELS, LARGEST, LARGEST_RESPO
 
 if TYPE_CHECKING:
     from bemi.export.onnx.graph import Tensor
-    from bemi.inputs.signal.transform import SignalCounts
+    from bemi.inputs.signal import SignalCounts
 
 FRAMES = 60
 """Bytes of stack for calls and local variables, without the arrays."""
