@@ -108,7 +108,7 @@ class CardTask:
         rows, train, test = self._rows(seed)
         X, y = rows.table, rows.train_y
         fitted = classifiers.scorecard(self.links, **settings.limits).fit(X.iloc[train], y[train])
-        readings = fitted.ensemble_.inputs.fixed_point_inputs(X)
+        readings = fitted.fixed_point_inputs(X)
         yield from _ours(fitted, f"card of {self.links} lines", X.iloc[test], readings[test], 4, place)
         if emlearn_models.missing() is None:
             # emlearn's integers have 16 bits; the forest splits off missing cells by a value below all others.
@@ -150,7 +150,7 @@ class SignalTask:
         train, test = np.split(np.arange(len(y)), [self.classes * self.TRAINING])
         for name, inputs in (("counts", "counts"), ("counts of differences", "differences")):
             fitted = classifiers.few_bit(X, inputs=inputs, **settings.limits).fit(X[train], y[train])
-            wild, readings = self._wild(seed), fitted.ensemble_.inputs.fixed_point_inputs
+            wild, readings = self._wild(seed), fitted.fixed_point_inputs
             expected = np.searchsorted(fitted.classes_, fitted.predict(wild))
             for system in _ours(fitted, name, X[test], readings(X[test]), 2, place):
                 more = {"wild": readings(wild), "wild_predictions": expected}
