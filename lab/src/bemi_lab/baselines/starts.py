@@ -86,7 +86,7 @@ class Dichotomies:
     def gains(self) -> Floats:
         """What a dichotomy adds to the distance of classes: margin and accuracy on new images go together."""
         usable = np.isfinite(self.margins)
-        return np.where(usable, self.margins / self.margins[usable].mean(), 0.0) ** 2
+        return np.where(usable, self.margins / (self.margins[usable].mean() if usable.any() else 1.0), 0.0) ** 2
 
     def neuron(self, index: int, deadline: Deadline | None = None) -> Integers | None:
         """Integer weights that realise a dichotomy with a large margin; None if none were found."""

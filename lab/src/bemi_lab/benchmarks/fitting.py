@@ -24,7 +24,7 @@ from bemi.running.pools import Processes
 from bemi.running.schedule import Journal
 from bemi.training.pipeline import Training
 from bemi_lab import classifiers
-from bemi_lab.benchmarks.frame import Benchmark, Column, Record, Settings, integer, share, table
+from bemi_lab.benchmarks.frame import Benchmark, Column, Record, Settings, integer, mean, share, table
 from bemi_lab.benchmarks.problems import TEST_IMAGES, Cell, peak_megabytes, sample, stage_record, unseen_images
 from bemi_lab.experiments import spec
 from bemi_lab.experiments.table import Table
@@ -159,11 +159,10 @@ MEGABYTE = 2**20
 
 @dataclass(frozen=True)
 class Part:
-    """A measurement of many networks: what to do for a seed, and the text of what it gave."""
+    """A measurement of many networks, for a seed."""
 
     name: str
     measure: Callable[[int], Iterator[Record]]
-    text: Callable[[Record], str]
 
 
 def _images(seed: int) -> tuple[Integers, Integers]:
@@ -260,46 +259,41 @@ def _many(X: Integers, y: Integers) -> Record:
     return {
         "networks": len(classifier.networks_),
         "wall": wall,
-        "parent_mb": [parent[begin], parent[-1]],
+        "parent_mb": parent[begin],
+        "parent_mb_in_the_end": parent[-1],
         "worker_peak_mb": max(workers),
     }
 
 
-def _processes_text(r: Record) -> str:
-    first, then = r["two"] / r["one"], r["again"] / r["one"]
-    text = (
-        f"{r['nodes']} nodes: {r['one']:.1f} s by one, {r['two']:.1f} s by two: {first:.2f}; {then:.2f} once they run"
-    )
-    return text + (", same bytes" if r["same_bytes"] else ", OTHER BYTES")
-
-
-def _many_text(r: Record) -> str:
-    first, last = r["parent_mb"]
-    speed = f"{r['networks']} networks in {r['wall']:.0f} s, {r['networks'] / r['wall']:.0f} per second"
-    return f"{speed}; parent {first:.0f} to {last:.0f} MB, workers at most {r['worker_peak_mb']:.0f} MB"
-
-
 PARTS = [
-    Part("two processes", _processes, _processes_text),
-    Part("budget", _budgets, lambda r: f"{r['networks']} networks: {r['wall']:.1f} s of {r['budget']:.0f} s"),
-    Part(
-        "overhead",
-        lambda seed: iter([_overhead(*_many_classes(30, seed))]),
-        lambda r: f"{r['key_ms'] + r['dispatch_ms']:.1f} ms per network, its name {r['key_ms']:.1f}",
-    ),
-    Part("many classes", lambda seed: iter([_many(*_many_classes(CLASSES, seed))]), _many_text),
+    Part("two processes", _processes),
+    Part("budget", _budgets),
+    Part("overhead", lambda seed: iter([_overhead(*_many_classes(30, seed))])),
+    Part("many classes", lambda seed: iter([_many(*_many_classes(CLASSES, seed))])),
 ]
 
 
+def _fractions(field: str) -> Column:
+    """Of the seconds of one process, in each repetition."""
+    return lambda records: ", ".join(f"{r[field] / r['one']:.2f}" for r in records) if field in records[0] else None
+
+
 def _scaling(records: Sequence[Record]) -> Iterator[Table]:
-    text = {part.name: part.text for part in PARTS}
-    rows = [{"what": r["cell"], "seed": r["seed"], "measured": text[r["cell"]](r)} for r in records]
+    columns: dict[str, Column] = {
+        **{"what": "cell", "seed": "seed", "node limit": "nodes", "one process, seconds": mean("one")},
+        "two processes including start-up, as a fraction": _fractions("two"),
+        "two running processes, as a fraction": _fractions("again"),
+        "same bytes": lambda rs: all(r["same_bytes"] for r in rs) if "same_bytes" in rs[0] else None,
+        **{"budget, seconds": "budget", "networks": "networks", "wall s": "wall"},
+        **{"name of a network, ms": "key_ms", "its dispatch, ms": "dispatch_ms"},
+        **{"parent MB": "parent_mb", "in the end": "parent_mb_in_the_end", "worker MB at most": "worker_peak_mb"},
+    }
     note = (
         "Two processes: 45 networks of MNIST, 10 per class, with a node limit; processes have to start first. "
         "Budget: total_time_limit for these networks and for those of many classes, gap=0. "
         f"Many classes: {CLASSES} classes of {ROWS} rows with {FEATURES} features."
     )
-    yield Table(note, rows)
+    yield table(records, ["cell", "seed", "nodes", "networks", "budget"], columns, note)
 
 
 BENCHMARKS = {

@@ -126,7 +126,8 @@ def _measured(name: str, benchmark: Benchmark, settings: Settings, lines: Path) 
         words += [f"{record['wall']:.2f} s"] if isinstance(record.get("wall"), float) else []
         print(*words, file=sys.stderr, flush=True)
     if not records:
-        raise NothingChosen(f"{name}: no cell's name begins with {' or '.join(map(repr, settings.only))}")
+        wanted = f"no cell's name begins with {' or '.join(map(repr, settings.only))}"
+        raise NothingChosen(f"{name}: {wanted if settings.only else 'what it measures is not installed here'}")
     return records
 
 
