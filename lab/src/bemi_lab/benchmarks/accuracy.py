@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.metrics import log_loss
 
+from bemi.augment.medoids import select_rows
 from bemi.ensemble.probabilities import UNIT
 from bemi.ensemble.subsets import chosen_subsets, class_subsets, components
 from bemi.exact import Integers
@@ -80,7 +81,8 @@ def _with_medoids(cell: FewRows, index: int, settings: Settings) -> Iterator[Rec
         model.fit(part.train_X[chosen], part.train_y[chosen])
         yield {"way": f"{kind}, random", "accuracy": _score(model, part)}
         began = time.process_time()
-        model.set_params(max_per_class=cell.rows).fit(part.train_X, part.train_y)
+        medoids = select_rows(model.ensemble_.inputs.of(part.train_X), part.train_y, cell.rows)
+        model.fit(part.train_X[medoids], part.train_y[medoids])
         yield {"way": f"{kind}, medoids", "accuracy": _score(model, part), "CPU seconds": time.process_time() - began}
 
 
