@@ -375,10 +375,15 @@ def max_margin(view, columns, proof, state):
         return objective, view["P"] * (layers[1] * min(map(norm, view["rows"])) + above)
     pairs = sorted(set(zip(view["rows"], view["codes"])))
     distinct = view | {"rows": [p[0] for p in pairs], "codes": [p[1] for p in pairs]}
-    kind = is_of(proof, "dichotomies", "splitting-neurons", "single-neurons")
-    if kind == "dichotomies":
-        return objective, Dichotomies(distinct, proof).bound()
-    return objective, (splits if kind == "splitting-neurons" else single_neurons)(distinct, proof)
+    kind = is_of(proof, "dichotomies", "splitting-neurons", "single-neurons", "combinations")
+    match kind:
+        case "splitting-neurons":
+            return objective, splits(distinct, proof)
+        case "single-neurons":
+            return objective, single_neurons(distinct, proof)
+        case "combinations":
+            return objective, combined_margins(distinct, proof)
+    return objective, Dichotomies(distinct, proof).bound()
 
 
 def fewest_links(network, view, columns, stage, state):
@@ -400,9 +405,10 @@ def fewest_links(network, view, columns, stage, state):
     need(all(a >= b for a, b in pairs), "a margin is not kept")
     if proof is None:
         return 0
-    if is_of(proof, "sign-patterns", "smallest-neurons") == "sign-patterns":
+    kind = is_of(proof, "sign-patterns", "smallest-neurons", "combinations")
+    if kind == "sign-patterns":
         return Relations(view, state["margins"]).proved(proof)
-    return listed(view, state["margins"], proof)
+    return (listed if kind == "smallest-neurons" else combined_links)(view, state["margins"], proof)
 
 
 # -- multipliers (R16) -------------------------------------------------------------------------------------------------
@@ -1044,6 +1050,72 @@ def splits(view, proof):
         if s:
             shown = max(shown, (n - 2) * c + s + bound)
     return shown
+
+
+def all_neurons(view, margin):
+    """R63: for each set of rows that a neuron may be wrong on, the largest margin and the fewest links."""
+    layers, bound = view["layers"], view["P"]
+    need(len(layers) == 3 and layers[2] == 1 and (bound + 1) ** layers[1] <= 4096, "the shape")
+    rows = sorted({tuple(x * c[0] for x in row) for row, c in zip(view["rows"], view["codes"])})
+    need(all(map(any, rows)), "a row of zeros")
+    live = [i for i in range(layers[0]) if any(row[i] for row in rows)]
+    if (2 * bound + 1) ** len(live) * len(rows) > 300_000:
+        raise TooLarge
+    found = {}
+    for weights in product(range(-bound, bound + 1), repeat=len(live)):
+        sums = [sum(w * row[i] for w, i in zip(weights, live)) for row in rows]
+        if min(map(abs, sums)) >= margin:
+            signs, links = tuple(1 if s > 0 else -1 for s in sums), sum(map(bool, weights))
+            wide, few = found.get(signs, (0, links))
+            found[signs] = max(wide, min(map(abs, sums))), min(few, links)
+    return found
+
+
+def best_sums(lists, weights):
+    """The largest sum of values of neurons, one from each list, for each list of sums that they give the rows."""
+    reached = {None: 0}
+    for entries, w in zip(lists, weights):
+        if len(reached) * len(entries) > 200_000:
+            raise TooLarge
+        after = {}
+        for sums, total in reached.items():
+            for signs, value in entries.items():
+                new = tuple(w * s for s in signs) if sums is None else tuple(a + w * s for a, s in zip(sums, signs))
+                after[new] = max(after.get(new, total + value), total + value)
+        reached = after
+    return reached
+
+
+def combined_margins(view, proof):
+    """R64"""
+    margins = {signs: wide for signs, (wide, _) in all_neurons(view, 1).items()}
+    members(proof, ("value", "any", "labels"), ("kind",))
+    n, bound = view["layers"][1], view["P"]
+    value = integer(proof["value"], 0, 2**40 - 1)
+    widest = integer(proof["any"], 1, bound * max(map(norm, view["rows"])))
+    right = integer(proof["labels"], 0, widest)
+    need(all(m <= widest for m in margins.values()), "a larger margin")
+    need(all(m <= right for signs, m in margins.items() if min(signs) > 0), "a larger margin with the labels")
+    for used in range(1, n + 1):
+        for weights in combinations_with_replacement(range(1, bound + 1), used):
+            for sums, total in best_sums([margins] * used, weights).items():
+                if min(sums) >= 1:
+                    need(total + min(sums) + (n - used) * widest <= value, "a better combination")
+    return value
+
+
+def combined_links(view, margins, proof):
+    """R65"""
+    members(proof, ("links",), ("kind",))
+    all_neurons(view, 1)
+    links, first = integer(proof["links"], 0, 2**40 - 1), margins[0]
+    need(min(first) >= 1 and margins[1][0] >= 1, "margins of at least 1")
+    lists = [{signs: -few for signs, (_, few) in all_neurons(view, m).items()} for m in first]
+    for weights in product(range(view["P"] + 1), repeat=len(first)):
+        for sums, total in best_sums(lists, weights).items():
+            if min(sums) >= margins[1][0]:
+                need(sum(map(bool, weights)) - total >= links, "fewer links")
+    return links
 
 
 def pairs_of(view, order, codes, y, row, first_margin, second_margin, most_links):

@@ -597,7 +597,9 @@ SETTINGS: dict[str, Setting] = {
             0.01,
             _number(),
             "A stage stops once the relative gap is proved to be at most this, or earlier with a message that says "
-            "why. Sat-Margin ignores it: every row counts.",
+            "why.  Two stages have rules of their own: Sat-Margin goes on to gap 0, since every row counts, and "
+            "Min-Weight takes no more turns within ten times the gap, since the next percent takes several times as "
+            "long as all before it.  With ``gap=0`` all stages go on until they are optimal or the time is up.",
             recorded=True,
             option=Option("stop a stage once proven within this gap (default: 0.01)", "float"),
         ),

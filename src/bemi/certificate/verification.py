@@ -23,6 +23,7 @@ from itertools import combinations, pairwise
 from typing import Any
 
 from bemi.certificate.arithmetic import Matrix, Rows, pre_activations
+from bemi.certificate.combinations import combined_links_bound, combined_margins_bound
 from bemi.certificate.confidence import confident_bound, last_layer_bound
 from bemi.certificate.limits import (
     DEFAULT_BUDGET,
@@ -575,11 +576,13 @@ class _Network:
         # The proof refers to distinct rows, sorted by their values and then their codes.
         places = {pair: k for k, pair in enumerate(zip(self.seen.rows, self.seen.codes, strict=True))}
         distinct = self.seen.some([places[pair] for pair in sorted(places)])
-        match kind_of(claim["certificate"], "dichotomies", "splitting-neurons", "single-neurons"):
+        match kind_of(claim["certificate"], "dichotomies", "splitting-neurons", "single-neurons", "combinations"):
             case "splitting-neurons":
                 return objective, splits_bound(distinct, claim["certificate"])
             case "single-neurons":
                 return objective, widest_bound(distinct, claim["certificate"])
+            case "combinations":
+                return objective, combined_margins_bound(distinct, claim["certificate"])
         return objective, MarginProof(distinct, claim["certificate"]).bound()
 
     def _soft(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[Fraction, Fraction]:
@@ -619,6 +622,9 @@ class _Network:
         require(kept, "a margin is smaller than Max-Margin's")
         if claim["certificate"] is None:
             return links, 0
-        if kind_of(claim["certificate"], "sign-patterns", "smallest-neurons") == "smallest-neurons":
-            return links, listed_links_bound(self.seen, self.margins, claim["certificate"])
+        match kind_of(claim["certificate"], "sign-patterns", "smallest-neurons", "combinations"):
+            case "smallest-neurons":
+                return links, listed_links_bound(self.seen, self.margins, claim["certificate"])
+            case "combinations":
+                return links, combined_links_bound(self.seen, self.margins, claim["certificate"])
         return links, links_bound(self.seen, self.margins, claim["certificate"])

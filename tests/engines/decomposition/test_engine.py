@@ -15,6 +15,7 @@ from sklearn.datasets import load_digits, load_wine
 from strategies import run_only
 
 from bemi.certificate.arithmetic import Rows
+from bemi.certificate.combinations import combined_links_bound, combined_margins_bound
 from bemi.certificate.links import links_bound
 from bemi.certificate.margins import MarginProof
 from bemi.certificate.neurons import listed_links_bound
@@ -35,7 +36,12 @@ NO_LIMIT = Limits()
 def proved_margin_bound(problem: Problem, proof: dict) -> int:
     distinct = distinct_rows(problem)
     rows = Rows(distinct.data.tolist(), distinct.codes.tolist(), distinct.layers, distinct.weight_bound)
-    return widest_bound(rows, proof) if proof["kind"] == "single-neurons" else MarginProof(rows, proof).bound()
+    match proof["kind"]:
+        case "single-neurons":
+            return widest_bound(rows, proof)
+        case "combinations":
+            return combined_margins_bound(rows, proof)
+    return MarginProof(rows, proof).bound()
 
 
 def referee(problem: Problem) -> None:
@@ -59,7 +65,8 @@ def referee(problem: Problem) -> None:
     if mw.certificate is not None:
         rows = Rows(seen.data.tolist(), seen.codes.tolist(), seen.layers, seen.weight_bound)
         needed = [m.tolist() for m in margins]
-        check = listed_links_bound if mw.certificate["kind"] == "smallest-neurons" else links_bound
+        checks = {"smallest-neurons": listed_links_bound, "combinations": combined_links_bound}
+        check = checks.get(mw.certificate["kind"], links_bound)
         assert mw.bound <= check(rows, needed, mw.certificate) <= everything.best("mw", margins)
 
 

@@ -40,6 +40,10 @@ TURNS = 3
 LEAST_PROGRESS = 0.1
 """Part of what is missing that a turn must contribute, or else it was idle."""
 
+CLOSE = 10.0
+"""Once the gap is at most this many times the requested one, no more turns are taken: the next percent takes several
+times as long as all before it.  Whoever wants that asks for a smaller gap."""
+
 WIDE_GAP = 0.1
 """Gap up to which one idle turn is enough to give up; otherwise three."""
 
@@ -84,6 +88,9 @@ def _take_turns(reduction: Reduction, tree: PatternTree, limits: Limits, clock: 
     tree.begin(reduction.links, enough(), nodes, clock)
     turn = idle = 0
     while True:
+        missing = reduction.links - tree.bound
+        if enough() > tree.bound and missing <= CLOSE * limits.gap * reduction.links:
+            return f"stopped within {CLOSE:g} times the requested gap; a smaller gap makes it go on"
         before = (reduction.links, tree.bound)
         tree.extend(enough(), int(min(nodes, max(1, stop - tree.used))), clock.share(BOUND_SHARE))
         weakest = tree.weakest
