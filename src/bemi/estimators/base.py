@@ -27,7 +27,7 @@ from bemi.exact import PRE_ACTIVATION_LIMIT, Integers
 from bemi.files import printable
 from bemi.inputs.transform import Takes
 from bemi.report.html import fitted_html
-from bemi.report.scorecard import Scorecard
+from bemi.report.scorecard import Scorecard, why_no_card
 from bemi.running.schedule import check_shard, train_all
 from bemi.settings import OF_NETWORKS, SETTINGS, is_auto
 from bemi.training.calibration import calibrated
@@ -320,7 +320,9 @@ class Classifier(_ScikitLearn):
             solver=solver if known is None else known.training.solver,
             settings=recorded({**chosen, "estimator": self.NAME}),
         )
-        return calibrated(plan, ensemble, known) if chosen["probabilities"] else ensemble
+        if chosen["probabilities"]:
+            ensemble = calibrated(plan, ensemble, known)
+        return ensemble.with_score_counts() if why_no_card(ensemble) is None else ensemble
 
     # Reading the fitted ensemble ---------------------------------------------------------------------------------
 
@@ -397,7 +399,7 @@ class Classifier(_ScikitLearn):
 
     def scorecard(self) -> Scorecard:
         """The model as points to add up; for networks that see the bits of a table."""
-        return Scorecard.of(ensemble_of(self))
+        return Scorecard.of(ensemble_of(self), self.choice_)
 
     def certified_radius(self, X: ArrayLike, *, exact: bool = False, time_limit: float | None = 60.0) -> Radii:
         """How far the network input of each row may move with the prediction provably unchanged.

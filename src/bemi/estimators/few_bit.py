@@ -18,6 +18,7 @@ from sklearn.base import clone
 
 from bemi.augment.images import ImageDeformations
 from bemi.augment.scenarios import SignalScenarios
+from bemi.checks import counted
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.probabilities import MOST_CLASSES
 from bemi.estimators.base import Classifier
@@ -54,6 +55,9 @@ SMALL_GAINS, GAINS, SHIFTS = (0.8, 1.25), (0.625, 1.5), (-0.125, 0.125)
 
 PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Values of C to choose from."""
+
+CARD_THRESHOLDS, CARD_PENALTIES = (4, 8, 16), (0.1, 0.3, 1.0, 3.0, 10.0)
+"""Thresholds per column, and values of C, to choose from for scorecards."""
 
 USUAL_PENALTY = 3.0
 """C for bits of a table where nothing is compared."""
@@ -151,6 +155,18 @@ def tables(why: str = "asked for") -> Kind:
     )
     usual = {"inputs": TableBits(), "copies": None, "C": USUAL_PENALTY, "weight_bound": TABLE_BOUND}
     return Kind("table", why, usual, candidates)
+
+
+def cards() -> Kind:
+    """Bits for scorecards: more or fewer thresholds, which lines have to be chosen from."""
+    candidates = tuple(
+        Candidate(
+            f"up to {counted(thresholds, 'threshold')} per column, C = {C:g}", {"inputs": TableBits(thresholds), "C": C}
+        )
+        for thresholds in CARD_THRESHOLDS
+        for C in CARD_PENALTIES
+    )
+    return Kind("table", "scorecards are for tables", {"inputs": TableBits(), "C": USUAL_PENALTY}, candidates)
 
 
 def kind_of(X: Any, kind: Any = AUTO, inputs: Any = AUTO) -> Kind:
@@ -258,6 +274,65 @@ class SoftMarginClassifier(Classifier):
         """
         return self._training_tasks(X, y, sample_weight, groups)
 
+    def choose(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Choice:
+        """What :meth:`fit` would choose on these rows, and what accuracy to expect; nothing is trained or changed."""
+        other = clone(self)
+        other._resolved(X, y, sample_weight, groups)
+        return other.choice_
+
+    def _resolved(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
+    ) -> Settings:
+        given = self._translated(self._settings())
+        check_given(X)
+        rows = as_given(X)
+        labels = labels_of(y, rows)
+        kind = self._kind(X)
+        given |= {name: value for name, value in kind.usual.items() if name not in COMPARED and is_auto(given[name])}
+        self.choice_ = replace(
+            self._choice(kind, given, rows, labels, sample_weight, groups), kind=kind.name, why=kind.why
+        )
+        automatic = {name: value for name, value in kind.usual.items() if is_auto(given[name])}
+        return self._with_probabilities({**given, **automatic, **self.choice_.candidate.settings}, kind, labels)
+
+    def _kind(self, X: Any) -> Kind:
+        """What the rows are, and what there is to choose."""
+        raise NotImplementedError
+
+    def _with_probabilities(self, chosen: Settings, kind: Kind, labels: NDArray) -> Settings:
+        """The settings, with probabilities or without."""
+        return chosen
+
+    def _choice(
+        self,
+        kind: Kind,
+        given: Mapping[str, Any],
+        rows: Any,
+        labels: NDArray,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+    ) -> Choice:
+        """The best candidate by cross-validation on the training rows, if there is something to choose."""
+        if not any(is_auto(given[name]) for name in COMPARED):
+            return unknown(Candidate("settings as given", {}), "nothing was left to choose")
+        candidates = left_to_choose(kind, given)
+        if not candidates:
+            return unknown(Candidate("usual settings", {}), f"{len(rows)} large rows are too many to compare settings")
+        usual = {name: value for name, value in kind.usual.items() if is_auto(given[name])}
+        weights = given_weights(sample_weight, len(labels))
+        classes, targets = np.unique(labels, return_inverse=True)
+        return choose(
+            candidates,
+            rows,
+            labels,
+            defaults={**given, **usual},
+            weights=weights * class_weights(given["class_weight"], classes, targets, weights)[targets],
+            seed=seed_of(given["random_state"]),
+            groups=groups,
+        )
+
 
 class FewBitClassifier(SoftMarginClassifier):
     """Few-bit classifier for images, tables and signals that chooses its settings from the rows.
@@ -336,14 +411,6 @@ class FewBitClassifier(SoftMarginClassifier):
         self.verbose = verbose
         self.run_dir = run_dir
 
-    def choose(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
-    ) -> Choice:
-        """What :meth:`fit` would choose on these rows, and what accuracy to expect; nothing is trained or changed."""
-        other = clone(self)
-        other._resolved(X, y, sample_weight, groups)
-        return other.choice_
-
     def _translated(self, given: dict[str, Any]) -> dict[str, Any]:
         stages = SOFT_STAGES if given["mw_loss"] is None else SPARSE_STAGES
         loss = SETTINGS["mw_loss"].default if given["mw_loss"] is None else given["mw_loss"]
@@ -354,51 +421,8 @@ class FewBitClassifier(SoftMarginClassifier):
         known = super()._parameters_of(ensemble)
         return known if len(ensemble.training.settings["stages"]) > 1 else known | {"mw_loss": None}
 
-    def _resolved(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
-    ) -> Settings:
-        given = self._translated(self._settings())
-        check_given(X)
-        rows = as_given(X)
-        labels = labels_of(y, rows)
-        kind = self._kind(X)
-        given |= {name: value for name, value in kind.usual.items() if name not in COMPARED and is_auto(given[name])}
-        self.choice_ = replace(
-            self._choice(kind, given, rows, labels, sample_weight, groups), kind=kind.name, why=kind.why
-        )
-        automatic = {name: value for name, value in kind.usual.items() if is_auto(given[name])}
-        return self._with_probabilities({**given, **automatic, **self.choice_.candidate.settings}, kind, labels)
-
     def _kind(self, X: Any) -> Kind:
         return kind_of(X, self.kind, self.inputs)
-
-    def _choice(
-        self,
-        kind: Kind,
-        given: Mapping[str, Any],
-        rows: Any,
-        labels: NDArray,
-        sample_weight: ArrayLike | None,
-        groups: ArrayLike | None,
-    ) -> Choice:
-        """The best candidate by cross-validation on the training rows, if there is something to choose."""
-        if not any(is_auto(given[name]) for name in COMPARED):
-            return unknown(Candidate("settings as given", {}), "nothing was left to choose")
-        candidates = left_to_choose(kind, given)
-        if not candidates:
-            return unknown(Candidate("usual settings", {}), f"{len(rows)} large rows are too many to compare settings")
-        usual = {name: value for name, value in kind.usual.items() if is_auto(given[name])}
-        weights = given_weights(sample_weight, len(labels))
-        classes, targets = np.unique(labels, return_inverse=True)
-        return choose(
-            candidates,
-            rows,
-            labels,
-            defaults={**given, **usual},
-            weights=weights * class_weights(given["class_weight"], classes, targets, weights)[targets],
-            seed=seed_of(given["random_state"]),
-            groups=groups,
-        )
 
     def _with_probabilities(self, chosen: Settings, kind: Kind, labels: NDArray) -> Settings:
         """The settings with probabilities wherever they cost little, unless the user decided."""
