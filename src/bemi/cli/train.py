@@ -59,8 +59,8 @@ def add_command(commands: Any) -> None:
     add(
         "data",
         type=Path,
-        help="CSV with a header row, NPZ with arrays X and y, or a folder: of images, with one sub-folder per class, "
-        "or of recordings",
+        help="CSV with a header row, perhaps in gzip (.csv.gz), or - for standard input; Parquet or Excel; NPZ with "
+        "arrays X and y; or a folder: of images, with one sub-folder per class, or of recordings",
     )
     add("--target", help="column (CSV, default: label) or array (NPZ, default: y) with the labels")
     add("-o", "--output", type=Path, required=True, help="model file to write")

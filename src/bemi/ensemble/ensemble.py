@@ -178,7 +178,7 @@ class Ensemble:
         )
 
     def with_score_counts(self) -> Ensemble:
-        """The same ensemble, knowing how many of the given training rows have each score; only without hidden layers."""
+        """The same ensemble, with the counts of the scores of its given training rows; only without hidden layers."""
         known = self.training.rows
         assert known is not None
         given = len(known.targets) if self.training.given_rows is None else self.training.given_rows

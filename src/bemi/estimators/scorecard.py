@@ -19,9 +19,9 @@ class ScorecardClassifier(SoftMarginClassifier):
     """Scorecards: integer points for a few yes-or-no questions about a row, added up by hand.
 
     One card per pair of classes.  The number of lines is a hard limit, and the certificate says how far any other card
-    with as many lines could be from this one's objective.  How many thresholds lines may have and the penalty C are chosen
-    by cross-validation of cards, unless they are given; ``choice_`` tells what was chosen and why.  :meth:`scorecard`
-    shows the card.
+    with as many lines could be from this one's objective.  How many thresholds a column may have and the penalty C are
+    chosen by cross-validation of cards, unless they are given; ``choice_`` tells what was chosen and why.
+    :meth:`scorecard` shows the card.
 
     {parameters}
 
@@ -95,8 +95,8 @@ class ScorecardClassifier(SoftMarginClassifier):
         """The number on the card, for two classes: the total of each row, shape (rows,).
 
         Positive totals are predicted as ``classes_[1]``, others, zero included, as ``classes_[0]``.  More classes:
-        shape (rows, classes); votes, plus terms too small to outweigh a vote.  Without bits of a table there is no card,
-        and the values are the network's scores.
+        shape (rows, classes); votes, plus terms too small to outweigh a vote.  Without bits of a table there is no
+        card, and the values are the network's scores.
         """
         decisions = super().decision_function(X)
         if decisions.ndim > 1 or why_no_card(self.ensemble_) is not None:

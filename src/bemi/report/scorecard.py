@@ -243,7 +243,7 @@ def _sums(bits: Iterable[tuple[Output, int]]) -> list[int]:
 
 
 def _totals(start: int, columns: Iterable[list[int]]) -> Integers:
-    """All sums of the start and a number of each column; the ends and evenly many between them if there are too many."""
+    """All sums of the start and a number of each column, or some of them if there are too many."""
     totals = np.array([start])
     for sums in columns:
         totals = np.unique(np.add.outer(totals, sums))
@@ -288,8 +288,8 @@ class Scorecard:
         transform: Any = ensemble.inputs.transform
         known, missing = ensemble.probabilities, [None] * len(ensemble.networks)
         cards = tuple(
-            Card.of(key, network.weights[0][:, 0], transform, *facts)
-            for key, network, *facts in zip(
+            Card.of(key, network.weights[0][:, 0], transform, table, sigmoid, counts)
+            for key, network, table, sigmoid, counts in zip(
                 ensemble.keys,
                 ensemble.networks,
                 missing if known is None else known.tables,
@@ -376,8 +376,9 @@ def proof_of(ensemble: Ensemble, choice: Any = None) -> tuple[str, ...]:
     gaps = [report.gap for report in final if report.ran]
     if gaps and math.isfinite(max(gaps)):
         limit = ensemble.training.settings.get("max_links")
-        other = "No other card" if limit is None else f"No other card of at most {counted(limit, 'line')}"
-        found.append(f"{other} has an objective lower by more than {100 * max(gaps):.1f} %.")
+        other = "no other card" if limit is None else f"no other card of at most {counted(limit, 'line')}"
+        less = f"by more than {100 * max(gaps):.2g} %" if max(gaps) else "further"
+        found.append(f"Proved: {other} lowers the training objective {less}.")
     return tuple(found)
 
 

@@ -56,7 +56,10 @@ def _text_probabilities(card: Card) -> list[str]:
     if card.rows is not None:
         columns.append(["training rows", *(str(group.rows) for group in groups)])
     wide = [max(map(len, column)) for column in columns]
-    return ["", *("  " + "  ".join(f"{c:>{w}}" for c, w in zip(row, wide, strict=True)) for row in zip(*columns))]
+    return [
+        "",
+        *("  " + "  ".join(f"{c:>{w}}" for c, w in zip(row, wide, strict=True)) for row in zip(*columns, strict=True)),
+    ]
 
 
 def _many(cards: Sequence[Card]) -> str:
@@ -100,7 +103,7 @@ def _html_card(card: Card) -> str:
     rows = "".join(_html_row(line, most, last) for line, last in zip(card.lines, before, strict=False))
     return (
         f"<article><h2>{second} or {first}?</h2>"
-        f"<p>Add the points of every line that is true to the start. {escape(MISSING_CELLS)}{escape(_odds(card, ' '))}</p>"
+        f"<p>Add the points of every line that is true to the start. {escape(MISSING_CELLS + _odds(card, ' '))}</p>"
         '<table><thead><tr><th scope="col"><span class="unseen">true?</span></th><th scope="col">line</th>'
         '<th scope="col" class="points">points</th><td></td></tr></thead><tbody>'
         '<tr class="start"><td></td><th scope="row">Start</th>'
@@ -136,7 +139,8 @@ def _html_probabilities(card: Card) -> str:
     counted = "" if card.rows is None else '<th scope="col">training rows</th>'
     return (
         f'<h3>Chance of {escape(str(card.classes[1]))} by total</h3><table class="chances"><thead><tr>'
-        f'<th scope="col">total</th><th scope="col">chance</th><td></td>{counted}</tr></thead><tbody>{rows}</tbody></table>'
+        f'<th scope="col">total</th><th scope="col">chance</th><td></td>{counted}</tr></thead>'
+        f"<tbody>{rows}</tbody></table>"
     )
 
 
@@ -181,6 +185,7 @@ def _bars(axis: Any, card: Card) -> None:
     axis.axvline(0, color="black", linewidth=0.8)
     axis.margins(x=0.14)
     axis.set_xlabel("points")
+    axis.xaxis.get_major_locator().set_params(integer=True)
     first, second = card.classes
     axis.set_title(_plain(f"total above 0: {second}, otherwise {first}"), loc="left", fontsize=10)
     for side in ("top", "right", "left"):
@@ -198,6 +203,7 @@ def _curve(axis: Any, card: Card) -> None:
     axis.axhline(50, color="#cccccc", linewidth=0.8, zorder=0)
     axis.set(ylim=(0, 104), xlabel="total; bars: training rows" if card.rows else "total", yticks=range(0, 101, 25))
     axis.yaxis.set_major_formatter("{x:.0f} %")
+    axis.xaxis.get_major_locator().set_params(integer=True)
     axis.set_title(_plain(f"chance of {card.classes[1]}"), loc="left", fontsize=10)
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)
