@@ -6,8 +6,10 @@ measurements.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf, isqrt
 from pathlib import Path
 from typing import Any, Self
@@ -15,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from bemi.augment.images import ImageDeformations
 from bemi.augment.scenarios import SignalScenarios
@@ -30,6 +33,8 @@ from bemi.inputs.signal.transform import SignalCounts
 from bemi.inputs.table.cells import as_given
 from bemi.inputs.table.transform import TableBits
 from bemi.inputs.transform import Takes
+from bemi.report.summary import large_gaps
+from bemi.running.schedule import progress
 from bemi.settings import AUTO, SETTINGS, is_auto
 from bemi.stages import SOFT_STAGES, SPARSE_STAGES
 from bemi.training.choice import Candidate, Choice, choose, unknown
@@ -240,7 +245,11 @@ class SoftMarginClassifier(Classifier):
             What each row comes from, such as the recording of a window; the choice of settings, its estimate and the
             fit of probabilities then never divide a group.  None if every row stands for itself.
         """
-        return self._fit(X, y, sample_weight, groups)
+        self._fit(X, y, sample_weight, groups)
+        gaps = large_gaps(self.ensemble_)
+        if gaps:
+            warnings.warn(gaps, ConvergenceWarning, stacklevel=2)
+        return self
 
     def fit_shard(
         self,
@@ -331,6 +340,7 @@ class SoftMarginClassifier(Classifier):
             weights=weights * class_weights(given["class_weight"], classes, targets, weights)[targets],
             seed=seed_of(given["random_state"]),
             groups=groups,
+            watch=partial(progress, show=bool(given["verbose"]), what="choosing settings"),
         )
 
 

@@ -11,8 +11,8 @@ from sklearn.metrics import log_loss, precision_recall_fscore_support, roc_auc_s
 from bemi.ensemble.ensemble import Ensemble
 from bemi.exact import Integers
 from bemi.problem.problem import ABSTAIN
+from bemi.report.estimates import accuracy_range, effective_rows
 from bemi.report.summary import confusion, evaluation
-from bemi.training.estimates import accuracy_range, effective_rows
 
 BINS = 5
 """Parts of the rows, from the least likely on, whose chances are compared with what happened."""
