@@ -166,12 +166,15 @@ def cards() -> Kind:
     """Bits for scorecards: more or fewer thresholds, which lines have to be chosen from."""
     candidates = tuple(
         Candidate(
-            f"up to {counted(thresholds, 'threshold')} per column, C = {C:g}", {"inputs": TableBits(thresholds), "C": C}
+            f"up to {counted(thresholds, 'threshold')} per column, C = {C:g}",
+            {"inputs": TableBits(thresholds, distinct=True), "C": C},
         )
         for thresholds in CARD_THRESHOLDS
         for C in CARD_PENALTIES
     )
-    return Kind("table", "scorecards are for tables", {"inputs": TableBits(), "C": USUAL_PENALTY}, candidates)
+    return Kind(
+        "table", "scorecards are for tables", {"inputs": TableBits(distinct=True), "C": USUAL_PENALTY}, candidates
+    )
 
 
 def kind_of(X: Any, kind: Any = AUTO, inputs: Any = AUTO) -> Kind:
