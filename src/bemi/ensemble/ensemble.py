@@ -79,6 +79,8 @@ class TrainingRecord:
         Number of given rows; the others are variants.  None without scenarios.
     added_rows
         For each network, the training rows that it was trained on in addition to the given rows of its classes.
+    expected
+        Accuracy to expect on new rows, and its 95 % range; None if it was not estimated.
     """
 
     settings: Mapping[str, Any]
@@ -87,6 +89,7 @@ class TrainingRecord:
     rows: TrainingRows | None = None
     given_rows: int | None = None
     added_rows: tuple[Integers, ...] = ()
+    expected: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)

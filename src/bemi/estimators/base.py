@@ -347,6 +347,10 @@ class Classifier(_ScikitLearn):
         )
         if chosen["probabilities"]:
             ensemble = calibrated(plan, ensemble, known)
+        told = self.choice_ if known is None else None
+        if told is not None and told.expected is not None:
+            expected = (told.expected, told.low, told.high)
+            ensemble = replace(ensemble, training=replace(ensemble.training, expected=expected))
         return ensemble.with_score_counts() if why_no_card(ensemble) is None else ensemble
 
     # Reading the fitted ensemble ---------------------------------------------------------------------------------
@@ -424,7 +428,7 @@ class Classifier(_ScikitLearn):
 
     def scorecard(self) -> Scorecard:
         """The model as points to add up; for networks that see the bits of a table."""
-        return Scorecard.of(ensemble_of(self), self.choice_)
+        return Scorecard.of(ensemble_of(self))
 
     def certified_radius(self, X: ArrayLike, *, exact: bool = False, time_limit: float | None = 60.0) -> Radii:
         """How far the network input of each row may move with the prediction provably unchanged.

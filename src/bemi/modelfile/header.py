@@ -100,6 +100,8 @@ def checked(header: Any) -> dict[str, Any]:
         _check_selection(header["selection"])
     if "probabilities" in header:
         _check_probabilities(header)
+    if "expected" in header:
+        _check_expected(header["expected"])
     if "score_counts" in header:
         _check_score_counts(header)
     return header
@@ -290,6 +292,15 @@ def _check_probabilities(header: Mapping[str, Any]) -> None:
         whole(intercept, "an intercept", -LARGEST_INTERCEPT, LARGEST_INTERCEPT)
     for share in listed(found["prior"], "prior", classes, classes):
         whole(share, "a share of a class", 1, UNIT)
+
+
+def _check_expected(expected: Any) -> None:
+    """An accuracy and its range."""
+    shares = listed(expected, "expected", 3, 3)
+    if any(type(share) is not float or not 0 <= share <= 1 for share in shares):
+        raise ValueError("expected must be three shares")
+    if shares[1] > shares[2]:
+        raise ValueError("the range of the expected accuracy is upside down")
 
 
 def _check_score_counts(header: Mapping[str, Any]) -> None:

@@ -126,6 +126,8 @@ def _parts(ensemble: Ensemble, networks: list[dict[str, Any]]) -> dict[str, Any]
     if ensemble.probabilities is not None:
         sigmoids = [[sigmoid.slope, sigmoid.intercept] for sigmoid in ensemble.probabilities.sigmoids]
         found["probabilities"] = {"sigmoids": sigmoids, "prior": list(ensemble.probabilities.prior)}
+    if ensemble.training.expected is not None:
+        found["expected"] = list(map(float, ensemble.training.expected))
     counts = ensemble.score_counts
     if counts is not None and max(map(len, counts)) <= MOST_SCORES:
         found["score_counts"] = [sorted(map(list, own.items())) for own in counts]
@@ -241,6 +243,7 @@ def _training_record(header: dict[str, Any], settings: dict[str, Any]) -> Traini
         solver=header["solver"],
         given_rows=header.get("given_rows"),
         added_rows=tuple(np.array(entry.get("added", []), dtype=np.int64) for entry in header["networks"]),
+        expected=tuple(header["expected"]) if "expected" in header else None,
     )
 
 

@@ -277,11 +277,8 @@ class Scorecard:
     proof: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, ensemble: Ensemble, choice: Any = None) -> Scorecard:
-        """The scorecard of an ensemble; ValueError says why it has none.
-
-        ``choice`` is the :class:`bemi.training.choice.Choice` by which it was trained, if it is known.
-        """
+    def of(cls, ensemble: Ensemble) -> Scorecard:
+        """The scorecard of an ensemble; ValueError says why it has none."""
         trouble = why_no_card(ensemble)
         if trouble is not None:
             raise ValueError(trouble)
@@ -298,7 +295,7 @@ class Scorecard:
                 strict=True,
             )
         )
-        return cls(cards, transform, proof_of(ensemble, choice))
+        return cls(cards, transform, proof_of(ensemble))
 
     def score(self, X: Any) -> Integers:
         """The total of each row of a table: shape (rows), or (rows, cards) with more than one card."""
@@ -364,20 +361,20 @@ def _title(card: Card) -> str:
     return f"{card.classes[1]} or {card.classes[0]}"
 
 
-def proof_of(ensemble: Ensemble, choice: Any = None) -> tuple[str, ...]:
+def proof_of(ensemble: Ensemble) -> tuple[str, ...]:
     """What is known about cards, one sentence each."""
     final = [list(reports.values())[-1] for reports in ensemble.reports]
     rows = {next(iter(reports.values())).rows for reports in ensemble.reports}
     found = [f"Trained on {' to '.join(f'{n:,}' for n in sorted({min(rows), max(rows)}))} rows"]
-    if choice is not None and choice.expected is not None:
-        low, high = (100 * end for end in (choice.low, choice.high))
-        found[0] += f"; expected accuracy on new rows {100 * choice.expected:.1f} % ({low:.0f} to {high:.0f} %)"
+    if ensemble.training.expected is not None:
+        accuracy, low, high = (100 * share for share in ensemble.training.expected)
+        found[0] += f"; expected accuracy on new rows {accuracy:.1f} % ({low:.0f} to {high:.0f} %)"
     found[0] += "."
     gaps = [report.gap for report in final if report.ran]
     if gaps and math.isfinite(max(gaps)):
         limit = ensemble.training.settings.get("max_links")
         other = "no other card" if limit is None else f"no other card of at most {counted(limit, 'line')}"
-        less = f"by more than {100 * max(gaps):.2g} %" if max(gaps) else "further"
+        less = f"by more than {math.ceil(10_000 * max(gaps)) / 100:.2f} %" if max(gaps) else "further"
         found.append(f"Proved: {other} lowers the training objective {less}.")
     return tuple(found)
 
