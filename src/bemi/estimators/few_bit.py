@@ -21,7 +21,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bemi.augment.images import ImageDeformations
 from bemi.augment.scenarios import SignalScenarios
-from bemi.checks import counted
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.probabilities import MOST_CLASSES
 from bemi.estimators.base import Classifier
@@ -63,6 +62,9 @@ PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 CARD_THRESHOLDS, CARD_PENALTIES = (4, 8, 16), (0.1, 0.3, 1.0, 3.0, 10.0)
 """Thresholds per column, and values of C, to choose from for scorecards."""
+
+FEW_CARD_ROWS = 100
+"""Up to so many rows of a class, the usual settings of scorecards are hard to beat."""
 
 USUAL_PENALTY = 3.0
 """C for bits of a table where nothing is compared."""
@@ -163,18 +165,18 @@ def tables(why: str = "asked for") -> Kind:
 
 
 def cards() -> Kind:
-    """Bits for scorecards: more or fewer thresholds, which lines have to be chosen from."""
-    candidates = tuple(
-        Candidate(
-            f"up to {counted(thresholds, 'threshold')} per column, C = {C:g}",
-            {"inputs": TableBits(thresholds, distinct=True), "C": C},
-        )
-        for thresholds in CARD_THRESHOLDS
-        for C in CARD_PENALTIES
-    )
-    return Kind(
-        "table", "scorecards are for tables", {"inputs": TableBits(distinct=True), "C": USUAL_PENALTY}, candidates
-    )
+    """Bits for scorecards: more or fewer thresholds, which lines have to be chosen from, and penalties.
+
+    With few rows another card must beat the usual one clearly, since so many candidates are alike.
+    """
+    usual = {"inputs": TableBits(distinct=True), "C": USUAL_PENALTY}
+    candidates = []
+    for thresholds in CARD_THRESHOLDS:
+        for C in CARD_PENALTIES:
+            settings = {"inputs": TableBits(thresholds, distinct=True), "C": C}
+            limit = FEW_CARD_ROWS if repr(settings) == repr(usual) else 0
+            candidates.append(Candidate(f"up to {thresholds} thresholds per column, C = {C:g}", settings, limit))
+    return Kind("table", "scorecards are for tables", usual, tuple(candidates))
 
 
 def kind_of(X: Any, kind: Any = AUTO, inputs: Any = AUTO) -> Kind:
