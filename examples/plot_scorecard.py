@@ -51,5 +51,6 @@ ax.plot(totals[order], 100 * chances[order], color="#0072B2", label="chance on t
 ax.axvline(0, color="#888888", linewidth=0.8)
 ax.text(0.6, 2, "above 0 the card says malignant", color="#666666")
 ax.set(xlabel="total of points", ylabel="malignant, %", ylim=(-12, 112))
+ax.margins(x=0.12)
 ax.legend(loc="upper left", frameon=False)
 plt.show()

@@ -1,6 +1,5 @@
 """Scorecards that choose their settings, and what all classifiers say about proofs and progress."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -54,11 +53,11 @@ def test_what_is_given_is_not_chosen_and_few_rows_leave_the_usual_settings():
     assert len(given.accuracies) == len(CARD_THRESHOLDS)
     assert "C" not in given.candidate.settings
     both = ScorecardClassifier(3, C=1.0, inputs=TableBits(2), **FAST).choose(X, y)
-    assert len(both.accuracies) == 1
+    assert both.name == "settings as given"
 
 
 def test_large_gaps_are_named():
-    X, y = risky(40)
+    X, _ = risky(40)
     labels = np.array(["a", "b", "c"], dtype=object)[np.arange(40) % 3]
     three = soft_margins(inputs=TableBits(), **FAST).fit(X, labels).ensemble_
     with_gaps = []
@@ -66,12 +65,8 @@ def test_large_gaps_are_named():
         (report,) = reports.values()
         with_gaps.append({"soft": replace(report, bound=report.objective * (1 - share))})
     words = summary.large_gaps(replace(three, reports=tuple(with_gaps)))
-    assert words.startswith(
-        "the proof of stage soft leaves a gap of 50 % at most; over 10 %: 2 of 3 networks (a/c, b/c)"
-    )
-    assert words.endswith("; give more time (time_limit), or prove less: smaller C, fewer rows, columns or links")
-    unbounded = replace(next(iter(three.reports[0].values())), bound=0 * next(iter(three.reports[0].values())).bound)
-    assert math.isclose(unbounded.gap, 1.0)
+    where = "over 10 %: 2 of 3 networks (a/c, b/c); give more time (time_limit), or prove less: "
+    assert words.startswith(f"the proof of stage soft leaves a gap of 50 % at most; {where}")
     close = tuple({"soft": replace(r["soft"], bound=r["soft"].objective)} for r in three.reports)
     assert summary.large_gaps(replace(three, reports=close)) == ""
 
