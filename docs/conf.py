@@ -7,19 +7,29 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from docutils import nodes
+from latex2mathml.converter import convert
 from sphinx.domains.python import PyObject
 
 import bemi
+from bemi.export import page
 
 project = html_title = "bemi"
 version = release = bemi.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_gallery.gen_gallery"]
-exclude_patterns = ["sg_execution_times.rst", "gallery/sg_execution_times.rst"]
+extensions = ["myst_parser", "sphinx_gallery.gen_gallery"]
+extensions += ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
+exclude_patterns = ["sg_execution_times.rst", "gallery/sg_execution_times.rst", "templates"]
 
 # Headings that other pages may link to.
 myst_heading_anchors = 4
 
+# Formulas become MathML when the site is built; browsers show it without a script or a font from the network.
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"
+
 autodoc_default_options = {"members": True}
+templates_path = ["templates"]
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_type_aliases = {name: name for name in ("ArrayLike", "Floats", "Indices", "Integers")}
@@ -42,26 +52,45 @@ html_show_sourcelink = False
 html_use_index = html_domain_indices = False
 html_theme_options = {
     "navbar_align": "left",
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
+    "external_links": [{"name": "Paper", "url": "https://doi.org/10.1287/ijoc.2023.0281"}],
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": [],
     "footer_end": [],
 }
-html_sidebars = {page: [] for page in ("index", "first-steps", "idea")}
+html_sidebars = {name: [] for name in ("index", "install", "first-steps", "idea")}
 
 # The laboratory's reports are pages of the site; links to them work in the repository, too.
 REPORTS = Path(__file__).parent.parent / "lab" / "reports"
 shutil.copytree(REPORTS, Path(__file__).parent / "reports", dirs_exist_ok=True)
 
-GALLERY = ("digits", "scorecard", "gestures", "certificate", "paper_figure", "device")
-GALLERY += ("grid_search", "add_class", "dask", "other_classifiers")
-"""The examples in the order in which the gallery shows them."""
+# A page to draw on, which the home page links to.
+LIVE = Path(__file__).parent / "live"
+with np.load(LIVE / "mnist-test.npz") as rows:
+    test = page.TestData(rows["X"], rows["y"], about="MNIST, drawn at random from its test images")
+title = "MNIST, 100 training images per digit"
+page.write(bemi.load(LIVE / "mnist.bemi"), LIVE / "live.html", title=title, test=test, samples=100)
+html_extra_path = ["live/live.html"]
+
+GALLERY = {
+    "digits": "All test digits that the classifier got wrong, each with its answer and the right one",
+    "scorecard": "Share of malignant tumours by the total of points, close to the card's probabilities",
+    "gestures": "Three axes of a wrist sensor; below, the true gesture, the label of each window, smoothed labels",
+    "certificate": "How many networks have each sum of margins; beyond the bound there is none, as proved",
+    "paper_figure": "Accuracy by training images, nearly the same for four weight bounds; shares of the weights",
+    "device": "Bars of the flash that three models need, far below that of three common microcontrollers",
+    "grid_search": "Cross-validated accuracy by weight bound and number of columns, best with all columns",
+    "add_class": "First-layer weights of every pair of digits as small images; those of the new class are framed",
+    "dask": "Two workers as rows of blocks over time, one block per network, with hardly a gap",
+    "other_classifiers": "Accuracy and size in kilobytes by training rows, of bemi and of other classifiers",
+}
+"""The examples in the order in which the gallery shows them, and what there is to see in their pictures."""
 
 
 def place(path: str) -> int:
     """Where an example stands in the gallery."""
-    return GALLERY.index(Path(path).stem.removeprefix("plot_"))
+    return list(GALLERY).index(Path(path).stem.removeprefix("plot_"))
 
 
 sphinx_gallery_conf = {
@@ -71,6 +100,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": place,
     "copyfile_regex": "",
     "image_srcset": ["2x"],
+    "thumbnail_size": (560, 392),
     "min_reported_time": 1,
     "show_signature": False,
 }
@@ -78,15 +108,25 @@ sphinx_gallery_conf = {
 suppress_warnings = ["config.cache"]
 
 
-def link_to_reports(app: Any, page: str, source: list[str]) -> None:
-    """Links to the reports lead to their copies."""
+def adapt_links(app: Any, page: str, source: list[str]) -> None:
+    """Links that work in the repository, to reports and to functions (``api.md#bemi.load``), work on the site, too."""
     source[0] = source[0].replace("](../lab/reports/", "](reports/")
+    source[0] = re.sub(r"\]\(api(-inside)?\.md#bemi", "](#bemi", source[0])
 
 
-def link_to_objects(app: Any, env: Any) -> None:
-    """Let pages link to a function as to a heading, ``api.md#bemi.load``; a link to nothing stays an error."""
-    for name, entry in env.domains.python_domain.objects.items():
-        env.metadata[entry.docname].setdefault("myst_slugs", {})[name] = (None, entry.node_id, name)
+def describe_pictures(app: Any, page: str, source: list[str]) -> None:
+    """The gallery names pictures by their script; say what they show."""
+    if page.startswith("gallery/plot_"):
+        shown = GALLERY[page.removeprefix("gallery/plot_")]
+        source[0] = re.sub(r"^(\s+:alt:) .*$", rf"\1 {shown}", source[0], flags=re.MULTILINE)
+
+
+def name_first_columns(app: Any, doctree: nodes.document) -> None:
+    """Give a heading without words, above the names of rows, a word for those who hear the page."""
+    for head in doctree.findall(nodes.thead):
+        for entry in head.findall(nodes.entry):
+            if not entry.astext():
+                entry += nodes.paragraph("", "", nodes.inline("", "row", classes=["visually-hidden"]))
 
 
 def name_aliases(
@@ -96,7 +136,28 @@ def name_aliases(
     return [text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in (signature, returns)]
 
 
+def escape_attributes(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """``choice_`` among attributes is a name, not a reference."""
+    lines[:] = [re.sub(r"_(?=[,:])", r"\\_", line) if line.startswith(":ivar ") else line for line in lines]
+
+
+def inline_formula(writer: Any, node: nodes.math) -> None:
+    writer.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def displayed_formula(writer: Any, node: nodes.math_block) -> None:
+    r"""A formula with its number in the paper, if it ends in ``\tag{2a}``."""
+    formula, number = re.fullmatch(r"(.*?)(?:\\tag\{(\w+)\})?\s*", node.astext(), flags=re.DOTALL).groups()
+    tag = f'<span class="eqno">({number})</span>' if number else ""
+    writer.body.append(f'<div class="formula">{convert(formula, display="block")}{tag}</div>\n')
+    raise nodes.SkipNode
+
+
 def setup(app: Any) -> None:
-    app.connect("source-read", link_to_reports)
-    app.connect("env-updated", link_to_objects)
+    app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
+    app.connect("source-read", adapt_links)
+    app.connect("source-read", describe_pictures)
+    app.connect("doctree-read", name_first_columns)
     app.connect("autodoc-process-signature", name_aliases)
+    app.connect("autodoc-process-docstring", escape_attributes, priority=600)  # after napoleon

@@ -27,7 +27,6 @@ ADVICE = {
     "solver": "`bemi solvers` lists what is installed; [your own](adding-a-backend.md).",
     "time_limit": "Give more if reports show large gaps.",
     "node_limit": "Use it, with `time_limit=None`, if every run must give the same networks.",
-    "gap": "0 continues until a limit is reached.",
     "n_jobs": "-1 uses all cores.",
     "run_dir": "[More](scaling.md).",
 }

@@ -50,7 +50,8 @@ else:
     text = "\n".join(" ".join(map(str, row)) for row in X_test.astype(int))
     for number, (name, model) in enumerate(models.items()):
         here = Path(folder.name, str(number))
-        subprocess.run([compiler, "-std=c99", "-O2", "bemi_model.c", "main.c", "-o", "predict"], cwd=here, check=True)
+        sources = ["-I.", "bemi_model.c", "example/main.c"]
+        subprocess.run([compiler, "-std=c99", "-O2", *sources, "-o", "predict"], cwd=here, check=True)
         labels = subprocess.run([here / "predict"], input=text, text=True, capture_output=True, check=True).stdout
         equal = np.array(labels.split(), dtype=int) == model.predict(X_test)
         print(f"{name}: {equal.sum()} of {len(equal)} labels are the same in C")

@@ -15,7 +15,7 @@ from typing import Any
 
 import second_checker
 
-from bemi.certificate import confidence, links, margins, neurons, separators, verification
+from bemi.certificate import combinations, confidence, links, margins, neurons, separators, verification, widest
 from bemi.certificate.limits import CertificateError
 
 seen: Counter[str] = Counter()
@@ -149,7 +149,10 @@ def watch() -> None:
     for module, name, again in (
         (links, "links_bound", lambda rows, m, proof: second.Relations(_view(rows), m).proved(proof)),
         (neurons, "listed_links_bound", lambda rows, m, proof: second.listed(_view(rows), m, proof)),
+        (combinations, "combined_margins_bound", lambda rows, proof: second.combined_margins(_view(rows), proof)),
+        (combinations, "combined_links_bound", lambda rows, m, proof: second.combined_links(_view(rows), m, proof)),
         (neurons, "splits_bound", lambda rows, proof: second.splits(_view(rows), proof)),
+        (widest, "widest_bound", lambda rows, proof: second.single_neurons(_view(rows), proof)),
         (confidence, "confident_bound", lambda rows, proof: second.prices(_view(rows), proof)),
         (separators, "separation_bound", lambda rows, proof: second.without_margins(_view(rows), proof)),
         (

@@ -28,6 +28,11 @@ def main() -> None:
     widest = run_only("mm", "dichotomies", problem=problem, start=initial_network(problem), limits=limits)
     assert widest.network is not None
     margins = KeepMargins(tuple(widest.network.margins(problem.data, problem.codes)))
+    small = Problem(rng.integers(-9, 10, (6, 5)), np.repeat([[1], [-1]], 3, axis=0), (3,), 1)
+    listed = run_only("mm", "lists", problem=small, start=initial_network(small), limits=limits)
+    if listed.network is not None and listed.ran:
+        kept = KeepMargins(tuple(listed.network.margins(small.data, small.codes)))
+        run_only("mw", "lists", problem=small, start=listed.network, keep=kept, limits=limits)
     run_only("mw", "turns", problem=problem, start=widest.network, keep=margins, limits=limits)
     shortlist.Lister(NeuronLP(data, 2), np.arange(len(data)), 50).extend(0, 20)
     _separators(rng.integers(0, 9, (8, 4)))

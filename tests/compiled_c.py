@@ -57,10 +57,13 @@ int main(void)
 """
 
 
+EXAMPLE = "example/main.c"
+
+
 def compiled(folder, *flags, host=HOST, main="host.c"):
     """The program of an export with a ``main`` that reads rows of bytes and prints class indices."""
     (folder / "host.c").write_text(host)
-    command = ["gcc", *STRICT, *flags, "bemi_model.c", main, "-o", "host"]
+    command = ["gcc", *STRICT, *flags, "-I.", "bemi_model.c", main, "-o", "host"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     return folder / "host"
 

@@ -375,9 +375,15 @@ def max_margin(view, columns, proof, state):
         return objective, view["P"] * (layers[1] * min(map(norm, view["rows"])) + above)
     pairs = sorted(set(zip(view["rows"], view["codes"])))
     distinct = view | {"rows": [p[0] for p in pairs], "codes": [p[1] for p in pairs]}
-    if is_of(proof, "dichotomies", "splitting-neurons") == "dichotomies":
-        return objective, Dichotomies(distinct, proof).bound()
-    return objective, splits(distinct, proof)
+    kind = is_of(proof, "dichotomies", "splitting-neurons", "single-neurons", "combinations")
+    match kind:
+        case "splitting-neurons":
+            return objective, splits(distinct, proof)
+        case "single-neurons":
+            return objective, single_neurons(distinct, proof)
+        case "combinations":
+            return objective, combined_margins(distinct, proof)
+    return objective, Dichotomies(distinct, proof).bound()
 
 
 def fewest_links(network, view, columns, stage, state):
@@ -399,9 +405,10 @@ def fewest_links(network, view, columns, stage, state):
     need(all(a >= b for a, b in pairs), "a margin is not kept")
     if proof is None:
         return 0
-    if is_of(proof, "sign-patterns", "smallest-neurons") == "sign-patterns":
+    kind = is_of(proof, "sign-patterns", "smallest-neurons", "combinations")
+    if kind == "sign-patterns":
         return Relations(view, state["margins"]).proved(proof)
-    return listed(view, state["margins"], proof)
+    return (listed if kind == "smallest-neurons" else combined_links)(view, state["margins"], proof)
 
 
 # -- multipliers (R16) -------------------------------------------------------------------------------------------------
@@ -1045,6 +1052,72 @@ def splits(view, proof):
     return shown
 
 
+def all_neurons(view, margin):
+    """R63: for each set of rows that a neuron may be wrong on, the largest margin and the fewest links."""
+    layers, bound = view["layers"], view["P"]
+    need(len(layers) == 3 and layers[2] == 1 and (bound + 1) ** layers[1] <= 4096, "the shape")
+    rows = sorted({tuple(x * c[0] for x in row) for row, c in zip(view["rows"], view["codes"])})
+    need(all(map(any, rows)), "a row of zeros")
+    live = [i for i in range(layers[0]) if any(row[i] for row in rows)]
+    if (2 * bound + 1) ** len(live) * len(rows) > 300_000:
+        raise TooLarge
+    found = {}
+    for weights in product(range(-bound, bound + 1), repeat=len(live)):
+        sums = [sum(w * row[i] for w, i in zip(weights, live)) for row in rows]
+        if min(map(abs, sums)) >= margin:
+            signs, links = tuple(1 if s > 0 else -1 for s in sums), sum(map(bool, weights))
+            wide, few = found.get(signs, (0, links))
+            found[signs] = max(wide, min(map(abs, sums))), min(few, links)
+    return found
+
+
+def best_sums(lists, weights):
+    """The largest sum of values of neurons, one from each list, for each list of sums that they give the rows."""
+    reached = {None: 0}
+    for entries, w in zip(lists, weights):
+        if len(reached) * len(entries) > 200_000:
+            raise TooLarge
+        after = {}
+        for sums, total in reached.items():
+            for signs, value in entries.items():
+                new = tuple(w * s for s in signs) if sums is None else tuple(a + w * s for a, s in zip(sums, signs))
+                after[new] = max(after.get(new, total + value), total + value)
+        reached = after
+    return reached
+
+
+def combined_margins(view, proof):
+    """R64"""
+    margins = {signs: wide for signs, (wide, _) in all_neurons(view, 1).items()}
+    members(proof, ("value", "any", "labels"), ("kind",))
+    n, bound = view["layers"][1], view["P"]
+    value = integer(proof["value"], 0, 2**40 - 1)
+    widest = integer(proof["any"], 1, bound * max(map(norm, view["rows"])))
+    right = integer(proof["labels"], 0, widest)
+    need(all(m <= widest for m in margins.values()), "a larger margin")
+    need(all(m <= right for signs, m in margins.items() if min(signs) > 0), "a larger margin with the labels")
+    for used in range(1, n + 1):
+        for weights in combinations_with_replacement(range(1, bound + 1), used):
+            for sums, total in best_sums([margins] * used, weights).items():
+                if min(sums) >= 1:
+                    need(total + min(sums) + (n - used) * widest <= value, "a better combination")
+    return value
+
+
+def combined_links(view, margins, proof):
+    """R65"""
+    members(proof, ("links",), ("kind",))
+    all_neurons(view, 1)
+    links, first = integer(proof["links"], 0, 2**40 - 1), margins[0]
+    need(min(first) >= 1 and margins[1][0] >= 1, "margins of at least 1")
+    lists = [{signs: -few for signs, (_, few) in all_neurons(view, m).items()} for m in first]
+    for weights in product(range(view["P"] + 1), repeat=len(first)):
+        for sums, total in best_sums(lists, weights).items():
+            if min(sums) >= margins[1][0]:
+                need(sum(map(bool, weights)) - total >= links, "fewer links")
+    return links
+
+
 def pairs_of(view, order, codes, y, row, first_margin, second_margin, most_links):
     """Sums of two neurons, right on all rows of code y, the first on ``row``, one of them on each row."""
     signs = [c if c == y or k == row else 0 for k, c in enumerate(codes)]
@@ -1057,6 +1130,79 @@ def pairs_of(view, order, codes, y, row, first_margin, second_margin, most_links
         for two, more in seen[wrong]:
             if most_links is None or links + more <= most_links:
                 yield one, two
+
+
+def single_neurons(view, proof):
+    """R62"""
+    layers, bound = view["layers"], view["P"]
+    need(len(layers) == 3 and layers[1] in (1, 2) and layers[2] == 1, "single neurons")
+    members(proof, ("labels", "any") if layers[1] == 2 else ("labels",), ("kind",))
+    labels = one_neuron(view, [c[0] for c in view["codes"]], proof["labels"])
+    if layers[1] == 1:
+        return labels + bound
+    widest = one_neuron(view, [0] * len(view["rows"]), proof["any"])
+    return max(labels + widest + bound, 2 * labels + 2 * bound)
+
+
+def one_neuron(view, signs, proof):
+    """R61"""
+    need(type(proof) is list and len(proof) == 2, "a neuron's proof")
+    top = integer(proof[0], 1, view["P"] * max(map(norm, view["rows"])))
+
+    def fits(low, high):
+        return all((s >= 0 and b > top) or (s <= 0 and a < -top) for s, a, b in zip(known, low, high))
+
+    def wider(at, low, high):
+        """Whether some neuron within the limits has a larger margin; the weights before ``at`` are fixed."""
+        nonlocal tried
+        tried += 1
+        if tried > LONGEST:
+            raise TooLarge
+        if not fits(low, high):
+            return False
+        if at == len(limits):
+            return True
+        least, most = limits[at]
+        column = [row[at] for row in view["rows"]]
+        for w in range(least, most + 1):
+            lower = [a + w * x - min(least * x, most * x) for a, x in zip(low, column)]
+            upper = [b + w * x - max(least * x, most * x) for b, x in zip(high, column)]
+            if wider(at + 1, lower, upper):
+                return True
+        return False
+
+    tried = 0
+    open_trees = [(proof[1], list(signs), [(-view["P"], view["P"])] * view["layers"][0])]
+    while open_trees:
+        tree, known, limits = open_trees.pop()
+        need(type(tree) is list and tree, "a tree")
+        if tree[0] == "A":
+            need(len(tree) == 1, "a tree")
+            lowest = [sum(min(a * x, b * x) for (a, b), x in zip(limits, row)) for row in view["rows"]]
+            highest = [sum(max(a * x, b * x) for (a, b), x in zip(limits, row)) for row in view["rows"]]
+            need(not wider(0, lowest, highest), "a larger margin")
+        elif tree[0] == "L":
+            need(len(tree) == 2, "a tree")
+            g, total = combined(view, known, tree[1])
+            most = sum(max(low * v, high * v) for (low, high), v in zip(limits, g))
+            need(most // total <= top, "an open leaf")
+        elif tree[0] == "T":
+            need(len(tree) == 4, "a tree")
+            k = integer(tree[1], 0, len(known) - 1)
+            need(known[k] == 0, "a row with a sign")
+            for sign, child in ((1, tree[2]), (-1, tree[3])):
+                if sign < 0 and child is None:
+                    need(not any(known) and set(limits) == {(-view["P"], view["P"])}, "a missing branch")
+                    continue
+                open_trees.append((child, [*known[:k], sign, *known[k + 1 :]], limits))
+        else:
+            need(tree[0] == "W" and len(tree) == 5, "a tree")
+            i = integer(tree[1], 0, len(limits) - 1)
+            low, high = limits[i]
+            value = integer(tree[2], low, high - 1)
+            for part, child in (((low, value), tree[3]), ((value + 1, high), tree[4])):
+                open_trees.append((child, known, [*limits[:i], part, *limits[i + 1 :]]))
+    return top
 
 
 # -- Min-Weight with margins (R43 to R52) ------------------------------------------------------------------------------

@@ -156,7 +156,7 @@ def test_few_modules_name_a_stage():
         if isinstance(node, ast.Constant) and node.value in STAGE_NAMES and module.split(".")[0] != "certificate"
     }
     # Files know the old names of stages; "soft" is also what reports call the numbers of soft margins.
-    files = {"modelfile.container", "modelfile.header", "stages.records"}
+    files = {"modelfile.container", "modelfile.header", "stages.result"}
     assert naming - files == {"stages.registry", "engines.monolithic", "engines.start", "engines.decomposition.engine"}
 
 

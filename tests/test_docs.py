@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
 import runpy
 import shlex
@@ -11,19 +9,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from bemi_lab import baselines, datasets
 from bemi_lab.cli import main as lab_main
 
-import bemi
 from bemi.cli import main
 
 DOCS = Path(__file__).parent.parent / "docs"
+PRINTED = runpy.run_path(str(DOCS / "printed.py"))
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
     """Kind and content of every code block of a page."""
-    return re.findall(r"^```(\w+)\n(.*?)^```$", (DOCS / page).read_text(), flags=re.DOTALL | re.MULTILINE)
+    return PRINTED["BLOCK"].findall((DOCS / page).read_text())
+
+
+RUN = ["../README.md", "first-steps.md", "images.md", "tables.md", "signals.md", "checking.md", "proofs.md"]
+"""Pages whose code runs as it stands, in one session each."""
 
 
 def words(text: str) -> str:
@@ -31,33 +32,19 @@ def words(text: str) -> str:
     return re.sub(r"[\s\u2500-\u257f]+", "", NUMBER.sub("", text))
 
 
-def printed(action, *arguments) -> str:
-    with contextlib.redirect_stdout(io.StringIO()) as out:
-        action(*arguments)
-    return out.getvalue()
-
-
-@pytest.mark.parametrize("page", ["first-steps.md", "certificates.md", "tables.md", "signals.md"])
+@pytest.mark.parametrize("page", RUN)
 def test_what_a_page_shows_runs_as_it_stands(page, tmp_path, monkeypatch):
+    """``python docs/printed.py`` writes what it prints into the page."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-    names: dict[str, object] = {}
-    shown = ""
-    for kind, content in blocks(page):
-        if kind == "python":
-            shown = printed(exec, compile(content, page, "exec"), names)
-        elif kind == "text":
-            assert words(content) == words(shown), content
+    monkeypatch.setenv("COLUMNS", PRINTED["COLUMNS"])
+    for block, printed in PRINTED["outputs"]((DOCS / page).read_text()):
+        kind, content = block.groups()
+        assert words(content) == words(printed), content
+        if kind == "text":  # the numbers of commands are seconds too
             # Another version of a library may round a weight differently, which changes a few test rows.
             assert [float(n) for n in NUMBER.findall(content)] == pytest.approx(
-                [float(n) for n in NUMBER.findall(shown)], rel=0.1
+                [float(n) for n in NUMBER.findall(printed)], rel=0.1
             )
-        elif kind == "console":
-            command, expected = content.split("\n", 1)
-            program, *arguments = shlex.split(command.removeprefix("$ "))
-            assert program == "bemi"
-            # Numbers here are seconds too.
-            assert words(expected) == words(printed(main, arguments)), command
 
 
 def test_options_has_the_table_of_parameters():
@@ -112,8 +99,22 @@ def test_options_has_every_command_with_its_options(name, program, capsys, monke
             assert re.findall(r"default: ([^),]+)", rows[option]) == defaults, f"{command} {option}"
 
 
-def test_the_api_page_has_every_public_name():
-    page = (DOCS / "api.md").read_text()
-    shown = set(re.findall(r"^\.\. (?:auto|py:)\w+:: (\S+)$", page, flags=re.MULTILINE))
-    public = {f"{module.__name__}.{name}" for module in (bemi, datasets, baselines) for name in module.__all__}
-    assert public <= shown
+GUIDES = sorted(page.name for page in DOCS.glob("*.md") if page.name != "options.md")
+
+
+@pytest.mark.parametrize("page", ["../README.md", *GUIDES])
+def test_commands_of_a_page_have_options_that_exist(page, capsys, monkeypatch):
+    """Where a page shows a command without its output; what follows ``|`` or ``#`` is no part of it."""
+    monkeypatch.setenv("COLUMNS", "200")
+    programs = {"bemi": main, "bemi-lab": lab_main}
+    shells = "".join(content.replace("\\\n", " ") for kind, content in blocks(page) if kind in ("sh", "console"))
+    for line in re.findall(r"^(?:\$ )?(bemi(?:-lab)? .*)$", shells, flags=re.MULTILINE):
+        name, *words = shlex.split(re.split(r"\s[|<>#&]", line)[0])
+        known = commands(capsys, programs[name])
+        command = next((c for c in known if tuple(words[: len(c)]) == c), ())
+        assert command or words[0].startswith("-") or (words[0],) in known, line
+        if command:
+            accepted = options(help_of(capsys, programs[name], *command))
+            given = {word.split("=")[0] for word in words if word.startswith("--")}
+            unknown = {option for option in given if not {option, option.replace("--no-", "--")} & set(accepted)}
+            assert unknown <= {"--help"}, line

@@ -48,12 +48,10 @@ def test_an_example_has_a_title_and_one_picture(path):
 
 def test_the_gallery_has_every_example():
     tree = ast.parse((ROOT / "docs" / "conf.py").read_text())
-    listed = [
-        constant.value
+    (listed,) = [
+        ast.literal_eval(node.value)
         for node in tree.body
-        if isinstance(node, ast.Assign | ast.AugAssign) and "GALLERY" in ast.unparse(node).split("=")[0]
-        for constant in ast.walk(node.value)
-        if isinstance(constant, ast.Constant)
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "GALLERY"
     ]
     assert sorted(listed) == [path.stem.removeprefix("plot_") for path in EXAMPLES]
 

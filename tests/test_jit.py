@@ -41,7 +41,7 @@ class Hours(loops.event.Listener):
 @pytest.fixture
 def wall(monkeypatch):
     clock = Hours()
-    monkeypatch.setattr("bemi.limits.time.perf_counter", lambda: clock.now)
+    monkeypatch.setattr("bemi.limits.clock", lambda: clock.now)
     with loops.event.install_listener("numba:compile", clock):
         yield clock
 

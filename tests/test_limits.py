@@ -21,7 +21,7 @@ def nothing_compiled(monkeypatch):
 def clock(monkeypatch):
     """A clock that stands still until it is moved."""
     now = [100.0]
-    monkeypatch.setattr(module.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(module, "clock", lambda: now[0])
 
     def move(seconds: float) -> None:
         now[0] += seconds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,8 @@ load("model.bemi").predict_proba([[1.0]])
 print(verify("model.bemi").certified)
 """
 
+README = Path(__file__).parent.parent / "README.md"
+
 MISTAKES = {
     "FewBitClassifier(weigth_bound=7)": 'Unexpected keyword argument "weigth_bound" for "FewBitClassifier"',
     "BeMiClassifier(C=1.0)": 'Unexpected keyword argument "C" for "BeMiClassifier"',
@@ -36,9 +39,11 @@ MISTAKES = {
 
 def test_a_users_type_checker_sees_every_public_name_and_finds_mistakes(tmp_path):
     script = tmp_path / "script.py"
+    snippets = "".join(re.findall(r"^```python\n(.*?)^```$", README.read_text(), flags=re.DOTALL | re.MULTILINE))
+    assert "bemi.FewBitClassifier" in snippets
     names = "".join(f"reveal_type(bemi.{name})\n" for name in bemi.__all__)
     mistakes = "".join(f"{mistake}\n" for mistake in MISTAKES)
-    script.write_text(f"import bemi\n{SCRIPT}{mistakes}{names}")
+    script.write_text(f"import bemi\n{SCRIPT}{mistakes}{names}{snippets}")
     run = subprocess.run(
         [
             sys.executable,

@@ -2,8 +2,9 @@
 
 import json
 
+import numpy as np
 import pytest
-from bemi_lab.benchmarks import BENCHMARKS, accuracy, devices, fitting, gaps, hardware, sameness
+from bemi_lab.benchmarks import BENCHMARKS, accuracy, devices, fitting, gaps, hardware, middle, sameness
 from bemi_lab.benchmarks.common import Benchmark
 from bemi_lab.benchmarks.run import get
 from bemi_lab.cli import main
@@ -26,6 +27,46 @@ def test_from_measurements_to_a_table_and_from_their_lines_again(tmp_path, capsy
     assert capsys.readouterr().out == f"{table}\n"
     assert main([*asked, "--read"]) == 0
     assert capsys.readouterr().out == f"{table}\n"
+
+
+def test_tables_of_middle_size_are_drawn_by_their_name_and_seed():
+    noisy = middle.Tables("M", "signed", "noisy", (4, 4), 3)
+    data, codes = noisy.draw(2)
+    assert data.shape == (30, 12)
+    assert set(codes) == {-1, 1}
+    assert np.abs(data).max() == 10
+    again, same = noisy.draw(2)
+    assert (data == again).all()
+    assert (codes == same).all()
+    assert (data != noisy.draw(1)[0]).any()
+    pixels, _ = middle.Tables("L", "pixel", "plane", (2,), 1).draw(0)
+    assert pixels.min() == 0
+    assert pixels.max() <= 255
+    assert 0.4 < (pixels == 0).mean() < 0.6
+
+
+def test_tables_of_middle_size_beside_a_solver(tmp_path, capsys):
+    cell = "S-pixel-plane-2-P1"
+    asked = [
+        "bench",
+        "middle",
+        "--only",
+        cell,
+        "--solvers",
+        "highs",
+        "--solver-seconds",
+        "5",
+        "--output",
+        str(tmp_path),
+    ]
+    assert main(asked) == 0
+    own, other = [json.loads(line) for line in (tmp_path / "middle.jsonl").read_text().splitlines()]
+    assert (own["system"], other["system"]) == ("decomposition", "highs")
+    for stage in ("sm", "mm", "mw"):
+        assert own[stage]["proved"]
+        assert other[stage]["proved"]
+        assert own[stage]["objective"] == other[stage]["objective"]
+    assert f"| {cell} | 0 | highs | mm |" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -76,17 +76,30 @@ def test_a_summary_takes_its_numbers_from_the_runs(made):
     assert f"**MNIST: {100 * found:.1f} % with ten images per digit**" in (made / "images.md").read_text()
 
 
-def test_readme_has_the_numbers_of_experiment_3a():
-    on_papers, on_random = (results.read(RESULTS / name) for name in ("exp3a", "exp3a-random"))
-    assert on_papers.on_paper_images
-    expected = []
-    for ours, random in zip(on_papers.cells, on_random.cells, strict=True):
-        assert ours.cell == random.cell
-        seconds = [random.stage_values(stage, lambda r: r["seconds"]) for stage in random.cell.stages]
-        expected.append(
-            f"| {ours.cell.per_class} | {ours.accuracy.mean:.1f} % | {ours.paper['accuracy']:.1f} % | "
-            f"{random.accuracy.mean:.1f} % | {np.mean(ours.stage_values('mm', results.gap)):.2f} % | "
-            f"{ours.paper['mean_gap']:.0f} % | {np.sum(np.mean(seconds, axis=1)):.1f} |"
-        )
-    shown = re.findall(r"^\| [1-4]0 \|(?: [\d.]+ % \|){5} [\d.]+ \|$", (ROOT / "README.md").read_text(), re.MULTILINE)
-    assert shown == expected
+GUIDES = ["index", "install", "first-steps", "idea", "images", "tables", "signals", "signals-device", "accuracy"]
+GUIDES += ["scenarios-and-selection", "probabilities", "scaling", "checking", "export", "hardware", "notebooks"]
+GUIDES += ["limits", "faq", "glossary", "teaching"]
+
+
+@pytest.fixture(scope="module")
+def claims():
+    """By page, the sentences and rows with numbers that the records say; ``claims.md`` is their template."""
+    source = (LAB / "tests" / "claims.md").read_text()
+    rendered = summaries.Summaries(RESULTS).rendered({"claims": source})["claims"]
+    _, *parts = re.split(r"^# (\S+)$", rendered, flags=re.MULTILINE)
+    return {
+        page: [line for line in text.splitlines() if line] for page, text in zip(parts[::2], parts[1::2], strict=True)
+    }
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"{guide}.md" for guide in GUIDES)])
+def test_a_page_claims_what_the_records_say_and_no_other_measured_number(page, claims):
+    """What a page's code prints is tested where the code runs."""
+    text = (ROOT / page if page == "README.md" else ROOT / "docs" / page).read_text()
+    text = " ".join(re.sub(r"^```\w*\n.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE).replace("**", "").split())
+    for claim in claims.get(page, []):
+        claim = claim.replace("**", "")
+        assert claim in text, f"{page} does not say what the record says: {claim}"
+        text = text.replace(claim, "")
+    measured = r".{0,30}\d (?:%|points|kB|MHz|instructions|cycles)(?!\w)|\| -?\d[\d,]*\.\d+ "
+    assert re.findall(measured, text) == [], f"{page} has numbers that lab/tests/claims.md does not know"

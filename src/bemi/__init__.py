@@ -1,4 +1,4 @@
-"""Few-bit neural networks, trained exactly from few examples by mixed-integer programming."""
+"""Few-bit neural networks from few examples, trained by mixed-integer programming, with certified bounds."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from bemi.estimators import load as load
     from bemi.estimators import save as save
     from bemi.inputs.constant import ConstantInput as ConstantInput
-    from bemi.inputs.hog.transform import IntegerHog as IntegerHog
-    from bemi.inputs.signal.transform import SignalCounts as SignalCounts
-    from bemi.inputs.table.transform import TableBits as TableBits
+    from bemi.inputs.hog import IntegerHog as IntegerHog
+    from bemi.inputs.signal import SignalCounts as SignalCounts
+    from bemi.inputs.table import TableBits as TableBits
     from bemi.io.windowing import windows as windows
     from bemi.network import Network as Network
     from bemi.report.displays import FrontierDisplay as FrontierDisplay
@@ -35,15 +35,15 @@ _HOMES = {
     "FrontierDisplay": "bemi.report.displays",
     "ImageDeformations": "bemi.augment.images",
     "ImageScenarios": "bemi.augment.images",
-    "IntegerHog": "bemi.inputs.hog.transform",
+    "IntegerHog": "bemi.inputs.hog",
     "MarginsDisplay": "bemi.report.displays",
     "Network": "bemi.network",
     "NoiseScenarios": "bemi.augment.scenarios",
     "ScorecardClassifier": "bemi.estimators",
-    "SignalCounts": "bemi.inputs.signal.transform",
+    "SignalCounts": "bemi.inputs.signal",
     "SignalScenarios": "bemi.augment.scenarios",
     "Smoothing": "bemi.ensemble.smoothing",
-    "TableBits": "bemi.inputs.table.transform",
+    "TableBits": "bemi.inputs.table",
     "VotesDisplay": "bemi.report.displays",
     "WeightsDisplay": "bemi.report.displays",
     "load": "bemi.estimators",

@@ -8,6 +8,7 @@ exactly the type that JSON gives them.  Imports nothing slow, since the declarat
 from __future__ import annotations
 
 import math
+import re
 import reprlib
 from collections.abc import Iterable, Set
 from numbers import Integral, Real
@@ -29,6 +30,30 @@ def is_number(value: Any, low: float = -math.inf, high: float = math.inf) -> boo
 def is_list(value: Any) -> bool:
     """Whether a value is a tuple, a list or an array."""
     return isinstance(value, (tuple, list)) or (hasattr(value, "__array__") and getattr(value, "ndim", 0) > 0)
+
+
+KEYWORD_OF_C = re.compile(
+    "auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|inline|int|long|register|"
+    "restrict|return|short|signed|sizeof|static|struct|switch|typedef|union|unsigned|void|volatile|while"
+)
+
+LONGEST_PREFIX = 31
+"""Compilers may look at the first 63 characters of a name only, and the rest of it needs room."""
+
+
+def check_prefix(name: str, value: Any) -> None:
+    """Raise ValueError unless names of C and Verilog can begin with this one and ``_``.
+
+    Names with two ``_`` in a row, or one in front, are reserved.
+    """
+    text = value if isinstance(value, str) and len(value) <= LONGEST_PREFIX else ""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", text):
+        raise ValueError(
+            f"{name} must be up to {LONGEST_PREFIX} letters, digits and single _, a letter first and no _ last, "
+            f"such as 'gestures'; got {value!r}"
+        )
+    if KEYWORD_OF_C.fullmatch(text):
+        raise ValueError(f"{name} must not be a keyword of C, got {value!r}")
 
 
 def check_integer(

@@ -58,7 +58,7 @@ class Rows:
         if largest >= PRE_ACTIVATION_LIMIT:
             raise too_large(largest)
         # Floating point is many times faster than integers.  No sum here can be invalid, yet linear algebra libraries
-        # raise the processor's flag now and then by computing with memory that nobody has filled and nobody reads.
+        # raise the processor's flag now and then by computing with uninitialised memory that is never read.
         with np.errstate(invalid="ignore"):
             if largest < self.EXACT:
                 products = self._floats.astype(np.float32, copy=False) @ weights.single

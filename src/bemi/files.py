@@ -32,9 +32,10 @@ def write_atomically(files: dict[Path, bytes]) -> None:
 
 def write_texts(folder: str | os.PathLike, texts: Mapping[str, str]) -> None:
     """Write texts by the names of their files to a folder, which is created if necessary."""
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_atomically({folder / name: text.encode() for name, text in texts.items()})
+    files = {Path(folder) / name: text.encode() for name, text in texts.items()}
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(files)
 
 
 def read_at_most(path: str | os.PathLike, largest: int, error: type[Exception] = ValueError) -> bytes:

@@ -1,4 +1,4 @@
-"""``njit``, which compiles loops on first use: the clock stands still meanwhile, and people are told why they wait.
+"""``njit``, which compiles loops on first use: the clock stands still meanwhile, and a message says why.
 
 Compiled loops are cached beside their source files or, if that folder cannot be written to, in the user's cache folder.
 """
@@ -9,21 +9,20 @@ import multiprocessing
 import os
 import sys
 import threading
-import time
 
 import numpy as np
 from numba import njit
 from numba.core import event
 from numpy.typing import NDArray
 
-from bemi.limits import stand_still
+from bemi import limits
 
 __all__ = ["fill_with", "njit"]
 
 TOLD = "BEMI_TOLD_OF_COMPILING"
 """Variable that is set once the message was due, so that worker processes, which inherit it, do not repeat it."""
 
-MESSAGE = "bemi: compiling, once: this takes some 10 to 20 seconds, and later runs load the result from a cache"
+MESSAGE = "bemi: compiling, once: this takes 10 to 20 seconds; later runs load the result from a cache"
 
 
 class _Pause(event.Listener):
@@ -35,16 +34,16 @@ class _Pause(event.Listener):
     def on_start(self, event: event.Event) -> None:
         self._thread.depth = getattr(self._thread, "depth", 0) + 1
         if self._thread.depth == 1:
-            self._thread.began = time.perf_counter()
+            self._thread.began = limits.clock()
 
     def on_end(self, event: event.Event) -> None:
         self._thread.depth -= 1
         if self._thread.depth == 0:
-            stand_still(time.perf_counter() - self._thread.began)
+            limits.stand_still(limits.clock() - self._thread.began)
 
 
 class _Announcement(event.Listener):
-    """One line on standard error if somebody is there to read it: at a terminal or in a notebook."""
+    """One line on standard error if it will be read: at a terminal or in a notebook."""
 
     def on_start(self, event: event.Event) -> None:
         if TOLD in os.environ or not _speaks_for_all():

@@ -1,22 +1,27 @@
 """When a search must stop: limits set by the caller, and their clock.
 
-The clock is wall time, except that it stands still while loops are compiled or loaded.  Compiling happens once and
-takes longer than many networks: otherwise the first training of an installation would spend its limits on it and find
-other networks than the next.
+The clock is wall time unless :data:`clock` is replaced, except that it stands still while loops are compiled or loaded.
+Compiling happens once and takes longer than many networks: otherwise the first training of an installation would spend
+its limits on it and find other networks than the next.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 _of_thread = threading.local()
 
+clock: Callable[[], float] = time.perf_counter
+"""Which time counts; measurements on a busy machine replace it by that of the processor."""
+
 
 def now() -> float:
     """Seconds since some moment, without those that this thread has stood still."""
-    return time.perf_counter() - getattr(_of_thread, "still", 0.0)
+    return clock() - getattr(_of_thread, "still", 0.0)
 
 
 def stand_still(seconds: float) -> None:
@@ -102,7 +107,12 @@ class Deadline:
     @property
     def progress(self) -> float:
         """Share of the time that has gone by since the clock was started; 0 if there is no deadline."""
-        return 0.0 if self.moment is None else self.elapsed / max(1e-9, self.moment - self.began)
+        return 0.0 if self.moment is None else self.elapsed / max(1e-9, self.length)
+
+    @property
+    def length(self) -> float:
+        """Seconds from the start of the clock to the deadline; infinite if there is none."""
+        return math.inf if self.moment is None else self.moment - self.began
 
     def at_least(self, seconds: float) -> Deadline:
         """The same clock with the deadline moved, if necessary, so that this many seconds are left."""

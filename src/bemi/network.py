@@ -54,6 +54,15 @@ class Network:
         One integer array of shape ``(n_{l-1}, n_l)`` per layer.
     weight_bound
         The paper's P, at least 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bemi import Network
+    >>> network = Network((np.array([[1, -1], [1, 0]]), np.array([[1], [1]])))
+    >>> network
+    Network(layers=[2, 2, 1], weight_bound=1, links=5)
+    >>> inputs, codes = np.array([[3, 1], [-2, 1]]), np.array([[-1], [1]])
     """
 
     weights: tuple[Integers, ...]
@@ -106,7 +115,14 @@ class Network:
         return int(sum(np.count_nonzero(w) for w in self.weights))
 
     def pre_activations(self, inputs: ArrayLike) -> list[Integers]:
-        """Sums entering each neuron, one ``(rows, n_l)`` array per layer."""
+        """Sums entering each neuron, one ``(rows, n_l)`` array per layer.
+
+        Examples
+        --------
+        >>> network.pre_activations(inputs)[0]
+        array([[ 4, -3],
+               [-1,  2]])
+        """
         return self._continued(exact_product(np.asarray(inputs, dtype=np.int64), self.weights[0]))
 
     def _continued(self, first: Integers) -> list[Integers]:
@@ -116,15 +132,36 @@ class Network:
         return sums
 
     def forward(self, inputs: ArrayLike) -> Integers:
-        """Outputs in {-1, +1}, shape ``(rows, n_L)``."""
+        """Outputs in {-1, +1}, shape ``(rows, n_L)``.
+
+        Examples
+        --------
+        >>> network.forward(inputs)
+        array([[1],
+               [1]])
+        """
         return sign(self.pre_activations(inputs)[-1])
 
     def outputs(self, first: Integers) -> Integers:
-        """Outputs in {-1, +1} from the sums that enter the first layer."""
+        """Outputs in {-1, +1} from the sums that enter the first layer.
+
+        Examples
+        --------
+        >>> network.outputs(network.pre_activations(inputs)[0])
+        array([[1],
+               [1]])
+        """
         return sign(self._continued(first)[-1])
 
     def confident(self, inputs: ArrayLike, codes: Integers) -> NDArray[np.bool_]:
-        """Which outputs of which rows are confidently right (the q of Sat-Margin), shape ``(rows, n_L)``."""
+        """Which outputs of which rows are confidently right (the q of Sat-Margin), shape ``(rows, n_L)``.
+
+        Examples
+        --------
+        >>> network.confident(inputs, codes)
+        array([[False],
+               [False]])
+        """
         threshold = confidence_threshold(self.layers, self.weight_bound)
         return self.pre_activations(inputs)[-1] * codes >= threshold
 
@@ -133,17 +170,35 @@ class Network:
 
         A hidden neuron's margin is its smallest absolute pre-activation; an output's is its smallest pre-activation
         times the code that it should give, so it is negative if a row is wrong.
+
+        Examples
+        --------
+        >>> network.margins(inputs, codes)
+        [array([1, 2]), array([0])]
         """
         *hidden, output = self.pre_activations(inputs)
         return [np.abs(a).min(axis=0) for a in hidden] + [(output * codes).min(axis=0)]
 
     def splitting_neurons(self, inputs: ArrayLike) -> NDArray[np.bool_]:
-        """First-layer neurons that give both signs on these rows; the others are constant there."""
+        """First-layer neurons that give both signs on these rows; the others are constant there.
+
+        Examples
+        --------
+        >>> network.splitting_neurons(inputs)
+        array([ True,  True])
+        """
         signs = sign(self.pre_activations(inputs)[0])
         return signs.min(axis=0) < signs.max(axis=0)
 
     def reordered(self, layer: int, order: NDArray[np.integer]) -> Network:
-        """The same function with the neurons of a hidden layer in another order."""
+        """The same function with the neurons of a hidden layer in another order.
+
+        Examples
+        --------
+        >>> network.reordered(0, np.array([1, 0])).weights[0]
+        array([[-1,  1],
+               [ 0,  1]])
+        """
         weights = list(self.weights)
         weights[layer] = weights[layer][:, order]
         weights[layer + 1] = weights[layer + 1][order, :]
@@ -153,6 +208,12 @@ class Network:
         """Hidden neurons with all incoming and outgoing weights negated.
 
         The function is the same wherever the pre-activations of those neurons are non-zero.
+
+        Examples
+        --------
+        >>> network.flipped(0, np.array([True, False])).weights[0]
+        array([[-1, -1],
+               [-1,  0]])
         """
         weights = [w.copy() for w in self.weights]
         weights[layer][:, neurons] *= -1

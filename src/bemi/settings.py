@@ -357,7 +357,7 @@ SETTINGS: dict[str, Setting] = {
             'What rows are: ``"image"``, ``"table"`` or ``"signal"``, or the shape of images, ``(height, width)`` or '
             "``(height, width, channels)``, needed if they are not square and grey.",
             automatic="looks at the rows",
-            option=Option("what rows are (default: look at the data)", choices=lambda: KINDS),
+            option=Option("what rows are (default: inferred from the data)", choices=lambda: KINDS),
         ),
         Setting(
             "hidden_layers",
@@ -445,7 +445,7 @@ SETTINGS: dict[str, Setting] = {
             automatic="tries several",
             recorded=True,
             of_networks=True,
-            option=Option("price of a missing soft margin", "float"),
+            option=Option("penalty on margin violations", "float"),
         ),
         Setting(
             "hinges",
@@ -463,7 +463,7 @@ SETTINGS: dict[str, Setting] = {
             "covers it.",
             recorded=True,
             of_networks=True,
-            option=Option("at most K links per network, its constant not counted", "int", "K"),
+            option=Option("at most K links per network, not counting its constant", "int", "K"),
         ),
         Setting(
             "mw_loss",
@@ -472,7 +472,7 @@ SETTINGS: dict[str, Setting] = {
             "Fraction by which a further stage, Min-Weight, may raise the objective to save links; None to keep them.",
             recorded=True,
             of_networks=True,
-            option=Option("share of the soft-margin objective to trade for fewer links", "float", "SHARE"),
+            option=Option("fraction of the soft-margin objective to trade for fewer links", "float", "SHARE"),
         ),
         Setting(
             "monotone",
@@ -508,7 +508,7 @@ SETTINGS: dict[str, Setting] = {
             automatic="fits them wherever that costs little",
             recorded=True,
             of_networks=True,
-            option=Option("learn probabilities of the classes, or do not", switch=True),
+            option=Option("fit probabilities of the classes, or do not", switch=True),
         ),
         Setting(
             "subset_size",
@@ -596,7 +596,10 @@ SETTINGS: dict[str, Setting] = {
             "gap",
             0.01,
             _number(),
-            "A stage stops once the relative gap is proved to be at most this.",
+            "A stage stops once the relative gap is proved to be at most this, or earlier with a message that says "
+            "why.  Two stages have rules of their own: Sat-Margin goes on to gap 0, since every row counts, and "
+            "Min-Weight takes no more turns within ten times the gap, since the next percent takes several times as "
+            "long as all before it.  With ``gap=0`` all stages go on until they are optimal or the time is up.",
             recorded=True,
             option=Option("stop a stage once proven within this gap (default: 0.01)", "float"),
         ),

@@ -33,7 +33,7 @@ ODD = (
 # fmt: on
 KINDS = (
     *("row-prices", "last-layer", "dichotomies", "splitting-neurons", "sign-patterns", "smallest-neurons"),
-    *("small-supports", "multipliers", "links-under-ceiling"),
+    *("combinations", "small-supports", "multipliers", "links-under-ceiling"),
 )
 REPORTED = ("objective", "bound", "proof", "links", "rows", "message", "outcome", "soft")
 

@@ -128,6 +128,63 @@ def splits() -> Iterator[Parts]:
     yield made(SIDES, [0, 0], [3], 1, {"mm": ([0, 0, 0, 1, 1, 1, 1, 1, 1], 30, 30, PAIRS)})
 
 
+UNEVEN, UNEVENS = [[3, 1], [5, 2], [1, 4], [2, 5]], [0, 0, 1, 1]
+"""Rows for two neurons; sorted, these are [1, 4], [2, 5], [3, 1] and [5, 2]."""
+DOUBLE = [1, 1, -1, -1, 1, 1]
+CLOSED = ["L", [[0, 1], [1, 1], [2, 1], [3, 1]]]
+ONE = {
+    "labels": [2, ["W", 0, 0, ["A"], ["W", 1, -1, CLOSED, ["A"]]]],
+    "any": [4, ["T", 2, ["L", [[2, 1]]], ["A"]]],
+    "kind": "single-neurons",
+}
+
+
+def widest() -> Iterator[Parts]:
+    yield made(UNEVEN, UNEVENS, [2], 1, {"mm": (DOUBLE, 6, 7, ONE)})
+    yield made(UNEVEN, UNEVENS, [1], 1, {"mm": ([1, -1, 1], 3, 3, {"labels": ONE["labels"], "kind": ONE["kind"]})})
+    yield made(UNEVEN, UNEVENS, [1], 1, {"mm": ([1, -1, 1], 3, 3, ONE)})
+    # False: the bound is for one hidden layer of at most two neurons, and one output.
+    yield made(UNEVEN, UNEVENS, [2, 1], 1, {"mm": ([*DOUBLE, 1], 7, 7, ONE)})
+    yield made(UNEVEN, UNEVENS, [3], 1, {"mm": ([1, 1, 1, -1, -1, 1, 1, 1, 1], 11, 11, ONE)})
+    yield made(UNEVEN, [0, 0, 3, 3], [2], 1, {"mm": ([1, 1, -1, -1, 1, 1, 1, 1], 8, 8, ONE)}, size=4)
+    everything, huge = ["A"], 10**6
+    for labels, free in (
+        ([2, everything], [4, everything]),
+        ([1, everything], [4, everything]),
+        ([2, everything], [3, everything]),
+        ([5, everything], [8, everything]),
+        ([0, everything], [4, everything]),
+        ([huge, everything], [4, everything]),
+        ([2, everything, 0], [4, everything]),
+        ([2, ["A", 0]], [4, everything]),
+        ([2, []], [4, everything]),
+        ([2, [0]], [4, everything]),
+        ([2, "A"], [4, everything]),
+        ([2, ["L"]], [4, everything]),
+        ([2, [[0]]], [4, everything]),
+        ([2, CLOSED], [4, everything]),
+        ([5, CLOSED], [4, everything]),
+        ([2, everything], [4, ["T", 2, everything, ["L", [[2, 1]]]]]),
+        ([2, everything], [3, ["T", 2, ["L", [[2, 1]]], ["L", [[2, 1]]]]]),
+        ([2, everything], [4, ["T", 4, everything, everything]]),
+        ([2, everything], [4, ["T", -1, everything, everything]]),
+        ([2, ["T", 0, everything, everything]], [4, everything]),
+        ([2, ["T", 2, everything, everything]], [4, everything]),
+        ([2, everything], [4, ["W", 2, 0, everything, everything]]),
+        ([2, everything], [4, ["W", -1, 0, everything, everything]]),
+        ([2, everything], [4, ["W", 0, 1, everything, everything]]),
+        ([2, everything], [4, ["W", 0, -2, everything, everything]]),
+        ([2, everything], [4, ["W", 0, -1, everything, ["W", 0, 0, everything, everything]]]),
+        ([2, everything], [4, ["T", 2, everything, None]]),
+        ([2, everything], [4, ["T", 2, ["T", 1, everything, None], everything]]),
+        ([2, everything], [4, ["W", 0, 0, ["T", 2, everything, None], everything]]),
+        ([2, everything], [3, ["W", 0, -1, everything, everything]]),
+        ([1, ["W", 0, 0, everything, everything]], [4, everything]),
+    ):
+        proof = {"kind": "single-neurons", "labels": labels, "any": free}
+        yield made(UNEVEN, UNEVENS, [2], 1, {"mm": (DOUBLE, 6, 7, proof)})
+
+
 # -- Min-Weight --------------------------------------------------------------------------------------------------------
 
 WIDE = ([1, 0, 0, 0, 1, 1, 1, 1, -1], 24, 40, "solver")
@@ -533,7 +590,7 @@ def in_files() -> Iterator[FileCase]:
 MODULES = {
     **{"confidence": (prices, last_layers), "shapes": (shapes,), "margins": (margins,), "links": (links,)},
     **{"neurons": (splits, smallest), "separators": (separators,), "softmargins": (softmargins,)},
-    **{"verification": (verification,), "limits": (limits,)},
+    **{"widest": (widest,), "verification": (verification,), "limits": (limits,)},
 }
 
 

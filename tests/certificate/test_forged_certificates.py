@@ -284,5 +284,5 @@ def test_three_links_where_copies_do_not_suffice():
 
 @pytest.mark.parametrize("nothing", ["", {}, (), None, 0])
 def test_added_rows_are_a_list(nothing):
-    with pytest.raises(CertificateError, match="added rows are no list"):
+    with pytest.raises(CertificateError, match="added rows are not a list"):
         _added(nothing, 3, [0, 1, 2], (0, 1))

@@ -26,7 +26,7 @@ ABOUT = {
     "margins": ["shapes", "more shapes", "open", "list", "deep", "no hidden layer", "by hand"],
     **{"neurons": ["splits"], "links": ["deep", "weights", "no hidden layer", "by hand"]},
     **{"separators": ["labels"], "softmargins": ["soft", "limits"], "arithmetic": ["list", "by hand"]},
-    **{"verification": [], "limits": ["prices", "soft", "no hidden layer", "verification by hand"]},
+    **{"widest": [], "verification": [], "limits": ["prices", "soft", "no hidden layer", "verification by hand"]},
 }
 """The models whose certificates a module takes part in checking."""
 

@@ -23,7 +23,7 @@ from bemi.certificate.limits import CertificateError
 FOLDER = Path(bemi.certificate.__file__).parent
 MODULES = (
     *("limits", "arithmetic", "confidence", "shapes", "margins", "neurons", "links", "separators", "softmargins"),
-    "verification",
+    *("widest", "verification"),
 )
 """In the order in which they import each other."""
 

@@ -152,9 +152,7 @@ def test_one_recording_per_class_is_said(tmp_path, capsys):
     wrist(1).to_csv(tmp_path / "a.csv", index=False)
     code, out, _ = run(capsys, "train", tmp_path / "a.csv", "-o", tmp_path / "m", *WRIST, *FAST)
     assert code == 0
-    assert "no honest estimate of the accuracy is possible: class run is in one recording only, 0" in " ".join(
-        out.split()
-    )
+    assert "the accuracy cannot be estimated: class run occurs in only one recording, 0" in " ".join(out.split())
 
 
 def test_copies_and_units_are_said(tmp_path, capsys):
@@ -188,7 +186,7 @@ def test_arrays_are_images_unless_the_user_says_otherwise(tmp_path, capsys):
     for asked in (["--inputs", "signal"], ["--kind", "signal"]):
         code, out, error = run(capsys, *command, *asked)
         assert json.loads(out)["settings"]["kind"] == "signal"
-        assert "nothing tells which windows are of one recording (--id)" in error
+        assert "windows are not grouped by recording (--id)" in error
 
 
 @pytest.mark.parametrize(
@@ -202,7 +200,7 @@ def test_arrays_are_images_unless_the_user_says_otherwise(tmp_path, capsys):
         ([*WRIST, "--channels", "x,z"], "lacks the channel 'z'"),
         (
             ["--window", "32", "--target", "what", "--time", "t"],
-            "column 'who' never changes within a window; name it as id",
+            "column 'who' is constant within each window, probably an ID; name it as id",
         ),
     ],
 )

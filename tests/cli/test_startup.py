@@ -12,6 +12,7 @@ import pytest
 
 from bemi import BeMiClassifier, FewBitClassifier, ScorecardClassifier
 from bemi.cli import build_parser, export, main, options, train, verify
+from bemi.export import PREFIX
 
 SLOW = (
     "numpy",
@@ -83,6 +84,8 @@ def test_choices_are_those_of_their_homes():
 
     assert verify.BUDGET == DEFAULT_BUDGET
     assert tuple(c.OPTIMIZE) == export.C_GOALS
+    assert tuple(c.LAYOUTS) == export.C_LAYOUTS
+    assert PREFIX == export.PREFIX
     assert tuple(c.TYPES) == export.C_INPUT_TYPES
     assert export.PAGE_SAMPLES == page.SAMPLES
     assert (export.VERILOG_INTERFACES, export.VERILOG_VECTORS) == (verilog.INTERFACES, verilog.VECTORS)

@@ -134,14 +134,14 @@ def test_categories_never_seen_count_as_none_and_are_noted(folder, tmp_path, cap
     path = write(tmp_path / "new.csv", ["mass", "colour", "gap"], given)
     code, out, error = run(capsys, "predict", folder / "m.bemi", path)
     assert code == 0
-    assert error == "bemi: column 'colour': the model knows none of its categories in 2 rows: 'violet', '7'\n"
+    assert error == "bemi: column 'colour': 2 rows have categories not seen in training: 'violet', '7'\n"
     assert len(out.splitlines()) == 4
     X = load(folder / "m.bemi").transform_.fixed_point_inputs(np.array(given, dtype=object))
     assert X[:, 1].tolist() == [-1, -1, 2]
 
 
 BAD = {
-    "one-value": (["a", "label"], [["5", "x"], ["5", "y"]] * 6, "no column tells rows apart"),
+    "one-value": (["a", "label"], [["5", "x"], ["5", "y"]] * 6, "no column carries information"),
     "all-missing": (["a", "label"], [["", "x"], ["NA", "y"]] * 6, "no feature columns"),
     "infinite": (["a", "label"], [["1", "x"], ["inf", "y"]] * 6, "row 2 (line 3), column 'a' holds 'inf'"),
     "dates": (
@@ -206,7 +206,7 @@ def test_bad_rows_to_predict_are_one_line(folder, tmp_path, capsys, header, line
         (["--monotone", "mass"], "give columns and directions as age=+1,dose=-1, not 'mass'"),
         (["--monotone", "mass=2"], "give columns and directions as age=+1,dose=-1, not 'mass=2'"),
         (["--class-weight", "yes"], "give balanced, or labels and weights as ill=5,well=1, not 'yes'"),
-        (["--class-weight", "maybe=2"], "--class-weight names 'maybe', which is no label; labels are no, yes"),
+        (["--class-weight", "maybe=2"], "--class-weight names 'maybe', which is not a label; labels are no, yes"),
         (["--max-links", "few"], "invalid int"),
     ],
 )

@@ -111,5 +111,5 @@ def test_a_pipeline_is_refused_in_one_line(tmp_path):
             refusing()
     assert not list(tmp_path.iterdir())
     save(pipeline[-1], tmp_path / "model.bemi")
-    with pytest.raises(ValueError, match="a LogisticRegression is no model of bemi; pass the fitted classifier"):
+    with pytest.raises(ValueError, match="a LogisticRegression is not a bemi model; pass the fitted classifier"):
         ensemble_of(LogisticRegression().fit(rows, rows[:, 0] > 0))

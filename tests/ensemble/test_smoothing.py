@@ -1,6 +1,5 @@
 """Smoothing over time: pushed, in a batch, and as its definition reads."""
 
-import doctest
 from collections import Counter
 
 import numpy as np
@@ -9,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bemi import Smoothing
-from bemi.ensemble import smoothing as module
 
 LABELS = st.lists(st.integers(-1, 4), max_size=60)
 
@@ -72,8 +70,7 @@ def test_a_single_wrong_label_never_shows():
     assert Smoothing(1, 1, unsure=-1)(labels).tolist() == labels.tolist()
 
 
-def test_the_example_runs():
-    assert doctest.testmod(module).failed == 0
+def test_it_prints_as_it_is_made():
     assert repr(Smoothing(5, 3)) == "Smoothing(length=5, votes=3, unsure=None)"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 import pandas as pd
 import pytest
-from compiled_c import SANITIZED, compiled, needs_gcc
+from compiled_c import EXAMPLE, SANITIZED, compiled, needs_gcc
 from forgery import forged, opened
 from simulated_verilog import in_icarus, needs, warnings
 from soft_margins import soft_margins
@@ -76,11 +76,11 @@ def rows() -> pd.DataFrame:
 @pytest.mark.parametrize("flags", [("-O2",), SANITIZED, ("-std=c11", "-Wtrigraphs", "-Wcomment", "-Wformat=2")])
 def test_c_compiles_without_a_warning_and_prints_the_labels(model, tmp_path, flags):
     write(model, tmp_path)
-    program = compiled(tmp_path, *flags, main="main.c")
+    program = compiled(tmp_path, *flags, main=EXAMPLE)
     text = "\n".join(" ".join(map(str, row)) for row in ROWS)
     printed = subprocess.run([program], input=text.encode(), capture_output=True, check=True).stdout
     assert printed == b"".join(f"{label}\n".encode() for label in model.predict(rows()))
-    for path in tmp_path.glob("*.[ch]"):
+    for path in tmp_path.rglob("*.[ch]"):
         assert path.read_bytes().isascii()
 
 

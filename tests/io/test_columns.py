@@ -128,7 +128,7 @@ def test_empty_and_constant_columns_are_told(cells, told):
     assert list(features(given, NO_RULES, told.append)) == ["a", "k", "q"]
     assert told == [
         "columns without any value, left out: 'e', 'Unnamed: 3'",
-        "column constant in all rows, so without information: 'k'",
+        "column constant, carrying no information: 'k'",
     ]
     with pytest.raises(DataFileError, match="no feature columns"):
         features(cells("a,b", ",", "NA,?"), NO_RULES, told.append)
@@ -171,14 +171,14 @@ def test_columns_for_a_model_are_found_by_name(cells, told):
 def test_unseen_categories_are_counted(cells, told):
     given = cells("n,c", "1,z", "2,a", "3,z", "4,y", "5,")
     assert plain(features_for(given, TABLE, (), told.append))["c"] == ["z", "a", "z", "y", None]
-    assert told == ["column 'c': the model knows none of its categories in 3 rows: 'z', 'y'"]
+    assert told == ["column 'c': 3 rows have categories not seen in training: 'z', 'y'"]
 
 
 def test_a_number_where_a_category_was_is_compared_as_text(cells, told):
     given = cells("c", "1", "1.0", "2", "a")
     columns = ModelColumns(("c",), (("1", "a"),), takes_missing=True)
     assert plain(features_for(given, columns, (), told.append))["c"] == ["1", "1", "2", "a"]
-    assert told == ["column 'c': the model knows none of its categories in 1 rows: '2'"]
+    assert told == ["column 'c': 1 rows have categories not seen in training: '2'"]
 
 
 def test_a_category_of_the_model_is_never_missing(cells, told):

@@ -180,7 +180,7 @@ def test_a_row_per_window_with_a_number_of_channels(tmp_path, expected):
     found = read(tmp_path / "a.csv", columns=Columns(target="what"), count=2)
     same(found, expected)
     assert found.groups is None
-    with pytest.raises(ValueError, match="32 columns are no whole number of samples of 3 channels"):
+    with pytest.raises(ValueError, match="32 columns are not a whole number of samples of 3 channels"):
         read(tmp_path / "a.csv", columns=Columns(target="what"), count=3)
     with pytest.raises(ValueError, match="columns are not named as samples of channels"):
         read(tmp_path / "a.csv", columns=Columns(target="what", channels=("x",)))

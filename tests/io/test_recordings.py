@@ -151,8 +151,11 @@ def swapped(frame):
         (lambda f: f.assign(x=np.inf), "column 'x' is infinite in row 1"),
         (lambda f: f.assign(who=None), "column 'who' is empty in row 1"),
         (lambda f: f.assign(t=np.nan), "column 't' has no time in row 1"),
-        (lambda f: f.assign(session=(f.who == "b") * 1), "'session' never changes within a window; name it as id"),
-        (lambda f: f.assign(clock=range(len(f))), "'clock' only grows; if it is a clock, name it as time"),
+        (
+            lambda f: f.assign(session=(f.who == "b") * 1),
+            "'session' is constant within each window, probably an ID; name it as id",
+        ),
+        (lambda f: f.assign(clock=range(len(f))), "'clock' only increases, probably a timestamp; name it as time"),
         (lambda f: f.drop(columns=["x", "y"]), "needs at least one channel"),
         (lambda f: f.drop(columns="what"), "has no column 'what'; its columns are who, t, x, y"),
         (lambda f: f.assign(x=np.nan), "no window of 16 samples is left: 80 samples without a value in some channel"),
@@ -197,7 +200,7 @@ def clipped(frame):
         ),
         (lambda f: f.drop(index=range(50, 80)), "1 of 2 stretches of samples shorter than a window of 16, left out"),
         (lambda f: f.drop(index=range(50, 80)), "1 recording without any window: the table: who b"),
-        (lambda f: f.assign(y=7), "channel 'y' constant in all windows, so without information"),
+        (lambda f: f.assign(y=7), "channel 'y' constant in all windows, carrying no information"),
         (clipped, r"channel 'x' may be clipped: \d.\d % of its samples have the largest value 450"),
     ],
 )

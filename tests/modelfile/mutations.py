@@ -31,7 +31,7 @@ import pandas as pd
 
 import bemi
 from bemi.estimators import Classifier
-from bemi.inputs.hog.transform import IntegerHog
+from bemi.inputs.hog import IntegerHog
 from bemi.modelfile.container import ModelFileError
 from bemi.report.summary import training_summary
 

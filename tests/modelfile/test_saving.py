@@ -769,7 +769,7 @@ def test_a_model_of_an_unknown_solver_predicts(tmp_path):
     header["settings"]["solver"] = "mine\x1b"
     text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
     path.write_bytes(with_digest(joined(schema, text, weights)))
-    with pytest.warns(UserWarning, match="which is not known here"):
+    with pytest.warns(UserWarning, match="which is unknown here"):
         copy = load(path)
     assert copy.predict(DATA).tolist() == model.predict(DATA).tolist()
     with pytest.raises(ValueError, match="unknown solver"):

@@ -75,7 +75,7 @@ def test_margins_are_positive_where_labels_are_right(digits):
     two = soft_margins(weight_bound=3, **SOFT).fit(X[:30], y[:30] == 0)
     right = MarginsDisplay.from_estimator(two, X, y == 0).margins
     assert np.array_equal(right[right != 0] > 0, (two.predict(X) == (y == 0))[right != 0])
-    with pytest.raises(ValueError, match="none of the classes"):
+    with pytest.raises(ValueError, match="not among the classes"):
         MarginsDisplay.from_estimator(classifier, X[:1], [9])
 
 

@@ -7,7 +7,7 @@ from test_calls import SETTINGS, rows
 from bemi import BeMiClassifier, ConstantInput, NoiseScenarios, load, save, verify
 from bemi.ensemble import class_subsets
 from bemi.stages.result import Outcome
-from bemi.training.task import LEAST_SECONDS, Task, shortened
+from bemi.training.plan import LEAST_SECONDS, Task, shortened
 
 # A budget for all networks.
 
@@ -19,7 +19,7 @@ def trained_for(monkeypatch):
     The function gets what the network was given; the fixture collects that.
     """
     now, original, given = [100.0], Task.run, []
-    monkeypatch.setattr("bemi.limits.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("bemi.limits.clock", lambda: now[0])
 
     def with_use(use):
         def run(task, seconds):

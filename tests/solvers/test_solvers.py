@@ -171,7 +171,7 @@ def test_a_solver_of_another_package(elsewhere, name):
 
 
 def test_a_module_that_is_no_solver_is_refused(elsewhere):
-    with pytest.raises(ValueError, match=r"'some_package\.nothing' is no solver: it has no function solve and no"):
+    with pytest.raises(ValueError, match=r"'some_package\.nothing' is not a solver: it has no function solve and no"):
         solvers.get("some_package.nothing")
     with pytest.raises(solvers.SolverNotInstalled, match="cannot be imported"):
         solvers.get("some_package.absent")

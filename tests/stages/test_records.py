@@ -10,8 +10,7 @@ import pytest
 
 from bemi.limits import Limits
 from bemi.problem.problem import Problem
-from bemi.stages.records import stage_record, stage_result
-from bemi.stages.result import Outcome, StageResult
+from bemi.stages.result import Outcome, StageResult, stage_record, stage_result
 from bemi.training.pipeline import train
 
 DATA = np.array([[9, 1, 2], [8, 2, 1], [1, 9, 2], [2, 8, 3]])

@@ -14,7 +14,7 @@ from soft_margins import choosing
 from bemi import SignalCounts, SignalScenarios
 from bemi.settings import SETTINGS
 from bemi.training.choice import Candidate, choose
-from bemi.training.folds import class_in_one_group, group_codes, group_folds, row_folds
+from bemi.training.training_set import class_in_one_group, group_codes, group_folds, row_folds
 
 
 @settings(max_examples=200, deadline=None)
@@ -86,7 +86,7 @@ def test_one_recording_of_a_class_allows_no_estimate():
     choice = choose([AS_RECORDED], X, y, defaults=PLAIN, weights=None, seed=0, groups=y)
     assert choice.expected is None
     assert choice.in_words() == (
-        "as recorded; no honest estimate of the accuracy is possible: class 0 is in one recording only, "
+        "as recorded; the accuracy cannot be estimated: class 0 occurs in only one recording, "
         f"{y[y == 0][0]}; record every class at least twice"
     )
 
@@ -121,7 +121,7 @@ def test_scenarios_are_taken_where_they_help_and_the_reason_is_told():
     assert choice.name == "gains"
     assert f"gains ({choice.reason}); expected" in choice.in_words()
     gain = 100 * (choice.accuracies["gains"] - choice.accuracies["as recorded"])
-    assert choice.reason.startswith(f"against as recorded: {gain:+.1f} points, standard error ")
+    assert choice.reason.startswith(f"{gain:+.1f} ± ")
 
 
 def test_a_candidate_says_how_much_better_it_must_be():
@@ -136,7 +136,9 @@ def test_two_recordings_of_a_class_are_too_few_to_leave_what_is_usual():
     X, y, _groups = quiet_and_loud(1)
     halves = np.arange(len(y)) // 2 % 2
     choice = choose([AS_RECORDED, GAINS], X, y, defaults=PLAIN, weights=None, seed=0, groups=halves)
-    assert choice.in_words().startswith("as recorded (usual with so few of each class); expected accuracy")
+    assert choice.in_words().startswith(
+        "as recorded (the usual choice for so few rows of each class); expected accuracy"
+    )
 
 
 def test_other_candidates_need_more_than_chance():
@@ -144,7 +146,7 @@ def test_other_candidates_need_more_than_chance():
     same = Candidate("same", {"copies": SignalScenarios((1.0,))})
     choice = choose([same, AS_RECORDED], X, y, defaults=PLAIN, weights=None, seed=0)
     assert choice.name == "as recorded"
-    assert "which is not enough" in choice.in_words()
+    assert "too little to change" in choice.in_words()
     free = choose([same, Candidate("as recorded", {"copies": None})], X, y, defaults=PLAIN, weights=None, seed=0)
     assert free.accuracies["same"] >= free.accuracies["as recorded"]
     assert (free.name, free.reason) == ("same", "")

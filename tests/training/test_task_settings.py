@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bemi.settings import RECORDED, SETTINGS
-from bemi.training.task import recorded, seed_of, task_settings
+from bemi.training.plan import recorded, seed_of, task_settings
 
 
 def given(**changes):

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from bemi.limits import Limits
 from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import row_norms, soft_value
-from bemi.training import variants as lazy
-from bemi.training.pipeline import train
-from bemi.training.variants import Variants, shortfall, take_worst, train_lazily
+from bemi.training import pipeline as lazy
+from bemi.training.pipeline import Variants, shortfall, take_worst, train, train_lazily
 
 SETTINGS = {"time_limit": None, "limits": Limits(nodes=20)}
 

@@ -74,6 +74,15 @@ class ImageScenarios(BaseEstimator):
         ``(height, width)`` or ``(height, width, channels)``; None for square grey images.
     random_state
         Seed of the noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bemi import ImageScenarios
+    >>> X = np.arange(128).reshape(2, 64)  # two images of 8 x 8 pixels
+    >>> scenarios = ImageScenarios(rotations=(-10, 10), scalings=())
+    >>> scenarios.variants(X).shape
+    (2, 2, 64)
     """
 
     def __init__(
@@ -95,7 +104,12 @@ class ImageScenarios(BaseEstimator):
         self.random_state = random_state
 
     def check(self) -> None:
-        """Raise ValueError for the first invalid parameter."""
+        """Raise ValueError for the first invalid parameter.
+
+        Examples
+        --------
+        >>> scenarios.check()
+        """
         for name in ("rotations", "shears", "shifts"):
             numbers_in(name, getattr(self, name))
         numbers_in("scalings", self.scalings, at_least=0.1)
@@ -105,7 +119,13 @@ class ImageScenarios(BaseEstimator):
         check_integer("random_state of scenarios", self.random_state, 0)
 
     def variants(self, X: ArrayLike) -> Integers:
-        """Variants of images, given as rows of pixels with the channels of a pixel together."""
+        """Variants of images, given as rows of pixels with the channels of a pixel together.
+
+        Examples
+        --------
+        >>> scenarios.variants(X[:1]).shape
+        (1, 2, 64)
+        """
         self.check()
         X = np.asarray(X, dtype=np.int64)
         height, width, channels = full_shape(self.shape, X.shape[1])
@@ -146,7 +166,7 @@ MOST_IMAGES, MOST_COPIES = 8000, 100
 
 
 class ImageDeformations(BaseEstimator):
-    """Copies of images, each turned, slanted, resized, shifted and bent by random amounts.
+    """Copies of images, each rotated, sheared, resized, shifted and bent by random amounts.
 
     A combination of small changes is more plausible than each of them alone, and there are many.  A network trained on
     dozens of deformed copies of a few digits does not mistake the handwriting of those few for the digit.
@@ -173,6 +193,15 @@ class ImageDeformations(BaseEstimator):
         ``(height, width)`` or ``(height, width, channels)``; None for square grey images.
     random_state
         Seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bemi import ImageDeformations
+    >>> X = np.arange(128).reshape(2, 64)  # two images of 8 x 8 pixels
+    >>> deformations = ImageDeformations(copies=5)
+    >>> deformations.variants(X).shape
+    (2, 5, 64)
     """
 
     def __init__(
@@ -196,7 +225,12 @@ class ImageDeformations(BaseEstimator):
         self.random_state = random_state
 
     def check(self) -> None:
-        """Raise ValueError for the first invalid parameter."""
+        """Raise ValueError for the first invalid parameter.
+
+        Examples
+        --------
+        >>> deformations.check()
+        """
         check_integer("copies", self.copies, 1, optional=True)
         for name in ("rotation", "scaling", "shear", "shift", "bending"):
             check_number(name, getattr(self, name))
@@ -207,7 +241,13 @@ class ImageDeformations(BaseEstimator):
         check_integer("random_state of scenarios", self.random_state, 0)
 
     def variants(self, X: ArrayLike) -> Integers:
-        """Copies of images, given as rows of pixels with the channels of a pixel together."""
+        """Copies of images, given as rows of pixels with the channels of a pixel together.
+
+        Examples
+        --------
+        >>> deformations.variants(X[:1]).shape
+        (1, 5, 64)
+        """
         self.check()
         X = np.asarray(X, dtype=np.int64)
         shape = full_shape(self.shape, X.shape[1])

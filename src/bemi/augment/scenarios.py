@@ -1,7 +1,7 @@
 """Variants of training rows that should keep their label: rotated, sheared, resized, shifted or noisy.
 
 The few rows that a network is trained on are samples of what it will see.  A scenario object makes *variants* of them.
-Training adds only those variants that the network gets wrong or not clearly right, see :mod:`bemi.training.variants`;
+Training adds only those variants that the network gets wrong or not clearly right, see :mod:`bemi.training.pipeline`;
 docs/scenarios-and-selection.md explains the rules and measures their effect.
 
 Variants are made from the integers that ``input_scaling`` gives, before any transform, and are integers in the same
@@ -44,6 +44,15 @@ class NoiseScenarios(BaseEstimator):
         Noisy copies of each row.
     random_state
         Seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bemi import NoiseScenarios
+    >>> X = np.array([[10, 20], [30, 60]])
+    >>> noise = NoiseScenarios(scale=0.1, copies=3)
+    >>> noise.variants(X).shape
+    (2, 3, 2)
     """
 
     def __init__(self, scale: float = 0.1, copies: int = 4, random_state: int = 0) -> None:
@@ -52,13 +61,24 @@ class NoiseScenarios(BaseEstimator):
         self.random_state = random_state
 
     def check(self) -> None:
-        """Raise ValueError for the first invalid parameter."""
+        """Raise ValueError for the first invalid parameter.
+
+        Examples
+        --------
+        >>> noise.check()
+        """
         check_number("scale", self.scale)
         check_integer("copies", self.copies, 1)
         check_integer("random_state of scenarios", self.random_state, 0)
 
     def variants(self, X: ArrayLike) -> Integers:
-        """Noisy copies, each feature within its own range over the rows."""
+        """Noisy copies, each feature within its own range over the rows.
+
+        Examples
+        --------
+        >>> noise.variants(X[:1]).shape
+        (1, 3, 2)
+        """
         self.check()
         X = np.asarray(X, dtype=np.int64)
         rng = np.random.default_rng(int(self.random_state))
@@ -67,7 +87,7 @@ class NoiseScenarios(BaseEstimator):
 
 
 class SignalScenarios(BaseEstimator):
-    """Windows of another gain, windows that begin earlier or later, noisy windows.
+    """Windows at another gain, shifted in time, or noisy.
 
     Every number gives one variant of each window, all else unchanged.  Variants are made of readings, the integers that
     a device is given.
@@ -83,6 +103,15 @@ class SignalScenarios(BaseEstimator):
         Standard deviations of normal noise on each sample, as fractions of the channel's standard deviation.
     random_state
         Seed of the noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bemi import SignalScenarios
+    >>> X = np.arange(60).reshape(2, 10, 3)  # two windows of 10 samples of 3 channels
+    >>> scenarios = SignalScenarios(gains=(0.5, 2.0), shifts=(0.25,))
+    >>> scenarios.variants(X).shape
+    (2, 3, 10, 3)
     """
 
     def __init__(
@@ -98,7 +127,12 @@ class SignalScenarios(BaseEstimator):
         self.random_state = random_state
 
     def check(self) -> None:
-        """Raise ValueError for the first invalid parameter."""
+        """Raise ValueError for the first invalid parameter.
+
+        Examples
+        --------
+        >>> scenarios.check()
+        """
         numbers_in("gains", self.gains, at_least=0)
         if any(abs(shift) >= 1 for shift in numbers_in("shifts", self.shifts)):
             raise ValueError(f"shifts must be fractions of a window, between -1 and 1, got {self.shifts!r}")
@@ -106,7 +140,13 @@ class SignalScenarios(BaseEstimator):
         check_integer("random_state of scenarios", self.random_state, 0)
 
     def variants(self, X: ArrayLike) -> Integers:
-        """Variants of readings of shape (windows, time, channels), shape (windows, variants, time, channels)."""
+        """Variants of readings of shape (windows, time, channels), shape (windows, variants, time, channels).
+
+        Examples
+        --------
+        >>> scenarios.variants(X[:1]).shape
+        (1, 3, 10, 3)
+        """
         self.check()
         X = np.asarray(X, dtype=np.int64)
         if X.ndim != 3:

@@ -119,7 +119,7 @@ def _check_neurons(rows: Rows, targets: Sequence[int], prices: Sequence[int], or
 
 _MOST_NEURONS, _MOST_KINDS = 8, 4000
 _MOST_WORK = 1 << 24
-"""Columns that may be tried, times patterns: what needs more is refused, since nobody would wait for it."""
+"""Columns that may be tried, times patterns: what needs more is refused, since it would take too long."""
 
 
 def last_layer_bound(codes: Sequence[Row], neurons: int, weight_bound: int, proof: Any) -> int:

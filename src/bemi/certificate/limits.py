@@ -1,4 +1,4 @@
-"""What a certificate may contain and how much work it may cause: files come from strangers, and a check must end.
+"""What a certificate may contain and how much work it may cause: files are untrusted, and every check must end.
 
 Every number has a type and a range before anything is computed with it.  Steps are counted before they are done: one
 step is about one operation on small integers in plain Python, or sixteen on the digits of a long integer.

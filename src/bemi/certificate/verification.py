@@ -23,6 +23,7 @@ from itertools import combinations, pairwise
 from typing import Any
 
 from bemi.certificate.arithmetic import Matrix, Rows, pre_activations
+from bemi.certificate.combinations import combined_links_bound, combined_margins_bound
 from bemi.certificate.confidence import confident_bound, last_layer_bound
 from bemi.certificate.limits import (
     DEFAULT_BUDGET,
@@ -42,6 +43,7 @@ from bemi.certificate.margins import MarginProof
 from bemi.certificate.neurons import listed_links_bound, splits_bound
 from bemi.certificate.separators import separation_bound
 from bemi.certificate.softmargins import LARGEST_ROW_WEIGHT, Restrictions, SoftMargins, rational
+from bemi.certificate.widest import widest_bound
 from bemi.files import read_at_most
 from bemi.modelfile import container
 from bemi.modelfile.container import ModelFileError
@@ -49,7 +51,7 @@ from bemi.modelfile.container import ModelFileError
 FORMAT = 4
 """The format that is written."""
 _OLD_FORMAT = 3
-"""That of release 0.2.0, which is read, too."""
+"""The format of release 0.2.0, which can still be read."""
 _LARGEST_FILE = 1 << 26
 _LARGEST = 1 << 27
 _LARGEST_PARSED = 600 << 20
@@ -62,12 +64,12 @@ _MOST_WEIGHTS = 1 << 24
 _LARGEST_NUMBER = 1e300
 _STAGES = (("sm", "mm", "mw"), ("soft", "mw"))
 _REPORTED = ("stage", "objective", "bound", "proof", "links", "rows", "message", "outcome")
-"""What the model says of a stage, too."""
+"""What the model's report repeats about a stage."""
 
 
 @dataclass
 class Verification:
-    """What a certificate was found to prove.
+    """What a certificate proves.
 
     Attributes
     ----------
@@ -78,11 +80,23 @@ class Verification:
     rows
         By stage, the smallest and largest number of rows that its bounds are about.
     certified, claimed
-        By stage, the number of bounds that the certificate proves, and of those that are only a solver's claim.
+        By stage, the number of bounds that the certificate proves, and of bounds that are only solver-reported.
     not_run
         By stage, the number of networks that it could not run on.
     bytes, seconds
         Size of the certificate file, and the time that checking took.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> import bemi
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> path = mkdtemp() + "/pets.bemi"
+    >>> bemi.save(clf, path)
+    >>> verification = bemi.verify(path)
+    >>> verification.networks, verification.rows["mm"], verification.nothing_ran
+    (1, (4, 4), False)
     """
 
     networks: int = 0
@@ -125,6 +139,17 @@ def verify(
         that holds: without a digest from someone you trust, the bounds are about whatever rows the file has.
     budget
         Millions of steps that the check may take.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> import bemi
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> path = mkdtemp() + "/pets.bemi"
+    >>> bemi.save(clf, path)
+    >>> sorted(bemi.verify(path).certified.items())
+    [('mm', 1), ('mw', 1), ('sm', 1)]
     """
     began = time.perf_counter()
     path = certificate_path(model) if certificate is None else os.fspath(certificate)
@@ -259,7 +284,7 @@ def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result
     require(claims["model"] == result.digest, "it belongs to another model")
     only(claims, {"format", "model", "rows", "labels", "networks"}, {"weights", "seconds"})
     only(header, container.MEMBERS, container.PARTS)
-    require(isinstance(header["classes"], list), "classes are no list")
+    require(isinstance(header["classes"], list), "classes are not a list")
     settings, features = header["settings"], header["inputs"]
     bound = whole(settings["weight_bound"], 1, 1 << 31, "weight bound")
     classes = whole(len(header["classes"]), 2, _MOST_CLASSES + 1, "number of classes")
@@ -390,7 +415,7 @@ def _subsets(header: dict[str, Any], classes: int, size: int) -> list[tuple[int,
 
 def _added(positions: Any, given: int, labels: Sequence[int], subset: Sequence[int]) -> list[int]:
     """Rows beyond the given ones that a network was trained on: variants of rows of its classes (R5)."""
-    require(isinstance(positions, list), "added rows are no list")
+    require(isinstance(positions, list), "added rows are not a list")
     rows = [whole(k, given, len(labels), "added row") for k in positions]
     require(all(a < b for a, b in pairwise(rows)), "added rows are not in order")
     require(all(labels[k] in subset for k in rows), "an added row is of another class")
@@ -551,8 +576,13 @@ class _Network:
         # The proof refers to distinct rows, sorted by their values and then their codes.
         places = {pair: k for k, pair in enumerate(zip(self.seen.rows, self.seen.codes, strict=True))}
         distinct = self.seen.some([places[pair] for pair in sorted(places)])
-        if kind_of(claim["certificate"], "dichotomies", "splitting-neurons") == "splitting-neurons":
-            return objective, splits_bound(distinct, claim["certificate"])
+        match kind_of(claim["certificate"], "dichotomies", "splitting-neurons", "single-neurons", "combinations"):
+            case "splitting-neurons":
+                return objective, splits_bound(distinct, claim["certificate"])
+            case "single-neurons":
+                return objective, widest_bound(distinct, claim["certificate"])
+            case "combinations":
+                return objective, combined_margins_bound(distinct, claim["certificate"])
         return objective, MarginProof(distinct, claim["certificate"]).bound()
 
     def _soft(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[Fraction, Fraction]:
@@ -592,6 +622,9 @@ class _Network:
         require(kept, "a margin is smaller than Max-Margin's")
         if claim["certificate"] is None:
             return links, 0
-        if kind_of(claim["certificate"], "sign-patterns", "smallest-neurons") == "smallest-neurons":
-            return links, listed_links_bound(self.seen, self.margins, claim["certificate"])
+        match kind_of(claim["certificate"], "sign-patterns", "smallest-neurons", "combinations"):
+            case "smallest-neurons":
+                return links, listed_links_bound(self.seen, self.margins, claim["certificate"])
+            case "combinations":
+                return links, combined_links_bound(self.seen, self.margins, claim["certificate"])
         return links, links_bound(self.seen, self.margins, claim["certificate"])

@@ -19,7 +19,7 @@ def build_parser() -> program.Parser:
     """The parser of all commands."""
     return program.parser(
         "bemi",
-        "Few-bit neural networks, trained exactly from few examples.",
+        "Few-bit neural networks from few examples, with certified bounds.",
         COMMANDS,
         distribution="bemi",
         example="bemi train data.csv --target label -o model.bemi\nbemi predict model.bemi new.csv",

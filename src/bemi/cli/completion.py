@@ -31,7 +31,7 @@ _ZSH = "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bash
 
 
 def add_command(commands: Any) -> None:
-    command = commands.add_parser("completion", help="print a script that completes bemi's commands in a shell")
+    command = commands.add_parser("completion", help="print a completion script for bash, zsh or fish")
     command.set_defaults(run=run, example='eval "$(bemi completion bash)"    # in ~/.bashrc, or zsh in ~/.zshrc')
     command.add_argument("shell", choices=("bash", "zsh", "fish"))
 

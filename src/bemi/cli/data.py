@@ -23,7 +23,7 @@ ABOUT_RECORDINGS = ("hop", "id", "time", "channels")
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """What there is to train on.
+    """Rows to train on.
 
     Attributes
     ----------
@@ -172,9 +172,7 @@ def _windows(options: argparse.Namespace, notes: Notes) -> TrainingData:
     count, time, channels = windows.X.shape
     why = f"{counted(count, 'window')} of {time} samples of {_listed(windows.channels)}"
     if windows.groups is None:
-        notes(
-            "nothing tells which windows are of one recording (--id): the estimate may be too high if windows overlap"
-        )
+        notes("windows are not grouped by recording (--id), so the estimate may be too high if they overlap")
     else:
         why += f" from {counted(len(pd.unique(windows.groups)), 'recording')}"
     X = training_rows(windows)

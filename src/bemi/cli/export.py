@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from bemi.export.page import TestData, TrainingData
 
 C_GOALS = ("speed", "size")
+C_LAYOUTS = ("plain", "arduino", "cmake")
 C_INPUT_TYPES = ("uint8_t", "int8_t", "uint16_t", "int16_t", "int32_t")
+PREFIX = "bemi"
 VERILOG_INTERFACES, VERILOG_VECTORS = ("stream", "parallel"), 100
 PAGE_SAMPLES = 200
 """Option values whose home modules are too slow to import for help texts; a test compares them with the originals."""
@@ -30,7 +32,7 @@ C_COSTS = {
     "flash": "flash, bytes",
     "tables": "of these, tables",
     "stack": "stack, bytes",
-    "static": "static RAM, bytes",
+    "state": "RAM for each stream, bytes",
     "additions": "additions of inputs",
     "instructions": "instructions",
     "without_tie": "instructions without a tie",
@@ -136,8 +138,15 @@ def _add_c_options(command: argparse.ArgumentParser) -> None:
         metavar="LENGTH,VOTES",
         help="add bemi_smooth: the last LENGTH labels vote, and a label needs VOTES of them (default: none)",
     )
-    left_out = "leave out the probabilities of a model that has them, which take flash"
+    left_out = "leave out the probabilities, which take flash"
     add("--no-probabilities", dest="probabilities", action="store_false", help=left_out)
+    around = "add what the Arduino IDE or CMake needs around header and source (default: %(default)s)"
+    add("--layout", choices=C_LAYOUTS, default=C_LAYOUTS[0], help=around)
+    _add_name(command, "the names of the program and its files begin with, so that two models fit into one")
+
+
+def _add_name(command: argparse.ArgumentParser, what: str) -> None:
+    command.add_argument("--name", default=PREFIX, help=f"what {what} (default: %(default)s)")
 
 
 def _smoothing(text: str) -> tuple[int, int]:
@@ -160,9 +169,10 @@ def _write_c(options: argparse.Namespace, model: Classifier) -> Result:
         input_type=options.input_type,
         smoothing=smoothing,
         probabilities=options.probabilities,
+        name=options.name,
+        layout=options.layout,
     )
-    files = ("bemi_model.h", "bemi_model.c", "main.c")
-    return _costs(options, files, made.costs, C_COSTS, "at most, on a Cortex-M3 and compiled with gcc -Os")
+    return _costs(options, made.files, made.costs, C_COSTS, "at most, on a Cortex-M3 and compiled with gcc -Os")
 
 
 def _write_onnx(options: argparse.Namespace, model: Classifier) -> Result:
@@ -185,13 +195,19 @@ def _add_verilog_options(command: argparse.ArgumentParser) -> None:
     add("--input-bits", type=int, metavar="N", help=fewest)
     vectors = "random rows for the test bench (default: %(default)s)"
     add("--vectors", type=int, default=VERILOG_VECTORS, metavar="N", help=vectors)
+    _add_name(command, "the names of the module and its file begin with")
 
 
 def _write_verilog(options: argparse.Namespace, model: Classifier) -> Result:
     from bemi.export import verilog
 
     made = verilog.write(
-        model, options.output, interface=options.interface, input_bits=options.input_bits, vectors=options.vectors
+        model,
+        options.output,
+        interface=options.interface,
+        input_bits=options.input_bits,
+        vectors=options.vectors,
+        name=options.name,
     )
     estimated = "estimated for an iCE40, clocks exact; 'make report' in the folder measures"
     return _costs(options, made.files, made.costs, VERILOG_COSTS, estimated)
@@ -299,7 +315,7 @@ TARGETS = {
     for target in (
         Target(
             "c",
-            "C99 for small devices: integers only, nothing allocated, no library called",
+            "C99 for small devices: integers only, no allocation, no library calls",
             output="folder",
             example="bemi export c model.bemi -o device",
             add_options=_add_c_options,
@@ -307,7 +323,7 @@ TARGETS = {
         ),
         Target(
             "onnx",
-            "an ONNX file with integer operators alone",
+            "an ONNX file with integer operators only",
             output="ONNX file",
             example="bemi export onnx model.bemi -o model.onnx",
             write=_write_onnx,
@@ -322,7 +338,7 @@ TARGETS = {
         ),
         Target(
             "page",
-            "one HTML file in which people can try the model and look into it",
+            "one HTML file to try the model in and look inside it",
             output="HTML file",
             example="bemi export page model.bemi --data test.csv -o page.html",
             add_options=_add_page_options,

@@ -21,7 +21,7 @@ MOST_NAMES = 8
 """More columns of plain numbers, such as pixels, are summarised."""
 
 MOST_CARD_LINES = 50
-"""A longer scorecard is not for people."""
+"""Longer scorecards are not printed."""
 
 
 def add_command(commands: Any) -> None:
@@ -134,7 +134,7 @@ def _of_certificate(certificate: dict[str, Any] | None) -> str:
 
 
 def _values(column: dict[str, Any]) -> str:
-    """What is made of a column, in words."""
+    """Human-readable description of what is made of a column."""
     parts = [", ".join(column["levels"])] if column.get("levels") else []
     parts += [f"cut at {', '.join(column['thresholds'])}"] if column.get("thresholds") else []
     parts += ["centred"] if column.get("value") else []

@@ -41,7 +41,13 @@ def add_missing(command: argparse.ArgumentParser) -> None:
 
 def add_column_rules(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
-    add("--categorical", type=names, default=(), metavar="A,B", help="CSV columns that are categories, even of numbers")
+    add(
+        "--categorical",
+        type=names,
+        default=(),
+        metavar="A,B",
+        help="CSV columns to treat as categories, even if numeric",
+    )
     add("--numeric", type=names, default=(), metavar="A,B", help="CSV columns in which every cell must be a number")
     add("--drop", type=names, default=(), metavar="A,B", help="CSV columns to leave out")
     keep = "keep a column that looks like an index, such as 1, 2, 3 in order, as a feature"
@@ -53,7 +59,7 @@ def add_recordings(command: argparse.ArgumentParser) -> None:
     """What windows of a signal are cut from; see docs/signals.md."""
     add = command.add_argument
     add("--hop", type=int, metavar="N", help="samples from one window to the next (default: half a window)")
-    add("--id", metavar="NAME", help="column or array that tells recordings apart, such as a person (default: id)")
+    add("--id", metavar="NAME", help="column or array that identifies the recording, such as a person (default: id)")
     add("--time", metavar="NAME", help="column of times, numbers or dates (default: time or timestamp)")
     add(
         "--channels",
@@ -64,7 +70,7 @@ def add_recordings(command: argparse.ArgumentParser) -> None:
 
 
 def channels(text: str) -> int | tuple[str, ...]:
-    """How many channels there are, or their names with commas between them."""
+    """The number of channels, or their comma-separated names."""
     return int(text) if text.isdecimal() else names(text)
 
 
@@ -101,7 +107,7 @@ def image_shape_or_none(text: str) -> tuple[int, ...] | Literal[False]:
 
 
 def integers(text: str) -> tuple[int, ...]:
-    """Integers with commas between them; none at all is fine."""
+    """Comma-separated integers, possibly none."""
     try:
         return tuple(int(part) for part in text.split(",") if part.strip())
     except ValueError:
@@ -109,7 +115,7 @@ def integers(text: str) -> tuple[int, ...]:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Words with commas between them; a word with a comma in it stands in quotes, as in a CSV file."""
+    """Comma-separated words; a word that contains a comma is quoted, as in a CSV file."""
     return tuple(part.strip() for row in csv.reader([text], skipinitialspace=True) for part in row if part.strip())
 
 

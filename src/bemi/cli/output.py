@@ -1,4 +1,4 @@
-"""What commands print: tables and notes for people, JSON for programs, progress; and Dask clusters, for training."""
+"""What commands print: tables and notes, or JSON for programs; progress; and Dask clusters, for training."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def show(options: argparse.Namespace, result: dict[str, Any], *tables: Table) ->
 
 
 def shown(text: str) -> str:
-    """Text from a file as it may stand in a table: no markup, no control characters."""
+    """Text from a file, safe to print in a table: no markup, no control characters."""
     from rich.markup import escape
 
     return escape(printable(text, longest=1000))
@@ -82,7 +82,7 @@ def check_writable(path: Path) -> None:
 
 
 class Notes:
-    """Lines that the user should know about, such as that a column is left out.
+    """Messages for the user, such as about a column that is left out.
 
     They are kept until the command has succeeded: an error is a single line.
     """

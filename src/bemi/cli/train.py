@@ -79,7 +79,7 @@ def _add_model_options(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("--paper", action="store_true", help="train the paper's networks: hidden layers 4,4, weights -1..1")
     add("--scorecard", type=int, metavar="N", help="train a scorecard of at most N lines, for tables")
-    shape = "rows are images of this size (default: look at the data)"
+    shape = "rows are images of this size (default: inferred from the data)"
     add("--image-shape", type=image_shape, metavar=IMAGE, help=shape)
     without = "do not choose settings by cross-validation, which also estimates the accuracy on new rows"
     add("--no-estimate", action="store_true", help=without)
@@ -172,7 +172,7 @@ def _estimator(options: argparse.Namespace) -> Any:
 def _parameters(options: argparse.Namespace, data: TrainingData) -> dict[str, Any]:
     """What the options and the data say about the estimator's parameters."""
     from bemi.estimators.few_bit import cards
-    from bemi.inputs.signal.transform import SignalCounts
+    from bemi.inputs.signal import SignalCounts
     from bemi.inputs.transform import Takes
 
     given = {name: getattr(options, name) for name in OPTIONS if getattr(options, name) is not None}
@@ -258,7 +258,7 @@ def labels_weighed(given: str | dict[str, float], y: Any) -> str | dict[Any, flo
     for label, weight in given.items():
         if known.find(label) is None:
             labels = ", ".join(map(str, classes))
-            raise ValueError(f"--class-weight names {label!r}, which is no label; labels are {labels}")
+            raise ValueError(f"--class-weight names {label!r}, which is not a label; labels are {labels}")
         weights[known.find(label)] = weight
     return weights
 
@@ -370,7 +370,7 @@ def _report(options: argparse.Namespace, classifier: Any, data: TrainingData, no
 
 
 def _in_words(ensemble: Ensemble) -> str:
-    """What was trained, in one line."""
+    """A one-line description of what was trained."""
     trained = ensemble.training.settings
     seen = registry.describe(ensemble.inputs.transform)
     if trained["input_scaling"] == "per-feature":

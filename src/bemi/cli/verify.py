@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         if stage in checked.rows
     }
     table = Table(title=f"{checked.networks} networks verified")
-    for heading in ("stage", "rows each", "bounds certified", "on a solver's word", "could not run"):
+    for heading in ("stage", "rows each", "bounds certified", "solver-reported", "could not run"):
         table.add_column(heading, justify="left" if heading == "stage" else "right")
     for stage in counts:
         numbers = checked.certified[stage], checked.claimed[stage], checked.not_run[stage]

@@ -20,6 +20,9 @@ from bemi.problem.problem import KEEP_LABELS, Keep, Objective, Problem
 from bemi.programs.encoding import Goal
 from bemi.stages.result import ClaimMismatch, Outcome, Proof, StageResult, relative_gap
 
+LEAST_LEFT = 0.1
+"""Part of the time limit that must be left for a stage to have ended early: solvers stop a little before theirs."""
+
 
 @dataclass(frozen=True, eq=False)
 class Finding:
@@ -195,6 +198,13 @@ class StageState:
             self.bound, self.certified, self.proof, self._prover = bound, certified, finding.proof, strategy
         return tighter
 
+    def say_why_it_ended(self) -> None:
+        """After the last strategy: if there was time left and none of them gave a reason, they have no more to try."""
+        silent = self.reason in (None, (Outcome.LIMIT, Outcome.LIMIT.sentence))
+        left = self.clock.left
+        if silent and self.limits.nodes is None and left is not None and left > LEAST_LEFT * self.clock.length:
+            self.reason = Outcome.LIMIT, "every search has ended; none can close the gap in the time that is left"
+
     def result(self) -> StageResult:
         """The report of the stage, with one reason why it ended."""
         goal, problem = self.goal, self.goal.problem
@@ -258,6 +268,8 @@ def run(
                 observer.seen.append(Contribution(goal.name, strategy.name, seconds, *improved, gap, state.gap))
             if state.settled or state.out_of_time:
                 break
+        else:
+            state.say_why_it_ended()
     finally:
         _OBSERVER.reset(token)
     return state.result()

@@ -50,6 +50,16 @@ class TrainingRows:
         The integers that the networks saw, and class indices.
     weights
         Row weights, as in :class:`bemi.problem.problem.Problem`; None if all rows count the same.
+
+    Examples
+    --------
+    >>> import bemi
+    >>> from bemi.export import page
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> training = page.TrainingData(clf.training_rows_, clf.training_targets_)
+    >>> len(training.rows)
+    4
     """
 
     rows: Integers
@@ -118,6 +128,16 @@ class Ensemble:
         How scores become probabilities of the classes; None if the ensemble was trained without.
     score_counts
         For each network, how many training rows of its classes have each score; None if that is not known.
+
+    Examples
+    --------
+    >>> from bemi import FewBitClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> X = 10 * X  # tenths of a centimetre are integers
+    >>> ensemble = FewBitClassifier(inputs=None, C=3.0).fit(X[::5], y[::5]).ensemble_
+    >>> ensemble.keys
+    ((0, 1), (0, 2), (1, 2))
     """
 
     classes: NDArray
@@ -193,12 +213,24 @@ class Ensemble:
         return replace(self, score_counts=tuple(counts))
 
     def with_ties(self, name: str) -> Ensemble:
-        """The same ensemble under another tie rule."""
+        """The same ensemble under another tie rule.
+
+        Examples
+        --------
+        >>> ensemble.with_ties("abstain").ties.name
+        'abstain'
+        """
         check_choice("ties", name, TIES)
         return self if self.ties.name == name else replace(self, ties=TIES[name])
 
     def folded(self, low: ArrayLike = -PRE_ACTIVATION_LIMIT, high: ArrayLike = PRE_ACTIVATION_LIMIT) -> FoldedEnsemble:
-        """The ensemble simplified for network inputs between ``low`` and ``high`` (scalars, or one value per input)."""
+        """The ensemble simplified for network inputs between ``low`` and ``high`` (scalars, or one value per input).
+
+        Examples
+        --------
+        >>> len(ensemble.folded(0, 80).networks)
+        3
+        """
         parts = zip(self.networks, self.subsets, self.splitting, strict=True)
         return FoldedEnsemble(FoldedNetwork.of(*part, low, high) for part in parts)
 
@@ -211,6 +243,12 @@ class Ensemble:
             Features, shape (rows, features).
         truth
             True class indices, :data:`ABSTAIN` for an unknown label.  If given, label statuses are computed.
+
+        Examples
+        --------
+        >>> ensemble.votes(X[:2]).counts
+        array([[2, 1, 0],
+               [2, 1, 0]])
         """
         rows = self.inputs.checked(X)
         lots = _pieces(len(rows), ROWS_DECIDED_TOGETHER)
@@ -239,7 +277,13 @@ class Ensemble:
         )
 
     def votes_by_network(self, X: ArrayLike) -> Integers:
-        """The class index that each network votes for on each row, shape (rows, networks)."""
+        """The class index that each network votes for on each row, shape (rows, networks).
+
+        Examples
+        --------
+        >>> ensemble.votes_by_network(X[:1])[:, :2]
+        array([[0, 0]])
+        """
         rows = self.inputs.checked(X)
         return np.concatenate([self._votes_on(self.inputs(rows[part])) for part in _pieces(len(rows))])
 
@@ -252,7 +296,13 @@ class Ensemble:
         return self._prediction(not_negative=rows.low >= 0).votes(rows)
 
     def evidence(self, X: ArrayLike) -> Integers:
-        """How far each row is from every network's nearest decision boundary, shape (rows, networks)."""
+        """How far each row is from every network's nearest decision boundary, shape (rows, networks).
+
+        Examples
+        --------
+        >>> ensemble.evidence(X[:2]).shape
+        (2, 3)
+        """
         rows, prediction = self.inputs.checked(X), self._prediction(not_negative=False)
         return np.concatenate([prediction.evidence(Rows(self.inputs(rows[p]))) for p in _pieces(len(rows))])
 
@@ -262,7 +312,13 @@ class Ensemble:
         return Weights(np.concatenate([network.weights[0] for network in self.networks], axis=1))
 
     def scores(self, X: ArrayLike) -> Integers:
-        """The sums that enter the outputs of all networks, shape (rows, outputs); only without hidden layers."""
+        """The sums that enter the outputs of all networks, shape (rows, outputs); only without hidden layers.
+
+        Examples
+        --------
+        >>> ensemble.scores(X[:2]).shape
+        (2, 3)
+        """
         if len(self.layers) > 2:
             raise ValueError("only networks without a hidden layer have scores")
         rows = self.inputs.checked(X)
@@ -272,11 +328,16 @@ class Ensemble:
         return rows.times(self._first_layers).astype(np.int64)
 
     def decisions(self, X: ArrayLike) -> NDArray[np.float64]:
-        """How strongly each row leans towards the classes: shape (rows,) for two classes, else (rows, classes).
+        """How strongly each row leans towards each class: shape (rows,) for two classes, else (rows, classes).
 
         Of two classes the second is the label if and only if the value is positive, and without a hidden layer the
         value is the negative score.  Of more the label is the one with the largest value, see
         :func:`bemi.ensemble.voting.class_decisions`.
+
+        Examples
+        --------
+        >>> ensemble.decisions(X[:2]).argmax(axis=1)
+        array([0, 0])
         """
         rows = self.inputs.checked(X)
         return np.concatenate([self._decisions_on(Rows(self.inputs(rows[part]))) for part in _pieces(len(rows))])
@@ -292,7 +353,13 @@ class Ensemble:
         return class_decisions(outcome, votes, evidence, self.subsets)
 
     def class_probabilities(self, X: ArrayLike) -> Integers:
-        """Probabilities of the classes in 65536ths, shape (rows, classes); ValueError if trained without them."""
+        """Probabilities of the classes in 65536ths, shape (rows, classes); ValueError if trained without them.
+
+        Examples
+        --------
+        >>> ensemble.class_probabilities(X[:2]).argmax(axis=1)
+        array([0, 0])
+        """
         return self._probabilities().of_scores(self.scores(X))
 
     def with_prior(self, shares: Mapping[Any, float]) -> Ensemble:
@@ -302,6 +369,11 @@ class Ensemble:
         ----------
         shares
             Share of every class, by label; positive numbers, which are divided by their sum.
+
+        Examples
+        --------
+        >>> ensemble.with_prior({0: 1, 1: 1, 2: 2}).keys == ensemble.keys
+        True
         """
         found = self._probabilities()
         wanted = shares_of(shares, self.classes.tolist())
@@ -315,7 +387,13 @@ class Ensemble:
     def radius(
         self, X: ArrayLike, *, exact: bool = False, time_limit: float | None = 60.0, solver: str = "highs"
     ) -> Radii:
-        """How far the network input of each row may move with the label provably unchanged."""
+        """How far the network input of each row may move with the label provably unchanged.
+
+        Examples
+        --------
+        >>> ensemble.radius(X[:2]).l1.shape
+        (2,)
+        """
         inputs = self.inputs(self.inputs.checked(X))
         votes = self.network_votes(inputs)
         outcome = vote(votes, self.subsets, len(self.classes))
@@ -346,7 +424,13 @@ class Ensemble:
         return unclassified_label(self.classes)
 
     def labels(self, indices: Integers) -> NDArray:
-        """Labels of class indices, :data:`ABSTAIN` standing for none."""
+        """Labels of class indices, :data:`ABSTAIN` standing for none.
+
+        Examples
+        --------
+        >>> ensemble.labels(ensemble.class_indices([2, 0]))
+        array([2, 0])
+        """
         classes = self.classes
         if (indices != ABSTAIN).all():
             return classes[indices]
@@ -359,7 +443,13 @@ class Ensemble:
         return np.append(classes.astype(signed), ABSTAIN)[indices]
 
     def class_indices(self, y: ArrayLike) -> Integers:
-        """Class indices of labels, :data:`ABSTAIN` for an unknown label."""
+        """Class indices of labels, :data:`ABSTAIN` for an unknown label.
+
+        Examples
+        --------
+        >>> ensemble.class_indices([2, 0])
+        array([2, 0])
+        """
         index_of = {label: index for index, label in enumerate(self.classes.tolist())}
         return np.array([index_of.get(label, ABSTAIN) for label in np.asarray(y).tolist()], dtype=np.int64)
 
@@ -370,12 +460,12 @@ def ensemble_of(model: Any) -> Ensemble:
         return model
     if isinstance(model, Pipeline):
         raise ValueError(
-            "a Pipeline cannot be saved or exported, its earlier steps are not part of a model: fit the classifier on "
-            "the raw rows, which it scales itself, or pass the last step alone, pipeline[-1]"
+            "a Pipeline cannot be saved or exported, because its earlier steps are not part of the model: fit the "
+            "classifier on the raw rows, which it scales itself, or pass the last step alone, pipeline[-1]"
         )
     check_is_fitted(model)
     if not hasattr(model, "ensemble_"):
-        raise ValueError(f"a {type(model).__name__} is no model of bemi; pass the fitted classifier itself")
+        raise ValueError(f"a {type(model).__name__} is not a bemi model; pass the fitted classifier itself")
     return model.ensemble_
 
 

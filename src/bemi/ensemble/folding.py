@@ -113,7 +113,20 @@ def _votes(
 
 
 class FoldedEnsemble:
-    """All networks of an ensemble over a range of inputs, evaluated for many rows at once."""
+    """All networks of an ensemble over a range of inputs, evaluated for many rows at once.
+
+    Examples
+    --------
+    >>> from bemi import BeMiClassifier
+    >>> from bemi.exact import Rows
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = BeMiClassifier(hidden_layers=(2,), stages=("sm",)).fit(X[::10], y[::10])
+    >>> folded = clf.folded(-127, 127)
+    >>> rows = Rows(clf.ensemble_.inputs(X[:1]))
+    >>> len(folded.networks)
+    3
+    """
 
     def __init__(self, networks: Iterable[FoldedNetwork]) -> None:
         self.networks = tuple(networks)
@@ -134,7 +147,13 @@ class FoldedEnsemble:
         ]
 
     def votes(self, rows: Rows) -> Integers:
-        """Vote of every network for every row, shape (rows, networks)."""
+        """Vote of every network for every row, shape (rows, networks).
+
+        Examples
+        --------
+        >>> folded.votes(rows).shape
+        (1, 3)
+        """
         positive = rows.times(self._voting) >= 0
         places = np.tile(self._offsets, (len(positive), 1))
         for bit, (networks, neurons) in enumerate(self._bits):
@@ -151,6 +170,11 @@ class FoldedEnsemble:
 
         ``min over splitting first-layer neurons of |w x| * floor(2^24 / ||w||_1)``, shape (rows, networks); 0 if no
         neuron splits.
+
+        Examples
+        --------
+        >>> folded.evidence(rows).shape
+        (1, 3)
         """
         distances = np.abs(rows.times(self._split)).astype(np.int64) * self._scales
         nearest = np.zeros((len(distances), len(self.networks)), dtype=np.int64)

@@ -37,6 +37,15 @@ class Radii:
         Maximum change of any single input.
     l1
         Maximum total change over all inputs.
+
+    Examples
+    --------
+    >>> from bemi import BeMiClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> radii = BeMiClassifier(hidden_layers=()).fit(X[::5], y[::5]).certified_radius(X[:2])
+    >>> bool((radii.linf <= radii.l1).all())
+    True
     """
 
     linf: Integers

@@ -17,7 +17,7 @@ NO_VOTE = -1
 
 
 class Smoothing:
-    """Labels that do not flicker: a label is given once it has enough votes among the last ones.
+    """Steadies labels over time: a label is given once it has enough votes among the last ones.
 
     Each label is a vote.  Of the last ``length`` votes, the most frequent label counts, among equals the one that was
     pushed last.  If it has at least ``votes`` of them, it becomes the stable label.  The result is always the stable
@@ -38,6 +38,7 @@ class Smoothing:
 
     Examples
     --------
+    >>> from bemi import Smoothing
     >>> smoothing = Smoothing(length=5, votes=3)
     >>> [smoothing.push(label) for label in ["walk", "walk", "run", "walk", "run", "run", "run"]]
     [None, None, None, 'walk', 'walk', 'run', 'run']
@@ -53,12 +54,25 @@ class Smoothing:
         return f"Smoothing(length={self.length}, votes={self.votes}, unsure={self.unsure!r})"
 
     def reset(self) -> None:
-        """Forget all votes and the stable label, as between two recordings."""
+        """Forget all votes and the stable label, for example between two recordings.
+
+        Examples
+        --------
+        >>> smoothing.reset()
+        >>> smoothing.push("run") is None
+        True
+        """
         self._last: deque[Any] = deque(maxlen=self.length)
         self._stable = self.unsure
 
     def push(self, label: Any) -> Any:
-        """Take the label of the next window; returns the stable label."""
+        """Add the label of the next window and return the stable label.
+
+        Examples
+        --------
+        >>> Smoothing(length=1, votes=1).push("run")
+        'run'
+        """
         self._last.appendleft(label)
         best, most = None, 0
         # The newest first, so that it wins among equals.
@@ -84,6 +98,11 @@ class Smoothing:
         -------
         NDArray
             A label for each window; of type object if ``unsure`` is None.
+
+        Examples
+        --------
+        >>> smoothing(["walk", "walk", "walk", "run"]).tolist()
+        [None, None, 'walk', 'walk']
         """
         given = np.asarray(labels)
         if given.ndim != 1:

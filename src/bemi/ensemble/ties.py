@@ -128,7 +128,7 @@ TIES = {
             pieces={"C": "no_label.c", "ONNX": "no_label", "page": "noLabel", "Verilog": "unclassified"},
             words="the paper's rule",
             sentence="A row without a clear winner stays unclassified, as in the paper.",
-            reason="Nothing decides between them, so there is no label.",
+            reason="No rule decides between them, so there is no label.",
         ),
     )
 }

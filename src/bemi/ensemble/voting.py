@@ -85,6 +85,18 @@ class Votes:
         Rows that the paper's rule leaves without a label, regardless of the tie rule in force.
     status
         Label status by the paper's rule; only if the true labels were given.
+
+    Examples
+    --------
+    >>> from bemi import BeMiClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> votes = BeMiClassifier(hidden_layers=()).fit(X[::5], y[::5]).vote(X[:2], y[:2])
+    >>> votes.counts
+    array([[2, 1, 0],
+           [2, 1, 0]])
+    >>> votes.status
+    array(['1C', '1C'], dtype='<U4')
     """
 
     counts: Integers

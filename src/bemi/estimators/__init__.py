@@ -25,6 +25,14 @@ def save(classifier: Classifier, path: str | os.PathLike) -> None:
 
     The file holds no times: the same networks give the same bytes.  A certificate is written next to it, which
     :func:`bemi.verify` uses to check everything the model claims.  A classifier read from a file has no certificate.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> import bemi
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> bemi.save(clf, mkdtemp() + "/pets.bemi")
     """
     saving.write(ensemble_of(classifier), path)
 
@@ -33,6 +41,17 @@ def load(path: str | os.PathLike) -> Classifier:
     """Read a fitted classifier from a file written by :func:`save`.
 
     Raises :class:`bemi.modelfile.container.ModelFileError`, with the reason, for any other file.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> import bemi
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> path = mkdtemp() + "/pets.bemi"
+    >>> bemi.save(clf, path)
+    >>> bemi.load(path).predict([[0, 5, 2]])
+    array(['cat'], dtype='<U3')
     """
     ensemble = saving.read(path)
     try:

@@ -32,15 +32,14 @@ from bemi.running.schedule import check_shard, train_all
 from bemi.settings import OF_NETWORKS, SETTINGS, is_auto
 from bemi.training.calibration import calibrated
 from bemi.training.pipeline import Training, share_time
-from bemi.training.plan import Plan
-from bemi.training.task import Settings, Task, check_solver, recorded, task_settings
+from bemi.training.plan import Plan, Settings, Task, check_solver, recorded, task_settings
 from bemi.training.training_set import TrainingSet, given_weights
 from bemi.training.validation import check_new_classes, rows_to_predict, training_rows
 
 if TYPE_CHECKING:
 
     class _ScikitLearn:
-        """What scikit-learn's base classes, which have no types, give to a classifier."""
+        """Types of what scikit-learn's untyped base classes give to a classifier."""
 
         n_features_in_: int
         feature_names_in_: NDArray
@@ -70,7 +69,7 @@ def _fitted(path: str, *, by_key: bool = False) -> Any:
         for name in path.split("."):
             if value is None:
                 state = "is not fitted yet; call fit first" if ensemble is None else "was read from a file"
-                raise AttributeError(f"there is no {path.split('.')[-1]}: this classifier {state}")
+                raise AttributeError(f"no {path.split('.')[-1]}: this classifier {state}")
             value = getattr(value, name)
         return dict(zip(ensemble.keys, value, strict=True)) if by_key and ensemble is not None else value
 
@@ -149,6 +148,15 @@ class Classifier(_ScikitLearn):
         Indices of the rows of ``X`` used for training.
     reused_networks_
         Number of networks that were already in ``run_dir``.
+
+    Examples
+    --------
+    >>> from bemi import FewBitClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = FewBitClassifier().fit(X[::5], y[::5])
+    >>> list(clf.networks_)
+    [(0, 1), (0, 2), (1, 2)]
     """
 
     NAME: ClassVar[str]
@@ -241,8 +249,14 @@ class Classifier(_ScikitLearn):
         Parameters
         ----------
         X, y
-            Rows of the new classes.  A classifier read from a file does not have its training rows, so it needs these
-            as well: rows of all classes.
+            Rows of the new classes.  A classifier read from a file does not have its training rows; give rows of all
+            classes then.
+
+        Examples
+        --------
+        >>> from copy import deepcopy
+        >>> deepcopy(clf).add_classes(X[:5] + 3, [3] * 5).classes_
+        array([0, 1, 2, 3])
         """
         check_is_fitted(self)
         ensemble = self.ensemble_
@@ -356,13 +370,28 @@ class Classifier(_ScikitLearn):
     # Reading the fitted ensemble ---------------------------------------------------------------------------------
 
     def predict(self, X: ArrayLike) -> NDArray:
-        """Label of each row of ``X``."""
+        """Label of each row of ``X``.
+
+        Examples
+        --------
+        >>> clf.predict(X[:3])
+        array([0, 0, 0])
+        """
         return self.vote(X).label
 
     def vote(self, X: ArrayLike, y: ArrayLike | None = None) -> Votes:
         """Votes, dominant labels and label of each row; with true labels ``y`` also the label status.
 
         Statuses always follow the paper's rule, regardless of ``ties``.
+
+        Examples
+        --------
+        >>> votes = clf.vote(X[:2], y[:2])
+        >>> votes.counts
+        array([[2, 1, 0],
+               [2, 1, 0]])
+        >>> votes.status
+        array(['1C', '1C'], dtype='<U4')
         """
         rows, ensemble = self._rows(X), self.ensemble_
         truth = None
@@ -378,6 +407,11 @@ class Classifier(_ScikitLearn):
 
         A network that abstains gives the label of unclassified rows: ``"unclassified"``, or -1 if classes are numbers.
         Votes on a data frame are a data frame with the same index, whose columns are named by classes, such as ``4/9``.
+
+        Examples
+        --------
+        >>> clf.votes_by_network(X[:1])[:, :2]
+        array([[0, 0]])
         """
         ensemble = self.ensemble_
         votes = ensemble.labels(ensemble.votes_by_network(self._rows(X)))
@@ -386,16 +420,27 @@ class Classifier(_ScikitLearn):
         return pd.DataFrame(votes, index=X.index, columns=["/".join(map(str, key)) for key in ensemble.keys])
 
     def fixed_point_inputs(self, X: ArrayLike) -> Integers:
-        """The 32-bit integers that exported C takes for rows of ``X``, shape (rows, features); see docs/export.md."""
+        """The 32-bit integers that exported C takes for rows of ``X``, shape (rows, features); see docs/export.md.
+
+        Examples
+        --------
+        >>> clf.fixed_point_inputs(X[:1])
+        array([[51, 35, 14,  2]])
+        """
         return self.ensemble_.inputs.fixed_point_inputs(self._rows(X))
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """How strongly each row leans towards the classes; the sign or the largest value gives the predicted label.
+        """How strongly each row leans towards each class; the sign or the largest value gives the predicted label.
 
         Two classes: shape (rows,); positive values are predicted as ``classes_[1]``, others, zero included, as
         ``classes_[0]``.  Without a hidden layer these are whole numbers, the network's integer scores.  More classes:
         shape (rows, classes); votes, plus terms too small to outweigh a vote.  ``predict`` gives the class of the
         largest value wherever it gives a label.
+
+        Examples
+        --------
+        >>> clf.decision_function(X[:3]).argmax(axis=1)
+        array([0, 0, 0])
         """
         rows = self._rows(X)
         return self.ensemble_.decisions(rows)
@@ -407,6 +452,11 @@ class Classifier(_ScikitLearn):
         They hold for rows with the training rows' shares of the classes, see :meth:`with_prior`.  They are 16-bit
         integers, divided by their sum; the exports give the same integers.  The most probable class is not always the
         predicted label, which the signs of the scores decide.
+
+        Examples
+        --------
+        >>> clf.predict_proba(X[:3]).argmax(axis=1)
+        array([0, 0, 0])
         """
         rows = self._rows(X)
         integers = self.ensemble_.class_probabilities(rows)
@@ -422,12 +472,26 @@ class Classifier(_ScikitLearn):
         ----------
         shares
             Share of every class, by label; positive numbers, which are divided by their sum.
+
+        Examples
+        --------
+        >>> rare = clf.with_prior({0: 0.1, 1: 0.6, 2: 0.3})
+        >>> bool(rare.predict_proba(X[:1])[0, 0] < clf.predict_proba(X[:1])[0, 0])
+        True
         """
         check_is_fitted(self)
         return self._with(self.ensemble_.with_prior(shares))
 
     def scorecard(self) -> Scorecard:
-        """The model as points to add up; for networks that see the bits of a table."""
+        """The model as points to add up; for networks that see the bits of a table.
+
+        Examples
+        --------
+        >>> from bemi import ScorecardClassifier
+        >>> card = ScorecardClassifier(max_lines=2).fit(X, y == 0).scorecard()
+        >>> len(card.cards[0].lines)
+        2
+        """
         return Scorecard.of(ensemble_of(self))
 
     def certified_radius(self, X: ArrayLike, *, exact: bool = False, time_limit: float | None = 60.0) -> Radii:
@@ -445,27 +509,45 @@ class Classifier(_ScikitLearn):
             rows; each needs a single dominant label, and the networks two classes each.
         time_limit
             Seconds per program.
+
+        Examples
+        --------
+        >>> radii = clf.certified_radius(X[:2])
+        >>> bool((radii.linf <= radii.l1).all())
+        True
         """
         rows = self._rows(X)
         solver = getattr(self, "solver", SETTINGS["solver"].default)
         return self.ensemble_.radius(rows, exact=exact, time_limit=time_limit, solver=solver)
 
     def folded(self, low: ArrayLike = -PRE_ACTIVATION_LIMIT, high: ArrayLike = PRE_ACTIVATION_LIMIT) -> FoldedEnsemble:
-        """The ensemble simplified for network inputs between ``low`` and ``high`` (scalars, or one value per input)."""
+        """The ensemble simplified for network inputs between ``low`` and ``high`` (scalars, or one value per input).
+
+        Examples
+        --------
+        >>> len(clf.folded(-127, 127).networks)
+        3
+        """
         check_is_fitted(self)
         return self.ensemble_.folded(low, high)
 
     @classmethod
     def from_ensemble(cls, ensemble: Ensemble) -> Self:
-        """A fitted classifier with the parameters that the ensemble was trained with."""
+        """A fitted classifier with the parameters that the ensemble was trained with.
+
+        Examples
+        --------
+        >>> type(clf).from_ensemble(clf.ensemble_).predict(X[:3])
+        array([0, 0, 0])
+        """
         parameters = cls._parameters_of(ensemble)
         classifier = cls(**parameters)
         solver = parameters.get("solver")
         if solver is not None and solver not in solvers.names():
-            # It trained the model somewhere else; to predict, nobody needs it.  A file names no module to import.
+            # It trained the model somewhere else; prediction does not need it.  A file names no module to import.
             parameters["solver"] = SETTINGS["solver"].default
             name = printable(repr(solver))
-            warnings.warn(f"this model was trained with the solver {name}, which is not known here", stacklevel=3)
+            warnings.warn(f"this model was trained with the solver {name}, which is unknown here", stacklevel=3)
         check_together(cls(**parameters)._translated(cls(**parameters)._settings()))
         classifier.n_features_in_ = ensemble.inputs.features
         if ensemble.inputs.names is not None:
@@ -481,7 +563,7 @@ class Classifier(_ScikitLearn):
         return bundle
 
     def _repr_html_inner(self) -> str:
-        """The same for viewers that do not know bundles."""
+        """The same for viewers without support for bundles."""
         return self._repr_mimebundle_()["text/html"]
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from bemi.estimators.base import Classifier
 from bemi.stages import PAPER_STAGES
-from bemi.training.task import Task
+from bemi.training.plan import Task
 
 
 class BeMiClassifier(Classifier):
-    """Ensemble of few-bit networks with hidden layers, trained exactly as in the paper.
+    """Ensemble of few-bit networks with hidden layers, trained for the objectives of the paper, one after the other.
 
     Each network solves three mixed-integer programs in order: Sat-Margin, most training rows confidently right;
     Max-Margin, the largest margins; Min-Weight, the fewest links.  There is one network for every set of
@@ -32,12 +32,14 @@ class BeMiClassifier(Classifier):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
     >>> from bemi import BeMiClassifier
+    >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> clf = BeMiClassifier(hidden_layers=(2,), node_limit=20, time_limit=None).fit(X[::5], y[::5])
+    >>> clf = BeMiClassifier(hidden_layers=()).fit(X[::5], y[::5])
     >>> clf.predict(X[:2])
     array([0, 0])
+    >>> list(clf.reports_[0, 1])
+    ['sm', 'mm', 'mw']
     """
 
     NAME = "bemi"
@@ -97,6 +99,11 @@ class BeMiClassifier(Classifier):
             Features, shape (rows, features).
         y
             Labels: numbers or strings.
+
+        Examples
+        --------
+        >>> clf.fit(X[::5], y[::5]).classes_
+        array([0, 1, 2])
         """
         return self._fit(X, y)
 
@@ -112,6 +119,13 @@ class BeMiClassifier(Classifier):
             As in :meth:`fit`, the same for all parts.
         shard, shards
             Which part, counted from 1, and the number of parts.
+
+        Examples
+        --------
+        >>> from tempfile import mkdtemp
+        >>> from sklearn.base import clone
+        >>> clone(clf).set_params(run_dir=mkdtemp()).fit_shard(X[::10], y[::10], 1, 3)
+        1
         """
         return self._fit_shard(X, y, shard, shards)
 
@@ -119,5 +133,10 @@ class BeMiClassifier(Classifier):
         """What :meth:`fit` would train on these data, by class subset; nothing is trained or changed.
 
         If the tasks run elsewhere and write to the journal of ``run_dir``, ``fit`` has nothing left to train.
+
+        Examples
+        --------
+        >>> list(clf.training_tasks(X[::10], y[::10]))
+        [(0, 1), (0, 2), (1, 2)]
         """
         return self._training_tasks(X, y)

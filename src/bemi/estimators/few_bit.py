@@ -24,20 +24,20 @@ from bemi.augment.scenarios import SignalScenarios
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.probabilities import MOST_CLASSES
 from bemi.estimators.base import Classifier
-from bemi.inputs.hog.transform import IntegerHog
+from bemi.inputs.hog import IntegerHog
 from bemi.inputs.images import why_no_image
 from bemi.inputs.registry import takes_images
 from bemi.inputs.scaling import are_integers
-from bemi.inputs.signal.transform import SignalCounts
+from bemi.inputs.signal import SignalCounts
+from bemi.inputs.table import TableBits
 from bemi.inputs.table.cells import as_given
-from bemi.inputs.table.transform import TableBits
 from bemi.inputs.transform import Takes
 from bemi.report.summary import large_gaps
 from bemi.running.schedule import progress
 from bemi.settings import AUTO, SETTINGS, is_auto
 from bemi.stages import SOFT_STAGES, SPARSE_STAGES
 from bemi.training.choice import Candidate, Choice, choose, unknown
-from bemi.training.task import Settings, Task, seed_of
+from bemi.training.plan import Settings, Task, seed_of
 from bemi.training.training_set import class_weights, given_weights
 from bemi.training.validation import check_given, labels_of
 
@@ -89,7 +89,7 @@ class Kind:
     name
         One of :data:`bemi.settings.KINDS`.
     why
-        Why the rows are taken for that.
+        Why the rows are treated as such.
     usual
         Settings where nothing is compared.
     candidates
@@ -208,7 +208,7 @@ def kind_of(X: Any, kind: Any = AUTO, inputs: Any = AUTO) -> Kind:
 
 
 def left_to_choose(kind: Kind, given: Mapping[str, Any]) -> tuple[Candidate, ...]:
-    """Candidates of a kind that can obey what is given, without it, each once."""
+    """Distinct candidates of a kind that can obey the settings that are given, without these."""
     fixed = {name: given[name] for name in COMPARED if not is_auto(given[name])}
     different: dict[str, Candidate] = {}
     for candidate in kind.candidates:
@@ -227,7 +227,7 @@ class SoftMarginClassifier(Classifier):
     Attributes
     ----------
     choice_
-        What was chosen, why, and what accuracy to expect: a :class:`bemi.training.choice.Choice`; None in a
+        The chosen settings, the reasons, and the expected accuracy: a :class:`bemi.training.choice.Choice`; None in a
         classifier read from a file.
     """
 
@@ -249,6 +249,11 @@ class SoftMarginClassifier(Classifier):
         groups
             What each row comes from, such as the recording of a window; the choice of settings, its estimate and the
             fit of probabilities then never divide a group.  None if every row stands for itself.
+
+        Examples
+        --------
+        >>> clf.fit(X[::5], y[::5]).classes_
+        array([0, 1, 2])
         """
         self._fit(X, y, sample_weight, groups)
         gaps = large_gaps(self.ensemble_)
@@ -276,6 +281,13 @@ class SoftMarginClassifier(Classifier):
             As in :meth:`fit`, the same for all parts.
         shard, shards
             Which part, counted from 1, and the number of parts.
+
+        Examples
+        --------
+        >>> from tempfile import mkdtemp
+        >>> from sklearn.base import clone
+        >>> clone(clf).set_params(run_dir=mkdtemp()).fit_shard(X[::10], y[::10], 1, 3)
+        1
         """
         return self._fit_shard(X, y, shard, shards, sample_weight, groups)
 
@@ -285,6 +297,11 @@ class SoftMarginClassifier(Classifier):
         """What :meth:`fit` would train on these data, by class subset; nothing is trained or changed.
 
         If the tasks run elsewhere and write to the journal of ``run_dir``, ``fit`` has nothing left to train.
+
+        Examples
+        --------
+        >>> list(clf.training_tasks(X[::10], y[::10]))
+        [(0, 1), (0, 2), (1, 2)]
         """
         return self._training_tasks(X, y, sample_weight, groups)
 
@@ -354,22 +371,22 @@ class FewBitClassifier(SoftMarginClassifier):
 
     One integer linear network per pair of classes, trained to soft margins with a certified gap; the label is decided
     by majority vote.  What the networks see, which copies of the rows they learn from and the penalty C are chosen by
-    cross-validation on the training rows, unless they are given; ``choice_`` tells what was chosen and why.
+    cross-validation on the training rows, unless they are given; ``choice_`` says what was chosen and why.
 
     {parameters}
 
     Attributes
     ----------
     choice_
-        What was chosen, why, and what accuracy to expect: a :class:`bemi.training.choice.Choice`; None in a
+        The chosen settings, the reasons, and the expected accuracy: a :class:`bemi.training.choice.Choice`; None in a
         classifier read from a file.
     ensemble_
         The fitted model; see :class:`bemi.estimators.base.Classifier` for all fitted attributes.
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
     >>> from bemi import FewBitClassifier
+    >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> clf = FewBitClassifier().fit(X[::5], y[::5])
     >>> clf.predict(X[:2])

@@ -1,4 +1,4 @@
-"""The classifier that people can add up by hand: points for a few lines of a table, with a certificate."""
+"""The classifier you can add up by hand: points for a few lines of a table, with a certificate."""
 
 from __future__ import annotations
 
@@ -35,12 +35,14 @@ class ScorecardClassifier(SoftMarginClassifier):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
     >>> from bemi import ScorecardClassifier
-    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> clf = ScorecardClassifier(max_lines=5).fit(X[::5], y[::5])
-    >>> len(clf.scorecard().cards)
-    1
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = ScorecardClassifier(max_lines=3).fit(X[::5], y[::5])
+    >>> clf.predict(X[:2])
+    array([0, 0])
+    >>> len(clf.scorecard().cards[0].lines) <= 3
+    True
     """
 
     NAME = "scorecard"

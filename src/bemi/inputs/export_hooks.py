@@ -162,6 +162,8 @@ class CTransform(CCode):
         What each input is, if inputs are readings of columns.
     about_inputs
         What the inputs are, in lines of text, if there is more to say than that they are the features.
+    header
+        C for the header of the program: macros that say the same to callers, such as the shape of an image.
     """
 
     stack_bytes: int
@@ -169,6 +171,7 @@ class CTransform(CCode):
     function: str = "bemi_transform"
     readings: tuple[CReading, ...] = ()
     about_inputs: tuple[str, ...] = ()
+    header: str = ""
 
 
 @dataclass(frozen=True)
@@ -176,8 +179,8 @@ class CWindow(CTransform):
     """A transform of windows in C that need not lie in order.
 
     The source defines ``static void function(const bemi_input_t *x, uint_fast16_t oldest, bemi_value_t *z)``, where the
-    oldest sample of the window is the one of this index.  The header of the program has ``BEMI_WINDOW`` and
-    ``BEMI_CHANNELS``.
+    oldest sample of the window is the one of this index.  Its header defines ``BEMI_WINDOW`` and
+    ``BEMI_CHANNELS``, the samples of a window and the values of a sample.
 
     In batches, the last argument is ``bemi_sum_t *sums`` instead.  The function hands over its outputs as it finds
     them, so that they need not be stored: it calls ``bemi_take(sums, batch, eight)`` of the program with the number of

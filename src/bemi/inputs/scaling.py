@@ -28,6 +28,13 @@ class InputScaling:
         Smallest and largest integer seen in training.
     limit
         Integers saturate at this magnitude; None if they do not.
+
+    Examples
+    --------
+    >>> from bemi.inputs.scaling import InputScaling
+    >>> scaling = InputScaling.fit([[0.5, 10.0], [1.0, -20.0]], "per-feature")
+    >>> scaling.low, scaling.high
+    (-127, 127)
     """
 
     scale: FixedPoint | None
@@ -45,6 +52,11 @@ class InputScaling:
         ``"per-feature"`` maps the largest magnitude of each feature to ``grid``, ``"common"`` that of all features.
         ``"centred"`` maps the median of each feature to 0 and the 98 % quantile of the distances from it to ``grid``,
         where values saturate.
+
+        Examples
+        --------
+        >>> InputScaling.fit([[1, 2], [3, 4]]).scale is None
+        True
         """
         if mode not in INPUT_SCALINGS:
             raise ValueError(f"input_scaling must be one of {', '.join(map(repr, INPUT_SCALINGS))}, got {mode!r}")
@@ -64,11 +76,23 @@ class InputScaling:
         return replace(self, low=low, high=high)
 
     def values(self, integers: NDArray) -> NDArray[np.float64]:
-        """The features behind integers, up to rounding."""
+        """The features behind integers, up to rounding.
+
+        Examples
+        --------
+        >>> scaling.values(scaling([[1.0, -20.0]]))
+        array([[  0.99999904, -19.99998078]])
+        """
         return integers.astype(np.float64) if self.scale is None else self.scale.values(integers)
 
     def __call__(self, X: ArrayLike) -> Integers:
-        """Integers for raw features ``X``."""
+        """Integers for raw features ``X``.
+
+        Examples
+        --------
+        >>> scaling([[0.5, 10.0]])
+        array([[64, 64]])
+        """
         X = _numbers(X)
         scaled: NDArray[Any]
         if self.scale is not None:

@@ -52,11 +52,11 @@ class Cells:
     encoding: str
 
     def place(self, row: int, name: str) -> str:
-        """Where a cell is, in words; rows count from 0."""
+        """Human-readable position of a cell; rows count from 0."""
         return f"{self.path}, {self.row(row)}, column {name!r}"
 
     def row(self, row: int) -> str:
-        """Which row it is, in words."""
+        """Human-readable number of a row."""
         return f"row {row + 1} (line {self._line(row)})"
 
     def _line(self, row: int) -> int:
@@ -141,7 +141,7 @@ def _parsed(path: Path, separator: str, encoding: str) -> pd.DataFrame:
 
 
 class Known:
-    """Finds known values by what is written in a file: ``1``, ``1.0`` and ``+1`` are one value.
+    """Finds known values by their text in a file: ``1``, ``1.0`` and ``+1`` are one value.
 
     The same text comes first.  A number written in another way is found if only one known value equals it, so that
     ``01`` and ``1`` stay apart where both are known.

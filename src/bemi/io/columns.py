@@ -122,7 +122,7 @@ def features(cells: Cells, rules: ColumnRules, tell: Tell) -> pd.DataFrame:
     found = _frame({column.name: column.typed(rules) for column in used})
     for about, remark in (
         ([column for column in columns if not column.texts], "without any value, left out"),
-        ([column for column in used if column.constant], "constant in all rows, so without information"),
+        ([column for column in used if column.constant], "constant, carrying no information"),
         ([column for column in used if column.decimal_comma], "with decimal commas"),
     ):
         if about:
@@ -252,7 +252,7 @@ class _Column:
         unseen = [text for text in found if text is not None and text not in known]
         if unseen:
             cells = sum(int((self._places == found.index(text)).sum()) for text in unseen)
-            tell(f"column {self.name!r}: the model knows none of its categories in {cells} rows: {_listed(unseen)}")
+            tell(f"column {self.name!r}: {cells} rows have categories not seen in training: {_listed(unseen)}")
         return self._having(found)
 
     def _having(self, texts: list[Any]) -> NDArray:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bemi.inputs.signal.transform import as_windows
+from bemi.inputs.signal import as_windows
 from bemi.io import MISSING_TOKENS
 from bemi.io.cells import Cells, Tell, read_cells
 from bemi.io.columns import NO_RULES, ModelColumns, features_for, index_column
@@ -260,7 +260,7 @@ def _placed(
         )
     own = count or 1
     if len(names) % own:
-        raise DataFileError(f"{path}: {len(names)} columns are no whole number of samples of {own} channels")
+        raise DataFileError(f"{path}: {len(names)} columns are not a whole number of samples of {own} channels")
     return tuple(range(own)), [list(names[start : start + own]) for start in range(0, len(names), own)]
 
 

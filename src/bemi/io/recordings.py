@@ -50,7 +50,7 @@ class Recording:
     labels: NDArray | None
 
     def sample(self, position: int) -> str:
-        """Which sample it is, in words."""
+        """Human-readable position of a sample."""
         return f"{self.name}, row {self.rows[position] + 1}"
 
 
@@ -158,6 +158,21 @@ class Windows:
         were given one by one.
     channels
         Names of the channels.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import bemi
+    >>> samples = pd.DataFrame({"x": [i * i % 17 for i in range(80)]})
+    >>> samples["id"] = ["a"] * 40 + ["b"] * 40
+    >>> samples["label"] = ["rest"] * 40 + ["walk"] * 40
+    >>> cut = bemi.windows(samples, 20)
+    >>> cut
+    <6 windows of 20 samples of 1 channels, 2 recordings, 2 classes>
+    >>> cut.X.shape
+    (6, 20, 1)
+    >>> cut.y.tolist()
+    ['rest', 'rest', 'rest', 'walk', 'walk', 'walk']
     """
 
     X: NDArray
@@ -300,7 +315,7 @@ class _Tally:
         return kept
 
     def lines(self) -> list[str]:
-        """What was left out, in words."""
+        """Human-readable summary of what was left out."""
         found = []
         if self.missing:
             found.append(f"{_count(self.missing, 'sample')} without a value in some channel, in no window")

@@ -41,7 +41,7 @@ def check_classes(y: np.ndarray, place: str) -> None:
     if (values != np.rint(values)).sum() > MANY_CLASSES or 2 * len(values) > len(y):
         raise DataFileError(
             f"{place} looks continuous: {len(values):,} different numbers in {len(y):,} rows, such as {different[0]}; "
-            "bemi tells classes apart: name another column with --target, or replace the numbers by a few classes"
+            "bemi predicts classes: name another column with --target, or replace the numbers by a few classes"
         )
 
 

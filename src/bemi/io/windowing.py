@@ -86,6 +86,17 @@ def windows(
         Column of labels; None for a column named label, if any.
     channels
         Columns of the signal; None for all others.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import bemi
+    >>> samples = pd.DataFrame({"x": [i * i % 17 for i in range(80)]})
+    >>> samples["id"] = ["a"] * 40 + ["b"] * 40
+    >>> samples["label"] = ["rest"] * 40 + ["walk"] * 40
+    >>> cut = bemi.windows(samples, 20)
+    >>> cut
+    <6 windows of 20 samples of 1 channels, 2 recordings, 2 classes>
     """
     window, hop = checked_sizes(window, hop)
     columns = Columns(id, time, target, channels)
@@ -142,12 +153,11 @@ def check_no_column_of_another_kind(X: NDArray, names: Sequence[Any]) -> None:
         values = X[:, :, channel]
         if (values == values[:, :1]).all() and (values != values[0, 0]).any():
             raise ValueError(
-                f"column {name!r} never changes within a window; name it as id if it tells recordings apart, otherwise "
-                "name the channels"
+                f"column {name!r} is constant within each window, probably an ID; name it as id, or name the channels"
             )
         if (np.diff(values, axis=1) > 0).all():
             raise ValueError(
-                f"column {name!r} only grows; if it is a clock, name it as time, otherwise name the channels"
+                f"column {name!r} only increases, probably a timestamp; name it as time, or name the channels"
             )
 
 
@@ -155,7 +165,7 @@ def tell_doubts(X: NDArray, names: Sequence[Any], tell: Tell) -> None:
     """Tell which channels are constant or clipped, for windows of shape (windows, time, channels)."""
     constant = [name for channel, name in enumerate(names) if np.ptp(X[:, :, channel]) == 0]
     if constant:
-        tell(f"{_listed(constant)} constant in all windows, so without information")
+        tell(f"{_listed(constant)} constant in all windows, carrying no information")
     for channel, name in enumerate(names):
         values, counts = np.unique(X[:, :, channel], return_counts=True)
         for end, word in ((-1, "largest"), (0, "smallest")):

@@ -46,9 +46,24 @@ _DIGEST_BYTES = 32
 
 
 class ModelFileError(ValueError):
-    """A file that is not a model, is damaged, or has a version that this release does not know.
+    """A file is not a model, is damaged, or has a version that this release cannot read.
 
     Whatever the file contains, the message is one line that a terminal can show.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import bemi
+    >>> from bemi.modelfile.container import ModelFileError
+    >>> path = Path(mkdtemp()) / "broken.bemi"
+    >>> path.write_bytes(b"no model")
+    8
+    >>> try:
+    ...     bemi.load(path)
+    ... except ModelFileError as error:
+    ...     print("refused")
+    refused
     """
 
     def __init__(self, message: str) -> None:

@@ -33,7 +33,7 @@ from bemi.modelfile.container import ModelFileError
 from bemi.modelfile.header import RECORDED_SETTINGS, SELECTION, checked
 from bemi.network import Network, bits_per_weight
 from bemi.problem.problem import outputs_for, signs_towards_later_classes
-from bemi.stages.records import stage_claim, stage_record, stage_result
+from bemi.stages.result import stage_claim, stage_record, stage_result
 
 MOST_SCORES = 256
 """Scores that are counted in a file; networks with more have no card that people would read."""

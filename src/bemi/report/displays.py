@@ -1,4 +1,4 @@
-"""Pictures of fitted ensembles, made as scikit-learn's display objects are: ``XDisplay.from_estimator(clf, ...)``.
+"""Pictures of fitted ensembles, in the style of scikit-learn's displays: ``XDisplay.from_estimator(clf, ...)``.
 
 A display keeps what it shows, draws it when it is made, and draws again with ``plot(ax=...)``.  Confusion matrices are
 scikit-learn's own: ``ConfusionMatrixDisplay.from_estimator(clf, X, y)``.
@@ -30,7 +30,7 @@ def _axes(ax: Any, width: float = 5.0, height: float = 4.0) -> Any:
     try:
         from matplotlib import pyplot
     except ImportError as error:
-        raise ImportError("matplotlib is not installed; install it with: pip install matplotlib") from error
+        raise ImportError("matplotlib is not installed; install it with: pip install 'bemi[figures]'") from error
     return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
 
 
@@ -48,7 +48,7 @@ class _Display:
 
 @dataclass(eq=False)
 class WeightsDisplay(_Display):
-    """Weights of one neuron of a network: an image where inputs are pixels, otherwise bars of the largest weights.
+    """Weights of one neuron: an image if inputs are pixels, otherwise bars of the largest weights.
 
     Attributes
     ----------
@@ -62,6 +62,16 @@ class WeightsDisplay(_Display):
         Which neuron of which network.
     bound
         Largest weight that there could be.
+
+    Examples
+    --------
+    >>> from bemi import BeMiClassifier, WeightsDisplay
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = BeMiClassifier(hidden_layers=()).fit(X[::5], y[::5])
+    >>> display = WeightsDisplay.from_estimator(clf, classes=(0, 1))
+    >>> display.title
+    '0 / 1'
     """
 
     weights: NDArray[np.int64]
@@ -95,6 +105,11 @@ class WeightsDisplay(_Display):
             names and no transform.
         ax
             Where to draw.
+
+        Examples
+        --------
+        >>> WeightsDisplay.from_estimator(clf, classes=(0, 1)).figure_ is not None
+        True
         """
         ensemble = ensemble_of(estimator)
         place = 0 if classes is None else _place(ensemble, classes)
@@ -107,7 +122,13 @@ class WeightsDisplay(_Display):
         return display.plot(ax=ax)
 
     def plot(self, ax: Any = None) -> WeightsDisplay:
-        """Draw."""
+        """Draw into ``ax``, or into a new figure.
+
+        Examples
+        --------
+        >>> display.plot().ax_ is display.ax_
+        True
+        """
         self.ax_ = _axes(ax)
         self.ax_.set_title(self.title)
         return self._image() if self.shape is not None else self._bars()
@@ -132,7 +153,7 @@ class WeightsDisplay(_Display):
 
 @dataclass(eq=False)
 class VotesDisplay(_Display):
-    """The votes on one row: how many networks each class wins, of those that it takes part in.
+    """The votes on one row: how many of its networks each class wins.
 
     Attributes
     ----------
@@ -141,7 +162,17 @@ class VotesDisplay(_Display):
     votes, matches
         Votes for each class, and networks that it takes part in.
     prediction
-        The label that comes of them.
+        The resulting label.
+
+    Examples
+    --------
+    >>> from bemi import BeMiClassifier, VotesDisplay
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = BeMiClassifier(hidden_layers=()).fit(X[::5], y[::5])
+    >>> display = VotesDisplay.from_estimator(clf, X[0])
+    >>> display.prediction
+    '0'
     """
 
     labels: Sequence[str]
@@ -161,6 +192,11 @@ class VotesDisplay(_Display):
             One row of features, or a table with one row.
         ax
             Where to draw.
+
+        Examples
+        --------
+        >>> VotesDisplay.from_estimator(clf, X[0]).figure_ is not None
+        True
         """
         ensemble = ensemble_of(estimator)
         X = row if np.ndim(row) > 1 else np.asarray(row)[None]
@@ -172,7 +208,13 @@ class VotesDisplay(_Display):
         return cls(labels, counts, matches, str(estimator.predict(X)[0])).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> VotesDisplay:
-        """Draw."""
+        """Draw into ``ax``, or into a new figure.
+
+        Examples
+        --------
+        >>> display.plot().ax_ is display.ax_
+        True
+        """
         self.ax_ = _axes(ax)
         places = np.arange(len(self.labels))[::-1]
         self.ax_.barh(places, self.matches, color="#eeeeee")
@@ -185,12 +227,22 @@ class VotesDisplay(_Display):
 
 @dataclass(eq=False)
 class MarginsDisplay(_Display):
-    """How clearly rows are right: the decision value of the true class, less the largest other one.
+    """Margins of labelled rows: the decision value of the true class minus the largest other.
 
     Attributes
     ----------
     margins
         One number per row; positive if the row is right.
+
+    Examples
+    --------
+    >>> from bemi import BeMiClassifier, MarginsDisplay
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = BeMiClassifier(hidden_layers=()).fit(X[::5], y[::5])
+    >>> display = MarginsDisplay.from_estimator(clf, X, y)
+    >>> display.margins.shape
+    (150,)
     """
 
     margins: NDArray[np.float64]
@@ -207,11 +259,16 @@ class MarginsDisplay(_Display):
             Rows and their labels, all of them classes of the estimator.
         ax
             Where to draw.
+
+        Examples
+        --------
+        >>> MarginsDisplay.from_estimator(clf, X, y).figure_ is not None
+        True
         """
         ensemble = ensemble_of(estimator)
         truth = ensemble.class_indices(y)
         if (truth < 0).any():
-            raise ValueError("a label is none of the classes that the estimator knows")
+            raise ValueError("a label is not among the classes of the estimator")
         values = estimator.decision_function(X)
         if values.ndim == 1:
             return cls(np.where(truth == 1, values, -values).astype(float)).plot(ax=ax)
@@ -221,11 +278,17 @@ class MarginsDisplay(_Display):
         return cls(own - others.max(axis=1)).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> MarginsDisplay:
-        """Draw."""
+        """Draw into ``ax``, or into a new figure.
+
+        Examples
+        --------
+        >>> display.plot().ax_ is display.ax_
+        True
+        """
         self.ax_ = _axes(ax)
         edges = np.histogram_bin_edges(np.append(self.margins, 0.0), bins=30)
         self.ax_.hist(self.margins[self.margins > 0], bins=edges, color=PLUS, label="right")
-        self.ax_.hist(self.margins[self.margins <= 0], bins=edges, color=MINUS, label="wrong, or level")
+        self.ax_.hist(self.margins[self.margins <= 0], bins=edges, color=MINUS, label="wrong or tied")
         self.ax_.axvline(0, color=GREY, linewidth=0.8)
         right = np.mean(self.margins > 0)
         self.ax_.set(xlabel="margin of the true class", ylabel="rows", title=f"{right:.1%} of rows are right")
@@ -235,7 +298,7 @@ class MarginsDisplay(_Display):
 
 @dataclass(eq=False)
 class FrontierDisplay(_Display):
-    """Accuracy against size of several classifiers; those that no smaller one reaches are joined by a line.
+    """Accuracy against size of several classifiers, with the Pareto frontier as a line.
 
     Attributes
     ----------
@@ -245,6 +308,16 @@ class FrontierDisplay(_Display):
         Non-zero weights of all networks of each.
     accuracies
         Accuracy of each.
+
+    Examples
+    --------
+    >>> from bemi import BeMiClassifier, FrontierDisplay
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = BeMiClassifier(hidden_layers=()).fit(X[::5], y[::5])
+    >>> display = FrontierDisplay.from_estimator(clf, X, y)
+    >>> display.names
+    ['BeMiClassifier']
     """
 
     names: Sequence[str]
@@ -265,6 +338,11 @@ class FrontierDisplay(_Display):
             Rows and labels to measure the accuracy on.
         ax
             Where to draw.
+
+        Examples
+        --------
+        >>> FrontierDisplay.from_estimators({"small": clf, "same": clf}, X, y).names
+        ['small', 'same']
         """
         links = [sum(network.links for network in ensemble_of(each).networks) for each in estimators.values()]
         scores = [each.score(X, y) for each in estimators.values()]
@@ -272,7 +350,13 @@ class FrontierDisplay(_Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> FrontierDisplay:
-        """Draw one classifier; ``ax`` of another display adds it to that one."""
+        """Draw one classifier; ``ax`` of another display adds it to that one.
+
+        Examples
+        --------
+        >>> FrontierDisplay.from_estimator(clf, X, y).figure_ is not None
+        True
+        """
         return cls.from_estimators({type(estimator).__name__: estimator}, X, y, ax=ax)
 
     @property
@@ -283,7 +367,13 @@ class FrontierDisplay(_Display):
         return order[self.accuracies[order] > best]
 
     def plot(self, ax: Any = None) -> FrontierDisplay:
-        """Draw."""
+        """Draw into ``ax``, or into a new figure.
+
+        Examples
+        --------
+        >>> display.plot().ax_ is display.ax_
+        True
+        """
         self.ax_ = _axes(ax)
         self.ax_.plot(self.links[self.frontier], self.accuracies[self.frontier], color=PLUS, linewidth=1)
         self.ax_.scatter(self.links, self.accuracies, color=PLUS)

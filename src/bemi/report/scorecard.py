@@ -37,6 +37,12 @@ class Line:
         What the line adds to the total.
     input
         Position of the bit among the inputs of the networks.
+
+    Examples
+    --------
+    >>> from bemi.report.scorecard import Line
+    >>> Line("age", ">= 54.5", points=3, input=0).name
+    'age >= 54.5'
     """
 
     column: str
@@ -108,6 +114,19 @@ class Card:
         By what a point multiplies the odds of the second class; None without probabilities.
     rows
         How many training rows have each total that some have; None if the model does not know.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bemi import ScorecardClassifier
+    >>> X = pd.DataFrame({"age": [30, 40, 50, 60, 70, 80], "smoker": [0, 1, 0, 1, 1, 1]})
+    >>> y = ["well", "well", "well", "ill", "ill", "ill"]
+    >>> scorecard = ScorecardClassifier(max_lines=2).fit(X, y).scorecard()
+    >>> card = scorecard.cards[0]
+    >>> card.classes
+    ('ill', 'well')
+    >>> card.start in card.totals
+    True
     """
 
     classes: tuple[Any, Any]
@@ -157,16 +176,34 @@ class Card:
         )
 
     def by_size(self) -> Card:
-        """The same card with the most points first."""
+        """The same card with the most points first.
+
+        Examples
+        --------
+        >>> len(card.by_size().lines) == len(card.lines)
+        True
+        """
         return replace(self, lines=tuple(sorted(self.lines, key=lambda line: -abs(line.points))))
 
     def totals_of(self, inputs: Integers) -> Integers:
-        """The total of each row, from the inputs of the networks."""
+        """The total of each row, from the inputs of the networks.
+
+        Examples
+        --------
+        >>> card.totals_of(scorecard.transform.transform(X)).shape
+        (6,)
+        """
         on = inputs[:, [line.input for line in self.lines]] > 0
         return self.start + on @ np.array([line.points for line in self.lines], dtype=np.int64)
 
     def probabilities(self, totals: ArrayLike) -> NDArray[np.float64]:
-        """Probability of the second class for each total; only if the model has probabilities."""
+        """Probability of the second class for each total; only if the model has probabilities.
+
+        Examples
+        --------
+        >>> bool(card.probabilities(card.totals.max()) > 0.5)
+        True
+        """
         assert self.table is not None
         return 1 - self.table(-self.unit * np.asarray(totals) - self.offset) / CERTAIN
 
@@ -175,6 +212,11 @@ class Card:
 
         Those are put together first that fewest training rows have and whose chances differ least (Ward's criterion);
         never totals on both sides of the decision.
+
+        Examples
+        --------
+        >>> len(card.grouped(most=2))
+        2
         """
         chances, known = self.probabilities(self.totals), self.rows
         counts = np.array([0 if known is None else known.get(total, 0) for total in self.totals.tolist()])
@@ -258,7 +300,7 @@ ORDERS = ("column", "size")
 
 @dataclass(frozen=True, eq=False)
 class Scorecard:
-    """A model as points that people can add up, one card per pair of classes.
+    """A model you can add up by hand: points for a few lines, one card per pair of classes.
 
     Printing it gives the text; notebooks show the HTML.
 
@@ -270,6 +312,16 @@ class Scorecard:
         The transform that makes the bits.
     proof
         What is known about the cards, one sentence each: rows, expected accuracy, gap.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bemi import ScorecardClassifier
+    >>> X = pd.DataFrame({"age": [30, 40, 50, 60, 70, 80], "smoker": [0, 1, 0, 1, 1, 1]})
+    >>> y = ["well", "well", "well", "ill", "ill", "ill"]
+    >>> card = ScorecardClassifier(max_lines=2).fit(X, y).scorecard()
+    >>> len(card.cards)
+    1
     """
 
     cards: tuple[Card, ...]
@@ -298,13 +350,25 @@ class Scorecard:
         return cls(cards, transform, proof_of(ensemble))
 
     def score(self, X: Any) -> Integers:
-        """The total of each row of a table: shape (rows), or (rows, cards) with more than one card."""
+        """The total of each row of a table: shape (rows), or (rows, cards) with more than one card.
+
+        Examples
+        --------
+        >>> card.score(X).shape
+        (6,)
+        """
         inputs = self.transform.transform(X)
         totals = np.stack([card.totals_of(inputs) for card in self.cards], axis=1)
         return totals[:, 0] if len(self.cards) == 1 else totals
 
     def frame(self) -> pd.DataFrame:
-        """The lines as a data frame with their points, the start of each card first."""
+        """The lines as a data frame with their points, the start of each card first.
+
+        Examples
+        --------
+        >>> card.frame().columns.tolist()
+        ['card', 'column', 'condition', 'points']
+        """
         return pd.DataFrame(
             [
                 (_title(card), *line)
@@ -315,7 +379,13 @@ class Scorecard:
         )
 
     def totals(self) -> pd.DataFrame:
-        """Every total that a row can have as a data frame, with its chance and the number of training rows."""
+        """Every total that a row can have as a data frame, with its chance and the number of training rows.
+
+        Examples
+        --------
+        >>> int(card.totals()["training rows"].sum())
+        6
+        """
         frames = []
         for card in self.cards:
             found = pd.DataFrame({"card": _title(card), "total": card.totals})
@@ -327,19 +397,37 @@ class Scorecard:
         return pd.concat(frames, ignore_index=True)
 
     def text(self, order: str = "column") -> str:
-        """The cards as plain text, lines sorted by ``"column"`` or by ``"size"``, the most points first."""
+        """The cards as plain text, lines sorted by ``"column"`` or by ``"size"``, the most points first.
+
+        Examples
+        --------
+        >>> "age" in card.text()
+        True
+        """
         from bemi.report.scorecard_views import text
 
         return text(self._sorted(order), self.proof)
 
     def html(self, order: str = "column", title: str | None = None) -> str:
-        """The cards as a page that loads nothing, for browsers and printers, with a heading if there is a title."""
+        """The cards as a page that loads nothing, for browsers and printers, with a heading if there is a title.
+
+        Examples
+        --------
+        >>> card.html(title="Example").startswith("<!doctype html>")
+        True
+        """
         from bemi.report.scorecard_views import document
 
         return document(self._sorted(order), self.proof, title)
 
     def figure(self, order: str = "column") -> Any:
-        """The cards as a matplotlib figure: points of every line, and the probability by total if it has any."""
+        """The cards as a matplotlib figure: points of every line, and the probability by total if it has any.
+
+        Examples
+        --------
+        >>> len(card.figure().axes)
+        2
+        """
         from bemi.report.scorecard_views import figure
 
         return figure(self._sorted(order))

@@ -1,4 +1,4 @@
-"""What is in a model, how it was trained, what is proved, and how it performs on labelled rows, as plain data."""
+"""What a model holds, how it was trained, what is proved and how it performs on labelled rows, as plain data."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class ClusterLost(RuntimeError):
 
 
 class Lost:
-    """Stands for a missing result: every worker that had the task died."""
+    """Marks a missing result: every worker that had the task died."""
 
 
 class Pool(Protocol):

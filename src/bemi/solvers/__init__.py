@@ -59,7 +59,7 @@ def _added(name: str) -> ModuleType:
         raise SolverNotInstalled(f"solver {name!r} cannot be imported: {error}") from error
     missing = [part for part in ("solve", "version") if not callable(getattr(backend, part, None))]
     if missing:
-        raise ValueError(f"{name!r} is no solver: it has no function {' and no function '.join(missing)}")
+        raise ValueError(f"{name!r} is not a solver: it has no function {' and no function '.join(missing)}")
     return backend
 
 

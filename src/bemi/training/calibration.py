@@ -23,8 +23,8 @@ from bemi.exact import Integers
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import ROW_WEIGHT_UNIT
-from bemi.training.folds import class_in_one_group, group_folds
 from bemi.training.plan import Plan
+from bemi.training.training_set import class_in_one_group, group_folds
 
 FOLDS = 5
 
@@ -72,7 +72,7 @@ def fitted_sigmoid(
 ) -> Sigmoid:
     """The sigmoid of a network with one output, trained on this problem of soft margins; ``smoothing`` as in Platt's.
 
-    If a class has a single row, no machine can be trained without it, and the network's own scores must do.  Rows of a
+    If a class has a single row, no SVM can be trained without it, and the network's own scores must do.  Rows of a
     group are scored together, unless a class has no other rows.
     """
     codes, weights = problem.codes[:, 0], row_weights(problem)
@@ -90,7 +90,7 @@ def fitted_sigmoid(
 def held_out_scores(
     problem: Problem, network: Network, folds: int, seed: int, groups: Integers | None = None
 ) -> Floats:
-    """Score of every row by a machine trained without its fold, in the units of the network's scores.
+    """Score of every row by an SVM trained without its fold, in the units of the network's scores.
 
     Machines are trained on rows of length 1, and their weights are not stretched to integers.  The factor between the
     units is that which brings the scores of the machine of all rows closest to the network's.  Limits on links and

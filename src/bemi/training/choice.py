@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,9 +34,8 @@ from sklearn.utils import _safe_indexing
 from bemi.exact import Integers
 from bemi.inputs.inputs import Inputs
 from bemi.report.estimates import accuracy_range, effective_rows
-from bemi.training.folds import class_in_one_group, group_codes, group_folds, row_folds
 from bemi.training.machines import Lesson, Restrictions, labels
-from bemi.training.training_set import variants_of
+from bemi.training.training_set import class_in_one_group, group_codes, group_folds, row_folds, variants_of
 
 FOLDS = 5
 REPEATS = 3
@@ -93,6 +92,12 @@ class Candidate:
         only if there is enough to compare and they beat it clearly.  Without a usual candidate the best one is taken.
     standard_errors
         What clearly means for this one: by how many standard errors of the difference it must beat the usual one.
+
+    Examples
+    --------
+    >>> from bemi.training.choice import Candidate
+    >>> Candidate("values, C = 3", {"C": 3.0}).settings
+    {'C': 3.0}
     """
 
     name: str
@@ -103,12 +108,12 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen, and why.
+    """Which settings were chosen, and why.
 
     Attributes
     ----------
     candidate
-        The candidate that did best in cross-validation, the first of equals.
+        The best candidate in cross-validation; the first if several are equal.
     expected, low, high
         Accuracy to expect on new rows like these, and its 95 % range; None if there were too few rows to tell.
     accuracies
@@ -124,9 +129,18 @@ class Choice:
     why_unknown
         Why there is no estimate; empty if there is one.
     reason
-        Why it was or was not worth it to leave the usual candidate; empty if there is none.
+        Why the usual candidate was kept or left; empty if there is none.
     kind, why
-        What the rows are, ``"image"``, ``"table"`` or ``"signal"``, and why they are taken for that.
+        What the rows are, ``"image"``, ``"table"`` or ``"signal"``, and why they are treated as such.
+
+    Examples
+    --------
+    >>> from bemi import FewBitClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> choice = FewBitClassifier().choose(X[::5], y[::5])
+    >>> choice.low <= choice.expected <= choice.high
+    True
     """
 
     candidate: Candidate
@@ -151,7 +165,13 @@ class Choice:
         return self.candidate.name
 
     def in_words(self) -> str:
-        """The choice in one line."""
+        """The choice as one line of text.
+
+        Examples
+        --------
+        >>> "expected accuracy on new rows" in choice.in_words()
+        True
+        """
         if self.expected is None or self.low is None or self.high is None:
             return f"{self.name}; {self.why_unknown}"
         what = "expected accuracy, rows weighted as in training," if self.weighted else "expected accuracy"
@@ -223,15 +243,11 @@ def choose(
     accuracies = np.average(right, axis=0, weights=rows.weights)
     # By how much the best of the candidates looks better than it is.
     optimism = float(accuracies[chosen] - _resampled(right, rows, handicaps, rng).mean())
-    told, share_seen = _Told(right[:, chosen], rows.weights, rows.groups, folds), 1.0
+    told = _Told(rows, right[:, chosen], np.ones(len(rows.targets), dtype=bool), len(np.unique(parts)))
     if len(rows.targets) < len(targets):
-        used = every.some(MOST_TESTED, rng)
-        told = _retested(_alike(candidates[chosen : chosen + 1], defaults), used, len(classes), rng, watch)
-        share_seen = len(rows.targets) / len(used.targets)
-    accuracy = float(np.average(told.right, weights=told.weights))
-    expected = min(1.0, max(0.0, accuracy - share_seen * optimism))
-    independent = effective_rows(told.right, told.weights, None if names is None else told.groups)
-    low, high = accuracy_range(expected, independent)
+        told = _told(candidates[chosen], defaults, every.some(MOST_TESTED, rng), len(classes), rng, watch)
+        optimism *= len(rows.targets) / len(told.rows.targets)
+    expected, low, high = told.accuracy(optimism)
     return Choice(
         candidate=candidates[chosen],
         expected=expected,
@@ -240,7 +256,7 @@ def choose(
         accuracies=dict(zip((c.name for c in candidates), accuracies.tolist(), strict=True)),
         folds=told.folds,
         repeats=repeats,
-        rows=len(told.right),
+        rows=int(told.tested.sum()),
         given=len(targets),
         weighted=bool((omega != 1).any()),
         recordings=None if names is None else len(names),
@@ -249,13 +265,13 @@ def choose(
 
 
 def unknown(candidate: Candidate, why: str) -> Choice:
-    """A candidate that was not compared with others."""
+    """The choice of a candidate without any comparison."""
     return Choice(candidate, None, None, None, {}, 0, 0, why_unknown=why)
 
 
 def _one_recording(label: Any, recording: Any) -> str:
     return (
-        f"no honest estimate of the accuracy is possible: class {label} is in one recording only, {recording}; "
+        f"the accuracy cannot be estimated: class {label} occurs in only one recording, {recording}; "
         "record every class at least twice"
     )
 
@@ -309,23 +325,37 @@ def _right(
     return right
 
 
-class _Told(NamedTuple):
-    """Rows that were held out: how often each was labelled right, weights and groups; and the number of folds."""
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """What cross-validation tells of one candidate: which rows were tested, how often right, in how many folds."""
 
+    rows: _Rows
     right: NDArray
-    weights: NDArray
-    groups: Integers
+    tested: NDArray[np.bool_]
     folds: int
 
+    def accuracy(self, optimism: float) -> tuple[float, float, float]:
+        """The expected accuracy and its range; the best candidate looks better than it is by the ``optimism``."""
+        right, weights = self.right[self.tested], self.rows.weights[self.tested]
+        expected = min(1.0, max(0.0, float(np.average(right, weights=weights)) - optimism))
+        groups = None if self.rows.divided else self.rows.groups[self.tested]
+        return expected, *accuracy_range(expected, effective_rows(right, weights, groups))
 
-def _retested(one: list[list[_Group]], rows: _Rows, classes: int, rng: np.random.Generator, watch: Watch) -> _Told:
-    """A single candidate on more rows than candidates were compared on."""
+
+def _told(
+    candidate: Candidate,
+    defaults: Mapping[str, Any],
+    rows: _Rows,
+    classes: int,
+    rng: np.random.Generator,
+    watch: Watch,
+) -> _Told:
+    """The cross-validation of one candidate on many rows."""
     parts = rows.folds(FOLDS, rng)
     held = _enough(parts, ENOUGH_TESTED)
     with watch(len(held)) as advance:
-        right = _right(one, rows, parts, held, classes, advance)[:, 0]
-    tested = np.isin(parts, held)
-    return _Told(right[tested], rows.weights[tested], rows.groups[tested], len(np.unique(parts)))
+        right = _right(_alike([candidate], defaults), rows, parts, held, classes, advance)[:, 0]
+    return _Told(rows, right, np.isin(parts, held), len(np.unique(parts)))
 
 
 def _enough(parts: Integers, rows: int) -> Integers:
@@ -481,17 +511,17 @@ def _reason(
     if usual is None or len(candidates) == 1:
         return ""
     if not enough:
-        return "usual with so few of each class"
+        return "the usual choice for so few rows of each class"
     others = [place for place in range(len(candidates)) if place != usual]
     best = (
         chosen
         if chosen != usual
         else max(others, key=lambda place: accuracies[place] - candidates[place].standard_errors * margins[place])
     )
-    gain = f"{100 * (accuracies[best] - accuracies[usual]):+.1f} points, standard error {100 * margins[best]:.1f}"
+    gain = f"{100 * (accuracies[best] - accuracies[usual]):+.1f} ± {100 * margins[best]:.1f} points"
     if chosen == usual:
-        return f"usual here; {candidates[best].name}: {gain}, which is not enough"
-    return f"against {candidates[usual].name}: {gain}"
+        return f"usual here; {candidates[best].name} scored {gain}, too little to change"
+    return f"{gain} against {candidates[usual].name}"
 
 
 def _accuracies(right: NDArray, weights: NDArray) -> NDArray:

@@ -15,9 +15,11 @@ from sklearn.datasets import load_digits, load_wine
 from strategies import run_only
 
 from bemi.certificate.arithmetic import Rows
+from bemi.certificate.combinations import combined_links_bound, combined_margins_bound
 from bemi.certificate.links import links_bound
 from bemi.certificate.margins import MarginProof
 from bemi.certificate.neurons import listed_links_bound
+from bemi.certificate.widest import widest_bound
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.max_margin.search import distinct_rows
 from bemi.engines.portfolio import observed
@@ -34,6 +36,11 @@ NO_LIMIT = Limits()
 def proved_margin_bound(problem: Problem, proof: dict) -> int:
     distinct = distinct_rows(problem)
     rows = Rows(distinct.data.tolist(), distinct.codes.tolist(), distinct.layers, distinct.weight_bound)
+    match proof["kind"]:
+        case "single-neurons":
+            return widest_bound(rows, proof)
+        case "combinations":
+            return combined_margins_bound(rows, proof)
     return MarginProof(rows, proof).bound()
 
 
@@ -58,7 +65,8 @@ def referee(problem: Problem) -> None:
     if mw.certificate is not None:
         rows = Rows(seen.data.tolist(), seen.codes.tolist(), seen.layers, seen.weight_bound)
         needed = [m.tolist() for m in margins]
-        check = listed_links_bound if mw.certificate["kind"] == "smallest-neurons" else links_bound
+        checks = {"smallest-neurons": listed_links_bound, "combinations": combined_links_bound}
+        check = checks.get(mw.certificate["kind"], links_bound)
         assert mw.bound <= check(rows, needed, mw.certificate) <= everything.best("mw", margins)
 
 

@@ -12,7 +12,7 @@ from soft_margins import soft_margins
 
 from bemi import ConstantInput, TableBits
 from bemi.export.c import export
-from bemi.export.c.inputs import declarations, units
+from bemi.export.c.inputs import class_names, declarations, units
 from bemi.inputs.export_hooks import CReading
 
 NASTY = (
@@ -59,6 +59,22 @@ def test_levels_have_readable_names():
     assert "enum" not in declarations([many], "")
 
 
+@needs_gcc
+def test_classes_are_constants(tmp_path):
+    labels = ["walk", "run fast", "walk!", -1, 1, -2.5, "inputs", "int", "", "\u00e9", "x" * 80, "*/ int y;"]
+    program = "#define BEMI_INPUTS 3\nenum { BEMI_WALK_2 = 70 };\n"
+    text = class_names(labels, program)
+    names = enumerators(text)
+    assert list(names.values()) == [str(number) for number in range(len(labels))]
+    assert list(names)[:7] == [
+        *("BEMI_WALK", "BEMI_RUN_FAST", "BEMI_WALK_3", "BEMI_MINUS_1", "BEMI_1", "BEMI_MINUS_2_5", "BEMI_INPUTS_2"),
+    ]
+    assert len({name[:63] for name in names}) == len(labels)
+    compiles(f"{program}{text}int y = BEMI_MINUS_1;\n", tmp_path, "gcc", *STRICT, "-fsyntax-only", "-trigraphs")
+    assert "    GESTURES_WALK = 0, /* walk */\n" in class_names(["walk"], "", "gestures")
+    assert class_names(range(1001), "") == ""
+
+
 def test_units_of_readings():
     readings = [CReading("age"), CReading("dose", 2), CReading("stars", -3, used=False), CReading("cp", levels=("a",))]
     assert units(readings, "x")[-4:] == [
@@ -78,7 +94,7 @@ def test_a_table_cannot_inject_code(tmp_path):
     made = export(soft_margins(C=1.0, inputs=bits, time_limit=2).fit(table, labels))
     (tmp_path / "bemi_model.h").write_text(made.header)
     names = enumerators(made.header)
-    assert len(names) == 3 * len(NASTY)
+    assert len(names) == 3 * len(NASTY) + 2, "levels and classes"
     compiles(made.source, tmp_path, "gcc", *STRICT, "-fsyntax-only")
     undefined = "".join(f"int {name};\n" for name in "xyz")
     compiles(f'#include "bemi_model.h"\n{undefined}', tmp_path, "gcc", *STRICT, "-fsyntax-only", "-trigraphs")

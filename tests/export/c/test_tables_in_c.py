@@ -93,7 +93,7 @@ def test_cells_of_a_table(values, similarities, classes, optimize, tmp_path):
     X = new_rows(400)
     readings = wild_readings(classifier.transform_, 1000)
     for flags in (("-O2",), SANITIZED):
-        program = compiled(tmp_path, *flags)
+        program = compiled(tmp_path, "-Wconversion", *flags)
         assert np.array_equal(answers(program, classifier.fixed_point_inputs(X), "int32_t"), indices(classifier, X))
         assert np.array_equal(answers(program, readings, "int32_t"), expected(classifier, readings))
 

@@ -1,4 +1,5 @@
 import json
+import os
 import re
 import subprocess
 
@@ -203,6 +204,61 @@ def test_verilator_gives_the_same_labels(name, tmp_path):
 def test_ten_thousand_predictions(name, tmp_path):
     write(found(name), tmp_path, vectors=10_000)
     assert [run.differences for run in in_icarus(tmp_path)] == [0, 0]
+
+
+@needs("iverilog")
+@pytest.mark.parametrize("interface", ["stream", "parallel"])
+def test_two_circuits_with_names_fit_into_one_design(interface, tmp_path):
+    usual = export(found("bits"), interface=interface, vectors=5)
+    for name in ("left", "right"):
+        made = write(found("bits"), tmp_path, interface=interface, vectors=5, name=name)
+        assert f"{name}_model.v" in made.files
+        for own, other in zip(usual.files.values(), made.files.values(), strict=True):
+            assert "bemi_" not in other
+            assert other.replace(f"{name}_model", "bemi_model") == own
+        # The test bench and the Makefile are those of the last.
+        subprocess.run(["make", "-s", "test"], cwd=tmp_path, check=True, capture_output=True)
+    design = ["iverilog", "-g2001", "-Wall", "-o", "both", "left_model.v", "right_model.v"]
+    done = subprocess.run(design, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+PLACED = """Info: Packing..
+Info: \t         ICESTORM_LC:   1063/  7680    13%
+Info: \t        ICESTORM_RAM:      2/    32     6%
+Info: \t               SB_IO:     18/   256     7%
+Info: Max frequency for clock 'clk$SB_IO_IN_$glb_clk': 71.20 MHz (PASS at 12.00 MHz)
+Info: Routing..
+Info: Max frequency for clock 'clk$SB_IO_IN_$glb_clk': 68.43 MHz (PASS at 12.00 MHz)
+Info: Max delay <async>                       -> posedge clk$SB_IO_IN_$glb_clk: 9.71 ns
+"""
+
+
+def test_placing_prints_cells_and_the_last_clock(tmp_path):
+    """Tools that only write what the real ones would: the lines that people see come from the Makefile."""
+    write(found("bits"), tmp_path, vectors=1)
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tmp_path / "placed.txt").write_text(PLACED)
+    for tool, does in (("yosys", "touch ice40.json"), ("nextpnr-ice40", "cp placed.txt place.log")):
+        (tools / tool).write_text(f"#!/bin/sh\n{does}\n")
+        (tools / tool).chmod(0o755)
+    environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+    command = ["make", "-s", "place"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True)
+    lines = PLACED.splitlines()
+    assert done.stdout.splitlines() == [lines[1], lines[2], lines[6]]
+
+
+@needs("nextpnr-ice40")
+@needs("yosys")
+def test_placing_with_the_real_tools(tmp_path):
+    write(found("bits"), tmp_path, vectors=1)
+    done = subprocess.run(["make", "-s", "place"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    cells, memories, clock = done.stdout.splitlines()
+    assert re.search(r"ICESTORM_LC: +[1-9]\d*/ *7680", cells)
+    assert "ICESTORM_RAM" in memories
+    assert float(re.search(r"([\d.]+) MHz \(PASS", clock)[1]) > 12
 
 
 def test_the_command_line_writes_a_folder_and_states_costs(tmp_path, capsys):

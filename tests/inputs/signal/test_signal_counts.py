@@ -446,7 +446,7 @@ def test_candidates_are_compared_on_readings():
         ({"rocket": True}, np.zeros((2, 30)), "rocket must be a multiple of 84"),
         ({"bits": 16}, np.zeros((2, 30)), "bits must be one of 12, 15, got 16"),
         ({"channels": 0}, np.zeros((2, 30)), "channels must be None or an integer in 1..1024, got 0"),
-        ({"channels": 4}, np.zeros((2, 30)), "30 features are no whole number of samples of 4 channels"),
+        ({"channels": 4}, np.zeros((2, 30)), "30 features are not a whole number of samples of 4 channels"),
         ({"channels": 2}, np.zeros((2, 30, 3)), "channels is 2, but the windows have 3"),
         ({}, np.zeros((2, 2)), "windows must have 3 to 32767 samples, these have 2"),
         ({}, np.zeros(30), r"windows must have shape \(windows, time, channels\)"),

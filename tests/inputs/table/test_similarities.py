@@ -8,7 +8,7 @@ import pytest
 from soft_margins import soft_margins
 
 from bemi import TableBits
-from bemi.inputs.table.similarities import ENTRIES, STEPS, Similarities
+from bemi.inputs.table.cells import ENTRIES, STEPS, Similarities
 
 TABLE = pd.DataFrame(
     {

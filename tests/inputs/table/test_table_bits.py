@@ -147,7 +147,7 @@ def test_columns_are_found_by_their_names():
     assert np.array_equal(transform.transform(TABLE[TABLE.columns[::-1]]), outputs)
     with pytest.raises(ValueError, match=r"^column 'pain' is missing \(1 of 5 columns are\)$"):
         transform.transform(TABLE.drop(columns="pain"))
-    with pytest.raises(ValueError, match=r"^column 'weight' was not there in training; leave it out$"):
+    with pytest.raises(ValueError, match=r"^column 'weight' was not in the training data; leave it out$"):
         transform.transform(TABLE.assign(weight=1))
     with pytest.raises(ValueError, match=r"^rows must have 5 columns, these have 2$"):
         transform.transform(np.zeros((3, 2)))
@@ -158,7 +158,7 @@ def test_columns_are_found_by_their_names():
     [
         ({"age": [np.inf] * 8}, "column 'age' is infinite in row 0"),
         ({"age": pd.date_range("2024-01-01", periods=8)}, "column 'age' holds dates"),
-        ({"pain": [f"id{i}" for i in range(8)] * 200, "age": 1.0}, "no column tells"),
+        ({"pain": [f"id{i}" for i in range(8)] * 200, "age": 1.0}, "no column carries information"),
     ],
 )
 def test_bad_columns_are_named(cells, message):

@@ -1,4 +1,4 @@
-"""Which texts are numbers, and which are hardly categories."""
+"""Which texts are numbers, and which are probably not categories."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ BENCHMARKS = {
     "growth": ("gaps", "gap, seconds and memory by images, features, classes and weight bound"),
     "light": ("gaps", "samples in which one light image holds all margins down"),
     "exact": ("gaps", "stages and data where a bound is hard to come by"),
+    "middle": ("middle", "random tables of middle size: what is proved in each stage, beside solvers"),
     "ensemble": ("fitting", "whole classifiers on two cores: seconds, memory, accuracy, certificates"),
     "predict": ("fitting", "seconds of predict, beside a linear SVM"),
     "scaling": ("fitting", "many networks: processes, budgets, dispatch and memory"),

@@ -56,13 +56,18 @@ SomeCell = TypeVar("SomeCell", bound=Named)
 
 @dataclass(frozen=True)
 class Settings:
-    """Options of the command line; ``pairs`` None leaves the choice to the benchmark."""
+    """Options of the command line; ``pairs`` None leaves the choice to the benchmark.
+
+    ``solvers`` are measured beside the engine on the whole-stage program, each with ``solver_seconds``.
+    """
 
     engine: str
     seconds: float
     seeds: tuple[int, ...]
     pairs: int | None
     only: tuple[str, ...]
+    solvers: tuple[str, ...] = ()
+    solver_seconds: float = 60.0
 
     def wants(self, cell: Named) -> bool:
         return not self.only or any(fnmatch(cell.name, f"{text}*") for text in self.only)

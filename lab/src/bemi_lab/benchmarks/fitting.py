@@ -19,8 +19,8 @@ from bemi import save, verify
 from bemi.exact import Integers
 from bemi.report.summary import evaluation, training_summary
 from bemi.running.calls import results
-from bemi.running.journal import Journal
 from bemi.running.pools import Processes
+from bemi.running.schedule import Journal
 from bemi.training.pipeline import Training
 from bemi_lab import classifiers
 from bemi_lab.benchmarks.common import (

@@ -14,7 +14,10 @@ def add_command(commands: Any) -> None:
     command.set_defaults(example="bemi-lab bench table --pairs 5      # the gap table on 5 of the 45 pairs")
     benchmarks = command.add_subparsers(dest="benchmark", required=True, metavar="benchmark")
     for name, (_, words) in BENCHMARKS.items():
-        _add_options(benchmarks.add_parser(name, help=words, description=words))
+        chosen = benchmarks.add_parser(name, help=words, description=words)
+        _add_options(chosen)
+        if name == "middle":
+            _add_solvers(chosen)
     _add_options(benchmarks.add_parser("all", help="all of the above; hours"))
     words = "compare weights, bounds, labels and C code with those of another version of the code"
     sameness = benchmarks.add_parser("sameness", help=words, description=words)
@@ -34,7 +37,15 @@ def _add_options(command: argparse.ArgumentParser) -> None:
     add("--only", action="append", default=[], metavar="TEXT", help=only)
     add("--output", type=Path, default=Path("runs/bench"), metavar="DIR", help="default: %(default)s")
     add("--read", action="store_true", help="measure nothing, make the tables from the lines in DIR")
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, solvers=(), solver_seconds=0.0)
+
+
+def _add_solvers(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    words = "solvers to run beside the engine, on the whole-stage program"
+    add("--solvers", type=_words, default=(), metavar="NAME,..", help=words)
+    words = "their time limit per network (default: %(default)s)"
+    add("--solver-seconds", type=float, default=60.0, metavar="S", help=words)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -42,7 +53,8 @@ def run(options: argparse.Namespace) -> int:
     from bemi_lab.benchmarks.run import run as run_benchmarks
 
     names = list(BENCHMARKS) if options.benchmark == "all" else [options.benchmark]
-    settings = Settings(options.engine, options.seconds, options.seeds, options.pairs, tuple(options.only))
+    only, beside = tuple(options.only), (options.solvers, options.solver_seconds)
+    settings = Settings(options.engine, options.seconds, options.seeds, options.pairs, only, *beside)
     run_benchmarks(names, settings, options.output, read=options.read)
     return 0
 
@@ -55,6 +67,10 @@ def _run_sameness(options: argparse.Namespace) -> int:
 
 def _integers(text: str) -> tuple[int, ...]:
     return tuple(int(word) for word in text.split(","))
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
 
 
 def _count(text: str) -> int:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from bemi_lab.datasets import Split
+from bemi_lab.datasets.sampling import PUBLISHED
 from bemi_lab.experiments import subjects
 from bemi_lab.experiments.on_signals import GAIN
 from bemi_lab.experiments.results import Run
@@ -233,7 +234,7 @@ def _accuracy_on_images(run: Run, grid: Grid) -> Table:
     rows = []
     for name in grid.datasets:
         for system in grid.systems:
-            spreads = {str(Split.parse(s).rows): _spread(run, system, s, name, "accuracy") for s in splits}
+            spreads = {_per_class(s): _spread(run, system, s, name, "accuracy") for s in splits}
             if any(spreads.values()):
                 rows.append({"data set": name, "system": _title(run, system)} | spreads)
     caption = (
@@ -242,6 +243,12 @@ def _accuracy_on_images(run: Run, grid: Grid) -> Table:
         "histograms of the straightened images."
     )
     return Table(caption, rows)
+
+
+def _per_class(split: str) -> str:
+    """Training images of a class."""
+    parsed = Split.parse(split)
+    return "all" if parsed.name == PUBLISHED else str(parsed.rows)
 
 
 def _training_on_images(run: Run, grid: Grid) -> Table:

@@ -22,10 +22,9 @@ from sklearn.svm import SVC
 from bemi import Network
 from bemi.report.summary import confusion, evaluation, stage_numbers, training_summary
 from bemi.running import schedule
-from bemi.running.journal import Journal
 from bemi.running.pools import Lost
-from bemi.running.schedule import progress
-from bemi.training.task import Task
+from bemi.running.schedule import Journal, progress
+from bemi.training.plan import Task
 from bemi_lab import classifiers
 from bemi_lab.classifiers import Classifier
 from bemi_lab.datasets import Dataset, Sample, sample, split

@@ -51,11 +51,15 @@ class Summaries:
         """The pages by name."""
         folder = files("bemi_lab.experiments") / "pages"
         sources = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
-        environment = Environment(loader=DictLoader(sources), undefined=StrictUndefined, trim_blocks=True)
+        return {name.removesuffix(".md"): text for name, text in self.rendered(sources).items()}
+
+    def rendered(self, sources: Mapping[str, str]) -> dict[str, str]:
+        """Templates with the numbers of the runs in their places."""
+        environment = Environment(loader=DictLoader(dict(sources)), undefined=StrictUndefined, trim_blocks=True)
         environment.filters |= {f"d{digits}": _rounded(digits) for digits in range(4)}
         offered = (self.has, self.value, self.values, self.table, self.link, self.figure, self.recorded, self.shown)
         environment.globals |= {method.__name__: method for method in (*offered, self.details, self.benchmarks)}
-        return {name.removesuffix(".md"): f"{environment.get_template(name).render().strip()}\n" for name in sources}
+        return {name: f"{environment.get_template(name).render().strip()}\n" for name in sources}
 
     def has(self, run: str) -> bool:
         """Whether a run is recorded."""

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from bemi.engines import monolithic, portfolio
+from bemi.engines.decomposition.lists import max_margin as listed_margins
+from bemi.engines.decomposition.lists import min_weight as listed_links
 from bemi.engines.decomposition.max_margin import enumeration as neuron_choices
-from bemi.engines.decomposition.max_margin import few_splits, widening
+from bemi.engines.decomposition.max_margin import few_splits, two_neurons, widening
 from bemi.engines.decomposition.max_margin import search as dichotomies
 from bemi.engines.decomposition.min_weight import enumeration as smallest_neurons
 from bemi.engines.decomposition.min_weight import with_labels, with_margins
@@ -135,6 +137,8 @@ def _can_be_widened(problem: Problem, state: StageState) -> bool:
 
 
 MAX_MARGIN = (
+    Strategy("two neurons", 0.8, two_neurons.applies, two_neurons.search),
+    Strategy("lists", 0.9, listed_margins.applies, listed_margins.search),
     Strategy("pairs", 0.6, _needs_splits, few_splits.search_pairs),
     Strategy("majority", 0.3, _has_no_pair, few_splits.search_majority),
     Strategy("repair", 0.6, _lacks_margins, annealing.repair),
@@ -169,6 +173,7 @@ def _links_columns(problem: Problem, state: StageState) -> int:
 
 
 MIN_WEIGHT = (
+    Strategy("lists", 0.8, listed_links.applies, listed_links.search),
     Strategy("turns", 1.0, _keeps(KeepMargins), with_margins.search),
     Strategy("enumeration", 0.5, smallest_neurons.applies, smallest_neurons.search),
     Strategy("turns after enumeration", 1.0, _enumeration_helped, with_margins.search),

@@ -7,6 +7,6 @@ gets the same label as in Python.  docs/export.md explains how to use it.
 
 from bemi.export.c.costs import Costs
 from bemi.export.c.inputs import TYPES, input_types
-from bemi.export.c.writing import OPTIMIZE, CExport, export, write
+from bemi.export.c.writing import LAYOUTS, OPTIMIZE, CExport, export, write
 
-__all__ = ["OPTIMIZE", "TYPES", "CExport", "Costs", "export", "input_types", "write"]
+__all__ = ["LAYOUTS", "OPTIMIZE", "TYPES", "CExport", "Costs", "export", "input_types", "write"]

@@ -22,8 +22,8 @@ CODE = {
     WORDS: 130,
     BATCHES: 0,
     "batches.c": 170,
-    "ring.c": 120,
-    "ring_proba.c": 40,
+    "stream.c": 120,
+    "stream_proba.c": 40,
     "smooth.c": 180,
     "vote_table.c": 90,
     "vote_layers.c": 330,
@@ -108,20 +108,30 @@ class Work:
 
 @dataclass(frozen=True)
 class Costs:
-    """Resources that an export needs.
+    """Resources that the exported code needs.
 
     Attributes
     ----------
     flash, tables
         Bytes of flash, and how many of them are tables.
     stack
-        Bytes of stack.  The only other RAM is the input, and what is static.
+        Bytes of stack.  The only other RAM is the input, and the state of each stream.
     additions
         Maximum number of additions of inputs in one prediction.
     instructions, without_tie
         Maximum number of instructions in one prediction, with a tie that needs evidence and without one.
-    static
-        Bytes of static RAM: the last samples of a signal, and the last labels if they are smoothed.
+    state
+        Bytes of RAM that the caller has for each stream: its last samples, and its last labels if they are smoothed.
+
+    Examples
+    --------
+    >>> import bemi
+    >>> from bemi.export import c
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> costs = c.export(clf).costs
+    >>> len(costs.in_words()) > 0
+    True
     """
 
     flash: int
@@ -130,13 +140,19 @@ class Costs:
     additions: int
     instructions: int
     without_tie: int
-    static: int = 0
+    state: int = 0
 
     def in_words(self) -> list[str]:
-        """The costs as lines of text."""
+        """The costs as human-readable lines.
+
+        Examples
+        --------
+        >>> print(costs.in_words()[0])
+        At most, on a Cortex-M3 and compiled with gcc -Os:
+        """
         ram = f"the input and {self.stack} bytes of stack; nothing static, nothing allocated"
-        if self.static:
-            ram = f"{self.static} bytes static, inputs that are not pushed, {self.stack} of stack; nothing allocated"
+        if self.state:
+            ram = f"{self.state} bytes for each stream, {self.stack} of stack; nothing static, nothing allocated"
         return [
             "At most, on a Cortex-M3 and compiled with gcc -Os:",
             f"  flash  {self.flash} bytes, of which tables take {self.tables}",
@@ -153,7 +169,7 @@ def costs(
     work: Work,
     transform: CTransform | None,
     *others: CCode | None,
-    static: int = 0,
+    state: int = 0,
 ) -> Costs:
     """Costs of an export.
 
@@ -171,8 +187,8 @@ def costs(
         The code of the transform, None without one.
     others
         Further code, which is not part of a prediction, such as that for scaling readings; None without one.
-    static
-        Bytes of static RAM.
+    state
+        Bytes of RAM for each stream.
     """
     first_layer = steps(work.file, work.additions, work.groups, work.bits)
     if work.batches:
@@ -197,7 +213,7 @@ def costs(
         additions=work.additions + work.tie_additions,
         instructions=round(plain + tie) if work.by_evidence else round(plain),
         without_tie=round(plain),
-        static=static,
+        state=state,
     )
 
 

@@ -1,4 +1,4 @@
-"""What a program may offer besides ``bemi_predict``: probabilities, samples one by one, smoothed labels."""
+"""Optional functions besides ``bemi_predict``: probabilities, samples one by one, smoothed labels."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ PREDICT_PROBA = "int bemi_predict_proba(const bemi_input_t x[BEMI_INPUTS], uint1
 
 DECIDE = "static int bemi_decide(const bemi_input_t *x, uint_fast16_t oldest)"
 DECIDE_PROBA = "static int bemi_decide_proba(const bemi_input_t *x, uint_fast16_t oldest, uint16_t *p)"
-"""Functions that the public ones call with a window, or with the ring buffer."""
+"""Functions that the public ones call with a window, or with the samples of a stream."""
 
-RING_STATE = 4
-"""Bytes beside the samples of the ring buffer: where the oldest is, and whether there are enough."""
+STREAM_STATE = 4
+"""Bytes beside the samples of a stream: where the oldest is, and whether there are enough."""
 
 
 def probabilities_of_two(probabilities: Probabilities, *, prepare: str, score: str, head: str = PREDICT_PROBA) -> CCode:
@@ -66,45 +66,30 @@ def coupled_probabilities(probabilities: Probabilities, *, prepare: str, head: s
     )
 
 
-def ring_files(*, proba: bool) -> list[str]:
+def stream_files(*, proba: bool) -> list[str]:
     """Files of the runtime with the public functions of windows; ``proba`` for those of probabilities, too."""
-    return ["ring.c", *(["ring_proba.c"] if proba else [])]
+    return ["stream.c", *(["stream_proba.c"] if proba else [])]
 
 
-def ring_bytes(window: CWindow, input_type: str) -> int:
-    """Bytes of RAM for the last samples."""
-    return window.time * window.channels * BYTES[input_type] + RING_STATE
+def stream_declarations(*, proba: bool) -> str:
+    """C for the header: streams, and the functions of windows."""
+    return runtime("stream.h") + (runtime("stream_proba.h") if proba else "")
 
 
-def window_sizes(window: CWindow, input_type: str) -> str:
-    """C for the header: the shape of a window, and its bytes."""
-    lines = {
-        "BEMI_WINDOW": window.time,
-        "BEMI_CHANNELS": window.channels,
-        "BEMI_STATIC_BYTES": ring_bytes(window, input_type),
-    }
-    text = "".join(f"#define {name} {value}\n" for name, value in lines.items())
-    return f"/* Samples of a window, channels of a sample, and bytes that bemi_push needs. */\n{text}\n"
+def stream_bytes(window: CWindow, input_type: str) -> int:
+    """Bytes of RAM for a stream."""
+    return window.time * window.channels * BYTES[input_type] + STREAM_STATE
 
 
-def ring_declarations(*, proba: bool) -> str:
-    """C for the header: the functions of windows."""
-    return runtime("ring.h") + (runtime("ring_proba.h") if proba else "")
-
-
-def smoothing_code(classes: int) -> str:
-    """The functions that smooth labels, see :class:`bemi.ensemble.smoothing.Smoothing`."""
-    return f"typedef {_label_type(classes)} bemi_label_t;\n\n{runtime('smooth.c')}"
-
-
-def smoothing_declaration(smoothing: Smoothing) -> str:
-    """C for the header."""
-    return Template(runtime("smooth.h")).substitute(length=smoothing.length, votes=smoothing.votes)
+def smoothing_declaration(smoothing: Smoothing, classes: int) -> str:
+    """C for the header: what smooths labels, see :class:`bemi.ensemble.smoothing.Smoothing`."""
+    names = {"length": smoothing.length, "votes": smoothing.votes, "kind": _label_type(classes)}
+    return Template(runtime("smooth.h")).substitute(names)
 
 
 def smoothing_bytes(smoothing: Smoothing, classes: int) -> int:
-    """Bytes of RAM for the last labels, at most."""
-    return (smoothing.length + 2) * BYTES[_label_type(classes)] + 1
+    """Bytes of RAM for the last labels."""
+    return (smoothing.length + 2) * BYTES[_label_type(classes)]
 
 
 def _label_type(classes: int) -> str:

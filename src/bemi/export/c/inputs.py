@@ -11,6 +11,7 @@ import numpy as np
 from bemi.checks import check_choice
 from bemi.ensemble.ensemble import Ensemble
 from bemi.exact import PRE_ACTIVATION_LIMIT, Integers
+from bemi.export import PREFIX
 from bemi.export.c.text import comment
 from bemi.inputs.export_hooks import CReading, bits_of, range_of, smallest_type
 from bemi.inputs.fixed_point import MISSING
@@ -33,8 +34,8 @@ negative ones, even if training had none."""
 MOST_NAMED = 1000
 """Categories with more levels get no names; their readings are the positions in the sorted list of levels."""
 
-LONGEST_NAME = 50
-"""Compilers may look at the first 63 characters of a name only."""
+LONGEST_NAME = 55
+"""Compilers may look at the first 63 characters of a name only; a number follows where names would be the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +148,7 @@ def units(readings: Sequence[CReading], array: str) -> list[str]:
     return lines
 
 
-def declarations(readings: Sequence[CReading], others: str) -> str:
+def declarations(readings: Sequence[CReading], others: str, name: str = PREFIX) -> str:
     """C for the header: the reading of a missing cell and the levels of categories.
 
     Parameters
@@ -156,24 +157,47 @@ def declarations(readings: Sequence[CReading], others: str) -> str:
         What the inputs are.
     others
         The rest of the program, whose names levels must not have.
+    name
+        What names begin with.
     """
-    taken = set(re.findall(r"\w+", others))
-    parts = [f"/* A missing cell. */\n#define BEMI_MISSING ({MISSING + 1}L - 1)\n"]
-    taken.add("BEMI_MISSING")
+    missing = f"{name.upper()}_MISSING"
+    parts = [f"/* A missing cell. */\n#define {missing} ({MISSING + 1}L - 1)\n"]
+    taken = _names_in(others) | {missing}
     for place, reading in enumerate(readings):
         if reading.levels and len(reading.levels) <= MOST_NAMED:
-            names = [_name(f"{reading.name} {level}", taken) for level in reading.levels]
-            levels = zip(names, enumerate(reading.levels), strict=True)
-            lines = [f"    {name} = {index}, /* {_in_comment(level)} */" for name, (index, level) in levels]
-            about = f"/* Levels of x[{place}], {_in_comment(reading.name)}; -1 is any other. */"
-            parts.append("\n".join([about, "enum {", *lines, "};\n"]))
+            about = f"Levels of x[{place}], {_in_comment(reading.name)}; -1 is any other."
+            names = [_name(f"{reading.name} {level}", "LEVEL", taken, name) for level in reading.levels]
+            parts.append(_enumeration(about, names, reading.levels))
     return "\n".join(parts)
 
 
-def _name(text: str, taken: set[str]) -> str:
-    """A name for a level that is not taken; it is from now on."""
-    own = re.sub(r"[^A-Z0-9]+", "_", text.upper()).strip("_") or "LEVEL"
-    name = next(name for name in _variants(f"BEMI_{own[:LONGEST_NAME]}") if name not in taken)
+def class_names(labels: Sequence[object], others: str, name: str = PREFIX) -> str:
+    """C for the header: the classes as constants; arguments as for :func:`declarations`."""
+    if len(labels) > MOST_NAMED:
+        return ""
+    taken = _names_in(others)
+    texts = [str(label) for label in labels]
+    # Otherwise -1 and 1 would be the same.
+    names = [_name(re.sub(r"^-(?=[.\d])", "minus ", text), "CLASS", taken, name) for text in texts]
+    return _enumeration("Classes by name.", names, texts)
+
+
+def _enumeration(about: str, names: Sequence[str], texts: Sequence[str]) -> str:
+    """Names of the numbers from 0, and in comments what they name."""
+    numbered = enumerate(zip(names, texts, strict=True))
+    lines = [f"    {name} = {number}, /* {_in_comment(text)} */" for number, (name, text) in numbered]
+    return "\n".join([f"/* {about} */", "enum {", *lines, "};\n"])
+
+
+def _names_in(program: str) -> set[str]:
+    return set(re.findall(r"\w+", program))
+
+
+def _name(text: str, otherwise: str, taken: set[str], prefix: str) -> str:
+    """A name for a text that is not taken; it is from now on."""
+    own = re.sub(r"[^A-Z0-9]+", "_", text.upper()).strip("_") or otherwise
+    own = f"{prefix.upper()}_{own}"[:LONGEST_NAME]
+    name = next(name for name in _variants(own) if name not in taken)
     taken.add(name)
     return name
 

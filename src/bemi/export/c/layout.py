@@ -17,8 +17,8 @@ from bemi.export.c.extras import (
     PREDICT_PROBA,
     coupled_probabilities,
     probabilities_of_two,
-    ring_bytes,
-    ring_files,
+    stream_bytes,
+    stream_files,
 )
 from bemi.export.c.inputs import TYPES, InputTypes
 from bemi.export.c.text import BYTES, Tables, runtime, sum_type
@@ -128,7 +128,7 @@ class Layout:
             *map(runtime, parts),
             Template(runtime(decision)).substitute(head=self._head(), prepare=self._prepare(), ties=ties),
             *([] if self.probabilities is None else [self.probabilities.source]),
-            *([] if self.window is None else map(runtime, ring_files(proba=self.probabilities is not None))),
+            *([] if self.window is None else map(runtime, stream_files(proba=self.probabilities is not None))),
         ]
 
     def _head(self) -> str:
@@ -309,15 +309,15 @@ class Layout:
         files = self.runtime_files()
         if self.single and len(self.networks[0].neurons) < 2:
             files.remove("vote_table.c")  # A loop of one turn is nothing.
-        static = 0
+        state = 0
         if self.window is not None:
             files += [
                 *([] if self.batches is None else ["batches.c"]),
-                *ring_files(proba=self.probabilities is not None),
+                *stream_files(proba=self.probabilities is not None),
             ]
-            static = ring_bytes(self.window, self.input_types.type)
+            state = stream_bytes(self.window, self.input_types.type)
         others = (self.scaling, self.probabilities)
-        return costs(files, self.tables.bytes, self._stack_arrays(), work, self.transform, *others, static=static)
+        return costs(files, self.tables.bytes, self._stack_arrays(), work, self.transform, *others, state=state)
 
     def _stack_arrays(self) -> int:
         """Bytes of arrays on the stack, without those of the transform."""

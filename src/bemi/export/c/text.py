@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
+from bemi.export import PREFIX
 from bemi.inputs.export_hooks import SIGNED, UNSIGNED, CCode, bits_of
 
 BYTES = {kind: bits_of(kind) // 8 for kind in (*UNSIGNED, *SIGNED)}
@@ -47,6 +49,11 @@ def sum_type(largest: int) -> str:
 def runtime(name: str) -> str:
     """Text of a file of the runtime."""
     return (files("bemi.export.c") / "runtime" / name).read_text(encoding="utf-8")
+
+
+def named(text: str, name: str) -> str:
+    """Text of a program whose names begin with this one instead of ``bemi``, those of macros in capitals."""
+    return re.sub(rf"\b{PREFIX.upper()}_", f"{name.upper()}_", re.sub(rf"\b{PREFIX}_", f"{name}_", text))
 
 
 def comment(lines: Sequence[str]) -> str:

@@ -8,20 +8,15 @@ from string import Template
 from typing import Any
 
 import bemi
-from bemi.checks import check_choice
+from bemi.checks import check_choice, check_prefix
 from bemi.ensemble.ensemble import ensemble_of
 from bemi.ensemble.smoothing import Smoothing
+from bemi.export import PREFIX
 from bemi.export.c.costs import CODE, Costs
-from bemi.export.c.extras import (
-    ring_declarations,
-    smoothing_bytes,
-    smoothing_code,
-    smoothing_declaration,
-    window_sizes,
-)
-from bemi.export.c.inputs import READING, declarations, input_types, scaled_readings, units
+from bemi.export.c.extras import smoothing_bytes, smoothing_declaration, stream_declarations
+from bemi.export.c.inputs import READING, class_names, declarations, input_types, scaled_readings, units
 from bemi.export.c.layout import AnyLayout, layout_of
-from bemi.export.c.text import comment, runtime, string
+from bemi.export.c.text import comment, named, runtime, string
 from bemi.files import write_texts
 
 PREDICT = "            int label = bemi_predict(given);"
@@ -32,23 +27,57 @@ SCALE_AND_PREDICT = """            static bemi_input_t x[BEMI_INPUTS];
 
 OPTIMIZE = ("speed", "size")
 
+LAYOUTS = {"plain": ("", None), "arduino": ("src/", "library.properties"), "cmake": ("", "CMakeLists.txt")}
+"""Folder of header and source, and the file that tells a build system about them."""
+
 
 @dataclass(frozen=True)
 class CExport:
-    """The files, and what they cost.
+    """The generated files and their costs.
 
     Attributes
     ----------
     header, source, example
-        Text of ``bemi_model.h``, ``bemi_model.c`` and ``main.c``.
+        Text of ``bemi_model.h``, ``bemi_model.c`` and ``example/main.c``.
     costs
         Flash, stack and time on a Cortex-M3.
+    name
+        What all names begin with, those of files, too.
+    layout
+        How they lie in a folder, one of :data:`LAYOUTS`.
+
+    Examples
+    --------
+    >>> import bemi
+    >>> from bemi.export import c
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> made = c.export(clf, optimize="size")
+    >>> made.header.count("bemi_predict(")
+    1
     """
 
     header: str
     source: str
     example: str
     costs: Costs
+    name: str = PREFIX
+    layout: str = "plain"
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Texts by the names of their files.
+
+        Examples
+        --------
+        >>> list(made.files)
+        ['bemi_model.h', 'bemi_model.c', 'example/main.c']
+        """
+        folder, build = LAYOUTS[self.layout]
+        model = f"{folder}{self.name}_model"
+        # A folder that is copied into a program whole must not bring a second main.
+        files = {f"{model}.h": self.header, f"{model}.c": self.source, "example/main.c": self.example}
+        return files if build is None else files | {build: named(runtime(build), self.name)}
 
 
 def write(
@@ -59,8 +88,10 @@ def write(
     input_type: str | None = None,
     smoothing: Smoothing | None = None,
     probabilities: bool = True,
+    name: str = PREFIX,
+    layout: str = "plain",
 ) -> CExport:
-    """Write ``bemi_model.h``, ``bemi_model.c`` and an example ``main.c`` to a folder, which is created if necessary.
+    """Write ``bemi_model.h``, ``bemi_model.c`` and ``example/main.c`` to a folder, which is created if necessary.
 
     Parameters
     ----------
@@ -76,9 +107,32 @@ def write(
         Adds ``bemi_smooth``, which smooths labels over time in this way; None leaves it out.
     probabilities
         Whether to write the probabilities of a model that has them; without them it takes less flash.
+    name
+        Replaces ``bemi`` at the start of all names, and ``BEMI``: with ``"gestures"``, ``gestures_model.h`` declares
+        ``gestures_predict`` and defines ``GESTURES_INPUTS``.  Models with different names fit into one program.
+    layout
+        ``"arduino"`` makes the folder a library of the Arduino IDE, ``"cmake"`` adds ``CMakeLists.txt``.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> import bemi
+    >>> from bemi.export import c
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> c.write(clf, mkdtemp()).costs.flash > 0
+    True
     """
-    made = export(model, optimize=optimize, input_type=input_type, smoothing=smoothing, probabilities=probabilities)
-    write_texts(folder, {"bemi_model.h": made.header, "bemi_model.c": made.source, "main.c": made.example})
+    made = export(
+        model,
+        optimize=optimize,
+        input_type=input_type,
+        smoothing=smoothing,
+        probabilities=probabilities,
+        name=name,
+        layout=layout,
+    )
+    write_texts(folder, made.files)
     return made
 
 
@@ -89,30 +143,51 @@ def export(
     input_type: str | None = None,
     smoothing: Smoothing | None = None,
     probabilities: bool = True,
+    name: str = PREFIX,
+    layout: str = "plain",
 ) -> CExport:
-    """What :func:`write` writes."""
+    """The files that :func:`write` writes, as text.
+
+    Examples
+    --------
+    >>> import bemi
+    >>> from bemi.export import c
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> made = c.export(clf)
+    >>> "bemi_predict" in made.header
+    True
+    """
     ensemble = ensemble_of(model)
     if not probabilities:
         ensemble = replace(ensemble, probabilities=None)
     check_choice("optimize", optimize, OPTIMIZE)
+    check_prefix("name", name)
+    check_choice("layout", layout, LAYOUTS)
     types = input_types(ensemble, input_type)
-    layout = layout_of(ensemble, types, optimize)
+    program = layout_of(ensemble, types, optimize)
     if smoothing is not None:
-        static = layout.costs.static + smoothing_bytes(smoothing, len(ensemble.classes))
-        layout.costs = replace(layout.costs, flash=layout.costs.flash + CODE["smooth.c"], static=static)
-    return CExport(_header(layout, smoothing), _source(layout, smoothing), _example(layout), layout.costs)
+        state = program.costs.state + smoothing_bytes(smoothing, len(ensemble.classes))
+        program.costs = replace(program.costs, flash=program.costs.flash + CODE["smooth.c"], state=state)
+    source = named(_source(program, smoothing), name)
+    example = named(_example(program, smoothing, f"../{LAYOUTS[layout][0]}".rstrip("/")), name)
+    return CExport(_header(program, smoothing, source, name), source, example, program.costs, name, layout)
 
 
-def _header(layout: AnyLayout, smoothing: Smoothing | None) -> str:
-    """Text of ``bemi_model.h``."""
+def _header(layout: AnyLayout, smoothing: Smoothing | None, source: str, name: str) -> str:
+    """Text of ``bemi_model.h``.
+
+    What the data say is filled in last: it keeps its names, and names that are made of it differ from the program's.
+    """
     ensemble, types, costs = layout.ensemble, layout.input_types, layout.costs
     sizes = " x ".join(map(str, ensemble.layers))
     bound, count = ensemble.weight_bound, len(ensemble.networks)
     about = f"{count} network{'s' * (count > 1)} of {sizes} neurons, weights in -{bound}..{bound}."
     raw = () if layout.transform is None else layout.transform.readings
-    return Template(runtime("bemi_model.h")).substitute(
+    labels = ensemble.classes.tolist()
+    shape = "" if layout.transform is None else layout.transform.header
+    own = Template(runtime("bemi_model.h")).safe_substitute(
         version=bemi.__version__,
-        about=comment([about, *costs.in_words(), *_inputs(layout)]),
         flash=costs.flash,
         stack=costs.stack,
         inputs=ensemble.inputs.features,
@@ -121,13 +196,21 @@ def _header(layout: AnyLayout, smoothing: Smoothing | None) -> str:
         low=f"({types.low + 1}L - 1)" if types.low < 0 else "0",
         high=f"{types.high}" if types.high < 2**15 else f"{types.high}L",
         classes=len(ensemble.classes),
-        labels=", ".join(string(str(label)) for label in ensemble.classes.tolist()),
-        readings=declarations(raw, _source(layout, None) + runtime("bemi_model.h")) + "\n" if raw else "",
+        label_bytes=1 + max(len(str(label).encode()) for label in labels),
+        shape=shape + "\n" * bool(shape),
         proba="" if ensemble.probabilities is None else runtime("proba.h"),
         scale="" if layout.scaling is None else _scale_declaration(layout),
-        window="" if layout.window is None else window_sizes(layout.window, types.type),
-        smooth="" if smoothing is None else smoothing_declaration(smoothing),
-        ring="" if layout.window is None else ring_declarations(proba=layout.probabilities is not None),
+        smooth="" if smoothing is None else smoothing_declaration(smoothing, len(ensemble.classes)),
+        stream="" if layout.window is None else stream_declarations(proba=layout.probabilities is not None),
+    )
+    own = named(own, name)
+    levels = declarations(raw, own + source, name) if raw else ""
+    constants = class_names(labels, own + source + levels, name)
+    return Template(own).substitute(
+        about=comment([about, *costs.in_words(), *_inputs(layout, name)]),
+        labels=", ".join(string(str(label)) for label in labels),
+        class_names=constants + "\n" * bool(constants),
+        levels=levels + "\n" * bool(levels),
     )
 
 
@@ -141,33 +224,41 @@ def _source(layout: AnyLayout, smoothing: Smoothing | None) -> str:
             "".join(f"typedef {kind} {name};\n" for name, kind in layout.types.items()),
             *layout.tables.text,
             *layout.code(),
-            *([] if smoothing is None else [smoothing_code(len(layout.ensemble.classes))]),
+            *([] if smoothing is None else [runtime("smooth.c")]),
         ]
     )
 
 
-def _example(layout: AnyLayout) -> str:
-    """Text of ``main.c``; it takes readings if inputs are made of them."""
-    names: dict[str, Any] = {"what": "integers", "type": "bemi_input_t", "predict": PREDICT}
-    names |= {"low": "BEMI_INPUT_MIN", "high": "BEMI_INPUT_MAX"}
+def _example(layout: AnyLayout, smoothing: Smoothing | None, folder: str) -> str:
+    """Text of ``main.c``, for header and source in a folder.
+
+    It takes samples of a signal, readings if inputs are made of them, or else inputs.
+    """
+    names: dict[str, Any] = {"what": "integers", "type": "bemi_input_t", "predict": PREDICT, "folder": folder}
+    names |= {"low": "BEMI_INPUT_MIN", "high": "BEMI_INPUT_MAX", "state": "", "start": "", "smooth": ""}
     if layout.scaling is not None:
-        names = {"what": "readings", "type": READING, "predict": SCALE_AND_PREDICT}
+        names |= {"what": "readings", "type": READING, "predict": SCALE_AND_PREDICT}
         names |= {"low": "INT32_MIN", "high": "INT32_MAX"}
-    return Template(runtime("main.c")).substitute(names)
+    if smoothing is not None:
+        names |= {"state": "    static bemi_smoother_t smoother;\n", "start": "    bemi_smoother_init(&smoother);\n"}
+        deep = "        " if layout.window is not None else "            "
+        names["smooth"] = f"{deep}label = bemi_smooth(&smoother, label);\n"
+    return Template(runtime("main.c" if layout.window is None else "main_stream.c")).substitute(names)
 
 
-def _inputs(layout: AnyLayout) -> list[str]:
+def _inputs(layout: AnyLayout, name: str) -> list[str]:
     """What the inputs are; one line per feature if they are readings, or made of them."""
     if layout.scaling is not None:
         return [
-            "Inputs are made of readings by bemi_scale.",
+            f"Inputs are made of readings by {name}_scale.",
             *units(scaled_readings(layout.ensemble.inputs), "reading"),
         ]
     if layout.transform is not None and layout.transform.readings:
         return ["Inputs are readings.", *units(layout.transform.readings, "x")]
     if layout.transform is not None and layout.transform.about_inputs:
         return list(layout.transform.about_inputs)
-    return ["Inputs are the features as they are."]
+    names = enumerate(layout.ensemble.inputs.names or ())
+    return ["Inputs are the features as they are.", *(f"  x[{place}] = {feature}" for place, feature in names)]
 
 
 def _scale_declaration(layout: AnyLayout) -> str:

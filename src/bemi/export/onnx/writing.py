@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,22 +12,214 @@ import numpy as np
 
 import bemi
 from bemi.ensemble.ensemble import Ensemble, ensemble_of
-from bemi.ensemble.subsets import memberships
-from bemi.exact import PRE_ACTIVATION_LIMIT
-from bemi.export.onnx.vote import (
-    TIE_BREAKS,
-    FirstLayer,
-    class_probabilities,
-    collected,
-    largest_shares,
-    paper_label,
-    votes,
-)
+from bemi.ensemble.folding import FoldedNetwork
+from bemi.ensemble.probabilities import CERTAIN, RECIPROCAL, SHARE, WHOLE, Probabilities
+from bemi.ensemble.subsets import class_subsets, memberships
+from bemi.exact import PRE_ACTIVATION_LIMIT, Integers
 from bemi.files import write_atomically
 from bemi.inputs.export_hooks import export_hook
 from bemi.inputs.fixed_point import LARGEST_READING, MISSING
 from bemi.inputs.inputs import Inputs
 from bemi.inputs.transform import Takes, reader_of
+from bemi.problem.problem import ABSTAIN, decode_outputs
+
+if TYPE_CHECKING:
+    from bemi.export.onnx.graph import Tensor
+
+
+class FirstLayer:
+    """First-layer neurons that votes, evidence or scores depend on, for all networks.
+
+    Attributes
+    ----------
+    networks
+        The folded networks.
+    weights
+        Shape (inputs, neurons).  The last neuron has no links: it is a placeholder.
+    """
+
+    def __init__(self, networks: tuple[FoldedNetwork, ...], *, evidence: bool, scores: bool = False) -> None:
+        self.networks = networks
+        self._needed = [np.union1d(n.neurons, n.split) if evidence else np.sort(n.neurons) for n in networks]
+        if scores:
+            self._needed = [np.arange(n.network.layers[1]) for n in networks]
+        self._starts = np.cumsum([0, *map(len, self._needed)])
+        parts = [n.network.weights[0][:, needed] for n, needed in zip(networks, self._needed, strict=True)]
+        self.weights = np.concatenate([*parts, np.zeros((len(parts[0]), 1), dtype=np.int64)], axis=1)
+
+    @property
+    def none(self) -> int:
+        """Index of the neuron without links."""
+        return self.weights.shape[1] - 1
+
+    def index(self, network: int, neurons: Integers) -> Integers:
+        """Indices of a network's neurons in this layer."""
+        return self._starts[network] + np.searchsorted(self._needed[network], neurons)
+
+
+def votes(sums: Tensor, layer: FirstLayer) -> Tensor:
+    """Vote of every network for every row, shape (rows, networks).
+
+    Every network looks up its vote in a table, indexed by the signs of its first-layer neurons or, if these are too
+    many for a table, of its outputs.
+    """
+    bits = (sums >= 0).cast(np.int32)
+    wide = [k for k, n in enumerate(layer.networks) if n.table is None]
+    tables: list[Integers] = []
+    places: list[Integers] = []
+    for k, n in enumerate(layer.networks):
+        if n.table is not None:
+            tables.append(n.table)
+            places.append(layer.index(k, n.neurons))
+        else:
+            outputs = n.network.layers[-1]
+            tables.append(_votes_of_outputs(outputs, n.subset))
+            places.append(layer.none + 1 + wide.index(k) * outputs + np.arange(outputs))
+    if wide:
+        bits = bits.concatenated(_output_bits(bits, layer, wide), axis=1)
+    most = max(1, *map(len, places))
+    columns = np.full((len(places), most), layer.none)
+    powers = np.zeros_like(columns)
+    for k, place in enumerate(places):
+        columns[k, : len(place)] = place
+        powers[k, : len(place)] = 1 << np.arange(len(place))
+    offsets = np.cumsum([0, *map(len, tables[:-1])])
+    table = sums.graph.constant(np.concatenate(tables), np.int32)
+    return table.gather((bits.gather(columns, axis=1) * powers).sum(2) + offsets, axis=0)
+
+
+def _votes_of_outputs(outputs: int, subset: Integers) -> Integers:
+    """Vote for each pattern of outputs, bit i standing for +1 of output i."""
+    signs = 2 * ((np.arange(1 << outputs)[:, None] >> np.arange(outputs)) & 1) - 1
+    chosen = decode_outputs(signs, len(subset))
+    return np.where(chosen == ABSTAIN, ABSTAIN, subset[chosen])
+
+
+def _output_bits(bits: Tensor, layer: FirstLayer, wide: list[int]) -> Tensor:
+    """Which outputs of the networks that have no table are +1, shape (rows, networks times outputs)."""
+    networks = [layer.networks[k] for k in wide]
+    fixed = np.stack([n.fixed for n in networks])
+    columns = np.full_like(fixed, layer.none)
+    for place, (k, n) in enumerate(zip(wide, networks, strict=True)):
+        columns[place, n.neurons] = layer.index(k, n.neurons)
+    # Neurons with a known sign are not computed: they contribute the sign, the others 2 * bit - 1.
+    signs = bits.gather(columns, axis=1) * (2 * (fixed == 0)) + np.where(fixed == 0, -1, fixed)
+    signs = signs.transpose(1, 0, 2)
+    for above in zip(*(n.network.weights[1:] for n in networks), strict=True):
+        signs = (signs @ np.stack(above) >= 0).cast(np.int32) * 2 - 1
+    return (signs >= 0).cast(np.int32).transpose(1, 0, 2).reshape(0, -1)
+
+
+def evidence(sums: Tensor, layer: FirstLayer) -> Tensor:
+    """Evidence of each network, as :meth:`bemi.ensemble.folding.FoldedEnsemble.evidence` defines it."""
+    most = max(1, *(len(n.split) for n in layer.networks))
+    columns = np.full((most, len(layer.networks)), layer.none)
+    scales = np.zeros_like(columns)
+    for k, n in enumerate(layer.networks):
+        if len(n.split):
+            # Repeat them cyclically in the remaining places: a minimum does not change.
+            order = np.resize(np.arange(len(n.split)), most)
+            columns[:, k], scales[:, k] = layer.index(k, n.split)[order], n.scales[order]
+    sizes = sums.magnitude().cast(np.int64)
+    nearest, *others = (sizes.gather(columns[i], axis=1) * scales[i] for i in range(most))
+    for distance in others:
+        nearest = (distance < nearest).choose(distance, nearest, np.int64)
+    return nearest
+
+
+def collected(votes: Tensor, amounts: Tensor, classes: int) -> Tensor:
+    """For each class, the sum of ``amounts`` over the networks that voted for it, shape (rows, classes)."""
+    graph = votes.graph
+    # The first column is for networks that abstain.
+    shape = votes.sizes(0, 1).concatenated(graph.constant([classes + 1], np.int64), axis=0)
+    zeros = graph.constant(0, np.int64).expand(shape)
+    return zeros.scatter_add(votes - ABSTAIN, amounts, axis=1).slice(1, classes + 1, axis=1)
+
+
+def largest_shares(sums: Tensor, networks: Integers, among: Tensor | None = None) -> Tensor:
+    """Which classes have the largest sum relative to their number of networks, of all classes or of those ``among``.
+
+    Shares ``s_a / n_a`` and ``s_b / n_b`` are compared by their integer parts, and if these are equal by their
+    remainders: ``r_a n_b < r_b n_a``.  Nothing becomes larger than s.  If all n are equal, sums replace shares.
+    """
+    differ = bool((networks != networks[0]).any())
+    whole = sums // networks if differ else sums
+    ranked = whole if among is None else among.choose(whole, -1, np.int64)
+    # Class a on axis 1, class b on axis 2.
+    of_a, of_b = ranked.unsqueeze(2), ranked.unsqueeze(1)
+    behind = of_a < of_b
+    if differ:
+        rest = sums - whole * networks
+        behind |= of_a.equals(of_b) & (rest.unsqueeze(2) * networks < rest.unsqueeze(1) * networks[:, None])
+    return behind.cast(np.int32).max(2).equals(0)
+
+
+def most_evidence(
+    label: Tensor, votes: Tensor, dominant: Tensor, sums: Tensor, layer: FirstLayer, networks: Integers
+) -> Tensor:
+    """The label, and where there is none the leader that :func:`bemi.ensemble.ties.most_evidence` gives."""
+    classes = len(networks)
+    support = collected(votes, evidence(sums, layer), classes)
+    nearest = largest_shares(support, networks, dominant).first(-1, classes)
+    return label.equals(ABSTAIN).choose(nearest, label)
+
+
+def no_label(label: Tensor, *_: object) -> Tensor:
+    """The label as it is."""
+    return label
+
+
+TIE_BREAKS: dict[str, Callable[..., Tensor]] = {"most_evidence": most_evidence, "no_label": no_label}
+"""Code for tie rules, by the name that :meth:`bemi.ensemble.ties.TieRule.piece` gives it."""
+
+
+def paper_label(votes: Tensor, dominant: Tensor, subsets: Integers, classes: int) -> Tensor:
+    """The label by :func:`bemi.ensemble.voting.paper_labels`."""
+    number = dominant.cast(np.int32).sum(1)
+    label = number.equals(1).choose(dominant.first(-1, classes), ABSTAIN)
+    theirs = dominant.gather(subsets[:, 0], axis=1)
+    for members in subsets.T[1:]:
+        theirs = theirs & dominant.gather(members, axis=1)
+    # No two networks have the same classes.  A network that abstains votes -1, as if there were none.
+    decided = theirs.choose(votes, ABSTAIN).max(1)
+    return number.equals(subsets.shape[1]).choose(decided, label)
+
+
+def class_probabilities(sums: Tensor, layer: FirstLayer, probabilities: Probabilities) -> Tensor:
+    """Probabilities in 65536ths, shape (rows, classes), from the sums of the first layer.
+
+    They are those of :mod:`bemi.ensemble.probabilities`.
+    """
+    classes = len(probabilities.prior)
+    firsts = _firsts(sums, layer, probabilities)
+    if classes == 2:
+        whole = firsts * (WHOLE // CERTAIN)
+        return whole.concatenated(WHOLE - whole, axis=1)
+    first, second = class_subsets(classes, 2).T
+    numerator = sums.graph.constant(RECIPROCAL, np.int32)
+    reciprocals = (numerator // firsts) @ _one_hot(first, classes)
+    reciprocals += (numerator // (CERTAIN - firsts)) @ _one_hot(second, classes)
+    shares = sums.graph.constant(SHARE, np.int32) // (reciprocals - (classes - 2) * (RECIPROCAL // CERTAIN))
+    wide = shares.at_least(1).cast(np.int64)
+    total = wide.sum(1, keep=True)
+    return ((wide * WHOLE + total // 2) // total).cast(np.int32).at_least(1)
+
+
+def _firsts(sums: Tensor, layer: FirstLayer, probabilities: Probabilities) -> Tensor:
+    """Probability of the first class of every network in 256ths, shape (rows, networks)."""
+    tables = probabilities.tables
+    columns = np.array([layer.index(network, np.array([0]))[0] for network in range(len(tables))])
+    starts, ends = (np.array([getattr(table, side) for table in tables]) for side in ("start", "end"))
+    offsets = np.cumsum([0, *(len(table.entries) for table in tables)])[:-1]
+    scores = sums.gather(columns, axis=1).at_least(starts).at_most(ends)
+    places = (scores - starts) // np.array([1 << table.shift for table in tables]) + offsets
+    every = sums.graph.constant(np.concatenate([table.entries for table in tables]), np.int32)
+    return every.gather(places, axis=0)
+
+
+def _one_hot(labels: Integers, classes: int) -> Integers:
+    return (labels[:, None] == np.arange(classes)).astype(np.int64)
+
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -42,7 +235,17 @@ class OnnxNotInstalled(ImportError, ValueError):
 
 
 def write(model: Any, path: str | os.PathLike) -> None:
-    """Write a fitted classifier or an ensemble to an ONNX file; see :func:`model`."""
+    """Write a fitted classifier or an ensemble to an ONNX file; see :func:`model`.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> import bemi
+    >>> from bemi.export import onnx
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> onnx.write(clf, mkdtemp() + "/pets.onnx")
+    """
     write_atomically({Path(path): _model(ensemble_of(model)).SerializeToString(deterministic=True)})
 
 
@@ -54,6 +257,15 @@ def model(model: Any) -> ModelProto:
     ``counts``, the votes for each class, both int64; with probabilities, also ``probabilities``, those of the classes
     in 65536ths, int32.  For every input within the declared range that Python accepts, they equal those of
     :meth:`bemi.BeMiClassifier.vote` and :meth:`bemi.BeMiClassifier.predict_proba`.
+
+    Examples
+    --------
+    >>> import bemi
+    >>> from bemi.export import onnx
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> [output.name for output in onnx.model(clf).graph.output]
+    ['label', 'counts']
     """
     return _model(ensemble_of(model))
 

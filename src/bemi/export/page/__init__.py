@@ -1,4 +1,4 @@
-"""An interactive page: one HTML file in which people can try and inspect a trained ensemble.
+"""An interactive page: one HTML file to try and inspect a trained ensemble.
 
 It contains the networks, some test rows and all drawing code, loads nothing and sends nothing.  The scripts in
 ``files``, and that of the transform, compute the same integers as Python; docs/page.md gives a tour.

@@ -94,7 +94,7 @@ def _scaling(inputs: Inputs) -> dict[str, Any] | None:
 
 
 def scorecards(ensemble: Ensemble) -> list[dict[str, Any]] | None:
-    """The cards of a model that is small enough to be read; None if it has none."""
+    """The cards of a small model; None if it has none, or too many lines."""
     if why_no_card(ensemble) is not None:
         return None
     cards = Scorecard.of(ensemble).cards
@@ -268,9 +268,19 @@ class TestData:
     X, y
         Features and labels.
     about
-        Where they come from, in words.
+        Human-readable description of their source.
     class_names
         Names of the classes 0, 1, ..., if the labels are these numbers.
+
+    Examples
+    --------
+    >>> import bemi
+    >>> from bemi.export import page
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> test = page.TestData([[0, 5, 2]], ["cat"], "one more pet")
+    >>> "one more pet" in page.page(clf, test=test)
+    True
     """
 
     X: Any

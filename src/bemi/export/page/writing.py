@@ -46,7 +46,17 @@ TrainingData = TrainingRows
 
 
 def write(model: Any, path: str | os.PathLike, **options: Any) -> None:
-    """Write the page of a fitted classifier or an ensemble; see :func:`page` for the options."""
+    """Write the page of a fitted classifier or an ensemble; see :func:`page` for the options.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> import bemi
+    >>> from bemi.export import page
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> page.write(clf, mkdtemp() + "/pets.html", title="Pets")
+    """
     write_atomically({Path(path): page(model, **options).encode()})
 
 
@@ -80,6 +90,15 @@ def page(
         shape that a transform knows, and treats 784 and 64 features as square grey images.
     samples
         Maximum number of test rows in the page.
+
+    Examples
+    --------
+    >>> import bemi
+    >>> from bemi.export import page
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> page.page(clf, title="Pets").startswith("<!doctype html>")
+    True
     """
     ensemble = ensemble_of(model)
     check_integer("samples", samples, 0)

@@ -1,4 +1,4 @@
-"""What a circuit computes, without a word of Verilog: the format of its inputs, neurons, votes and ties."""
+"""What a circuit computes, apart from Verilog: the format of its inputs, neurons, votes and ties."""
 
 from __future__ import annotations
 

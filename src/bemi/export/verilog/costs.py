@@ -57,6 +57,16 @@ class Costs:
         Clocks from one label to the next if rows follow one another, without a tie.
     tie
         Clocks that a tie adds at most.
+
+    Examples
+    --------
+    >>> import bemi
+    >>> from bemi.export import verilog
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> costs = verilog.export(clf).costs
+    >>> costs.luts > 0
+    True
     """
 
     luts: int
@@ -67,7 +77,13 @@ class Costs:
     tie: int
 
     def in_words(self) -> list[str]:
-        """The costs as lines of text."""
+        """The costs as human-readable lines.
+
+        Examples
+        --------
+        >>> len(costs.in_words())
+        3
+        """
         tie = f"; a tie takes up to {self.tie} more" if self.tie else ""
         return [
             f"Clocks: {self.latency} from the first feature to the label, then a label every {self.interval}{tie}.",

@@ -241,8 +241,8 @@ class Stream:
             fields.append(Field("offset", values.wide_bits, [values.offset(t) if t else 0 for t in numbers]))
         return Fields(fields)
 
-    def module(self) -> str:
-        """The module ``bemi_model``."""
+    def module(self, name: str) -> str:
+        """The module of this name."""
         circuit, steps = self.circuit, len(self.steps)
         step_bits, delay = address_bits(steps), self.delay
         next_of = "{adds}" if delay == 1 else "{adding[0], adds}"
@@ -269,7 +269,7 @@ class Stream:
             },
         )
         about = "Adds up the sums of all networks while features arrive, one step per clock, and lets them vote."
-        return _module(self.values, about, circuit.format.bits, body)
+        return _module(name, self.values, about, circuit.format.bits, body)
 
     def _points(self) -> list[int]:
         """Magnitudes of what bits add to sums."""
@@ -373,8 +373,8 @@ def started(circuit: Circuit, neuron: Neuron) -> int:
     return neuron.constant - sum(weight * level for weight, level in bits)
 
 
-def parallel_module(circuit: Circuit) -> str:
-    """The module ``bemi_model`` for whole rows."""
+def parallel_module(circuit: Circuit, name: str) -> str:
+    """The module of this name for whole rows."""
     values, width = Values(circuit), circuit.format.bits
     row_bits = width * len(circuit.features)
     terms = []
@@ -397,13 +397,14 @@ def parallel_module(circuit: Circuit) -> str:
         },
     )
     about = "Takes a whole row at once, computes the sums of all networks from it, and lets them vote."
-    return _module(values, about, row_bits, body)
+    return _module(name, values, about, row_bits, body)
 
 
-def _module(values: Values, about: str, in_bits: int, body: str) -> str:
+def _module(name: str, values: Values, about: str, in_bits: int, body: str) -> str:
     """The module around what makes the sums."""
     circuit = values.circuit
     names = {
+        "module": name,
         "about": about,
         "in_top": in_bits - 1,
         "label_top": address_bits(circuit.classes) - 1,

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 import bemi
-from bemi.checks import check_choice, check_integer
+from bemi.checks import check_choice, check_integer, check_prefix
 from bemi.ensemble.ensemble import Ensemble, ensemble_of
 from bemi.ensemble.voting import vote
 from bemi.exact import Integers, Rows
+from bemi.export import PREFIX
 from bemi.export.verilog.blocks import address_bits, comment, quoted, runtime
 from bemi.export.verilog.circuit import SCALED_LIMIT, Circuit, InputFormat
 from bemi.export.verilog.costs import Costs, costs
@@ -33,7 +34,18 @@ WIDEST_ROW = 1024
 
 @dataclass(frozen=True)
 class VerilogExport:
-    """The files by name, and what the circuit costs."""
+    """The generated files by name, and the costs of the circuit.
+
+    Examples
+    --------
+    >>> import bemi
+    >>> from bemi.export import verilog
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> made = verilog.export(clf)
+    >>> "module bemi_model" in made.files["bemi_model.v"]
+    True
+    """
 
     files: dict[str, str]
     costs: Costs
@@ -47,6 +59,7 @@ def write(
     input_bits: int | None = None,
     vectors: int = VECTORS,
     rows: Any = None,
+    name: str = PREFIX,
 ) -> VerilogExport:
     """Write ``bemi_model.v``, a test bench with its vectors, and a Makefile to a folder, created if necessary.
 
@@ -64,8 +77,21 @@ def write(
         Random rows for the test bench.
     rows
         Further rows for it, as ``predict`` takes them.
+    name
+        Replaces ``bemi`` in the names of the module and its file, so that models with different names fit into one
+        design.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> import bemi
+    >>> from bemi.export import verilog
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> sorted(verilog.write(clf, mkdtemp()).files)
+    ['Makefile', 'bemi_model.v', 'inputs.txt', 'labels.txt', 'test_bench.v']
     """
-    made = export(model, interface=interface, input_bits=input_bits, vectors=vectors, rows=rows)
+    made = export(model, interface=interface, input_bits=input_bits, vectors=vectors, rows=rows, name=name)
     write_texts(folder, made.files)
     return made
 
@@ -77,10 +103,23 @@ def export(
     input_bits: int | None = None,
     vectors: int = VECTORS,
     rows: Any = None,
+    name: str = PREFIX,
 ) -> VerilogExport:
-    """What :func:`write` writes."""
+    """The files that :func:`write` writes, as text.
+
+    Examples
+    --------
+    >>> import bemi
+    >>> from bemi.export import verilog
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
+    >>> made = verilog.export(clf, interface="parallel")
+    >>> made.costs.latency
+    3
+    """
     check_choice("interface", interface, INTERFACES)
     check_integer("vectors", vectors, 1)
+    check_prefix("name", name)
     circuit = Circuit(ensemble_of(model), input_bits)
     row_bits = circuit.format.bits * len(circuit.features)
     if interface == "parallel" and row_bits > WIDEST_ROW:
@@ -91,23 +130,25 @@ def export(
         more, more_labels = given_rows(circuit, rows)
         tried, labels = np.concatenate([tried, more]), np.concatenate([labels, more_labels])
     cost = costs(circuit, stream)
-    module = parallel_module(circuit) if stream is None else stream.module()
+    module = f"{name}_model"
+    circuit_text = parallel_module(circuit, module) if stream is None else stream.module(module)
     files = {
-        "bemi_model.v": f"{_header(circuit, interface, cost)}\n{module}",
-        "test_bench.v": _test_bench(circuit, interface, len(tried)),
+        f"{module}.v": f"{_header(circuit, interface, cost)}\n{circuit_text}",
+        "test_bench.v": _test_bench(circuit, interface, len(tried), module),
         "inputs.txt": _lines(tried),
         "labels.txt": _lines(labels[:, None]),
-        "Makefile": runtime("Makefile", {}),
+        "Makefile": runtime("Makefile", {"module": module}),
     }
     return VerilogExport(files, cost)
 
 
-def _test_bench(circuit: Circuit, interface: str, rows: int) -> str:
+def _test_bench(circuit: Circuit, interface: str, rows: int, module: str) -> str:
     features, label_bits = len(circuit.features), address_bits(circuit.classes)
     at_a_time = 1 if interface == "stream" else features
     return runtime(
         "test_bench.v",
         {
+            "module": module,
             "rows": rows,
             "words": features // at_a_time,
             "features": at_a_time,

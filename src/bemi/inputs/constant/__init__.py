@@ -38,6 +38,14 @@ class ConstantInput(TransformerMixin, BaseEstimator):
         The constant.
     n_features_in_
         Inputs without the constant.
+
+    Examples
+    --------
+    >>> from bemi import ConstantInput
+    >>> constant = ConstantInput().fit([[3, -5], [2, 4]])
+    >>> constant.transform([[3, -5], [9, 0]])
+    array([[ 3, -5,  5],
+           [ 5,  0,  5]])
     """
 
     NAME = "constant-input"
@@ -51,7 +59,13 @@ class ConstantInput(TransformerMixin, BaseEstimator):
         self.level = level
 
     def describe(self) -> str:
-        """What the networks see, in a few words."""
+        """What the networks see, in a few words.
+
+        Examples
+        --------
+        >>> constant.describe()
+        'features and a constant input'
+        """
         return "features and a constant input"
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> ConstantInput:
@@ -63,6 +77,11 @@ class ConstantInput(TransformerMixin, BaseEstimator):
             Integers, shape (rows, features).
         y
             Ignored.
+
+        Examples
+        --------
+        >>> constant.fit([[3, -5], [2, 4]]).n_outputs
+        3
         """
         inputs: NDArray = validate_data(self, X)
         largest = max(1, int(inputs.max()), -int(inputs.min()))
@@ -74,7 +93,13 @@ class ConstantInput(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: ArrayLike) -> Integers:
-        """The inputs of each row, clipped at the constant, followed by the constant."""
+        """The inputs of each row, clipped at the constant, followed by the constant.
+
+        Examples
+        --------
+        >>> constant.transform([[1, 1]])
+        array([[1, 1, 5]])
+        """
         check_is_fitted(self)
         inputs: NDArray = validate_data(self, X, reset=False)
         if not np.array_equal(inputs, np.rint(inputs)):
@@ -94,7 +119,13 @@ class ConstantInput(TransformerMixin, BaseEstimator):
         return self.n_features_in_ + 1
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Names of the features, and ``constant``."""
+        """Names of the features, and ``constant``.
+
+        Examples
+        --------
+        >>> constant.get_feature_names_out()[:2]
+        array(['x0', 'x1'], dtype=object)
+        """
         check_is_fitted(self)
         own_names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
         names = own_names if input_features is None else input_features
@@ -110,20 +141,40 @@ class ConstantInput(TransformerMixin, BaseEstimator):
         return np.eye(1, self.n_outputs, feature, dtype=np.int64)[0]
 
     def output_bounds(self, low: int, high: int) -> tuple[Integers, Integers]:
-        """Smallest and largest value of each output, for rows whose values are all in ``low..high``."""
+        """Smallest and largest value of each output, for rows whose values are all in ``low..high``.
+
+        Examples
+        --------
+        >>> low, high = constant.output_bounds(-2, 2)
+        >>> int(low[0]), int(high[0])
+        (-2, 2)
+        """
         check_is_fitted(self)
         lowest, highest = (np.full(self.n_outputs, np.clip(end, -self.level_, self.level_)) for end in (low, high))
         lowest[-1] = highest[-1] = self.level_
         return lowest, highest
 
     def parameters(self) -> dict[str, Any]:
-        """All that the transform depends on, for a model file."""
+        """Everything the fitted transform depends on, for a model file.
+
+        Examples
+        --------
+        >>> constant.parameters()["name"]
+        'constant-input'
+        """
         check_is_fitted(self)
         return {"name": self.NAME, "version": self.VERSION, "inputs": self.n_features_in_, "level": self.level_}
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any]) -> ConstantInput:
-        """The fitted transform that gave these parameters."""
+        """The fitted transform that gave these parameters.
+
+        Examples
+        --------
+        >>> copy = type(constant).from_parameters(constant.parameters())
+        >>> copy.n_outputs == constant.n_outputs
+        True
+        """
         own = own_parameters(cls, parameters, {"inputs", "level"})
         check_integer("inputs", own["inputs"], 1)
         transform = cls(own["level"])

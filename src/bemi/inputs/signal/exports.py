@@ -13,7 +13,7 @@ from bemi.inputs.signal.responses import CENTRE, KERNELS, LARGEST, LARGEST_RESPO
 
 if TYPE_CHECKING:
     from bemi.export.onnx.graph import Tensor
-    from bemi.inputs.signal.transform import SignalCounts
+    from bemi.inputs.signal import SignalCounts
 
 FRAMES = 60
 """Bytes of stack for calls and local variables, without the arrays."""
@@ -48,6 +48,7 @@ def c_code(counts: SignalCounts) -> CTransform:
         stack_bytes=window.stack_bytes,
         instructions=window.instructions,
         about_inputs=window.about_inputs,
+        header=window.header,
     )
 
 
@@ -114,6 +115,7 @@ def c_window(counts: SignalCounts, in_batches: bool) -> CWindow:
         instructions=round(steps),
         function="bemi_window",
         about_inputs=_about_inputs(counts),
+        header=_header(counts),
         time=layout.time,
         channels=layout.channels,
         order=_order(layout) if in_batches else None,
@@ -135,12 +137,29 @@ def _order(layout: Layout) -> tuple[int, ...]:
 def _about_inputs(counts: SignalCounts) -> tuple[str, ...]:
     """How a window lies in the input, and in which units."""
     layout, samples = counts.layout_, counts.samples_
-    place = f"x[{layout.channels} * t + c]" if layout.channels > 1 else "x[t]"
-    lines = [f"Inputs are a window of {layout.time} samples, oldest first; {place} is channel c at time t."]
+    place = f"x[{layout.channels} * t + c] is channel c" if layout.channels > 1 else "x[t] is the value"
+    lines = [f"Inputs are a window of {layout.time} samples, oldest first; {place} at time t."]
     if any(samples.decimals):
-        lines.append("Values are multiplied, rounded to the nearest integer, halves to the even one, and saturate:")
-        lines += [f"  channel {place} * 10^{decimals}" for place, decimals in enumerate(samples.decimals)]
+        units, *others = set(samples.decimals)
+        by = "" if others else f" by 10^{units}"
+        lines.append(
+            f"Values are multiplied{by}, rounded to the nearest integer, halves to the even one; they saturate."
+        )
+        if others:
+            lines += [f"  channel {place} * 10^{decimals}" for place, decimals in enumerate(samples.decimals)]
     return tuple(lines)
+
+
+def _header(counts: SignalCounts) -> str:
+    """Shape of a window, and what values are multiplied by: one number if it is the same in all channels."""
+    factors = [f"{10**d}{'L' * (d > 4)}" if 0 <= d <= 9 else f"1e{d}" for d in counts.samples_.decimals]
+    one = len(set(factors)) == 1
+    factor = f"BEMI_FACTOR {factors[0]}" if one else f"BEMI_FACTORS {{{', '.join(factors)}}}"
+    return f"""/* Samples of a window, values of a sample, and what values are multiplied by before they are rounded. */
+#define BEMI_WINDOW {counts.layout_.time}
+#define BEMI_CHANNELS {counts.layout_.channels}
+#define {factor}
+"""
 
 
 def onnx(counts: SignalCounts, x: Tensor) -> Tensor:

@@ -28,7 +28,7 @@ LARGE = (-(2**28), 2**28)
 """Ranges of readings: what a sensor gives in 16 bits, or in 32 with room for differences."""
 
 PER_CHANNEL = ("decimals", "offsets", "shifts")
-"""What each channel has of its own."""
+"""Members with one entry per channel."""
 
 _HEADROOM = 1.5  # new values may be this much larger than those seen before they saturate
 
@@ -82,7 +82,7 @@ def shape_of(rows: NDArray, channels: int | None) -> tuple[int, int]:
         own = channels or 1
         time, rest = divmod(rows.shape[1], own)
         if rest:
-            raise ValueError(f"{rows.shape[1]} features are no whole number of samples of {own} channels")
+            raise ValueError(f"{rows.shape[1]} features are not a whole number of samples of {own} channels")
     if not len(rows) or not own:
         raise ValueError(f"training needs at least one window of one channel, got an array of shape {rows.shape}")
     if not SHORTEST <= time <= LONGEST:

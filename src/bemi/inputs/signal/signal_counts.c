@@ -26,7 +26,7 @@
 #define BEMI_STORE(place, word) ((place)[0] = (BEMI_LANE)(word))
 #else
 #define BEMI_BOTH(value) ((uint32_t)(value) * 0x00010001UL)
-#ifdef __ARM_FEATURE_UNALIGNED
+#if defined(__ARM_FEATURE_UNALIGNED) && defined(__GNUC__)
 /* One instruction, wherever the word lies. */
 static inline uint32_t bemi_word(const uint16_t *place)
 {

@@ -28,7 +28,7 @@ from bemi.inputs.export_hooks import (
     smallest_type,
 )
 from bemi.inputs.fixed_point import MISSING, POWERS_OF_TEN, SCALE_INSTRUCTIONS
-from bemi.inputs.table.cells import as_table, columns_of, numbers, texts
+from bemi.inputs.table.cells import ENTRIES, STEPS, UNIT_LEVEL, as_table, columns_of, numbers, texts
 from bemi.inputs.table.columns import (
     VALUE_GRID,
     AtLeast,
@@ -41,11 +41,10 @@ from bemi.inputs.table.columns import (
     Value,
     units_of,
 )
-from bemi.inputs.table.similarities import ENTRIES, STEPS, UNIT_LEVEL
 
 if TYPE_CHECKING:
     from bemi.export.onnx.graph import Tensor
-    from bemi.inputs.table.transform import TableBits
+    from bemi.inputs.table import TableBits
 
 TEST = 20
 """Instructions for one test."""
@@ -240,7 +239,7 @@ def onnx(table: TableBits, x: Tensor) -> Tensor:
 
 
 def _similarities(x: Tensor, table: TableBits) -> Tensor:
-    """As :class:`bemi.inputs.table.similarities.Similarities` defines them."""
+    """As :class:`bemi.inputs.table.cells.Similarities` defines them."""
     likeness = table.similarities_
     assert likeness is not None
     groups = [list(group) for _, group in groupby(units_of(table.columns_), type)]

@@ -26,7 +26,7 @@ static void bemi_similarities(const bemi_input_t *x, bemi_value_t *z)
             int_fast16_t apart = (int_fast16_t)(units[i] - (int8_t)BEMI_READ8(*landmark));
             distance += (uint32_t)(apart < 0 ? -apart : apart);
         }
-        distance = distance * BEMI_STEPS / BEMI_HALVING;
+        distance = (uint32_t)(distance * BEMI_STEPS / BEMI_HALVING);
         z[k] = (bemi_value_t)BEMI_READ16(bemi_similarity[distance < 255 ? distance : 255]);
     }
 }

@@ -1,4 +1,4 @@
-"""The continuous machine, and the resolution that fits it into few bits."""
+"""The continuous SVM, and the resolution that fits it into few bits."""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -28,9 +28,12 @@ QEMU = ("-nographic", "-semihosting-config", "enable=on,target=native", "-icount
 WITHOUT_UNUSED = ("-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections")
 PUSH = "BOARD_PUSH"
 """To define for windows that are pushed sample by sample."""
+NO_STREAM = "BOARD_NO_STREAM"
+"""To define for a model that does not remember them."""
 EMPTY_WINDOW = """#include "bemi_model.h"
-void bemi_push(const bemi_input_t *x) { (void)x; }
-int bemi_predict_window(void) { return 0; }
+void bemi_stream_init(bemi_stream_t *stream) { (void)stream; }
+void bemi_push(bemi_stream_t *stream, const bemi_input_t *x) { (void)stream, (void)x; }
+int bemi_predict_window(const bemi_stream_t *stream) { (void)stream; return 0; }
 """
 EMPTY_MODEL = '#include "bemi_model.h"\nint bemi_predict(const bemi_input_t *x) { return (int)x[0]; }\n'
 
@@ -142,7 +145,8 @@ def linked_size(
 ) -> Size:
     """What the model in a folder adds to a program, with all that it needs of libraries.
 
-    The difference between a program with the model and the same program with a model that does nothing; options as for
+    The difference between a program with the model and the same program with a model that does nothing, streams and
+    their memory included; options as for
     :func:`build`.
     """
     row, defines = [[0]], options.get("defines", ())
@@ -151,7 +155,8 @@ def linked_size(
         empty = Path(other)
         shutil.copy(folder / "bemi_model.h", empty)
         (empty / "bemi_model.c").write_text(EMPTY_WINDOW if PUSH in defines else EMPTY_MODEL)
-        rest = _size_of(board, build(board, empty, row, optimize, libraries=libraries, defines=defines))
+        without = (*defines, NO_STREAM)
+        rest = _size_of(board, build(board, empty, row, optimize, libraries=libraries, defines=without))
     return Size(whole.flash - rest.flash, whole.ram - rest.ram)
 
 

@@ -1,7 +1,7 @@
 /* Predicts every row of rows.h and prints the class indices, what each prediction took where the board can count it
    (instructions or cycles), how many bytes of stack it used, and what it took to push the samples of the row.  Whatever
    defines bemi_input_t, BEMI_INPUTS and bemi_predict in bemi_model.h can be run.  With BOARD_PUSH, rows are windows that
-   are pushed sample by sample. */
+   are pushed sample by sample; BOARD_NO_STREAM leaves out the memory for them, which a model that does nothing needs not. */
 #include "bemi_model.h"
 #include "board.h"
 #include "rows.h"
@@ -25,7 +25,14 @@ static void put_number(long value)
 }
 
 #ifdef BOARD_PUSH
-#define PREDICT() bemi_predict_window()
+#define PREDICT() bemi_predict_window(STREAM)
+
+#ifdef BOARD_NO_STREAM
+#define STREAM 0
+#else
+static bemi_stream_t stream;
+#define STREAM &stream
+#endif
 
 /* What pushing the samples of a row took. */
 static unsigned long load(long row)
@@ -38,7 +45,7 @@ static unsigned long load(long row)
         for (c = 0; c < BEMI_CHANNELS; c++)
             sample[c] = (bemi_input_t)BOARD_READ(rows[row * BEMI_INPUTS + t * BEMI_CHANNELS + c]);
         before = board_clock();
-        bemi_push(sample);
+        bemi_push(STREAM, sample);
         took += board_elapsed(before, board_clock());
     }
     return took;
@@ -64,10 +71,11 @@ int main(void)
     long row;
     board_start();
 #ifdef BOARD_PUSH
+    bemi_stream_init(STREAM);
     /* So that the oldest sample of a window is not the first of the buffer. */
     for (row = 0; row < BEMI_WINDOW / 3; row++) {
         static const bemi_input_t nothing[BEMI_CHANNELS];
-        bemi_push(nothing);
+        bemi_push(STREAM, nothing);
     }
 #endif
     for (row = 0; row < ROWS; row++) {

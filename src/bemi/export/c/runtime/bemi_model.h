@@ -18,14 +18,16 @@ typedef $input_type bemi_input_t;
 
 #define BEMI_CLASSES $classes
 #define BEMI_CLASS_LABELS {$labels}
+/* Bytes of the longest, with its end: on AVR, const char labels[BEMI_CLASSES][BEMI_LABEL_BYTES] PROGMEM stays in flash. */
+#define BEMI_LABEL_BYTES $label_bytes
 
-$readings$window#ifdef __cplusplus
+$class_names$shape$levels#ifdef __cplusplus
 extern "C" {
 #endif
 
 /* Class index of an input, from 0, or -1 if it is unclassified. */
 int bemi_predict(const bemi_input_t x[BEMI_INPUTS]);
-$proba$scale$ring$smooth
+$proba$scale$stream$smooth
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,5 @@
 /* An example for a desktop computer: reads rows of BEMI_INPUTS $what each and prints their labels.
-   cc -std=c99 -O2 bemi_model.c main.c -o predict && ./predict < inputs.txt */
+   cc -std=c99 -O2 -I$folder $folder/bemi_model.c main.c -o predict && ./predict < inputs.txt */
 #include <stdio.h>
 
 #include "bemi_model.h"
@@ -8,8 +8,8 @@ int main(void)
 {
     static const char *const labels[] = BEMI_CLASS_LABELS;
     static $type given[BEMI_INPUTS];
-    long value, count = 0;
-    while (scanf("%ld", &value) == 1) {
+${state}    long value, count = 0;
+${start}    while (scanf("%ld", &value) == 1) {
         if (value < $low || value > $high) {
             fprintf(stderr, "%ld is outside %ld..%ld\n", value, (long)$low, (long)$high);
             return 1;
@@ -17,7 +17,7 @@ int main(void)
         given[count++] = ($type)value;
         if (count == BEMI_INPUTS) {
 $predict
-            puts(label < 0 ? "unclassified" : labels[label]);
+${smooth}            puts(label < 0 ? "unclassified" : labels[label]);
             count = 0;
         }
     }

@@ -1,5 +1,5 @@
 // %%{about}
-module bemi_model (
+module %%{module} (
     input wire clk,
     input wire reset,
     input wire in_valid,

@@ -1,4 +1,4 @@
-// Feeds the rows of inputs.txt to bemi_model and compares its labels with labels.txt, which Python wrote.
+// Feeds the rows of inputs.txt to %%{module} and compares its labels with labels.txt, which Python wrote.
 // With +gaps, both sides of the circuit pause now and then.
 module test_bench;
     localparam ROWS = %%{rows}, WORDS = %%{words}, FEATURES = %%{features}, WIDTH = %%{width};
@@ -9,7 +9,7 @@ module test_bench;
     reg [FEATURES * WIDTH - 1:0] in_data;
     wire in_ready, out_valid, out_unclassified;
     wire [%%{label_top}:0] out_label;
-    bemi_model circuit (
+    %%{module} circuit (
         .clk(clk), .reset(reset), .in_valid(in_valid), .in_ready(in_ready), .in_data(in_data),
         .out_valid(out_valid), .out_ready(out_ready), .out_label(out_label), .out_unclassified(out_unclassified)
     );

@@ -1,0 +1,203 @@
+"""Random tables of middle size: what is proved optimal in each stage, beside solvers on the whole-stage program.
+
+Sizes are S (6 inputs, 10 rows), M (12, 30) and L (20, 60).  Data are "pixel" (0 to 255, half of them 0) or "signed"
+(-10 to 10).  Labels are "plane" (one neuron separates them), "net" (a network of this shape does) or "noisy" (a plane,
+with 15 % of the labels turned round).  A cell is named ``M-signed-plane-4x4-P1``, so ``--only 'M-*-2-P1'`` chooses a
+size, a shape and a weight bound.  A bound counts as certified once the checker has accepted the certificate.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bemi import limits, save, verify
+from bemi.certificate.limits import CertificateError
+from bemi.exact import Integers
+from bemi.stages.registry import PAPER_STAGES
+from bemi.stages.result import Outcome
+from bemi_lab import classifiers
+from bemi_lab.benchmarks.common import Record, Settings, stage_record, warm_up
+from bemi_lab.experiments.table import markdown
+
+SIZES = {"S": (6, 10), "M": (12, 30), "L": (20, 60)}
+SHAPES = ((2,), (3,), (4, 4))
+WEIGHT_BOUNDS = (1, 3)
+LABELS = ("plane", "net", "noisy")
+DATA = ("pixel", "signed")
+FLIPPED = 0.15
+SMALLER_CLASS = 0.3
+"""Its least share of the rows before labels are turned round."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Random tables of one kind."""
+
+    size: str
+    data: str
+    labels: str
+    hidden: tuple[int, ...]
+    weight_bound: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.size}-{self.data}-{self.labels}-{'x'.join(map(str, self.hidden))}-P{self.weight_bound}"
+
+    def draw(self, seed: int) -> tuple[Integers, Integers]:
+        """Rows, and their codes, 1 or -1."""
+        rng = np.random.default_rng(zlib.crc32(f"{self.name}-s{seed}".encode()))
+        inputs, count = SIZES[self.size]
+        sizes = [inputs, *(self.hidden if self.labels == "net" else ()), 1]
+        while True:
+            bound = self.weight_bound
+            weights = [rng.integers(-bound, bound + 1, (a, b)) for a, b in pairwise(sizes)]
+            data = self._rows(rng, 4 * count, inputs)
+            data = data[np.abs(data).sum(axis=1) > 0]
+            usable = np.ones(len(data), bool)
+            signs = data
+            for matrix in weights:
+                sums = signs @ matrix
+                usable &= (sums != 0).all(axis=1)
+                signs = np.where(sums >= 0, 1, -1)
+            # The planted network has margins on the rows that are kept.
+            data, codes = data[usable][:count], signs[usable][:count, 0]
+            if len(data) < count or not SMALLER_CLASS <= (codes > 0).mean() <= 1 - SMALLER_CLASS:
+                continue
+            if self.labels == "noisy":
+                codes[rng.permutation(count)[: math.ceil(FLIPPED * count)]] *= -1
+            return data, codes
+
+    def _rows(self, rng: np.random.Generator, count: int, inputs: int) -> Integers:
+        if self.data == "pixel":
+            return rng.integers(1, 256, (count, inputs)) * (rng.random((count, inputs)) < 0.5)
+        return rng.integers(-10, 11, (count, inputs))
+
+
+CELLS = [
+    Tables(size, data, labels, hidden, bound)
+    for size, hidden, bound, labels, data in product(SIZES, SHAPES, WEIGHT_BOUNDS, LABELS, DATA)
+]
+
+
+@contextmanager
+def _processor_time() -> Iterator[None]:
+    """Limits count seconds of the processor: the machine may have other work."""
+    usual, limits.clock = limits.clock, time.process_time
+    try:
+        yield
+    finally:
+        limits.clock = usual
+
+
+def measurements(settings: Settings) -> Iterator[Record]:
+    for cell, seed, head in settings.chosen(CELLS):
+        data, codes = cell.draw(seed)
+        yield head | {"system": settings.engine} | _measure(cell, data, codes, settings.engine, settings.seconds)
+        for solver in settings.solvers:
+            measured = _measure(cell, data, codes, "monolithic", settings.solver_seconds, solver)
+            yield head | {"system": solver, "engine": "monolithic", "seconds_limit": settings.solver_seconds} | measured
+
+
+def _measure(
+    cell: Tables, data: Integers, codes: Integers, engine: str, seconds: float, solver: str = "highs"
+) -> Record:
+    """Train one network, and check its certificate."""
+    classifier = classifiers.paper(
+        hidden_layers=cell.hidden,
+        weight_bound=cell.weight_bound,
+        engine=engine,
+        solver=solver,
+        time_limit=seconds,
+        gap=0.0,
+    )
+    warm_up(engine)
+    wall, cpu = time.perf_counter(), time.process_time()
+    with _processor_time():
+        # Class 0 has code 1.
+        classifier.fit(data, (codes < 0).astype(int))
+    measured: Record = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+    (reports,) = classifier.reports_.values()
+    accepted = _accepted(classifier)
+    for stage, report in reports.items():
+        proved = report.gap == 0 or report.outcome is Outcome.INFEASIBLE
+        certified = accepted is None and report.proof == "certified"
+        measured[stage] = stage_record(report) | {"proved": proved, "certified": certified}
+    return measured | {"refused": accepted}
+
+
+def _accepted(classifier: Any) -> str | None:
+    """None if the checker accepts the certificate, otherwise why not."""
+    with tempfile.TemporaryDirectory() as folder:
+        save(classifier, Path(folder) / "model")
+        try:
+            verify(Path(folder) / "model")
+        except CertificateError as error:
+            return str(error)
+    return None
+
+
+def report(records: Sequence[Record]) -> str:
+    refused = [f"{r['cell']}, seed {r['seed']}: {r['refused']}" for r in records if r["refused"]]
+    parts = [
+        "Proved / of them certified / networks, then gaps of those that have a network, and CPU seconds per network.",
+        _summary(records),
+        *(["Refused by the checker:", *refused] if refused else []),
+        "## Networks",
+        _networks(records),
+    ]
+    return "\n\n".join(parts)
+
+
+def _summary(records: Sequence[Record]) -> str:
+    groups: dict[tuple[str, ...], list[Record]] = {}
+    for record in records:
+        size, data, _, hidden, bound = record["cell"].split("-")
+        groups.setdefault((size, data, hidden, bound.removeprefix("P"), record["system"]), []).append(record)
+    headings = ["size", "data", "hidden", "P", "system"]
+    for stage in PAPER_STAGES:
+        headings += [stage.upper(), "gap mean %", "max %", "s"]
+    rows = []
+    for key, measured in groups.items():
+        row: list[str] = list(key)
+        for stage in PAPER_STAGES:
+            results = [record[stage] for record in measured]
+            gaps = [100 * result["gap"] for result in results if result["gap"] is not None]
+            proved = sum(result["proved"] for result in results)
+            certified = sum(result["proved"] and result["certified"] for result in results)
+            row += [
+                f"{proved} / {certified} / {len(results)}",
+                f"{np.mean(gaps):.1f}" if gaps else "-",
+                f"{max(gaps):.1f}" if gaps else "-",
+                f"{np.mean([result['seconds'] for result in results]):.2f}",
+            ]
+        rows.append(row)
+    return markdown(headings, rows)
+
+
+def _networks(records: Sequence[Record]) -> str:
+    rows = []
+    for record in records:
+        for stage in PAPER_STAGES:
+            result = record[stage]
+            rows.append(
+                (
+                    *(record["cell"], record["seed"], record["system"], stage),
+                    *("-" if result[what] is None else result[what] for what in ("objective", "bound")),
+                    "-" if result["gap"] is None else f"{100 * result['gap']:.2f}",
+                    *("yes" if result[what] else "no" for what in ("proved", "certified")),
+                    *(result["rows"], f"{result['seconds']:.2f}", result["message"]),
+                )
+            )
+    headings = ("tables", "seed", "system", "stage", "value", "bound", "gap %", "proved", "certified", "rows", "s")
+    return markdown((*headings, "message"), rows)

@@ -1,0 +1,328 @@
+"""The best choice of neurons for a form, by depth-first search over the lists.
+
+Neurons are chosen slot by slot, largest values first.  The neurons chosen so far divide the rows by their patterns,
+and the form says for each pattern which of the other neurons must be right on its rows, and which wrong.  So every open
+slot asks its tree for the best neuron that fits; if these values do not add up to more than the best choice, the
+search turns back.  Of slots that are chosen by their values, the earlier one has the better neuron.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bemi.engines.decomposition.lists.bitset_tree import Forest, all_entries, best_entry
+from bemi.engines.decomposition.lists.forms import ALIKE, SMALLER, Form, Slots
+from bemi.exact import Integers
+from bemi.jit import njit
+from bemi.limits import FOREVER, Deadline
+
+STEPS = 200_000
+"""Questions to trees between two looks at the clock: some tenths of a second."""
+
+
+ROUND = 20_000
+"""Steps of every form in the first round; each round has ten times as many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Combined:
+    """The best choice that was found.
+
+    Attributes
+    ----------
+    value, form, entries
+        Its value, its form, and its entries of the forest by neuron; None if it is not better than given.
+    open
+        Forms that may have a better one, since their search did not end.
+    steps
+        Questions to trees.
+    """
+
+    value: int
+    form: Form | None
+    entries: Integers | None
+    open: list[Slots]
+    steps: int
+
+
+def combine(
+    forest: Forest,
+    slots: Iterable[Slots],
+    lists: Integers,
+    caps: Integers,
+    beaten: int,
+    *,
+    steps: float = math.inf,
+    deadline: Deadline = FOREVER,
+) -> Combined:
+    """The best choice of neurons of all forms.
+
+    Parameters
+    ----------
+    forest, lists
+        Trees, and the number of the list that each neuron is from.
+    slots
+        Forms and orders.
+    caps
+        What bounds the value of each neuron.
+    beaten
+        Only values above it are of interest.
+    steps, deadline
+        When to stop.
+    """
+    form, entries, value, used = None, None, beaten, 0
+    running = [_Search(forest, each, lists, caps) for each in slots if each.form.value + caps.sum() > beaten]
+    most = ROUND
+    while running and used < steps and not deadline.passed:
+        for search in running:
+            if used >= steps or deadline.passed:
+                break
+            better = search.run(value, min(most, steps - used), deadline)
+            used += search.steps
+            if better is not None:
+                value, entries = better
+                form = search.slots.form
+        running = [search for search in running if not search.done]
+        most *= 10
+    return Combined(value, form, entries, [search.slots for search in running], used)
+
+
+class _Search:
+    """The search for one form in one order."""
+
+    def __init__(self, forest: Forest, slots: Slots, lists: Integers, caps: Integers) -> None:
+        self.forest, self.slots = forest, slots
+        size, words = len(lists), forest.wrong.shape[1]
+        self.order = list(slots.order)
+        self.steps, self.done = 0, False
+        self._roots = forest.roots[lists[self.order]]
+        self._classes = np.zeros((size + 1, 1 << size, words), dtype=np.uint64)
+        self._classes[0, 0] = forest.every
+        self._state = np.zeros(2, dtype=np.int64)  # depth, least sum of values that would be better
+        self._chosen = np.zeros(size + 1, dtype=np.int64)
+        self._caps = np.zeros((size + 1, size), dtype=np.int64)
+        self._caps[0] = caps[self.order]
+        self._pick, self._answer = np.zeros(size, np.int64), np.full(size, -1, dtype=np.int64)
+        self._count, self._place = np.full(size + 1, -1, dtype=np.int64), np.zeros(size + 1, np.int64)
+        self._options = np.zeros((size, max(1, len(forest.values))), dtype=np.int32)
+        self._stack = np.zeros(len(forest.best) + 4, dtype=np.int64)
+
+    def run(self, beaten: int, steps: float, deadline: Deadline) -> tuple[int, Integers] | None:
+        """Search on for about so many steps; returns the best value above ``beaten`` and its entries."""
+        forest, slots, worth = self.forest, self.slots, self.slots.form.value
+        self._state[1], self.steps = beaten - worth + 1, 0
+        while not self.done and self.steps < steps and not deadline.passed:
+            self.steps += _advance(
+                *(min(STEPS, int(min(steps, 1 << 40)) - self.steps), self._roots),
+                *(slots.force, slots.follows, slots.free, slots.paired, forest.every, self._classes),
+                *(self._state, self._chosen, self._caps, self._pick, self._answer, self._count, self._place),
+                *(self._options, forest.wrong, forest.values, forest.members, forest.always, forest.sometimes),
+                *(forest.best, forest.span, forest.children, self._stack),
+            )
+            self.done = bool(self._state[0] < 0)
+        value = int(self._state[1]) - 1 + worth
+        if value <= beaten:
+            return None
+        entries = np.empty(len(self.order), dtype=np.int64)
+        entries[self.order] = self._answer
+        return value, entries
+
+
+@njit(cache=True)
+def _advance(
+    most,
+    roots,
+    force,
+    follows,
+    free,
+    paired,
+    every,
+    classes,
+    state,
+    chosen,
+    caps,
+    pick,
+    answer,
+    count,
+    place,
+    options,
+    wrong,
+    values,
+    members,
+    always,
+    sometimes,
+    best,
+    span,
+    children,
+    stack,
+):
+    """Search on; ``state`` is the depth, -1 at the end, and the least sum of values that would be better."""
+    size, words = roots.shape[0], every.shape[0]
+    right, wrong_on = np.zeros((size, words), np.uint64), np.zeros((size, words), np.uint64)
+    steps = 0
+    depth = state[0]
+    while depth >= 0 and steps < most:
+        if count[depth] < 0:
+            steps += 1
+            for slot in range(depth, size):
+                for w in range(words):
+                    right[slot, w] = wrong_on[slot, w] = 0
+                for prefix in range(1 << depth):
+                    asked = force[depth, prefix, slot]
+                    if asked == 1:
+                        for w in range(words):
+                            right[slot, w] |= classes[depth, prefix, w]
+                    elif asked == 2:
+                        for w in range(words):
+                            wrong_on[slot, w] |= classes[depth, prefix, w]
+            total = chosen[depth]
+            for slot in range(depth, size):
+                total += caps[depth, slot]
+            top, dead = -1, total < state[1]
+            for slot in range(depth, size):
+                if dead:
+                    break
+                floor = state[1] - (total - caps[depth, slot])
+                entry = -1
+                same = slot > depth and roots[slot] == roots[slot - 1]
+                for w in range(words):
+                    if same and (right[slot, w] != right[slot - 1, w] or wrong_on[slot, w] != wrong_on[slot - 1, w]):
+                        same = False
+                if same:
+                    entry = top  # the slot before asked the same
+                    if values[entry] < floor:
+                        dead = True
+                        break
+                else:
+                    steps += 1
+                    entry = best_entry(
+                        roots[slot],
+                        right[slot],
+                        wrong_on[slot],
+                        floor,
+                        wrong,
+                        values,
+                        members,
+                        always,
+                        sometimes,
+                        best,
+                        span,
+                        children,
+                        stack,
+                    )
+                    if entry < 0:
+                        dead = True
+                        break
+                top = entry
+                if slot == depth:
+                    pick[depth] = entry
+                cap = min(values[entry], caps[depth, slot])
+                total += cap - caps[depth, slot]
+                caps[depth, slot] = cap
+            if dead:
+                depth -= 1
+                continue
+            if depth == size - 1:
+                entry = pick[depth]
+                state[1] = chosen[depth] + values[entry] + 1
+                for slot in range(size):
+                    answer[slot] = pick[slot]
+                depth -= 1
+                continue
+            place[depth] = 0
+            if free[depth]:
+                options[depth, 0] = pick[depth]
+                count[depth] = 1
+            else:
+                value = values[pick[depth]]
+                floor = _least(chosen[depth], caps[depth], follows, depth, state[1], value)
+                number = all_entries(
+                    roots[depth],
+                    right[depth],
+                    wrong_on[depth],
+                    floor,
+                    wrong,
+                    values,
+                    members,
+                    always,
+                    sometimes,
+                    best,
+                    span,
+                    children,
+                    stack,
+                    options[depth],
+                )
+                options[depth, :number].sort()
+                count[depth] = number
+                steps += 1 + number // 16
+        if place[depth] == count[depth]:
+            count[depth] = -1
+            depth -= 1
+            continue
+        entry = np.int64(options[depth, place[depth]])
+        place[depth] += 1
+        value = values[entry]
+        if _reach(chosen[depth], caps[depth], follows, depth, value) < state[1]:
+            count[depth] = -1
+            depth -= 1
+            continue
+        if (follows[depth] == ALIKE and entry < pick[depth - 1]) or (
+            follows[depth] == SMALLER and value > values[pick[depth - 1]]
+        ):
+            continue
+        skipped = False
+        for before in range(depth):
+            if paired[depth, before]:
+                opposite = True
+                for w in range(words):
+                    if (wrong[entry, w] ^ wrong[pick[before], w]) != every[w]:
+                        opposite = False
+                        break
+                if opposite:
+                    skipped = True
+                    break
+        if skipped:
+            continue
+        pick[depth] = entry
+        chosen[depth + 1] = chosen[depth] + value
+        linked = True
+        for slot in range(depth + 1, size):
+            linked &= follows[slot] > 0
+            caps[depth + 1, slot] = min(caps[depth, slot], value) if linked else caps[depth, slot]
+        for prefix in range(1 << depth):
+            for w in range(words):
+                rows = classes[depth, prefix, w]
+                classes[depth + 1, prefix, w] = rows & ~wrong[entry, w]
+                classes[depth + 1, prefix | (1 << depth), w] = rows & wrong[entry, w]
+        depth += 1
+        count[depth] = -1
+    state[0] = depth
+    return steps
+
+
+@njit(cache=True)
+def _reach(chosen, caps, follows, depth, value):
+    """The largest sum of values with this one in a slot."""
+    total, linked = chosen + value, True
+    for slot in range(depth + 1, caps.shape[0]):
+        linked &= follows[slot] > 0
+        total += min(caps[slot], value) if linked else caps[slot]
+    return total
+
+
+@njit(cache=True)
+def _least(chosen, caps, follows, depth, needed, value):
+    """The smallest value of a slot that may still reach a sum; ``value`` may."""
+    step = 1
+    while _reach(chosen, caps, follows, depth, value - step) >= needed:
+        value -= step
+        step *= 2
+    while step > 1:
+        step //= 2
+        if _reach(chosen, caps, follows, depth, value - step) >= needed:
+            value -= step
+    return value

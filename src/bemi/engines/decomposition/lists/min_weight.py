@@ -1,0 +1,45 @@
+"""Min-Weight with margins by lists: for each margin that a first-layer neuron keeps, all dichotomies with the fewest
+links that have it, combined in every way that the upper layers accept.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bemi.engines.decomposition.lists.max_margin import STEPS_PER_NODE, can_list, signed_rows
+from bemi.engines.decomposition.lists.proofs import links_proof
+from bemi.engines.decomposition.lists.upper_layers import smallest_layers
+from bemi.engines.portfolio import Finding, StageState
+from bemi.limits import Limits
+from bemi.network import Network
+from bemi.problem.problem import KeepMargins, Problem
+from bemi.stages.result import Outcome
+
+
+def applies(problem: Problem, state: StageState) -> bool:
+    """Whether there is a network with margins on a problem whose neurons can be listed."""
+    if state.network is None or not isinstance(state.keep, KeepMargins) or not can_list(problem):
+        return False
+    return min(int(layer.min()) for layer in state.keep.margins) >= 1
+
+
+def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
+    """The strategy: the smallest combination of listed neurons, and a bound."""
+    assert isinstance(state.keep, KeepMargins)
+    assert state.network is not None
+    margins = [[int(m) for m in layer] for layer in state.keep.margins]
+    rows, clock = signed_rows(problem), limits.deadline()
+    found = smallest_layers(
+        *(rows, problem.hidden_layers, problem.weight_bound, margins, state.network.links),
+        steps=math.inf if limits.nodes is None else limits.nodes * STEPS_PER_NODE,
+        deadline=clock,
+    )
+    network = None
+    if found.layers is not None:
+        first = np.zeros((problem.data.shape[1], problem.layers[1]), dtype=np.int64)
+        first[problem.live] = found.layers[0]
+        network = Network((first, *found.layers[1:]), problem.weight_bound)
+    proof = links_proof(rows, problem.hidden_layers, problem.weight_bound, margins, found, clock)
+    return Finding(network, bound=found.bound, proof=proof, certified=proof is not None, outcome=Outcome.LIMIT)

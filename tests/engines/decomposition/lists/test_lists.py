@@ -1,0 +1,220 @@
+"""All neurons of a margin, and their combinations, against lists and networks made in the plainest way."""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement, product
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from oracle import AllNetworks, tiny_problems
+from strategies import run_only
+
+from bemi.engines.decomposition.lists.bitset_tree import Forest, best_entry
+from bemi.engines.decomposition.lists.neuron_list import Lister
+from bemi.engines.decomposition.lists.upper_layers import widest_forms
+from bemi.engines.start import initial_network
+from bemi.limits import FOREVER, Limits
+from bemi.problem.problem import KeepMargins, Problem
+from bemi.stages.result import Outcome
+
+
+def dichotomies(rows, bound, level):
+    """Largest margin and fewest links by signs, + on the first row."""
+    found: dict[tuple[int, ...], tuple[int, int]] = {}
+    for weights in product(range(-bound, bound + 1), repeat=rows.shape[1]):
+        sums = rows @ np.array(weights)
+        if sums[0] > 0 and np.abs(sums).min() >= level:
+            key = tuple(np.sign(sums).tolist())
+            wide, few = found.get(key, (0, len(weights)))
+            found[key] = max(wide, int(np.abs(sums).min())), min(few, int(np.count_nonzero(weights)))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_lists_hold_every_dichotomy_with_its_best_neuron(seed):
+    rng = np.random.default_rng(seed)
+    bound = int(rng.integers(1, 4))
+    inputs = int(rng.integers(1, 7 if bound == 1 else 4))
+    factor = (1, 5000, 2**30)[seed % 3]  # lanes of 16, 32 and 64 bits
+    rows = rng.integers(-6, 7, (int(rng.integers(1, 70 if seed % 5 == 0 else 12)), inputs)) * factor
+    rows[:, 0] += rows.any(axis=1) == 0
+    level = int(rng.choice([1, 1 + 2 * factor]))
+    want = dichotomies(rows, bound, level)
+    for by_links in (False, True):
+        listed = Lister(rows, bound).list(level, by_links=by_links, deadline=FOREVER)
+        sums = rows @ listed.weights
+        signs = np.sign(sums) * np.sign(sums[0])
+        assert listed.complete
+        assert (np.abs(sums).min(axis=0) == listed.margins).all()
+        best = {key: -few if by_links else wide for key, (wide, few) in want.items()}
+        assert dict(zip(map(tuple, signs.T.tolist()), listed.values.tolist(), strict=True)) == best
+        assert (np.diff(listed.values) <= 0).all()
+        wrong = np.array([[int(w) >> (k & 63) & 1 for k, w in enumerate(np.repeat(words, 64)[: len(rows)])]
+                          for words in listed.wrong]).reshape(-1, len(rows))  # fmt: skip
+        assert ((sums < 0) == wrong.T).all()
+
+
+def test_a_list_that_ends_early_says_so(monkeypatch):
+    rows = np.random.default_rng(0).integers(-9, 10, (30, 9))
+    every = Lister(rows, 1).list(1, deadline=FOREVER)
+    assert every.complete
+    assert len(every.values) > 2048
+    assert not Lister(rows, 1).list(1, most=1000, deadline=FOREVER).complete
+
+
+def test_trees_find_the_best_neuron_that_fits():
+    rng = np.random.default_rng(1)
+    rows = rng.integers(-9, 10, (70, 8))
+    listed = Lister(rows, 1).list(1, deadline=FOREVER)
+    forest = Forest.of([listed], len(rows))
+    table = (forest.wrong[:, np.arange(70) >> 6] >> (np.arange(70) & 63).astype(np.uint64) & np.uint64(1)).astype(bool)
+    stack = np.zeros(len(forest.best) + 4, dtype=np.int64)
+    for _ in range(300):
+        chosen = rng.permutation(70)[: rng.integers(0, 8)]
+        right, wrong = np.split(chosen, [rng.integers(0, len(chosen) + 1)])
+        fits = ~table[:, right].any(axis=1) & table[:, wrong].all(axis=1)
+        floor = int(rng.integers(0, 6))
+        words = [np.zeros(2, np.uint64) for _ in range(2)]
+        for word, some in zip(words, (right, wrong), strict=True):
+            for k in some.tolist():
+                word[k >> 6] |= np.uint64(1 << (k & 63))
+        found = best_entry(
+            *(0, *words, floor, forest.wrong, forest.values, forest.members, forest.always, forest.sometimes),
+            *(forest.best, forest.span, forest.children, stack),
+        )
+        best = forest.values[fits].max(initial=-1)
+        assert (found < 0) == (best < floor)
+        if found >= 0:
+            assert fits[found]
+            assert forest.values[found] == best
+
+
+def test_forms_of_known_shapes():
+    """Labels alone or with others, and majorities: (q, e) neurons of which at most e are wrong are worth q - 2 e."""
+    assert sorted(form.value for form in widest_forms((3,), 1)) == [1, 1, 2, 3]
+    assert sorted(form.value for form in widest_forms((5,), 1)) == [1, 1, 1, 2, 2, 3, 3, 4, 5]
+    assert [form.value for form in widest_forms((4, 4), 1)][:6] == [20, 16, 12, 12, 11, 10]
+    for hidden, bound in (((3,), 2), ((4, 4), 1), ((4, 4), 2), ((3, 2), 3)):
+        neurons = hidden[0]
+        for form in widest_forms(hidden, bound):
+            patterns = [p for p in range(1 << neurons) if form.accepted >> p & 1]
+            signs = np.array([[1 - 2 * (p >> j & 1) for j in range(neurons)] for p in patterns])
+            total = 0
+            for layer in form.upper:
+                sums = signs @ np.array(layer)
+                total, signs = total + int(np.abs(sums).min(axis=0).sum()), np.sign(sums)
+            assert (signs == 1).all()
+            assert total >= form.value
+
+
+def lists_only(stage, problem, start, keep=None, limits=None):
+    extra = {} if keep is None else {"keep": keep}
+    return run_only(stage, "lists", problem=problem, start=start, limits=limits or Limits(), **extra)
+
+
+@settings(max_examples=150, deadline=None)
+@given(problem=tiny_problems())
+def test_lists_equal_brute_force(problem):
+    if not problem.hidden_layers or problem.codes.shape[1] > 1:
+        return
+    every = AllNetworks.of(problem)
+    best = every.best("mm")
+    found = lists_only("mm", problem, initial_network(problem))
+    assert found.objective == found.bound == best
+    assert found.outcome is (Outcome.INFEASIBLE if best is None else Outcome.OPTIMAL)
+    if found.network is None or best is None:
+        return
+    margins = found.network.margins(problem.data, problem.codes)
+    smallest = lists_only("mw", problem, found.network, KeepMargins(tuple(margins)))
+    assert smallest.objective == smallest.bound == every.best("mw", margins)
+
+
+def upper_value(signs, hidden, bound, margins):
+    """The best value of the layers above: their sum of margins, or their fewest links that keep margins."""
+    columns = np.array(list(product(range(-bound, bound + 1), repeat=signs.shape[1])))
+    sums = signs @ columns.T
+    if not hidden:
+        reached = sums.min(axis=0)
+        if margins is None:
+            return int(reached.max()) if reached.max() >= 1 else None
+        links = np.count_nonzero(columns, axis=1)[reached >= margins[0][0]]
+        return -int(links.min()) if len(links) else None
+    return best_choice(signs, hidden, bound, margins)
+
+
+def best_choice(rows, hidden, bound, margins):
+    """The best value of all layers by every choice of dichotomies for the first; None if there is no network."""
+    levels = [1] if margins is None else sorted(set(margins[0]))
+    known = {level: dichotomies(rows, bound, level) for level in levels}
+    flips = {
+        level: [(np.array(s), wide if margins is None else -few) for s, (wide, few) in entries.items()]
+        for level, entries in known.items()
+    }
+    if margins is None:
+        choices = combinations_with_replacement(flips[1], hidden[0])
+    else:
+        choices = product(*(flips[m] for m in margins[0]))
+    best, seen = None, {}
+    for choice in choices:
+        signs = np.unique(np.stack([s for s, _ in choice], axis=1), axis=0)
+        key = signs.tobytes()
+        if key not in seen:
+            seen[key] = upper_value(signs, hidden[1:], bound, None if margins is None else margins[1:])
+        if seen[key] is not None:
+            value = sum(v for _, v in choice) + seen[key]
+            best = value if best is None else max(best, value)
+    return best
+
+
+SHAPES = ((2,), (3,), (4,), (5,), (4, 4), (3, 2), (3, 3))
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_lists_equal_all_choices_of_neurons(seed):
+    rng = np.random.default_rng(seed)
+    hidden, bound = SHAPES[seed % len(SHAPES)], int(rng.choice([1, 1, 2, 3]))
+    inputs, rows = int(rng.integers(2, 5 if bound == 1 else 3)), int(rng.integers(2, 8))
+    data = rng.integers(-6, 7, (rows, inputs)) if seed % 2 else rng.integers(0, 30, (rows, inputs))
+    data = data[data.any(axis=1)]
+    codes = np.where(data @ rng.integers(-bound, bound + 1, (inputs, 1)) >= 0, 1, -1)
+    codes *= np.where(rng.random(codes.shape) < 0.2, -1, 1)
+    signed = np.unique(data * codes, axis=0)
+    if not len(data) or comb(len(dichotomies(signed, bound, 1)) + hidden[0] - 1, hidden[0]) > 800:
+        return
+    problem = Problem(data, codes, hidden, bound)
+    found = lists_only("mm", problem, initial_network(problem))
+    best = best_choice(signed, hidden, bound, None)
+    assert found.objective == found.bound == best
+    if best is None:
+        assert found.outcome is Outcome.INFEASIBLE
+        return
+    margins = found.network.margins(data, codes)
+    if seed % 3 == 0:
+        margins = [np.maximum(1, m - rng.integers(0, 2, m.shape)) for m in margins]
+    if len(dichotomies(signed, bound, 1)) ** hidden[0] > 2000:
+        return
+    smallest = lists_only("mw", problem, found.network, KeepMargins(tuple(margins)))
+    links = best_choice(signed, hidden, bound, [m.tolist() for m in margins])
+    assert smallest.objective == smallest.bound == -links
+
+
+def test_a_bound_without_combinations_holds():
+    rng = np.random.default_rng(5)
+    data = rng.integers(-10, 11, (14, 8))
+    problem = Problem(data, rng.choice([-1, 1], (14, 1)), (3,), 1)
+    start = initial_network(problem)
+    best = lists_only("mm", problem, start)
+    assert best.outcome is Outcome.OPTIMAL
+    assert best.network is not None
+    short = lists_only("mm", problem, best.network, limits=Limits(nodes=0))
+    assert short.bound > best.objective == short.objective
+    assert short.certificate is None
+
+
+def test_without_time_nothing_is_claimed():
+    rng = np.random.default_rng(0)
+    problem = Problem(rng.integers(-9, 10, (20, 12)), rng.choice([-1, 1], (20, 1)), (4, 4), 1)
+    found = lists_only("mm", problem, initial_network(problem), limits=Limits(seconds=0.0))
+    assert found.outcome is not Outcome.INFEASIBLE
