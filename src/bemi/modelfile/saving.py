@@ -40,6 +40,9 @@ from bemi.stages.result import stage_claim, stage_record, stage_result
 
 _ROWS_AT_A_TIME = 1000
 
+MOST_SCORES = 256
+"""Scores that are counted in a file; networks with more have no card that people would read."""
+
 _MAPPINGS = ("monotone", "class_weight")
 """Settings that may be mappings.  Their keys need not be text, so files have lists of pairs."""
 
@@ -133,6 +136,11 @@ def _parts(ensemble: Ensemble, networks: list[dict[str, Any]]) -> dict[str, Any]
     if ensemble.probabilities is not None:
         sigmoids = [[sigmoid.slope, sigmoid.intercept] for sigmoid in ensemble.probabilities.sigmoids]
         found["probabilities"] = {"sigmoids": sigmoids, "prior": list(ensemble.probabilities.prior)}
+    if ensemble.training.expected is not None:
+        found["expected"] = list(map(float, ensemble.training.expected))
+    counts = ensemble.score_counts
+    if counts is not None and max(map(len, counts)) <= MOST_SCORES:
+        found["score_counts"] = [sorted(map(list, own.items())) for own in counts]
     return found
 
 
@@ -224,6 +232,7 @@ def _ensemble(header: Any, weights: bytes) -> Ensemble:
         training=_training_record(header, settings),
         ties=TIES[ties],
         probabilities=_probabilities(header, networks, inputs),
+        score_counts=_score_counts(header),
     )
 
 
@@ -233,6 +242,12 @@ def _probabilities(header: dict[str, Any], networks: Sequence[Network], inputs: 
     if found is None:
         return None
     return Probabilities.of([Sigmoid(*line) for line in found["sigmoids"]], found["prior"], networks, inputs)
+
+
+def _score_counts(header: dict[str, Any]) -> tuple[dict[int, int], ...] | None:
+    """How many training rows have each score, if the file knows."""
+    found = header.get("score_counts")
+    return None if found is None else tuple(dict(counts) for counts in found)
 
 
 def _scaling(scaling: InputScaling) -> dict[str, Any]:
@@ -271,6 +286,7 @@ def _training_record(header: dict[str, Any], settings: dict[str, Any]) -> Traini
         solver=header["solver"],
         given_rows=header.get("given_rows"),
         added_rows=tuple(np.array(entry.get("added", []), dtype=np.int64) for entry in header["networks"]),
+        expected=tuple(header["expected"]) if "expected" in header else None,
     )
 
 

@@ -107,10 +107,10 @@ def scorecards(ensemble: Ensemble) -> list[dict[str, Any]] | None:
                 {"column": line.column, "condition": line.condition, "points": line.points, "input": line.input}
                 for line in card.lines
             ],
-            "lowest": card.lowest,
-            "highest": card.highest,
-            # Of the second class, for each total from the lowest to the highest.
-            "chances": None if card.table is None else card.probabilities(card.every_total).tolist(),
+            "totals": card.totals.tolist(),
+            # Of the second class, for each total.
+            "chances": None if card.table is None else card.probabilities(card.totals).tolist(),
+            "groups": None if card.table is None else [asdict(group) for group in card.grouped()],
         }
         for card in cards
     ]
