@@ -27,18 +27,14 @@ from bemi.stages.result import Outcome
 MOST_INPUTS = 64
 """Inputs up to which the search over a neuron's weights is worth a try."""
 
-FEW_ROWS = 8
-"""With fewer rows the search over dichotomies is as fast, and people can follow its proof."""
-
 
 def applies(problem: Problem, state: StageState) -> bool:
-    """Whether the problem has so few neurons and one output, enough rows and few enough inputs."""
+    """Whether the problem has so few neurons, one output and few enough inputs."""
     return (
         bool(problem.hidden_layers)
         and problem.layers[1] <= 2
         and problem.layers[-1] == 1
         and not problem.biased
-        and len(problem.data) >= FEW_ROWS
         and len(problem.live) <= MOST_INPUTS
     )
 
