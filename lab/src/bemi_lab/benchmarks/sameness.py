@@ -155,7 +155,7 @@ def digest(classifier: Any, rows: np.ndarray) -> dict[str, Any]:
         code = Path(name) / "c"
         with redirect_stdout(StringIO()):
             main(["export", "c", str(model), "-o", str(code)])
-        source = "".join(_code(path) for path in sorted(code.iterdir()))
+        source = "".join(_code(path) for path in sorted(code.rglob("*.[ch]")))
     return {
         "weights": weights.hexdigest(),
         "reports": _hashed(reports),
