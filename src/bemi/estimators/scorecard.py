@@ -102,8 +102,8 @@ class ScorecardClassifier(SoftMarginClassifier):
 
         Examples
         --------
-        >>> clf.decision_function(X[:3]).shape
-        (3,)
+        >>> len(clf.decision_function(X[:3]))
+        3
         """
         decisions = super().decision_function(X)
         if decisions.ndim > 1 or why_no_card(self.ensemble_) is not None:
