@@ -67,10 +67,14 @@ shutil.copytree(REPORTS, Path(__file__).parent / "reports", dirs_exist_ok=True)
 
 # A page to draw on, which the home page links to.
 LIVE = Path(__file__).parent / "live"
-with np.load(LIVE / "mnist-test.npz") as rows:
-    test = page.TestData(rows["X"], rows["y"], about="MNIST, drawn at random from its test images")
+live = bemi.load(LIVE / "mnist.bemi")
+with np.load(LIVE / "mnist.npz") as rows:
+    test = page.TestData(rows["test_X"], rows["test_y"], about="test images of MNIST, drawn at random")
+    training = page.TrainingData(
+        live.ensemble_.inputs.of(rows["train_X"]), live.ensemble_.class_indices(rows["train_y"])
+    )
 title = "MNIST, 100 training images per digit"
-page.write(bemi.load(LIVE / "mnist.bemi"), LIVE / "live.html", title=title, test=test, samples=100)
+page.write(live, LIVE / "live.html", title=title, test=test, training=training, samples=100)
 html_extra_path = ["live/live.html"]
 
 GALLERY = {
@@ -141,6 +145,16 @@ def escape_attributes(app: Any, what: str, name: str, obj: Any, options: Any, li
     lines[:] = [re.sub(r"_(?=[,:])", r"\\_", line) if line.startswith(":ivar ") else line for line in lines]
 
 
+def list_parameters(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """A signature of several lines, which Sphinx writes as descriptions of nothing."""
+    context["body"] = re.sub(
+        r"<dl>\s*((?:<dd>(?:(?!</?d[ltd]>).)*</dd>\s*)+)</dl>",
+        lambda match: '<span class="parameters">' + re.sub("<(/?)dd>", r"<\1span>", match[1]) + "</span>",
+        context.get("body", ""),
+        flags=re.DOTALL,
+    )
+
+
 def inline_formula(writer: Any, node: nodes.math) -> None:
     writer.body.append(convert(node.astext()))
     raise nodes.SkipNode
@@ -150,8 +164,20 @@ def displayed_formula(writer: Any, node: nodes.math_block) -> None:
     r"""A formula with its number in the paper, if it ends in ``\tag{2a}``."""
     formula, number = re.fullmatch(r"(.*?)(?:\\tag\{(\w+)\})?\s*", node.astext(), flags=re.DOTALL).groups()
     tag = f'<span class="eqno">({number})</span>' if number else ""
-    writer.body.append(f'<div class="formula">{convert(formula, display="block")}{tag}</div>\n')
+    # Where a box of this class scrolls, the theme lets keys scroll it, too.
+    box = f'<div class="pst-scrollable-table-container">{convert(formula, display="block")}</div>'
+    writer.body.append(f'<div class="formula">{box}{tag}</div>\n')
     raise nodes.SkipNode
+
+
+def name_controls(app: Any, exception: Exception | None) -> None:
+    """The theme's arrows, which open a part of the side bar, and its search button: names that say what is seen."""
+    for file in Path(app.outdir).rglob("*.html"):
+        text = file.read_text()
+        named = text.replace("<summary><span", '<summary aria-label="Pages below"><span')
+        named = re.sub(r'(<button [^>]*search-button-field[^>]*aria-label="Search)"', r'\1 Ctrl+K"', named)
+        if named != text:
+            file.write_text(named)
 
 
 def setup(app: Any) -> None:
@@ -159,5 +185,7 @@ def setup(app: Any) -> None:
     app.connect("source-read", adapt_links)
     app.connect("source-read", describe_pictures)
     app.connect("doctree-read", name_first_columns)
+    app.connect("html-page-context", list_parameters)
+    app.connect("build-finished", name_controls)
     app.connect("autodoc-process-signature", name_aliases)
     app.connect("autodoc-process-docstring", escape_attributes, priority=600)  # after napoleon

@@ -35,16 +35,18 @@ ADVICE = {
 
 def table() -> str:
     """Every parameter: its default in each estimator, and what it means."""
-    estimators = (FewBitClassifier, BeMiClassifier, ScorecardClassifier)
-    parameters = [signature(estimator).parameters for estimator in estimators]
-    lines = ["| parameter | " + " | ".join(f"`{estimator.__name__}`" for estimator in estimators) + " | |"]
-    lines.append("|---" * (len(estimators) + 2) + "|")
+    estimators = {"F": FewBitClassifier, "B": BeMiClassifier, "S": ScorecardClassifier}
+    lines = ["| parameter, and its default | |", "|---|---|"]
     for name, setting in SETTINGS.items():
-        defaults = [own[name].default if name in own else None for own in parameters]
-        cells = [f"`{own[name].default!r}`" if name in own else "" for own in parameters]
-        chosen = f' `"auto"` {setting.automatic}.' if AUTO in defaults and setting.automatic else ""
+        defaults: dict[str, str] = {}  # the letters of the estimators that share one
+        for letter, estimator in estimators.items():
+            if name in (own := signature(estimator).parameters):
+                default = repr(own[name].default)
+                defaults[default] = f"{defaults.get(default, '')}{letter} "
+        shown = " ".join(f"{letters}`{default}`" for default, letters in defaults.items())
+        chosen = f' `"auto"` {setting.automatic}.' if repr(AUTO) in defaults and setting.automatic else ""
         about = f"{markdown(setting.about)}{chosen} {ADVICE.get(name, '')}".strip()
-        lines.append(f"| `{name}` | {' | '.join(cells)} | {about} |")
+        lines.append(f"| `{name}`<br>{shown} | {about} |")
     return "\n".join(lines) + "\n"
 
 

@@ -84,16 +84,26 @@ def options(text: str) -> dict[str, list[str]]:
     }
 
 
-@pytest.mark.parametrize(("name", "program"), [("bemi", main), ("bemi-lab", lab_main)])
-def test_options_has_every_command_with_its_options(name, program, capsys, monkeypatch):
+def described(text: str) -> dict[str, str]:
+    """The options in tables of a page, and what is said about them."""
+    return dict(re.findall(r"^\| (?:`-\w`, )?`(--[\w-]+)` \|(.*)\|$", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    ("name", "program", "file"), [("bemi", main, "options.md"), ("bemi-lab", lab_main, "../lab/README.md")]
+)
+def test_every_command_is_described_with_its_options(name, program, file, capsys, monkeypatch):
+    """Options of several commands may stand before the first command, in a table that they share."""
     monkeypatch.setenv("COLUMNS", "200")
-    page = (DOCS / "options.md").read_text()
+    page = (DOCS / file).read_text()
+    shared = described(page.split("## Commands")[1].split("\n### ")[0])
     sections = dict(re.findall(rf"^### {name} (.*)\n((?:(?!###).*\n)*)", page, flags=re.MULTILINE))
     every = [command for command in commands(capsys, program) if command != ("bench",)]  # its help is enough
     assert sorted(sections) == sorted(" ".join(command) for command in every)
     for command in every:
-        rows = dict(re.findall(r"^\| (?:`-\w`, )?`(--[\w-]+)` \|(.*)\|$", sections[" ".join(command)], re.MULTILINE))
         known = options(help_of(capsys, program, *command))
+        common = {option: words for option, words in shared.items() if option in known}
+        rows = common | described(sections[" ".join(command)])
         assert sorted(rows) == sorted(known), command
         for option, defaults in known.items():
             assert re.findall(r"default: ([^),]+)", rows[option]) == defaults, f"{command} {option}"

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import base64
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from browsers import resize, started
+from browsers import axe, resize, started
 
 ROOT = Path(__file__).parent.parent
-AXE_VERSION = "4.10.3"
 WIDTHS = (400, 1400)
 
 pytestmark = pytest.mark.slow
@@ -51,19 +49,9 @@ def site(tmp_path_factory):
     return folder / "html"
 
 
-@pytest.fixture(scope="module")
-def axe(tmp_path_factory):
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not installed")
-    folder = tmp_path_factory.mktemp("axe")
-    command = ["npm", "install", "--silent", "--prefix", str(folder), f"axe-core@{AXE_VERSION}"]
-    if subprocess.run(command, check=False).returncode:
-        pytest.skip("npm cannot install axe-core")
-    return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text()
-
-
 @pytest.mark.parametrize("width", WIDTHS)
-def test_every_page_is_accessible_and_fits(site, axe, width):
+def test_every_page_is_accessible_and_fits(site, width):
+    script = axe()
     browser = started()
     browser.set_script_timeout(500)  # seconds; the longest pages have thousands of elements
     browser.command_executor.client_config.timeout = 600
@@ -75,7 +63,7 @@ def test_every_page_is_accessible_and_fits(site, axe, width):
             resize(browser, width, 900)
             browser.get(page.as_uri())
             name = str(page.relative_to(site))
-            browser.execute_script(axe)
+            browser.execute_script(script)
             problems += [f"{name}: {found}" for found in browser.execute_async_script(FOUND)]
             clipped = browser.execute_script(CLIPPED)
             if clipped["wide"] > 0:

@@ -1,6 +1,6 @@
-"""The live page of the site: a classifier of MNIST and test images to go with it.
+"""The live page of the site: a classifier of MNIST, its training images and some test images.
 
-``python docs/live/make.py`` makes both, where ``bemi-lab data mnist`` finds MNIST.
+``python docs/live/make.py`` makes them, where ``bemi-lab data mnist`` finds MNIST.
 The build exports them as ``live.html``.
 """
 
@@ -27,7 +27,11 @@ def main() -> None:
     (FOLDER / "mnist.bemi.cert").unlink()  # larger than all else, and not needed by the page
     chosen = np.random.default_rng(0).choice(len(rows.test_y), TESTED, replace=False)
     np.savez_compressed(
-        FOLDER / "mnist-test.npz", X=rows.test_X[chosen].astype(np.uint8), y=rows.test_y[chosen].astype(np.uint8)
+        FOLDER / "mnist.npz",
+        train_X=rows.train_X.astype(np.uint8),
+        train_y=rows.train_y.astype(np.uint8),
+        test_X=rows.test_X[chosen].astype(np.uint8),
+        test_y=rows.test_y[chosen].astype(np.uint8),
     )
 
 

@@ -47,7 +47,7 @@ class TrainingRows:
     Attributes
     ----------
     rows, targets
-        The integers that the networks saw, and class indices.
+        The integers that the networks saw, in the shortest type that holds them, and class indices.
     weights
         Row weights, as in :class:`bemi.problem.problem.Problem`; None if all rows count the same.
 
@@ -62,7 +62,7 @@ class TrainingRows:
     4
     """
 
-    rows: Integers
+    rows: NDArray[np.integer]
     targets: Integers
     weights: Integers | None = None
 

@@ -89,7 +89,7 @@ def read_labelled(
         return X, y
     cells, name = read_cells(path, tell), target or CSV_TARGET
     if name not in cells.table:
-        raise DataFileError(no_column(cells, name))
+        raise DataFileError(f"{no_column(cells, name)}; name the one with the labels by --target")
     rules.check(cells, name)
     y = labels(cells, name)
     check_classes(y, f"{path}: column {name!r}")
@@ -110,7 +110,7 @@ def read_test(
         return X, known_labels(y, classes)
     cells, name = read_cells(path, tell), target or CSV_TARGET
     if name not in cells.table:
-        raise DataFileError(no_column(cells, name))
+        raise DataFileError(f"{no_column(cells, name)}; name the one with the labels by --target")
     X = features_for(cells.having(cells.table.columns.drop(name)), columns, missing, tell)
     return _as_named(X, columns), known_labels(labels(cells, name), classes)
 

@@ -234,7 +234,7 @@ def fields(inputs: Inputs, test: TestData | None, training: TrainingRows | None)
     if test is not None and tested:
         seen = np.asarray(test.X, dtype=np.float64)
     elif training is not None:
-        seen = inputs.features_of(training.rows)
+        seen = inputs.features_of(training.rows.astype(np.int64))
     if seen is None:
         ends = (scaling.low, (scaling.low + scaling.high) // 2, scaling.high)
         seen = scaling.values(np.stack([np.full(inputs.features, end) for end in ends]))

@@ -154,7 +154,15 @@ def _level_shift(maximum: int) -> int:
 
 
 def _largest_sum(channels: int, orientations: int, top: int) -> int:
-    """Upper bound on a region's sum; docs/transforms.md derives it."""
+    """Upper bound on a region's sum.
+
+    A gradient's share in one orientation is at most ``px gx + py gy`` for a fixed p with ``|px| + |py| <= G``
+    (:data:`GAIN`).  So the sum is at most G times the weighted sum of the rises (or falls) of one line of blurred
+    pixels across the window, or of one column, times 32 for the weights of the other axis.  A blurred line has values
+    in ``0..4 top``.  Its weighted rises over a window are a convex function of the line, so they are largest for a
+    line of zeros and ones; trying all of these, including at the border, gives :data:`STEEPEST`.  Gradients from
+    different channels do not cancel in this way, so each channel has its own, or every pixel the full rise of 4.
+    """
     weights = sum(WINDOW)
     # With several channels, neighbouring gradients may come from different ones, so rises no longer cancel falls.
     rise = min(STEEPEST * channels, 4 * weights)

@@ -54,11 +54,16 @@ function table(caption, headings, rows) {
 
 /** A part of the page that scrolls sideways where it is narrow; then keys can scroll it, too. */
 function scrolling(name, ...children) {
-  const holder = make("div", { class: "wide", role: "group", "aria-label": name }, ...children);
-  new ResizeObserver(() => {
+  const holder = make("div", { class: "wide", role: "group", "aria-label": name });
+  const sizes = new ResizeObserver(() => {
     if (holder.scrollWidth > holder.clientWidth || holder.scrollHeight > holder.clientHeight) holder.tabIndex = 0;
     else holder.removeAttribute("tabindex");
-  }).observe(holder);
+  });
+  sizes.observe(holder);
+  new MutationObserver(() => {
+    for (const child of holder.children) sizes.observe(child);
+  }).observe(holder, { childList: true });
+  holder.append(...children);
   return holder;
 }
 
