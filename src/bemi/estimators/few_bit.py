@@ -308,7 +308,13 @@ class SoftMarginClassifier(Classifier):
     def choose(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> Choice:
-        """What :meth:`fit` would choose on these rows, and what accuracy to expect; nothing is trained or changed."""
+        """What :meth:`fit` would choose on these rows, and what accuracy to expect; nothing is trained or changed.
+
+        Examples
+        --------
+        >>> clf.choose(X[::5], y[::5]).kind
+        'table'
+        """
         other = clone(self)
         other._resolved(X, y, sample_weight, groups)
         return other.choice_

@@ -99,6 +99,11 @@ class ScorecardClassifier(SoftMarginClassifier):
         Positive totals are predicted as ``classes_[1]``, others, zero included, as ``classes_[0]``.  More classes:
         shape (rows, classes); votes, plus terms too small to outweigh a vote.  Without bits of a table there is no
         card, and the values are the network's scores.
+
+        Examples
+        --------
+        >>> len(clf.decision_function(X[:3]))
+        3
         """
         decisions = super().decision_function(X)
         if decisions.ndim > 1 or why_no_card(self.ensemble_) is not None:
