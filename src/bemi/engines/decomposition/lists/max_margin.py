@@ -23,7 +23,7 @@ import numpy as np
 from bemi.engines.decomposition.lists.bitset_tree import Forest
 from bemi.engines.decomposition.lists.combination import combine
 from bemi.engines.decomposition.lists.forms import MOST_DEEP, MOST_NEURONS, Form, Slots, without_neuron
-from bemi.engines.decomposition.lists.neuron_list import MOST_DICHOTOMIES, Lister, NeuronList
+from bemi.engines.decomposition.lists.neuron_list import MOST_DICHOTOMIES, Lister, NeuronList, seconds_needed
 from bemi.engines.decomposition.lists.proofs import MOST_CHECKED_VECTORS, MOST_CHECKING, checking_work
 from bemi.engines.decomposition.lists.upper_layers import widest_slots
 from bemi.engines.decomposition.neuron.exhaustive import neurons
@@ -39,6 +39,9 @@ MOST_VECTORS = 2e10
 
 CHEAP_VECTORS = 1e8
 """Weight vectors up to which lists are a matter of tenths of a second."""
+
+LIST_SHARE, SECONDS_BEFORE = 0.9, 0.1
+"""Part of the time that the first list may take, with so many seconds to find the forms; otherwise none is begun."""
 
 MOST_ROWS = 500
 """Rows up to which lists and trees are small."""
@@ -80,6 +83,9 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
     rows = signed_rows(problem)
     if not np.abs(rows).sum(axis=1).all():
         return Finding(outcome=Outcome.INFEASIBLE)  # a row of zeros gives no neuron a margin
+    needed = SECONDS_BEFORE + seconds_needed(rows.shape[1], problem.weight_bound)
+    if limits.seconds is not None and needed > LIST_SHARE * limits.seconds:
+        return Finding()
     combining = _Combining(problem, rows, limits, state.value)
     combining.run()
     if combining.best is None and combining.bound == 0 and state.value is None:

@@ -32,6 +32,7 @@ MOST_DICHOTOMIES = 1_500_000
 
 _LANES = 1 << 28  # between two looks at the clock: a few tenths of a second
 _FEW_LANES = 0.02  # part of the lanes that are better looked at one by one
+_SECONDS_PER_LANE, _SECONDS_BEFORE, _DEAR = 1e-9, 1e-8, 1e8
 _SAMPLED_PARTS, _SAMPLED_SUMS = 64, 3e7  # of a sample at most
 _TAIL = 20  # neurons at the end of the sample that are enough for an estimate
 
@@ -187,6 +188,12 @@ class Lister:
         ).T
         weights = weights * np.where(flipped, -1, 1)
         return NeuronList(level, part >= stop, wrong[ranked], values[ranked], margins[ranked], weights)
+
+
+def seconds_needed(inputs: int, weight_bound: int) -> float:
+    """About how long a list takes, with what comes before it."""
+    vectors = (2 * weight_bound + 1) ** inputs // 2
+    return _SECONDS_PER_LANE * vectors + _SECONDS_BEFORE * min(vectors, _DEAR)
 
 
 def _vectors(codes: Integers, inputs: int, bound: int) -> Integers:

@@ -30,7 +30,7 @@ from bemi.engines.decomposition.lists.forms import (
     pattern_turns,
     undominated,
 )
-from bemi.engines.decomposition.lists.neuron_list import Lister, NeuronList
+from bemi.engines.decomposition.lists.neuron_list import Lister, NeuronList, seconds_needed
 from bemi.exact import Integers
 from bemi.limits import FOREVER, Deadline
 
@@ -133,7 +133,9 @@ def smallest_layers(
     """
     levels = sorted(set(margins[0]), reverse=True)
     lister, listing = Lister(rows, weight_bound), deadline.share(LIST_SHARE)
-    hopeless = lister.hopeless_below
+    left = listing.left
+    dear = left is not None and seconds_needed(rows.shape[1], weight_bound) > left
+    hopeless = math.inf if dear else lister.hopeless_below
     lists = [lister.list(level, by_links=True, deadline=listing) for level in levels if level >= hopeless]
     if len(lists) < len(levels):
         # Too many neurons have the smaller margins; what is left is a bound.
