@@ -16,6 +16,7 @@ from typing import Any
 import second_checker
 
 from bemi.certificate import combinations, confidence, links, margins, neurons, separators, verification, widest
+from bemi.certificate.arithmetic import Table
 from bemi.certificate.limits import CertificateError
 
 seen: Counter[str] = Counter()
@@ -79,7 +80,9 @@ def _file(check: Callable[..., None]) -> Callable[..., None]:
             first = ("accepted", stages)
 
         def again() -> list[tuple[Any, Any]]:
-            found = second_checker.whole_file(header, packed, result.digest, claims)
+            rows = claims["rows"]
+            plain = claims | {"rows": list(map(list, rows)) if isinstance(rows, Table) else rows}
+            found = second_checker.whole_file(header, packed, result.digest, plain)
             return [(value, shown) for network in found for _, value, _, _, shown in network if value is not None]
 
         compared("file", first, again)

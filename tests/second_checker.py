@@ -146,7 +146,7 @@ HEADER = (
     *("bemi", "classes", "classes_dtype", "feature_names", "features", "input_scaling", "inputs", "networks"),
     *("settings", "solver", "training_digest", "transform"),
 )
-PARTS = ("given_rows", "probabilities", "selection", "signs", "subsets", "uncounted")
+PARTS = ("expected", "given_rows", "probabilities", "score_counts", "selection", "signs", "subsets", "uncounted")
 
 
 def whole_file(header, packed, digest, claims):

@@ -5,28 +5,47 @@ import json
 import numpy as np
 import pytest
 from bemi_lab.benchmarks import BENCHMARKS, accuracy, devices, fitting, gaps, hardware, middle, sameness
-from bemi_lab.benchmarks.common import Benchmark
-from bemi_lab.benchmarks.run import get
+from bemi_lab.benchmarks.frame import Benchmark, get, joined, known, largest, mean, table
 from bemi_lab.cli import main
 
 
 def test_every_benchmark_is_where_the_command_line_looks_for_it():
     assert all(isinstance(get(name), Benchmark) for name in BENCHMARKS)
-    homes = (gaps, fitting, accuracy, devices, hardware)
-    assert {name for home in homes for name in home.BENCHMARKS} <= set(BENCHMARKS)
+    homes = (gaps, fitting, accuracy, devices, hardware, middle)
+    assert sorted(name for home in homes for name in home.BENCHMARKS) == sorted(BENCHMARKS)
+
+
+def test_columns_are_about_the_records_of_a_row():
+    records = [
+        {"cell": "a", "seed": 0, "mm": {"gap": 0.5}},
+        {"cell": "b", "seed": 0, "mm": {"gap": None}},
+        {"cell": "a", "seed": 1, "mm": {"gap": 0.25}},
+    ]
+    columns = {
+        "cell": "cell",
+        "n": len,
+        "mean %": mean("mm.gap", 100),
+        "max": largest("mm.gap"),
+        "ran": known("mm.gap"),
+    }
+    made = table(records, ["cell"], columns | {"each": joined("mm.gap", ".1f", 100), "other": "mm.bound"}, "Gaps.", 3)
+    assert made.rows == [["a", 2, 37.5, 0.5, 2, "50.0 / 25.0"], ["b", 1, None, None, 0, "-"]]
+    assert made.headings == ["cell", "n", "mean %", "max", "ran", "each"], "no record has a bound"
+    assert "| a | 2 | 37.500 | 0.500 | 2 | 50.0 / 25.0 |\n| b | 1 | - | - | 0 | - |" in made.markdown()
 
 
 def test_from_measurements_to_a_table_and_from_their_lines_again(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(accuracy, "DRAWS", 2)
     asked = ["bench", "chances", "--only", "iris", "--seconds", "1", "--output", str(tmp_path)]
     assert main(asked) == 0
-    table = (tmp_path / "chances.md").read_text()
+    text = (tmp_path / "chances.md").read_text()
     lines = [json.loads(line) for line in (tmp_path / "chances.jsonl").read_text().splitlines()]
     assert [(line["cell"], line["seed"]) for line in lines] == [("iris 75", 0), ("iris 75", 1)]
-    assert "| iris 75 | 2 |" in table
-    assert capsys.readouterr().out == f"{table}\n"
+    assert "| iris 75 | 2 |" in text
+    assert (tmp_path / "chances.csv").read_text().splitlines()[1].startswith("iris 75,2,")
+    assert capsys.readouterr().out == f"{text}\n"
     assert main([*asked, "--read"]) == 0
-    assert capsys.readouterr().out == f"{table}\n"
+    assert capsys.readouterr().out == f"{text}\n"
 
 
 def test_tables_of_middle_size_are_drawn_by_their_name_and_seed():
@@ -93,4 +112,4 @@ def test_sameness_tells_what_differs(tmp_path, capsys):
     old.write_text(json.dumps(content))
     assert main(["bench", "sameness", str(new), "--against", str(old), "--only", only]) == 1
     assert capsys.readouterr().out.splitlines()[-1].endswith("DIFFERENT: weights, C")
-    assert len({name for name, *_ in sameness.cases()}) == 24
+    assert len(sameness.CASES) == 24

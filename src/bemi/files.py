@@ -7,6 +7,7 @@ import secrets
 import stat
 from collections.abc import Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 
 def write_atomically(files: dict[Path, bytes]) -> None:
@@ -38,19 +39,26 @@ def write_texts(folder: str | os.PathLike, texts: Mapping[str, str]) -> None:
     write_atomically(files)
 
 
-def read_at_most(path: str | os.PathLike, largest: int, error: type[Exception] = ValueError) -> bytes:
-    """Content of a file; raises ``error``, without reading, if it has more than ``largest`` bytes or is no file.
+def open_at_most(path: str | os.PathLike, largest: int, error: type[Exception] = ValueError) -> BinaryIO:
+    """Open a file to read; raises ``error``, without reading, if it has more than ``largest`` bytes or is no file.
 
     An archive can hold a named pipe: opening it must not wait for someone to write into it.
     """
-    with open(path, "rb", opener=_at_once) as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise error(f"{os.fspath(path)} is not a file")
-        size = status.st_size
-        if size > largest:
-            raise error(f"{os.fspath(path)} is too large: it has {size} bytes, and at most {largest} are read")
-        return file.read(size)
+    file = open(path, "rb", opener=_at_once)  # noqa: SIM115 - the caller closes it
+    status = os.fstat(file.fileno())
+    why = "" if stat.S_ISREG(status.st_mode) else "is not a file"
+    if not why and status.st_size > largest:
+        why = f"is too large: it has {status.st_size} bytes, and at most {largest} are read"
+    if why:
+        file.close()
+        raise error(f"{os.fspath(path)} {why}")
+    return file
+
+
+def read_at_most(path: str | os.PathLike, largest: int, error: type[Exception] = ValueError) -> bytes:
+    """Content of a file, which is opened as :func:`open_at_most` does."""
+    with open_at_most(path, largest, error) as file:
+        return file.read(os.fstat(file.fileno()).st_size)
 
 
 def _at_once(path: str, flags: int) -> int:

@@ -500,7 +500,7 @@ def test_a_small_file_that_unpacks_to_a_large_one_is_refused(tmp_path, unpacked,
 def test_large_certificates_are_refused_before_they_are_read(model, tmp_path):
     path = tmp_path / "large.cert"
     with open(path, "wb") as file:
-        file.truncate(2**27 + 1)
+        file.truncate(2**30 + 1)
     with pytest.raises(CertificateError, match="too large"):
         verify(model, path)
 

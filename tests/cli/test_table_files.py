@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import re
+import sys
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn import metrics
 
 from bemi import ScorecardClassifier, TableBits, load
 from bemi.cli import main, train
 from bemi.cli.options import class_weights, directions, names
 from bemi.cli.output import estimate, expectation
+from bemi.io import sources
 
 FAST = ["--jobs", "1", "--time-limit", "2", "--no-estimate"]
 COLOURS = ("red", "green", "blue")
@@ -285,3 +291,67 @@ def test_cards_with_weights_and_directions(folder, tmp_path, capsys):
     assert settings["class_weight"] == {"yes": 2.0, "no": 1.0}
     (network,) = model.networks_.values()
     assert 0 < np.count_nonzero(network.weights[0][:-1]) <= 3
+
+
+def test_tables_are_read_wherever_they_are(folder, tmp_path, capsys, monkeypatch):
+    """Packed, and on standard input."""
+    text = (folder / "new.csv").read_bytes()
+    (tmp_path / "new.csv.gz").write_bytes(gzip.compress(text))
+    expected = run(capsys, "evaluate", folder / "m.bemi", folder / "new.csv", "--json")
+    assert run(capsys, "evaluate", folder / "m.bemi", tmp_path / "new.csv.gz", "--json") == expected
+    sources._standard_input.cache_clear()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+    assert run(capsys, "evaluate", folder / "m.bemi", "-", "--json") == expected
+    sources._standard_input.cache_clear()
+    (tmp_path / "bad.csv.gz").write_bytes(b"no gzip")
+    code, _, error = run(capsys, "evaluate", folder / "m.bemi", tmp_path / "bad.csv.gz")
+    assert (code, error.count("\n")) == (2, 1)
+    assert "bad.csv.gz cannot be read with gzip" in error
+
+
+@pytest.mark.parametrize(("package", "suffix"), [("pyarrow", "parquet"), ("openpyxl", "xlsx")])
+def test_parquet_and_excel_tables_are_read_as_the_same_table(package, suffix, folder, tmp_path, capsys):
+    pytest.importorskip(package)
+    table = pd.read_csv(folder / "new.csv")
+    file = tmp_path / f"new.{suffix}"
+    table.to_parquet(file) if suffix == "parquet" else table.to_excel(file, index=False)
+    expected = run(capsys, "evaluate", folder / "m.bemi", folder / "new.csv", "--json")
+    assert run(capsys, "evaluate", folder / "m.bemi", file, "--json") == expected
+
+
+@pytest.mark.parametrize(("package", "suffix"), [("pyarrow", "parquet"), ("openpyxl", "xlsx")])
+def test_a_missing_reader_is_named(package, suffix, folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    file = tmp_path / f"new.{suffix}"
+    file.write_bytes(b"")
+    code, _, error = run(capsys, "evaluate", folder / "m.bemi", file)
+    assert (code, error.count("\n")) == (2, 1)
+    assert f"needs {package}: pip install 'bemi[tables]'" in error
+
+
+def test_evaluation_measures_what_scikit_learn_measures(folder, tmp_path, capsys):
+    model, data = load(folder / "m.bemi"), pd.read_csv(folder / "new.csv")
+    data.loc[::7, "label"] = np.where(data.loc[::7, "label"] == "yes", "no", "yes")
+    data.to_csv(tmp_path / "new.csv", index=False)
+    X, y = data.drop(columns=["Unnamed: 0", "label"]), data["label"].to_numpy()
+    code, out, _ = run(capsys, "evaluate", folder / "m.bemi", tmp_path / "new.csv", "--json")
+    found, labels = json.loads(out), model.predict(X)
+    assert code == 0
+    assert found["accuracy"] == metrics.accuracy_score(y, labels)
+    assert found["range"][0] < found["accuracy"] < found["range"][1]
+    assert found["base_rate"] == pd.Series(y).value_counts(normalize=True).max()
+    assert [row[:2] for row in found["confusion"]] == metrics.confusion_matrix(y, labels).tolist()
+    assert [c["recall"] for c in found["classes"]] == metrics.recall_score(y, labels, average=None).tolist()
+    assert [c["precision"] for c in found["classes"]] == metrics.precision_score(y, labels, average=None).tolist()
+    assert found["auc"] == pytest.approx(metrics.roc_auc_score(y == "yes", model.decision_function(X)))
+    chances = model.predict_proba(X)
+    told = found["probabilities"]
+    assert told["log_loss"] == pytest.approx(metrics.log_loss(y, chances))
+    assert told["brier"] == pytest.approx(metrics.brier_score_loss(y == "yes", chances[:, 1]))
+    assert sum(part["rows"] for part in told["calibration"]) == len(y)
+    happened = sum(part["rows"] * part["happened"] for part in told["calibration"])
+    assert happened == pytest.approx((y == "yes").sum())
+    _, out, _ = run(capsys, "evaluate", folder / "m.bemi", folder / "new.csv")
+    assert "AUC" in out
+    assert "status" not in out
+    assert "status 1C" in run(capsys, "evaluate", folder / "m.bemi", folder / "new.csv", "--statuses")[1]

@@ -11,7 +11,7 @@ from exported_models import model, with_networks
 from mixed_tables import new_rows, patients, table_model
 from soft_margins import soft_margins
 
-from bemi import Network, TableBits
+from bemi import Network, TableBits, load, save
 from bemi.inputs.fixed_point import MISSING
 
 
@@ -19,6 +19,11 @@ def sums(classifier, X):
     """What the networks compute, all of them together."""
     inputs = classifier.ensemble_.inputs.of(X)
     return np.stack([network.pre_activations(inputs)[-1][:, 0] for network in classifier.ensemble_.networks], axis=1)
+
+
+def in_sums(card, totals):
+    """Totals of the first card in the units of its network's sum."""
+    return totals * card.cards[0].unit + card.cards[0].offset
 
 
 def holds(name, row):
@@ -47,7 +52,7 @@ def test_a_person_who_adds_up_the_printed_points_gets_the_networks_sum():
     X, _ = patients(300, seed=5)
     by_hand = [start + sum(p for name, p in points.items() if holds(name, row)) for _, row in X.iterrows()]
     assert np.array_equal(card.score(X), by_hand)
-    assert np.array_equal(np.array(by_hand) * card.cards[0].unit, -sums(classifier, X)[:, 0])
+    assert np.array_equal(in_sums(card, np.array(by_hand)), -sums(classifier, X)[:, 0])
     first, second = classifier.classes_
     assert np.array_equal(np.where(np.array(by_hand) > 0, second, first), classifier.predict(X))
     assert len(points) == np.count_nonzero(classifier.ensemble_.networks[0].weights[0][:-1])
@@ -65,17 +70,19 @@ def test_totals_are_exact_for_any_weights(seed):
     card = changed.scorecard().cards[0]
     X = new_rows(200, seed=seed)
     total = changed.scorecard().score(X)
-    assert np.array_equal(total * card.unit, -sums(changed, X)[:, 0])
-    numbers = [card.start, *(line.points for line in card.lines)]
-    assert np.gcd.reduce(numbers) in (0, 1), "nothing is left to divide out"
-    assert all(line.points for line in card.lines)
+    assert np.array_equal(in_sums(changed.scorecard(), total), -sums(changed, X)[:, 0])
+    assert np.array_equal(total > 0, -sums(changed, X)[:, 0] > 0), "the start, rounded up, decides as the network does"
+    assert set(total.tolist()) <= set(card.totals.tolist())
+    points = [line.points for line in card.lines]
+    assert np.gcd.reduce([0, *points]) in (0, 1), "nothing is left to divide out"
+    assert all(0 < abs(p) <= np.abs(weights).max() for p in points)
 
 
 def copy_of(classifier):
     return type(classifier).from_ensemble(classifier.ensemble_)
 
 
-def test_the_range_of_totals_is_reached():
+def test_exactly_the_totals_that_occur_are_listed():
     """Every state of a small table, one by one."""
     X = pd.DataFrame({"n": [1.0, 2.0, 3.0, np.nan, 2.5], "c": ["a", "b", "c", None, "a"], "two": list("xyxyx")})
     fitted = TableBits().fit(X)
@@ -87,16 +94,15 @@ def test_the_range_of_totals_is_reached():
     for _ in range(50):
         weights = rng.integers(-5, 6, (fitted.n_outputs, 1))
         card = with_networks(base, [Network((weights,), 5)], [np.array([True])]).scorecard().cards[0]
-        totals = card.totals(inputs)
-        assert (totals.min(), totals.max()) == (card.lowest, card.highest)
+        assert np.array_equal(np.unique(card.totals_of(inputs)), card.totals)
 
 
 def test_more_classes_get_a_card_for_every_pair():
     classifier = table_model(classes=4)
     card = classifier.scorecard()
     X = new_rows(100)
-    units = np.array([c.unit for c in card.cards])
-    assert np.array_equal(card.score(X) * units, -sums(classifier, X))
+    units, offsets = (np.array([getattr(c, part) for c in card.cards]) for part in ("unit", "offset"))
+    assert np.array_equal(card.score(X) * units + offsets, -sums(classifier, X))
     assert [c.classes for c in card.cards] == list(classifier.networks_)
     winners = [[c.classes[int(total > 0)] for c, total in zip(card.cards, row, strict=True)] for row in card.score(X)]
     counts = [[row.count(label) for label in classifier.classes_] for row in winners]
@@ -119,7 +125,7 @@ def test_bits_beside_unused_values_are_a_card_too():
     card = changed.scorecard().cards[0]
     assert card.unit % 32 == 0
     X = new_rows(100)
-    assert np.array_equal(changed.scorecard().score(X) * card.unit, -sums(changed, X)[:, 0])
+    assert np.array_equal(in_sums(changed.scorecard(), changed.scorecard().score(X)), -sums(changed, X)[:, 0])
 
 
 def test_what_has_no_card_says_why():
@@ -153,15 +159,42 @@ def test_chances_are_those_of_the_classifier(classes):
     X = new_rows(300)
     if classes == 2:
         assert np.array_equal(own.probabilities(card.score(X)), classifier.predict_proba(X)[:, 1])
-    totals = own.some_totals()
-    assert 3 <= len(totals) <= 9
-    assert len(set(np.diff(totals))) == 1
-    expected = [round(100 * chance) for chance in own.probabilities(totals)]
-    shown = next(line for line in card.text().splitlines() if line.startswith(f"  chance of {own.classes[1]}  "))
-    assert [int(n) for n in re.findall(r"(\d+) %", shown)] == expected
-    found = [int(n) for n in re.findall(r"<td>(\d+)&nbsp;%</td>", card.html())]
-    assert found[: len(expected)] == expected
+    groups = own.grouped()
+    assert 3 <= len(groups) <= 10
+    expected = [f"{100 * group.chance:.0f} %" for group in groups]
+    assert re.findall(r"  (\d+ %)  +\d+$", card.text(), flags=re.MULTILINE)[: len(groups)] == expected
+    assert re.findall(r"<td>(\d+)&nbsp;%</td>", card.html())[: len(groups)] == [text[:-2] for text in expected]
     assert len(card.figure().axes) == 2 * len(card.cards)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_listed_totals_are_all_that_occur_and_count_the_training_rows(classes, tmp_path):
+    X, risk = patients(150, seed=2)
+    y = np.digitize(risk, np.quantile(risk, np.arange(1, classes) / classes))
+    classifier = soft_margins(inputs=TableBits(), probabilities=True, node_limit=5, time_limit=None).fit(X, y)
+    card = classifier.scorecard()
+    for place, own in enumerate(card.cards):
+        rows = np.isin(y, own.classes)
+        totals = card.score(X[rows]).reshape(rows.sum(), -1)[:, place]
+        assert own.rows == dict(zip(*np.unique(totals, return_counts=True), strict=True))
+        groups = own.grouped()
+        assert sum(group.rows for group in groups) == rows.sum()
+        inside = [own.totals[(own.totals >= group.low) & (own.totals <= group.high)] for group in groups]
+        assert np.array_equal(np.concatenate(inside), own.totals), "each total is in one group"
+        for group, mine in zip(groups, inside, strict=True):
+            assert (group.low, group.high) == (mine[0], mine[-1])
+            assert group.low > 0 or group.high <= 0, "the decision is between groups"
+            assert own.probabilities(mine).min() - 1e-9 <= group.chance <= own.probabilities(mine).max() + 1e-9
+        assert [(g.low, g.high) for g in own.grouped(10**6)] == [(t, t) for t in own.totals.tolist()]
+    frame = card.totals()
+    assert frame["training rows"].sum() == sum(np.isin(y, own.classes).sum() for own in card.cards)
+    lines = card.frame()
+    assert len(lines) == sum(len(own.lines) + 1 for own in card.cards)
+    save(classifier, tmp_path / "m")
+    again = load(tmp_path / "m").scorecard()
+    assert again.text() == card.text()
+    other = with_networks(copy_of(classifier), classifier.ensemble_.networks, classifier.ensemble_.splitting)
+    assert "training rows" not in other.scorecard().totals(), "other networks have other counts"
 
 
 def test_without_probabilities_nothing_is_said_about_chances():

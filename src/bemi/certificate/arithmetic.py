@@ -2,16 +2,130 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
+import operator
 import struct
-from collections.abc import Iterable, Sequence
+import sys
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, overload
 
 from bemi.certificate.limits import LARGEST_MULTIPLIER, CertificateError, Row, Work, fits, whole
 
 Matrix = list[list[int]]
 
 _HALF = 1 << 63
+
+
+_WIDER: dict[str, Literal["h", "i", "q"]] = {"b": "h", "h": "i", "i": "q"}
+"""The next of the types of arrays with 1, 2, 4 and 8 bytes per value."""
+
+
+class Table(Sequence[Row]):
+    """Rows of equally many integers, in an array of the shortest type that holds them: there may be millions.
+
+    Attributes
+    ----------
+    values, width
+        The values, row after row, and how many a row has.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.values: array[int] = array("b")
+        self.width = width
+
+    def extend(self, rows: Iterable[Row]) -> None:
+        """Add rows."""
+        flat = [value for row in rows for value in row]
+        needed = max(flat, default=0).bit_length(), (~min(flat, default=0)).bit_length()
+        while 8 * self.values.itemsize <= max(needed):
+            self.values = array(_WIDER[self.values.typecode], self.values)
+        self.values.extend(flat)
+
+    def __len__(self) -> int:
+        return len(self.values) // self.width
+
+    @overload
+    def __getitem__(self, k: int) -> Row: ...
+    @overload
+    def __getitem__(self, k: slice) -> list[Row]: ...
+    def __getitem__(self, k: int | slice) -> Row | list[Row]:
+        if isinstance(k, slice):
+            return [self[row] for row in range(len(self))[k]]
+        if not -len(self) <= k < len(self):
+            raise IndexError(k)
+        start = k % len(self) * self.width
+        return tuple(self.values[start : start + self.width])
+
+    def __iter__(self) -> Iterator[Row]:
+        return (self[k] for k in range(len(self)))
+
+    @cached_property
+    def live(self) -> list[int]:
+        """Columns that are not 0 in all rows."""
+        return [i for i in range(self.width) if any(self.values[i :: self.width])]
+
+    @cached_property
+    def largest(self) -> int:
+        """The largest magnitude of a value."""
+        return max(max(self.values, default=0), -min(self.values, default=0))
+
+    @cached_property
+    def lengths(self) -> list[int]:
+        """``isqrt(sum_i x_i^2)`` of every row."""
+        return [math.isqrt(sum(map(operator.mul, row, row))) for row in self]
+
+
+class Part(Sequence[Row]):
+    """Some rows of a table, which are not copied."""
+
+    def __init__(self, table: Table, chosen: Sequence[int]) -> None:
+        self.table, self.chosen = table, chosen
+
+    def __len__(self) -> int:
+        return len(self.chosen)
+
+    @overload
+    def __getitem__(self, k: int) -> Row: ...
+    @overload
+    def __getitem__(self, k: slice) -> list[Row]: ...
+    def __getitem__(self, k: int | slice) -> Row | list[Row]:
+        if isinstance(k, slice):
+            return [self.table[row] for row in self.chosen[k]]
+        return self.table[self.chosen[k]]
+
+
+def training_digest(
+    rows: Iterable[Any],
+    labels: Sequence[int],
+    weights: Sequence[int] | None = None,
+    given: int | None = None,
+) -> str:
+    """SHA-256 of 64-bit little-endian integers: numbers of rows, of given ones and of features, then all of them (R3).
+
+    After these three numbers come the rows, the class indices, and the row weights if there are any.  The numbers tell
+    where each part ends, so no other training set has the same integers.  Rows after the given ones are variants of
+    them, which only some networks were trained on.  A row is a sequence of integers or an array.
+    """
+    first = next(iter(rows), ())
+    sizes = [len(labels), len(labels) if given is None else given, len(first)]
+    digest = hashlib.sha256()
+    for values in _lists(sizes, rows, labels, () if weights is None else weights):
+        written = array("q", values)
+        if sys.byteorder == "big":
+            written.byteswap()
+        digest.update(written.tobytes())
+    return digest.hexdigest()
+
+
+def _lists(sizes: Sequence[int], rows: Iterable[Any], *others: Sequence[int]) -> Iterator[Sequence[int]]:
+    """The parts of a training set, one row at a time."""
+    yield sizes
+    for row in rows:
+        yield row.tolist() if hasattr(row, "tolist") else row
+    yield from others
 
 
 def sparse(row: Row) -> list[tuple[int, int]]:
@@ -65,24 +179,62 @@ class Rows:
         entries: list[list[tuple[int, int]]] | None = None,
     ) -> None:
         self.work = Work() if work is None else work
-        self.rows, self.codes = [tuple(r) for r in rows], [tuple(c) for c in codes]
+        self.given, self.codes = rows, [tuple(c) for c in codes]
         self.layers, self.weight_bound = list(layers), weight_bound
-        self.work.spend(2 * len(self.rows) * self.layers[0])
-        if entries is None:
-            # A non-zero entry takes a tuple and two integers.
-            fits(sum(120 * (len(row) - row.count(0)) + 8 * len(row) for row in self.rows))
-            entries = [sparse(row) for row in self.rows]
-        self.sparse = entries
-        self.norms = [sum(abs(v) for _, v in entries) for entries in self.sparse]
-        self._largest = max((abs(v) for entries in self.sparse for _, v in entries), default=0)
+        self._packed: dict[int, int] = {}
+        self._sums: dict[tuple[int, ...], list[int]] = {}
+        if entries is not None:
+            self.sparse = entries
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.codes)
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The rows, all in memory."""
+        self.work.spend(2 * len(self) * self.layers[0])
+        fits(16 * len(self) * self.layers[0])
+        return [tuple(row) for row in self.given]
+
+    @cached_property
+    def sparse(self) -> list[list[tuple[int, int]]]:
+        """The non-zero entries of the rows."""
+        # A non-zero entry takes a tuple and two integers.
+        fits(sum(120 * (len(row) - row.count(0)) + 8 * len(row) for row in self.rows))
+        return [sparse(row) for row in self.rows]
+
+    @cached_property
+    def norms(self) -> list[int]:
+        """``sum_i |x_i|`` of every row."""
+        return [sum(abs(v) for _, v in entries) for entries in self.sparse]
+
+    @cached_property
+    def lengths(self) -> list[int]:
+        """``isqrt(sum_i x_i^2)`` of every row."""
+        if isinstance(self.given, Part):
+            lengths = self.given.table.lengths
+            return [lengths[k] for k in self.given.chosen]
+        return [math.isqrt(sum(map(operator.mul, row, row))) for row in self.given]
+
+    @cached_property
+    def _largest(self) -> int:
+        if isinstance(self.given, Part):
+            return self.given.table.largest
+        return max((abs(v) for row in self.given for v in row), default=0)
+
+    def sums(self, weights: Sequence[int]) -> list[int]:
+        """The sums ``w.x`` of all rows for the weights of one neuron."""
+        key = tuple(weights)
+        if key not in self._sums:
+            self.work.spend(len(self) * (self.layers[0] + 4))
+            self._sums = {key: [sum(map(operator.mul, key, row)) for row in self.given]}
+        return self._sums[key]
 
     def some(self, chosen: Sequence[int]) -> Rows:
         """Some of the rows; what they consist of is shared."""
         rows, codes = [self.rows[k] for k in chosen], [self.codes[k] for k in chosen]
         entries = [self.sparse[k] for k in chosen]
+        self.work.spend(2 * len(rows) * self.layers[0])
         return Rows(rows, codes, self.layers, self.weight_bound, self.work, entries)
 
     def combination(self, signs: Sequence[int], multipliers: Any) -> tuple[dict[int, int], int]:
@@ -135,14 +287,19 @@ class Rows:
 
     @cached_property
     def live(self) -> list[int]:
-        """Inputs that are not 0 in all rows."""
+        """Inputs that are not 0 in all rows, and possibly others."""
+        if isinstance(self.given, Part):
+            return self.given.table.live
         return sorted({i for entries in self.sparse for i, _ in entries})
 
-    @cached_property
-    def _packed(self) -> list[int]:
-        fits(8 * len(self.live) * len(self))
-        self.work.spend(4 * len(self.live) * len(self))
-        return [packed([row[i] for i in self.live], 64) for row in self.rows]
+    def packed_row(self, k: int) -> int:
+        """The live inputs of a row as one long integer."""
+        if k not in self._packed:
+            fits(8 * len(self.live) * len(self._packed))
+            self.work.spend(4 * len(self.live))
+            row = self.given[k]
+            self._packed[k] = packed([row[i] for i in self.live], 64)
+        return self._packed[k]
 
     @cached_property
     def _middle(self) -> int:
@@ -156,6 +313,6 @@ class Rows:
         """
         total = self._middle
         for k, factor in factors:
-            total += factor * self._packed[k]
+            total += factor * self.packed_row(k)
         digits = struct.unpack(f"<{len(self.live)}Q", total.to_bytes(8 * len(self.live), "little"))
         return [digit - _HALF for digit in digits]

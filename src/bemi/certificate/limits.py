@@ -16,6 +16,8 @@ Row = tuple[int, ...]
 DEFAULT_BUDGET = 3_000
 """Millions of steps: a few minutes."""
 
+MORE = "if you know who made the file, allow more with --budget"
+
 MOST_BYTES = 1 << 28
 """Bytes that the rows of one network, or the open branches of one proof, may take."""
 
@@ -92,10 +94,7 @@ class Work:
         """Count steps before they are done; refuse the certificate if there are not enough left."""
         self.left -= steps
         if self.left < 0:
-            raise CertificateError(
-                f"checking takes more than {self.budget:g} million steps; if you know who made the file, "
-                "allow more with --budget"
-            )
+            raise CertificateError(f"checking takes more than {self.budget:g} million steps; {MORE}")
 
 
 def fits(size: int) -> None:

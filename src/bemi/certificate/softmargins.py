@@ -107,9 +107,8 @@ class SoftMargins:
         self.max_links = None if limit is None else whole(limit, 1, 1 << 31, "maximum number of links")
         weights = restrictions.row_weights
         self.row_weights = [ROW_WEIGHT_UNIT] * len(rows) if weights is None else list(weights)
-        self.norms = [math.isqrt(sum(v * v for _, v in entries)) for entries in rows.sparse]
+        self.norms = rows.lengths
         self._nodes = 0
-        rows.work.spend(2 * sum(map(len, rows.sparse)))
 
     def targets(self, output: int) -> tuple[Fraction, ...]:
         """The target of each hinge."""
@@ -124,13 +123,10 @@ class SoftMargins:
         """The objective of a network; it must keep the limits on signs and links (R13, R57)."""
         (matrix,) = weights
         self._check_limits(matrix)
-        self.rows.work.spend(2 * sum(map(len, self.rows.sparse)) * len(self.resolutions))
         total = Fraction(sum(w * w for line in matrix for w in line), 2)
         for j in range(len(self.resolutions)):
-            sums = [
-                code[j] * sum(v * matrix[i][j] for i, v in entries)
-                for entries, code in zip(self.rows.sparse, self.rows.codes, strict=True)
-            ]
+            reached = self.rows.sums([line[j] for line in matrix])
+            sums = [code[j] * y for code, y in zip(self.rows.codes, reached, strict=True)]
             total += self.unit_price(j) * sum((self._missing(sums, target) for target in self.targets(j)), Fraction(0))
         return total
 
@@ -245,7 +241,7 @@ class SoftMargins:
         """``D g`` and ``sum t_h nu_k mu_kh`` of multipliers, each with the number ``h * rows + k`` (R58, R59)."""
         require(isinstance(multipliers, list), "multipliers are missing")
         rows = len(self.rows)
-        self.rows.work.spend((len(multipliers) + 2) * (16 + len(self.rows.live) // 8) + 8 * len(self.rows.live))
+        self.rows.work.spend(leaf_steps(len(multipliers), len(self.rows.live)))
         price = self.unit_price(output)
         top = price.numerator * denominator
         factors: dict[int, int] = {}
@@ -263,6 +259,20 @@ class SoftMargins:
             factors[k] = factors.get(k, 0) + entry[1] * self.rows.codes[k][output]
         gain = sum((t * n for t, n in zip(self.targets(output), gains, strict=True)), Fraction(0)) / denominator
         return self.rows.weighted_sum(factors), gain
+
+
+def leaf_steps(multipliers: int, inputs: int) -> int:
+    """Steps that checking a leaf takes."""
+    return (multipliers + 2) * (16 + inputs // 8) + 8 * inputs
+
+
+def nodes_of(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """All nodes of a tree that bemi made."""
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack += node.get("children", ())
 
 
 def _most(g: int, low: int, high: int, denominator: int) -> int:

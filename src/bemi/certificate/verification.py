@@ -7,27 +7,27 @@ and it replays the proofs of the bounds.  docs/certificates.md describes the fil
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import json
 import math
 import os
+import re
 import struct
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations, pairwise
-from typing import Any
+from typing import Any, BinaryIO
 
-from bemi.certificate.arithmetic import Matrix, Rows, pre_activations
+from bemi.certificate.arithmetic import Matrix, Part, Rows, Table, pre_activations, training_digest
 from bemi.certificate.combinations import combined_links_bound, combined_margins_bound
 from bemi.certificate.confidence import confident_bound, last_layer_bound
 from bemi.certificate.limits import (
     DEFAULT_BUDGET,
     LARGEST_MARGIN,
+    MORE,
     CertificateError,
     Row,
     Work,
@@ -42,9 +42,17 @@ from bemi.certificate.links import links_bound
 from bemi.certificate.margins import MarginProof
 from bemi.certificate.neurons import listed_links_bound, splits_bound
 from bemi.certificate.separators import separation_bound
-from bemi.certificate.softmargins import LARGEST_ROW_WEIGHT, Restrictions, SoftMargins, rational
+from bemi.certificate.softmargins import (
+    DEEPEST_TREE,
+    LARGEST_ROW_WEIGHT,
+    Restrictions,
+    SoftMargins,
+    leaf_steps,
+    nodes_of,
+    rational,
+)
 from bemi.certificate.widest import widest_bound
-from bemi.files import read_at_most
+from bemi.files import open_at_most, read_at_most
 from bemi.modelfile import container
 from bemi.modelfile.container import ModelFileError
 
@@ -52,11 +60,16 @@ FORMAT = 4
 """The format that is written."""
 _OLD_FORMAT = 3
 """The format of release 0.2.0, which can still be read."""
-_LARGEST_FILE = 1 << 26
+_LARGEST_FILE = 1 << 30
 _LARGEST = 1 << 27
 _LARGEST_PARSED = 600 << 20
 _PIECE = 1 << 20
-"""Limits on the bytes of a certificate, on disk, unpacked and parsed, and how many are unpacked at a time."""
+"""Limits on the bytes of a certificate on disk; without its rows, unpacked and parsed; and how many are unpacked at a
+time."""
+_STEPS_PER_VALUE = 16
+"""Steps that a value of a row takes to read; so the budget limits how many there are."""
+_BEGIN = re.compile(rb'\{"format":[0-9]+,"model":"[0-9a-f]{64}","rows":\[(?=\[)')
+"""What a certificate begins with before its first row, as bemi writes it."""
 _BYTES = {b"{": 240, b"[": 72, b'"': 32, b",": 40}
 """What a value takes once it is parsed, by a character of its text."""
 _MOST_CLASSES = 1 << 12
@@ -153,8 +166,7 @@ def verify(
     """
     began = time.perf_counter()
     path = certificate_path(model) if certificate is None else os.fspath(certificate)
-    packed = read_at_most(path, _LARGEST_FILE, CertificateError)
-    result = Verification(bytes=len(packed))
+    result, work = Verification(), Work(budget)
     try:
         content = read_at_most(model, container.LARGEST_FILE, ModelFileError)
         header, final = container.unpack(content, os.fspath(model))
@@ -164,9 +176,9 @@ def verify(
     require(
         digest is None or digest.lower() == result.digest, f"the model's digest is {result.digest}, not the given one"
     )
-    claims = _read(packed, path)
+    claims, result.bytes = _read(path, header["inputs"], work)
     try:
-        _check(header, final, claims, result, Work(budget))
+        _check(header, final, claims, result, work)
     except CertificateError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, struct.error) as error:
@@ -175,16 +187,67 @@ def verify(
     return result
 
 
-def _read(packed: bytes, path: str) -> dict[str, Any]:
-    """The object in a certificate file (R2)."""
+def _read(path: str, features: Any, work: Work) -> tuple[dict[str, Any], int]:
+    """The object in a certificate file (R2), and the size of the file.
+
+    Rows are most of a large file.  In one that begins as bemi writes it, they are read piece by piece into a
+    :class:`Table`, and only the budget limits how many there are.  Everything else has limits of its own, which a
+    budget larger than the default one raises as much.
+    """
+    scale = max(1.0, work.budget / DEFAULT_BUDGET)
+    with open_at_most(path, int(scale * _LARGEST_FILE), CertificateError) as file:
+        pieces = _unpacked(file, path)
+        text, rows = bytearray(next(pieces, b"")), None
+        if begin := _BEGIN.match(text):
+            rows = Table(whole(features, 1, 1 << 31, "number of inputs"))
+            text[begin.end() :] = _read_rows(bytes(text[begin.end() :]), pieces, rows, work, path)
+        parsed, new = 0, bytes(text)
+        while new:
+            parsed += sum(new.count(mark) * size for mark, size in _BYTES.items())
+            require(parsed <= scale * _LARGEST_PARSED, f"{path} has too many values; {MORE}")
+            require(len(text) <= scale * _LARGEST, f"{path} is too large; {MORE}")
+            new = next(pieces, b"")
+            text += new
+        size = file.tell()
+    claims = _parsed(text, path)
+    require(isinstance(claims, dict), f"{path} is not a bemi certificate")
+    return claims if rows is None else claims | {"rows": rows}, size
+
+
+def _read_rows(text: bytes, pieces: Iterator[bytes], rows: Table, work: Work, path: str) -> bytes:
+    """Add rows to a table until their list ends; returns the text from its end on."""
+    while True:
+        end = text.find(b"]]")
+        cut = (text.rfind(b"],[") if end < 0 else end) + 1
+        part, text = text[:cut], text[cut:]
+        if part:
+            work.spend(_STEPS_PER_VALUE * (part.count(b",") + 1))
+            require(not part.translate(None, b"0123456789-,[]"), f"{path} is not a bemi certificate")
+            _add_rows(rows, _parsed(b"[" + part + b"]", path))
+            if end >= 0:
+                return text
+            text = text[1:]  # without the comma
+        piece = next(pieces, b"")
+        require(piece, f"{path} is cut off")
+        require(len(text) <= _LARGEST, f"{path} is too large")
+        text += piece
+
+
+def _add_rows(table: Table, rows: Any) -> None:
+    """Add rows of integers to a table."""
+    checked = [whole_row(row, -(1 << 31), 1 << 31, "value") for row in rows]
+    width = table.width
+    require(all(len(row) == width for row in checked), "a training row does not have one value per model input")
+    table.extend(checked)
+
+
+def _parsed(text: bytes | bytearray, path: str) -> Any:
     try:
-        claims = json.loads(_unpacked(packed, path), object_pairs_hook=_object, parse_constant=_no_number)
-    except (zlib.error, gzip.BadGzipFile, ValueError, RecursionError) as error:
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
         if isinstance(error, CertificateError):
             raise
         raise CertificateError(f"{path} is not a bemi certificate") from error
-    require(isinstance(claims, dict), f"{path} is not a bemi certificate")
-    return claims
 
 
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -198,20 +261,21 @@ def _no_number(name: str) -> None:
     raise CertificateError(f"{name} is not a number")
 
 
-def _unpacked(packed: bytes, path: str) -> bytearray:
-    """The text of a certificate; a piece is unpacked only if the pieces before it are within the limits."""
+def _unpacked(file: BinaryIO, path: str) -> Iterator[bytes]:
+    """The text of a gzipped file in pieces."""
     unpacker = zlib.decompressobj(wbits=31)
-    text, parsed = bytearray(), 0
-    while not unpacker.eof:
-        piece = unpacker.decompress(packed, _PIECE)
-        packed = unpacker.unconsumed_tail
-        require(piece or packed or unpacker.eof, f"{path} is cut off")
-        parsed += sum(piece.count(mark) * size for mark, size in _BYTES.items())
-        require(parsed <= _LARGEST_PARSED, f"{path} has too many values")
-        require(len(text) + len(piece) <= _LARGEST, f"{path} is too large")
-        text += piece
-    require(not unpacker.unused_data, f"{path} has unexpected bytes at its end")
-    return text
+    packed = b""
+    try:
+        while not unpacker.eof:
+            packed = packed or file.read(_PIECE)
+            require(packed, f"{path} is cut off")
+            piece = unpacker.decompress(packed, _PIECE)
+            packed = unpacker.unconsumed_tail
+            if piece:
+                yield piece
+        require(not unpacker.unused_data and not file.read(1), f"{path} has unexpected bytes at its end")
+    except zlib.error as error:
+        raise CertificateError(f"{path} is not a bemi certificate") from error
 
 
 @dataclass(frozen=True)
@@ -229,20 +293,51 @@ class TrainingRecord:
         Row weights in units of 2^-16, which match the digest, too; None if all rows count the same.
     """
 
-    rows: list[Row]
+    rows: Sequence[Row]
     labels: list[int]
     seconds: list[list[float]] | None
     weights: list[int] | None = None
 
 
-def training_record(model: str | os.PathLike, known: str | None = None) -> TrainingRecord:
+def needed_budget(
+    text: int, rows: int, inputs: int, lengths: int, networks: Iterable[tuple[int, Sequence[Any]]]
+) -> float:
+    """About how large a budget :func:`verify` needs for soft margins, in millions of steps.
+
+    Parameters
+    ----------
+    text
+        Characters of the certificate without its rows.
+    rows, inputs
+        Number of rows of the certificate, and of values of each.
+    lengths
+        How many different lengths rows have.
+    networks
+        For each network the number of its rows and its proofs, as the certificate has them.
+    """
+    steps, parsed = _STEPS_PER_VALUE * rows * inputs, 0
+    for own, proofs in networks:
+        steps += (len(proofs) + 1) * own * (inputs + 4) + 4 * own * inputs
+        steps += 2 * len(proofs) * (2 * own + min(own, lengths) ** 2 // 4)
+        for node in (node for proof in proofs for tree in proof["outputs"] for node in nodes_of(tree)):
+            count = len(node.get("multipliers", ()))
+            steps += leaf_steps(count, inputs) + 8 + 4 * DEEPEST_TREE
+            parsed += count * (_BYTES[b"["] + 2 * _BYTES[b","]) + _BYTES[b"{"]
+    share = max(text / _LARGEST, parsed / _LARGEST_PARSED)
+    return max(steps / 1e6, DEFAULT_BUDGET * share if share > 1 else 0.0)
+
+
+def training_record(
+    model: str | os.PathLike, known: str | None = None, budget: float = DEFAULT_BUDGET
+) -> TrainingRecord:
     """Read the training rows from a model's certificate, without checking its proofs.
 
-    ``known`` is the digest that the model file must have, if it was verified before.
+    ``known`` is the digest that the model file must have, if it was verified before; ``budget`` is that of
+    :func:`verify`.
     """
     path = certificate_path(model)
-    claims = _read(read_at_most(path, _LARGEST_FILE, CertificateError), path)
     header, _ = container.read(model, known)
+    claims, _ = _read(path, header["inputs"], Work(budget))
     try:
         rows, labels, weights, _ = _training_rows(header, claims, header["inputs"], len(header["classes"]))
         require(rows, "there are no training rows")
@@ -254,25 +349,6 @@ def training_record(model: str | os.PathLike, known: str | None = None) -> Train
     except (LookupError, TypeError, AttributeError, struct.error) as error:
         raise CertificateError(f"{path} is malformed: {type(error).__name__} {error}") from error
     return TrainingRecord(rows, labels, seconds, weights)
-
-
-def training_digest(
-    rows: Sequence[Sequence[int]],
-    labels: Sequence[int],
-    weights: Sequence[int] | None = None,
-    given: int | None = None,
-) -> str:
-    """SHA-256 of 64-bit little-endian integers: numbers of rows, of given ones and of features, then all of them (R3).
-
-    After these three numbers come the rows, the class indices, and the row weights if there are any.  The numbers tell
-    where each part ends, so no other training set has the same integers.  Rows after the given ones are variants of
-    them, which only some networks were trained on.
-    """
-    digest = hashlib.sha256()
-    sizes = [len(rows), len(rows) if given is None else given, len(rows[0]) if rows else 0]
-    for values in (sizes, *rows, labels, () if weights is None else weights):
-        digest.update(struct.pack(f"<{len(values)}q", *values))
-    return digest.hexdigest()
 
 
 def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result: Verification, work: Work) -> None:
@@ -312,9 +388,10 @@ def _check(header: dict[str, Any], packed: bytes, claims: dict[str, Any], result
         codes = [_code(subset.index(labels[k]), outputs) for k in chosen]
         own = None if weights is None else [weights[k] for k in chosen]
         restrictions = Restrictions(own, signs, uncounted)
-        own_rows = Rows([rows[k] for k in chosen], codes, layers, bound, work)
+        own_rows = Rows(Part(rows, chosen), codes, layers, bound, work)
         network = _Network(own_rows, settings, restrictions, result)
-        work.spend(4 * len(own_rows) * count * (len(entry) + 1))
+        if "soft" not in settings["stages"]:
+            work.spend(4 * len(own_rows) * count * (len(entry) + 1))
         try:
             require([s["stage"] for s in entry] == list(settings["stages"]), "stages are not those of the settings")
             reached = network.check(entry, model_entry["reports"])
@@ -356,10 +433,12 @@ def _guessed_kind(stage: Any, proof: dict[str, Any]) -> str:
 
 def _training_rows(
     header: dict[str, Any], claims: dict[str, Any], features: int, classes: int
-) -> tuple[list[Row], list[int], list[int] | None, int]:
+) -> tuple[Table, list[int], list[int] | None, int]:
     """The training rows, their labels and weights, and how many of the rows were given (R3)."""
-    rows = [whole_row(row, -(1 << 31), 1 << 31, "value") for row in claims["rows"]]
-    require(all(len(row) == features for row in rows), "a training row does not have one value per model input")
+    rows = claims["rows"]
+    if not isinstance(rows, Table):
+        rows = Table(features)
+        _add_rows(rows, claims["rows"])
     labels = [whole(label, 0, classes, "label") for label in claims["labels"]]
     require(len(labels) == len(rows), "there is not one label per training row")
     weights = _row_weights(claims.get("weights"), len(rows))
@@ -519,8 +598,8 @@ class _Network:
 
     def splitting(self, weights: list[Matrix]) -> list[int]:
         """1 for each first-layer neuron that gives both signs on the network's training rows (R15)."""
-        sums = [pre_activations(weights[:1], row)[0] for row in self.all.rows]
-        return [int(len({s[j] >= 0 for s in sums}) == 2) for j in range(self.all.layers[1])]
+        columns = zip(*weights[0], strict=True)
+        return [int(len({s >= 0 for s in self.all.sums(column)}) == 2) for column in columns]
 
     def _confident(self, weights: list[Matrix], claim: dict[str, Any]) -> tuple[int, int]:
         """Confidently right outputs; the rows that have only such outputs are what later stages see (R9, R20)."""

@@ -128,16 +128,79 @@ def training_table(summary: dict[str, Any]) -> Table:
     return table
 
 
-def evaluation_table(result: dict[str, Any]) -> Table:
-    """Accuracy and label statuses."""
+def performance_tables(result: dict[str, Any]) -> list[Table]:
+    """Accuracy, chances and classes; what rows of each class are taken for, and how far chances can be trusted."""
+    from rich.table import Table
+
+    apart = "" if result["recordings"] is None else f" of {counted(result['recordings'], 'recording')}"
+    table = Table(title=f"{result['rows']:,} rows{apart}", show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    low, high = (_percent(end) for end in result["range"])
+    table.add_row("accuracy", f"{_percent(result['accuracy'], 2)} ({low} to {high})")
+    table.add_row("always the most frequent class", _percent(result["base_rate"], 2))
+    what = "AUC" if len(result["classes"]) == 2 else "AUC, mean of each class against the rest"
+    table.add_row(what, _decimals(result["auc"]))
+    chances = result["probabilities"]
+    if chances is not None:
+        table.add_row("log-loss", _decimals(chances["log_loss"]))
+        table.add_row("Brier score", _decimals(chances["brier"]))
+        table.add_row("mean distance of chances from what happened", _percent(chances["calibration_error"]))
+    if result["unknown_labels"]:
+        table.add_row("labels that the model does not know", f"{result['unknown_labels']:,}")
+    return [table, _classes_table(result), *([] if chances is None else [_calibration_table(result)])]
+
+
+MOST_COLUMNS = 10
+"""Classes of a confusion table; more do not fit a terminal."""
+
+
+def _classes_table(result: dict[str, Any]) -> Table:
+    """Each class: rows, recall, precision, and what its rows were taken for."""
+    from rich.table import Table
+
+    classes = result["classes"]
+    open_ = any(row[-1] for row in result["confusion"])
+    heads = [shown(one["label"]) for one in classes] + (["unclassified"] if open_ else [])
+    table = Table(title="classes, and what their rows are labelled")
+    table.add_column("class")
+    small = len(heads) <= MOST_COLUMNS
+    for head in ("rows", "recall", "precision", *(heads if small else [])):
+        table.add_column(head, justify="right")
+    for one, row in zip(classes, result["confusion"], strict=True):
+        cells = [str(count) for count in row[: len(heads)]] if small else []
+        table.add_row(
+            shown(one["label"]), str(one["rows"]), _percent(one["recall"]), _percent(one["precision"]), *cells
+        )
+    if not small:
+        table.caption = "--json has the confusion of all classes"
+    return table
+
+
+def _calibration_table(result: dict[str, Any]) -> Table:
+    """Chances against what happened."""
+    from rich.table import Table
+
+    classes = result["classes"]
+    of = f"chance of {shown(classes[1]['label'])}" if len(classes) == 2 else "chance of the likeliest class"
+    table = Table(title="chances and what happened")
+    for head in (of, "happened", "rows"):
+        table.add_column(head, justify="right")
+    for part in result["probabilities"]["calibration"]:
+        table.add_row(_percent(part["chance"]), _percent(part["happened"]), str(part["rows"]))
+    return table
+
+
+def statuses_table(result: dict[str, Any]) -> Table:
+    """Accuracy and label statuses under the paper's rule."""
     from rich.table import Table
 
     from bemi.ensemble.ties import TIES
 
-    table = Table(title=f"{result['rows']} rows", show_header=False)
+    table = Table(title="the paper's rule", show_header=False)
     table.add_column()
     table.add_column(justify="right")
-    table.add_row(f"accuracy (ties: {result['ties']}, {TIES[result['ties']].words})", _percent(result["accuracy"], 2))
+    table.add_row("ties of the model", f"{result['ties']}, {TIES[result['ties']].words}")
     table.add_row("accuracy under the paper's rule", _percent(result["paper_accuracy"], 2))
     table.add_row("unclassified under the paper's rule", _percent(result["unclassified"], 2))
     table.add_section()
@@ -208,3 +271,7 @@ def _proved(numbers: dict[str, Any], networks: int) -> str:
 
 def _percent(share: float | None, digits: int = 1) -> str:
     return "-" if share is None else f"{100 * share:.{digits}f} %"
+
+
+def _decimals(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bemi.cli.data import ModelRows, rows_for
 from bemi.cli.options import add_json, add_missing, add_recordings
-from bemi.cli.output import Notes, check_writable, evaluation_table, show
+from bemi.cli.output import Notes, check_writable, performance_tables, show, statuses_table
 
 if TYPE_CHECKING:
     from bemi.estimators import Classifier
@@ -22,7 +22,11 @@ def add_command(commands: Any) -> None:
     command = commands.add_parser("predict", help="label the rows of a file")
     command.set_defaults(run=predict, example="bemi predict model.bemi new.csv -o labels.csv")
     command.add_argument("model", type=Path)
-    command.add_argument("data", type=Path, help="CSV or NPZ with the model's features, or a folder")
+    command.add_argument(
+        "data",
+        type=Path,
+        help="CSV, Parquet, Excel or NPZ with the model's features, - for CSV on standard input, or a folder",
+    )
     command.add_argument("-o", "--output", type=Path, help="CSV file to write (default: standard output)")
     command.add_argument("--proba", action="store_true", help="also give the probability of every class")
     command.add_argument(
@@ -34,11 +38,17 @@ def add_command(commands: Any) -> None:
     )
     _add_reading_options(command)
 
-    command = commands.add_parser("evaluate", help="accuracy and label statuses on labelled data")
+    command = commands.add_parser("evaluate", help="accuracy, classes and probabilities on labelled data")
     command.set_defaults(run=evaluate, example="bemi evaluate model.bemi test.csv --target label")
     command.add_argument("model", type=Path)
-    command.add_argument("data", type=Path, help="CSV or NPZ with features and labels, or a folder")
+    command.add_argument(
+        "data",
+        type=Path,
+        help="CSV, Parquet, Excel or NPZ with features and labels, - for CSV on standard input, or a folder",
+    )
     command.add_argument("--target", help="column or array with the labels")
+    about = "also accuracy and label statuses under the paper's rule, as for models of --paper"
+    command.add_argument("--statuses", action="store_true", help=about)
     _add_reading_options(command)
 
 
@@ -77,14 +87,16 @@ def predict(options: argparse.Namespace) -> int:
 
 def evaluate(options: argparse.Namespace) -> int:
     from bemi import load
-    from bemi.report.summary import evaluation
+    from bemi.report.performance import performance
 
     ensemble = load(options.model).ensemble_
     notes = Notes()
     rows = rows_for(options, ensemble, notes, labelled=True)
-    result = evaluation(ensemble, rows.X, rows.y) | {"notes": notes.lines}
+    recordings = None if rows.windows is None else rows.windows.groups
+    result = performance(ensemble, rows.X, rows.y, recordings) | {"notes": notes.lines}
     notes.print()
-    show(options, result, evaluation_table(result))
+    by_paper = options.statuses or ensemble.training.settings["estimator"] == "bemi"
+    show(options, result, *performance_tables(result), *([statuses_table(result)] if by_paper else []))
     return 0
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,8 +60,8 @@ def add_command(commands: Any) -> None:
     add(
         "data",
         type=Path,
-        help="CSV with a header row, NPZ with arrays X and y, or a folder: of images, with one sub-folder per class, "
-        "or of recordings",
+        help="CSV with a header row, perhaps in gzip (.csv.gz), or - for standard input; Parquet or Excel; NPZ with "
+        "arrays X and y; or a folder: of images, with one sub-folder per class, or of recordings",
     )
     add("--target", help="column (CSV, default: label) or array (NPZ, default: y) with the labels")
     add("-o", "--output", type=Path, required=True, help="model file to write")
@@ -170,6 +171,7 @@ def _estimator(options: argparse.Namespace) -> Any:
 
 def _parameters(options: argparse.Namespace, data: TrainingData) -> dict[str, Any]:
     """What the options and the data say about the estimator's parameters."""
+    from bemi.estimators.few_bit import cards
     from bemi.inputs.signal import SignalCounts
     from bemi.inputs.transform import Takes
 
@@ -190,7 +192,8 @@ def _parameters(options: argparse.Namespace, data: TrainingData) -> dict[str, An
     if options.scorecard is not None:
         if data.channels is not None or data.shape is not None:
             raise ValueError("--scorecard is for tables")
-        return given | {"max_lines": options.scorecard}
+        usual = cards().usual if options.no_estimate else {}
+        return dict(usual) | given | {"max_lines": options.scorecard}
     usual = _usual(options, data, given) if options.no_estimate else {}
     return usual | given | {"kind": _kind(options, data)}
 
@@ -291,7 +294,10 @@ def _train(
     """Train all networks, write the model, and tell what it is."""
     from bemi import save
 
-    classifier.fit(data.X, data.y, **groups)
+    with warnings.catch_warnings():
+        # The report says it.
+        warnings.filterwarnings("ignore", "the proof of stage")
+        classifier.fit(data.X, data.y, **groups)
     save(classifier, options.output)
     _note_units(classifier, data, notes)
     if not progress_wanted(options) and not is_quiet(options):
@@ -329,16 +335,17 @@ def _note_units(classifier: Any, data: TrainingData, notes: Notes) -> None:
 
 
 def _report(options: argparse.Namespace, classifier: Any, data: TrainingData, notes: Notes) -> None:
-    from bemi.report.summary import evaluation, training_summary
+    from bemi.report.summary import evaluation, large_gaps, training_summary
 
     choice, ensemble = classifier.choice_, classifier.ensemble_
+    gaps = large_gaps(ensemble)
     about = {"estimator": classifier.NAME, "networks": _in_words(ensemble)}
     if choice is not None:
         asked = "" if options.kind is None else f"--kind {options.kind}"
         about |= {"kind": choice.kind, "why": data.why or asked or choice.why}
     summary = training_summary(ensemble) | {
         "settings": about,
-        "notes": notes.lines,
+        "notes": [*notes.lines, *([gaps] if gaps else [])],
         "reused_networks": classifier.reused_networks_,
         "model": str(options.output),
         "training": evaluation(ensemble, data.X, data.y),
@@ -357,6 +364,8 @@ def _report(options: argparse.Namespace, classifier: Any, data: TrainingData, no
     if classifier.reused_networks_:
         count = f"{classifier.reused_networks_} of {counted(summary['networks'], 'network')}"
         print(f"{count} were in {options.run_dir} and not trained again")
+    if gaps:
+        print(gaps)
     print(f"model written to {options.output}")
 
 

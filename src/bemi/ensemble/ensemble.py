@@ -47,7 +47,7 @@ class TrainingRows:
     Attributes
     ----------
     rows, targets
-        The integers that the networks saw, and class indices.
+        The integers that the networks saw, in the shortest type that holds them, and class indices.
     weights
         Row weights, as in :class:`bemi.problem.problem.Problem`; None if all rows count the same.
 
@@ -62,7 +62,7 @@ class TrainingRows:
     4
     """
 
-    rows: Integers
+    rows: NDArray[np.integer]
     targets: Integers
     weights: Integers | None = None
 
@@ -89,6 +89,8 @@ class TrainingRecord:
         Number of given rows; the others are variants.  None without scenarios.
     added_rows
         For each network, the training rows that it was trained on in addition to the given rows of its classes.
+    expected
+        Accuracy to expect on new rows, and its 95 % range; None if it was not estimated.
     """
 
     settings: Mapping[str, Any]
@@ -97,6 +99,7 @@ class TrainingRecord:
     rows: TrainingRows | None = None
     given_rows: int | None = None
     added_rows: tuple[Integers, ...] = ()
+    expected: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +126,8 @@ class Ensemble:
         What to do with rows that have no clear winner.
     probabilities
         How scores become probabilities of the classes; None if the ensemble was trained without.
+    score_counts
+        For each network, how many training rows of its classes have each score; None if that is not known.
 
     Examples
     --------
@@ -144,6 +149,7 @@ class Ensemble:
     training: TrainingRecord
     ties: TieRule = TIES["margin"]
     probabilities: Probabilities | None = None
+    score_counts: tuple[Mapping[int, int], ...] | None = None
     _folded: dict[bool, FoldedEnsemble] = field(default_factory=dict, repr=False)
     """Folded ensembles for prediction, by whether all inputs are at least 0; created on first use."""
 
@@ -181,9 +187,9 @@ class Ensemble:
     ) -> Ensemble:
         """An ensemble with other networks; ``changes`` replaces further fields.
 
-        Probabilities belong to the networks that they were fitted to, so they are dropped.
+        Probabilities and counts of scores belong to the networks that they were made for, so they are dropped.
         """
-        changes = {"probabilities": None} | changes
+        changes = {"probabilities": None, "score_counts": None} | changes
         return replace(
             self,
             subsets=subsets,
@@ -193,6 +199,18 @@ class Ensemble:
             _folded={},
             **changes,
         )
+
+    def with_score_counts(self) -> Ensemble:
+        """The same ensemble, with the counts of the scores of its given training rows; only without hidden layers."""
+        known = self.training.rows
+        assert known is not None
+        given = len(known.targets) if self.training.given_rows is None else self.training.given_rows
+        counts = []
+        for network, subset in zip(self.networks, self.subsets, strict=True):
+            own = known.rows[:given][np.isin(known.targets[:given], subset)]
+            scores, rows = np.unique(network.pre_activations(own)[-1][:, 0], return_counts=True)
+            counts.append(dict(zip(scores.tolist(), rows.tolist(), strict=True)))
+        return replace(self, score_counts=tuple(counts))
 
     def with_ties(self, name: str) -> Ensemble:
         """The same ensemble under another tie rule.

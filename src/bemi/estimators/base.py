@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from types import MethodType
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from bemi import settings, solvers
@@ -27,7 +27,7 @@ from bemi.exact import PRE_ACTIVATION_LIMIT, Integers
 from bemi.files import printable
 from bemi.inputs.transform import Takes
 from bemi.report.html import fitted_html
-from bemi.report.scorecard import Scorecard
+from bemi.report.scorecard import Scorecard, why_no_card
 from bemi.running.schedule import check_shard, train_all
 from bemi.settings import OF_NETWORKS, SETTINGS, is_auto
 from bemi.training.calibration import calibrated
@@ -76,14 +76,39 @@ def _fitted(path: str, *, by_key: bool = False) -> Any:
     return property(read)
 
 
-def _has_probabilities(classifier: Classifier) -> bool:
-    """Whether a classifier has probabilities, or will have them once it is fitted."""
+def _why_no_probabilities(classifier: Classifier) -> str:
+    """Why a classifier has no probabilities, and what to set; empty if it has, or will have once it is fitted."""
     ensemble: Ensemble | None = vars(classifier).get("_ensemble")
-    if ensemble is None:
-        return classifier.PROBABILISTIC and bool(getattr(classifier, "probabilities", True))
-    if ensemble.probabilities is None:
-        raise AttributeError("this classifier was trained without probabilities")
-    return True
+    if not classifier.PROBABILISTIC:
+        return f"{type(classifier).__name__} has none; train a FewBitClassifier, or use decision_function"
+    if ensemble is None and getattr(classifier, "probabilities", True):
+        return ""
+    if ensemble is not None and ensemble.probabilities is not None:
+        return ""
+    return "this classifier was trained without; set probabilities=True and fit again"
+
+
+class _WithProbabilities:
+    """A method of classifiers with probabilities; others lack it, and say what to set."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, classifier: Classifier | None, owner: type) -> Any:
+        if classifier is None:
+            return self.method
+        why = _why_no_probabilities(classifier)
+        if why:
+            raise AttributeError(f"no {self.method.__name__}: {why}")
+        return MethodType(self.method, classifier)
+
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def _with_probabilities(method: _Method) -> _Method:
+    return cast(_Method, _WithProbabilities(method))
 
 
 class Classifier(_ScikitLearn):
@@ -334,7 +359,13 @@ class Classifier(_ScikitLearn):
             solver=solver if known is None else known.training.solver,
             settings=recorded({**chosen, "estimator": self.NAME}),
         )
-        return calibrated(plan, ensemble, known) if chosen["probabilities"] else ensemble
+        if chosen["probabilities"]:
+            ensemble = calibrated(plan, ensemble, known)
+        told = self.choice_ if known is None else None
+        if told is not None and told.expected is not None:
+            expected = (told.expected, told.low, told.high)
+            ensemble = replace(ensemble, training=replace(ensemble.training, expected=expected))
+        return ensemble.with_score_counts() if why_no_card(ensemble) is None else ensemble
 
     # Reading the fitted ensemble ---------------------------------------------------------------------------------
 
@@ -414,7 +445,7 @@ class Classifier(_ScikitLearn):
         rows = self._rows(X)
         return self.ensemble_.decisions(rows)
 
-    @available_if(_has_probabilities)
+    @_with_probabilities
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities of the classes, shape (rows, classes).
 
@@ -431,7 +462,7 @@ class Classifier(_ScikitLearn):
         integers = self.ensemble_.class_probabilities(rows)
         return integers / integers.sum(axis=1, keepdims=True)
 
-    @available_if(_has_probabilities)
+    @_with_probabilities
     def with_prior(self, shares: Mapping[Any, float]) -> Self:
         """A copy whose probabilities hold for rows among which the classes have other shares than in training.
 

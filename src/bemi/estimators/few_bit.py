@@ -6,8 +6,10 @@ measurements.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf, isqrt
 from pathlib import Path
 from typing import Any, Self
@@ -15,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from bemi.augment.images import ImageDeformations
 from bemi.augment.scenarios import SignalScenarios
@@ -29,6 +32,8 @@ from bemi.inputs.signal import SignalCounts
 from bemi.inputs.table import TableBits
 from bemi.inputs.table.cells import as_given
 from bemi.inputs.transform import Takes
+from bemi.report.summary import large_gaps
+from bemi.running.schedule import progress
 from bemi.settings import AUTO, SETTINGS, is_auto
 from bemi.stages import SOFT_STAGES, SPARSE_STAGES
 from bemi.training.choice import Candidate, Choice, choose, unknown
@@ -54,6 +59,12 @@ SMALL_GAINS, GAINS, SHIFTS = (0.8, 1.25), (0.625, 1.5), (-0.125, 0.125)
 
 PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Values of C to choose from."""
+
+CARD_THRESHOLDS, CARD_PENALTIES = (4, 8, 16), (0.1, 0.3, 1.0, 3.0, 10.0)
+"""Thresholds per column, and values of C, to choose from for scorecards."""
+
+FEW_CARD_ROWS = 100
+"""Up to so many rows of a class, the usual settings of scorecards are hard to beat."""
 
 USUAL_PENALTY = 3.0
 """C for bits of a table where nothing is compared."""
@@ -153,6 +164,21 @@ def tables(why: str = "asked for") -> Kind:
     return Kind("table", why, usual, candidates)
 
 
+def cards() -> Kind:
+    """Bits for scorecards: more or fewer thresholds, which lines have to be chosen from, and penalties.
+
+    With few rows another card must beat the usual one clearly, since so many candidates are alike.
+    """
+    usual = {"inputs": TableBits(distinct=True), "C": USUAL_PENALTY}
+    candidates = []
+    for thresholds in CARD_THRESHOLDS:
+        for C in CARD_PENALTIES:
+            settings = {"inputs": TableBits(thresholds, distinct=True), "C": C}
+            limit = FEW_CARD_ROWS if repr(settings) == repr(usual) else 0
+            candidates.append(Candidate(f"up to {thresholds} thresholds per column, C = {C:g}", settings, limit))
+    return Kind("table", "scorecards are for tables", usual, tuple(candidates))
+
+
 def kind_of(X: Any, kind: Any = AUTO, inputs: Any = AUTO) -> Kind:
     """What rows are: as ``kind`` says, as ``inputs`` takes them, or as they look."""
     rows = np.asarray(X)
@@ -229,7 +255,11 @@ class SoftMarginClassifier(Classifier):
         >>> clf.fit(X[::5], y[::5]).classes_
         array([0, 1, 2])
         """
-        return self._fit(X, y, sample_weight, groups)
+        self._fit(X, y, sample_weight, groups)
+        gaps = large_gaps(self.ensemble_)
+        if gaps:
+            warnings.warn(gaps, ConvergenceWarning, stacklevel=2)
+        return self
 
     def fit_shard(
         self,
@@ -274,6 +304,66 @@ class SoftMarginClassifier(Classifier):
         [(0, 1), (0, 2), (1, 2)]
         """
         return self._training_tasks(X, y, sample_weight, groups)
+
+    def choose(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Choice:
+        """What :meth:`fit` would choose on these rows, and what accuracy to expect; nothing is trained or changed."""
+        other = clone(self)
+        other._resolved(X, y, sample_weight, groups)
+        return other.choice_
+
+    def _resolved(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
+    ) -> Settings:
+        given = self._translated(self._settings())
+        check_given(X)
+        rows = as_given(X)
+        labels = labels_of(y, rows)
+        kind = self._kind(X)
+        given |= {name: value for name, value in kind.usual.items() if name not in COMPARED and is_auto(given[name])}
+        self.choice_ = replace(
+            self._choice(kind, given, rows, labels, sample_weight, groups), kind=kind.name, why=kind.why
+        )
+        automatic = {name: value for name, value in kind.usual.items() if is_auto(given[name])}
+        return self._with_probabilities({**given, **automatic, **self.choice_.candidate.settings}, kind, labels)
+
+    def _kind(self, X: Any) -> Kind:
+        """What the rows are, and what there is to choose."""
+        raise NotImplementedError
+
+    def _with_probabilities(self, chosen: Settings, kind: Kind, labels: NDArray) -> Settings:
+        """The settings, with probabilities or without."""
+        return chosen
+
+    def _choice(
+        self,
+        kind: Kind,
+        given: Mapping[str, Any],
+        rows: Any,
+        labels: NDArray,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+    ) -> Choice:
+        """The best candidate by cross-validation on the training rows, if there is something to choose."""
+        if not any(is_auto(given[name]) for name in COMPARED):
+            return unknown(Candidate("settings as given", {}), "nothing was left to choose")
+        candidates = left_to_choose(kind, given)
+        if not candidates:
+            return unknown(Candidate("usual settings", {}), f"{len(rows)} large rows are too many to compare settings")
+        usual = {name: value for name, value in kind.usual.items() if is_auto(given[name])}
+        weights = given_weights(sample_weight, len(labels))
+        classes, targets = np.unique(labels, return_inverse=True)
+        return choose(
+            candidates,
+            rows,
+            labels,
+            defaults={**given, **usual},
+            weights=weights * class_weights(given["class_weight"], classes, targets, weights)[targets],
+            seed=seed_of(given["random_state"]),
+            groups=groups,
+            watch=partial(progress, show=bool(given["verbose"]), what="choosing settings"),
+        )
 
 
 class FewBitClassifier(SoftMarginClassifier):
@@ -353,20 +443,6 @@ class FewBitClassifier(SoftMarginClassifier):
         self.verbose = verbose
         self.run_dir = run_dir
 
-    def choose(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
-    ) -> Choice:
-        """What :meth:`fit` would choose on these rows, and what accuracy to expect; nothing is trained or changed.
-
-        Examples
-        --------
-        >>> clf.choose(X[::5], y[::5]).kind
-        'table'
-        """
-        other = clone(self)
-        other._resolved(X, y, sample_weight, groups)
-        return other.choice_
-
     def _translated(self, given: dict[str, Any]) -> dict[str, Any]:
         stages = SOFT_STAGES if given["mw_loss"] is None else SPARSE_STAGES
         loss = SETTINGS["mw_loss"].default if given["mw_loss"] is None else given["mw_loss"]
@@ -377,51 +453,8 @@ class FewBitClassifier(SoftMarginClassifier):
         known = super()._parameters_of(ensemble)
         return known if len(ensemble.training.settings["stages"]) > 1 else known | {"mw_loss": None}
 
-    def _resolved(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
-    ) -> Settings:
-        given = self._translated(self._settings())
-        check_given(X)
-        rows = as_given(X)
-        labels = labels_of(y, rows)
-        kind = self._kind(X)
-        given |= {name: value for name, value in kind.usual.items() if name not in COMPARED and is_auto(given[name])}
-        self.choice_ = replace(
-            self._choice(kind, given, rows, labels, sample_weight, groups), kind=kind.name, why=kind.why
-        )
-        automatic = {name: value for name, value in kind.usual.items() if is_auto(given[name])}
-        return self._with_probabilities({**given, **automatic, **self.choice_.candidate.settings}, kind, labels)
-
     def _kind(self, X: Any) -> Kind:
         return kind_of(X, self.kind, self.inputs)
-
-    def _choice(
-        self,
-        kind: Kind,
-        given: Mapping[str, Any],
-        rows: Any,
-        labels: NDArray,
-        sample_weight: ArrayLike | None,
-        groups: ArrayLike | None,
-    ) -> Choice:
-        """The best candidate by cross-validation on the training rows, if there is something to choose."""
-        if not any(is_auto(given[name]) for name in COMPARED):
-            return unknown(Candidate("settings as given", {}), "nothing was left to choose")
-        candidates = left_to_choose(kind, given)
-        if not candidates:
-            return unknown(Candidate("usual settings", {}), f"{len(rows)} large rows are too many to compare settings")
-        usual = {name: value for name, value in kind.usual.items() if is_auto(given[name])}
-        weights = given_weights(sample_weight, len(labels))
-        classes, targets = np.unique(labels, return_inverse=True)
-        return choose(
-            candidates,
-            rows,
-            labels,
-            defaults={**given, **usual},
-            weights=weights * class_weights(given["class_weight"], classes, targets, weights)[targets],
-            seed=seed_of(given["random_state"]),
-            groups=groups,
-        )
 
     def _with_probabilities(self, chosen: Settings, kind: Kind, labels: NDArray) -> Settings:
         """The settings with probabilities wherever they cost little, unless the user decided."""

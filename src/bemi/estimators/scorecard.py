@@ -7,25 +7,29 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from bemi.ensemble.ensemble import Ensemble
-from bemi.estimators.few_bit import USUAL_PENALTY, SoftMarginClassifier
-from bemi.inputs.table import TableBits
+from bemi.estimators.few_bit import Kind, SoftMarginClassifier, cards
+from bemi.report.scorecard import why_no_card
 from bemi.stages import SOFT_STAGES
-from bemi.training.plan import Settings
 
 
 class ScorecardClassifier(SoftMarginClassifier):
     """Scorecards: integer points for a few yes-or-no questions about a row, added up by hand.
 
     One card per pair of classes.  The number of lines is a hard limit, and the certificate says how far any other card
-    with as many lines could be from this one's objective.  :meth:`scorecard` shows the card.
+    with as many lines could be from this one's objective.  How many thresholds a column may have and the penalty C are
+    chosen by cross-validation of cards, unless they are given; ``choice_`` tells what was chosen and why.
+    :meth:`scorecard` shows the card.
 
     {parameters}
 
     Attributes
     ----------
+    choice_
+        What was chosen, why, and what accuracy to expect: a :class:`bemi.training.choice.Choice`; None in a
+        classifier read from a file.
     ensemble_
         The fitted model; see :class:`bemi.estimators.base.Classifier` for all fitted attributes.
 
@@ -42,7 +46,7 @@ class ScorecardClassifier(SoftMarginClassifier):
     """
 
     NAME = "scorecard"
-    AUTOMATIC = ("inputs",)
+    AUTOMATIC = ("inputs", "C")
 
     def __init__(
         self,
@@ -51,7 +55,7 @@ class ScorecardClassifier(SoftMarginClassifier):
         monotone: Mapping[Any, int] | None = None,
         inputs: Any = "auto",
         weight_bound: int = 5,
-        C: float = USUAL_PENALTY,
+        C: float | str = "auto",
         hinges: int = 2,
         class_weight: str | Mapping[Any, float] | None = None,
         time_limit: float | Sequence[float] | None = 10.0,
@@ -86,8 +90,18 @@ class ScorecardClassifier(SoftMarginClassifier):
     def _parameters_of(cls, ensemble: Ensemble) -> dict[str, Any]:
         return super()._parameters_of(ensemble) | {"max_lines": ensemble.training.settings["max_links"]}
 
-    def _resolved(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
-    ) -> Settings:
-        given = self._translated(self._settings())
-        return {**given, "inputs": TableBits()} if isinstance(given["inputs"], str) else given
+    def _kind(self, X: Any) -> Kind:
+        return cards()
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The number on the card, for two classes: the total of each row, shape (rows,).
+
+        Positive totals are predicted as ``classes_[1]``, others, zero included, as ``classes_[0]``.  More classes:
+        shape (rows, classes); votes, plus terms too small to outweigh a vote.  Without bits of a table there is no
+        card, and the values are the network's scores.
+        """
+        decisions = super().decision_function(X)
+        if decisions.ndim > 1 or why_no_card(self.ensemble_) is not None:
+            return decisions
+        (card,) = self.scorecard().cards
+        return (decisions - card.offset) / card.unit

@@ -7,11 +7,12 @@ MISSING_TOKENS = ("NA", "NaN", "nan", "N/A", "null", "None", "?")
 """Cells of a CSV file with one of these texts are missing, as empty ones always are."""
 
 _HOMES = {
-    "cells": ("SEPARATORS", "Cells", "DataFileError", "Known", "read_cells", "separator_of"),
+    "cells": ("SEPARATORS", "Cells", "Known", "read_cells", "separator_of"),
     "columns": ("NO_RULES", "ColumnRules", "ModelColumns", "features", "features_for"),
     "pictures": ("Pictures", "check_labelled", "has_pictures", "read_pictures"),
     "recording_files": ("column_names", "samples_in"),
     "recordings": ("Windows",),
+    "sources": ("DataFileError", "opened"),
     "signals": ("ModelWindows", "Reading", "read_for_model", "read_training", "training_rows"),
     "tables": ("check_classes", "known_labels", "read_features", "read_labelled", "read_test", "row_shape"),
     "windowing": ("Columns", "windows"),

@@ -9,10 +9,13 @@ import csv
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+
+from bemi.io.sources import DataFileError, opened
 
 SEPARATORS = (",", ";", "\t")
 """The first is the one of files that have none at all."""
@@ -25,10 +28,6 @@ _LINES = 50
 
 Tell = Callable[[str], None]
 """What happens to a line that the user should know about."""
-
-
-class DataFileError(ValueError):
-    """A data file cannot be used; the message says where and why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +61,7 @@ class Cells:
 
     def _line(self, row: int) -> int:
         """The line on which a row begins: quoted cells may hold line breaks, and blank lines do not count as rows."""
-        with open(self.path, newline="", encoding=self.encoding) as file:
+        with TextIOWrapper(opened(self.path), newline="", encoding=self.encoding) as file:
             lines = csv.reader(file, delimiter=self.separator, skipinitialspace=True)
             begin, current = 1, -2  # the header comes before row 0
             for cells in lines:
@@ -78,9 +77,9 @@ class Cells:
 
 
 def read_cells(path: Path, tell: Tell) -> Cells:
-    """Read a CSV file with a header; the separator is recognised."""
+    """Read a CSV file with a header, or what :mod:`bemi.io.sources` reads as one; the separator is recognised."""
     encoding = _encoding(path)
-    with open(path, encoding=encoding, errors="replace", newline="") as file:
+    with TextIOWrapper(opened(path), encoding=encoding, errors="replace", newline="") as file:
         separator = separator_of(file.read(_SAMPLE))
     try:
         try:
@@ -125,7 +124,7 @@ def _cells_per_line(lines: list[str], separator: str) -> list[int]:
 
 def _encoding(path: Path) -> str:
     """The encoding that the first bytes tell, UTF-8 unless they tell another one."""
-    with open(path, "rb") as file:
+    with opened(path) as file:
         start = file.read(_SAMPLE)
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
@@ -135,9 +134,10 @@ def _encoding(path: Path) -> str:
 
 
 def _parsed(path: Path, separator: str, encoding: str) -> pd.DataFrame:
-    return pd.read_csv(
-        path, sep=separator, encoding=encoding, dtype=object, keep_default_na=False, skipinitialspace=True
-    )
+    with opened(path) as file:
+        return pd.read_csv(
+            file, sep=separator, encoding=encoding, dtype=object, keep_default_na=False, skipinitialspace=True
+        )
 
 
 class Known:

@@ -15,7 +15,8 @@ from bemi.inputs.inputs import Inputs
 from bemi.inputs.table.cells import FEW_LEVELS, MANY_LEVELS, number_in, trouble_with_text
 from bemi.inputs.transform import Takes
 from bemi.io import MISSING_TOKENS
-from bemi.io.cells import Cells, DataFileError, Known, Tell
+from bemi.io.cells import Cells, Known, Tell
+from bemi.io.sources import DataFileError
 
 INDEX_ROWS = 10
 """With more rows than this, numbers in order in the first column are an index."""

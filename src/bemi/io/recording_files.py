@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from bemi.inputs.signal import as_windows
 from bemi.io import MISSING_TOKENS
-from bemi.io.cells import Cells, DataFileError, Tell, read_cells
+from bemi.io.cells import Cells, Tell, read_cells
 from bemi.io.columns import NO_RULES, ModelColumns, features_for, index_column
 from bemi.io.recordings import Recording, recordings_of
+from bemi.io.sources import DataFileError
 from bemi.io.tables import NPZ_TARGET, labels, read_npz
 from bemi.io.windowing import Columns, Windows, cut_all, tell_doubts
 
@@ -79,7 +80,9 @@ def _tables(
     """The table of every file, and the columns that all of them have."""
     files = [path]
     if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.suffix.lower() == ".csv" and file.is_file())
+        files = sorted(
+            file for file in path.rglob("*") if file.name.lower().endswith((".csv", ".csv.gz")) and file.is_file()
+        )
         if not files:
             raise DataFileError(f"{path} has no CSV files")
     tables, found = {}, columns

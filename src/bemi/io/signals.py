@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from bemi.inputs.inputs import Inputs
 from bemi.io import MISSING_TOKENS
-from bemi.io.cells import DataFileError, Tell, read_cells
+from bemi.io.cells import Tell, read_cells
 from bemi.io.recording_files import column_names, read_arrays, read_recordings, read_rows, samples_in
+from bemi.io.sources import DataFileError
 from bemi.io.tables import check_classes, is_npz
 from bemi.io.windowing import Columns, Windows, checked_sizes
 

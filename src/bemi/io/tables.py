@@ -10,8 +10,9 @@ import pandas as pd
 
 from bemi.inputs.table.cells import number_in
 from bemi.io import MISSING_TOKENS
-from bemi.io.cells import Cells, DataFileError, Known, Tell, read_cells
+from bemi.io.cells import Cells, Known, Tell, read_cells
 from bemi.io.columns import NO_RULES, ColumnRules, ModelColumns, features, features_for, no_column
+from bemi.io.sources import DataFileError
 
 MANY_CLASSES = 20
 """With more different numbers than this, labels may be measurements."""

@@ -36,7 +36,9 @@ MEMBERS = frozenset(
         *("input_scaling", "training_digest", "networks", "solver"),
     }
 )
-PARTS = frozenset({"subsets", "given_rows", "selection", "signs", "uncounted", "probabilities"})
+PARTS = frozenset(
+    {"subsets", "given_rows", "selection", "signs", "uncounted", "probabilities", "score_counts", "expected"}
+)
 """Members of every header, and optional ones, present only if they carry information."""
 
 _PREFIX = struct.Struct("<4sHI")  # magic, format, header length

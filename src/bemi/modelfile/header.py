@@ -100,6 +100,10 @@ def checked(header: Any) -> dict[str, Any]:
         _check_selection(header["selection"])
     if "probabilities" in header:
         _check_probabilities(header)
+    if "expected" in header:
+        _check_expected(header["expected"])
+    if "score_counts" in header:
+        _check_score_counts(header)
     return header
 
 
@@ -288,6 +292,28 @@ def _check_probabilities(header: Mapping[str, Any]) -> None:
         whole(intercept, "an intercept", -LARGEST_INTERCEPT, LARGEST_INTERCEPT)
     for share in listed(found["prior"], "prior", classes, classes):
         whole(share, "a share of a class", 1, UNIT)
+
+
+def _check_expected(expected: Any) -> None:
+    """An accuracy and its range."""
+    shares = listed(expected, "expected", 3, 3)
+    if any(type(share) is not float or not 0 <= share <= 1 for share in shares):
+        raise ValueError("expected must be three shares")
+    if shares[1] > shares[2]:
+        raise ValueError("the range of the expected accuracy is upside down")
+
+
+def _check_score_counts(header: Mapping[str, Any]) -> None:
+    """For every network, scores in order, each with a number of training rows."""
+    networks = len(header["networks"])
+    if header["settings"]["hidden_layers"] or header["settings"]["subset_size"] != 2:
+        raise ValueError("score_counts belong to networks of two classes without a hidden layer")
+    for counts in listed(header["score_counts"], "score_counts", networks, networks):
+        for pair in listed(counts, "counts of scores"):
+            score, rows = listed(pair, "a count of a score", 2, 2)
+            whole(score, "a score", 1 - PRE_ACTIVATION_LIMIT, PRE_ACTIVATION_LIMIT - 1)
+            whole(rows, "a number of rows", 1, LARGEST_INTEGER)
+        _increasing([score for score, _ in counts], "scores")
 
 
 def _check_parameters(value: Any, what: str) -> None:

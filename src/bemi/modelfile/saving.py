@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from importlib.metadata import version
 from itertools import pairwise
@@ -17,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.augment import scenarios
-from bemi.certificate import FORMAT, certificate_path
+from bemi.certificate import DEFAULT_BUDGET, FORMAT, certificate_path, needed_budget
 from bemi.ensemble.ensemble import Ensemble, TrainingRecord, check_open_label
 from bemi.ensemble.probabilities import Probabilities, Sigmoid
 from bemi.ensemble.subsets import class_subsets, given_subsets
@@ -33,7 +35,13 @@ from bemi.modelfile.container import ModelFileError
 from bemi.modelfile.header import RECORDED_SETTINGS, SELECTION, checked
 from bemi.network import Network, bits_per_weight
 from bemi.problem.problem import outputs_for, signs_towards_later_classes
+from bemi.problem.soft_margin import row_norms
 from bemi.stages.result import stage_claim, stage_record, stage_result
+
+_ROWS_AT_A_TIME = 1000
+
+MOST_SCORES = 256
+"""Scores that are counted in a file; networks with more have no card that people would read."""
 
 _MAPPINGS = ("monotone", "class_weight")
 """Settings that may be mappings.  Their keys need not be text, so files have lists of pairs."""
@@ -53,11 +61,16 @@ def write(ensemble: Ensemble, path: str | os.PathLike) -> None:
     files = {Path(path): content}
     certificate = Path(certificate_path(path))
     if ensemble.training.rows is not None:
-        claims = json.dumps(_certificate(ensemble, container.digest(content)), separators=(",", ":")).encode()
-        files[certificate] = gzip.compress(claims, compresslevel=6, mtime=0)
+        files[certificate] = _gzipped(_certificate_text(ensemble, container.digest(content)))
     write_atomically(files)
     if certificate not in files:
         certificate.unlink(missing_ok=True)  # an older model's
+    elif (budget := _needed_budget(ensemble)) > DEFAULT_BUDGET:
+        warnings.warn(
+            f"checking the certificate takes about {budget:.0f} million steps, more than the {DEFAULT_BUDGET} that "
+            f"'bemi verify' allows by default; verify this model with --budget {math.ceil(1.2 * budget)}",
+            stacklevel=2,
+        )
 
 
 def read(path: str | os.PathLike, known: str | None = None) -> Ensemble:
@@ -123,17 +136,36 @@ def _parts(ensemble: Ensemble, networks: list[dict[str, Any]]) -> dict[str, Any]
     if ensemble.probabilities is not None:
         sigmoids = [[sigmoid.slope, sigmoid.intercept] for sigmoid in ensemble.probabilities.sigmoids]
         found["probabilities"] = {"sigmoids": sigmoids, "prior": list(ensemble.probabilities.prior)}
+    if ensemble.training.expected is not None:
+        found["expected"] = list(map(float, ensemble.training.expected))
+    counts = ensemble.score_counts
+    if counts is not None and max(map(len, counts)) <= MOST_SCORES:
+        found["score_counts"] = [sorted(map(list, own.items())) for own in counts]
     return found
 
 
-def _certificate(ensemble: Ensemble, model: str) -> dict[str, Any]:
-    """Everything the checker needs about the model with this digest; see docs/certificates.md."""
+def _gzipped(pieces: Iterable[bytes]) -> bytes:
+    """Text in pieces, compressed; equal texts give equal bytes."""
+    packed = io.BytesIO()
+    with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=6, mtime=0) as file:
+        for piece in pieces:
+            file.write(piece)
+    return packed.getvalue()
+
+
+def _certificate_text(ensemble: Ensemble, model: str) -> Iterator[bytes]:
+    """Everything the checker needs about the model with this digest; see docs/certificates.md.
+
+    Rows may be many, so they are written some at a time.
+    """
     rows = ensemble.training.rows
     assert rows is not None
+    first = {"format": FORMAT, "model": model}
+    yield _json(first)[:-1] + b',"rows":['
+    for start in range(0, len(rows.rows), _ROWS_AT_A_TIME):
+        part = rows.rows[start : start + _ROWS_AT_A_TIME].tolist()
+        yield (b"," if start else b"") + _json(part)[1:-1]
     claims = {
-        "format": FORMAT,
-        "model": model,
-        "rows": rows.rows.tolist(),
         "labels": rows.targets.tolist(),
         **({} if rows.weights is None else {"weights": rows.weights.tolist()}),
         "networks": [[stage_claim(report) for report in reports.values()] for reports in ensemble.reports],
@@ -141,7 +173,26 @@ def _certificate(ensemble: Ensemble, model: str) -> dict[str, Any]:
     if ensemble.training.settings["node_limit"] is None:
         # With a node limit the same rows give the same bytes; times would differ.
         claims["seconds"] = [[round(r.seconds, 4) for r in reports.values()] for reports in ensemble.reports]
-    return claims
+    yield b"]," + _json(claims)[1:]
+
+
+def _needed_budget(ensemble: Ensemble) -> float:
+    """About how large a budget the checker needs, in millions of steps; 0 for stages other than soft margins."""
+    rows = ensemble.training.rows
+    if rows is None or all(report.soft is None for reports in ensemble.reports for report in reports.values()):
+        return 0.0
+    networks = []
+    text = 0
+    for reports in ensemble.reports:
+        proofs = [report.certificate for report in reports.values()]
+        text += len(_json(proofs))
+        networks.append((max(report.rows for report in reports.values()), [p for p in proofs if p is not None]))
+    lengths = len(set(row_norms(rows.rows)))
+    return needed_budget(text, len(rows.rows), rows.rows.shape[1], lengths, networks)
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
 
 
 def _ensemble(header: Any, weights: bytes) -> Ensemble:
@@ -181,6 +232,7 @@ def _ensemble(header: Any, weights: bytes) -> Ensemble:
         training=_training_record(header, settings),
         ties=TIES[ties],
         probabilities=_probabilities(header, networks, inputs),
+        score_counts=_score_counts(header),
     )
 
 
@@ -190,6 +242,12 @@ def _probabilities(header: dict[str, Any], networks: Sequence[Network], inputs: 
     if found is None:
         return None
     return Probabilities.of([Sigmoid(*line) for line in found["sigmoids"]], found["prior"], networks, inputs)
+
+
+def _score_counts(header: dict[str, Any]) -> tuple[dict[int, int], ...] | None:
+    """How many training rows have each score, if the file knows."""
+    found = header.get("score_counts")
+    return None if found is None else tuple(dict(counts) for counts in found)
 
 
 def _scaling(scaling: InputScaling) -> dict[str, Any]:
@@ -228,6 +286,7 @@ def _training_record(header: dict[str, Any], settings: dict[str, Any]) -> Traini
         solver=header["solver"],
         given_rows=header.get("given_rows"),
         added_rows=tuple(np.array(entry.get("added", []), dtype=np.int64) for entry in header["networks"]),
+        expected=tuple(header["expected"]) if "expected" in header else None,
     )
 
 

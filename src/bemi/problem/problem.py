@@ -18,6 +18,8 @@ from bemi.exact import PRE_ACTIVATION_LIMIT, Integers, too_large
 from bemi.network import Network
 from bemi.problem.soft_margin import LARGEST_ROW_WEIGHT, ROW_WEIGHT_UNIT, SoftMargin, soft_value
 
+_ROWS_AT_A_TIME = 1024
+
 ABSTAIN = -1
 """Vote of a network that gives a code beyond its last class, and label of an unclassified row."""
 
@@ -80,7 +82,7 @@ class Problem:
         codes = np.asarray(self.codes)
         if data.ndim != 2 or codes.ndim != 2 or len(data) != len(codes):
             raise ValueError(f"data and codes must be tables of equally many rows, got {data.shape} and {codes.shape}")
-        if not np.array_equal(data, np.rint(data)):
+        if data.dtype.kind not in "biu" and not np.array_equal(data, np.rint(data)):
             raise ValueError("a Problem takes integer data; put other data on an integer grid first (InputScaling)")
         if not np.isin(codes, (-1, 1)).all():
             raise ValueError("codes must be -1 or +1")
@@ -93,9 +95,11 @@ class Problem:
             )
         object.__setattr__(self, "hidden_layers", tuple(int(n) for n in self.hidden_layers))
         object.__setattr__(self, "codes", codes.astype(np.int64))
-        norms = np.abs(data.astype(np.float64)).sum(axis=1)
-        if len(norms) and norms.max() * self.weight_bound >= PRE_ACTIVATION_LIMIT:
-            raise too_large(norms.max() * self.weight_bound)
+        # Some rows at a time, since there may be many.
+        parts = (data[start : start + _ROWS_AT_A_TIME] for start in range(0, len(data), _ROWS_AT_A_TIME))
+        norm = max((float(np.abs(part.astype(np.float64)).sum(axis=1).max()) for part in parts), default=0.0)
+        if norm * self.weight_bound >= PRE_ACTIVATION_LIMIT:
+            raise too_large(norm * self.weight_bound)
         object.__setattr__(self, "data", data.astype(np.int64))
         self._check_soft_fields()
 

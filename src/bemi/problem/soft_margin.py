@@ -38,6 +38,9 @@ LARGEST_ROW_WEIGHT = 2**31
 HINGE_TARGETS = {1: (Fraction(1),), 2: (Fraction(1, 2), Fraction(3, 2))}
 """Targets of a row's hinges as multiples of t, by the number of hinges."""
 
+_AT_A_TIME = 1024
+"""Rows that are converted to floating point at a time."""
+
 _EXACT = 2**62
 """Sums below this fit into 64 bits."""
 
@@ -111,13 +114,14 @@ def row_norms(data: NDArray[np.integer]) -> list[int]:
     return [math.isqrt(int(square)) for square in squares]
 
 
-def normalised_rows(data: Integers, signs: Integers) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """``s_k x^k / nu_k`` in floating point for the non-zero rows, and their indices."""
+def normalised_rows(data: Integers, signs: Integers) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
+    """``s_k x^k / nu_k`` in single precision for the non-zero rows, and their indices."""
     norms = np.array(row_norms(data), dtype=np.float64)
     nonzero = np.flatnonzero(norms)
-    rows = np.ascontiguousarray(data[nonzero], dtype=np.float64)
-    rows *= signs[nonzero, None]  # in place: rows may be many
-    rows /= norms[nonzero, None]
+    rows = np.empty((len(nonzero), data.shape[1]), dtype=np.float32)
+    for start in range(0, len(nonzero), _AT_A_TIME):  # rows may be many
+        part = nonzero[start : start + _AT_A_TIME]
+        rows[start : start + _AT_A_TIME] = data[part] * (signs[part] / norms[part])[:, None]
     return rows, nonzero
 
 

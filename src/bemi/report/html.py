@@ -8,8 +8,7 @@ from html import escape
 from bemi.checks import counted
 from bemi.ensemble.ensemble import Ensemble
 from bemi.files import printable
-from bemi.report.summary import training_summary
-from bemi.stages import get
+from bemi.report.summary import shown_stage, training_summary
 
 MOST_CLASSES = 20
 """A grid of more classes is too wide for a notebook."""
@@ -66,7 +65,7 @@ def _grid(ensemble: Ensemble) -> str:
             if j > 0
         )
         rows.append(f"<tr><th>{labels[i]}</th>{cells}</tr>")
-    what = f"Gap of each network after stage {_shown_stage(ensemble)}: its distance to the bound, in %"
+    what = f"Gap of each network after stage {shown_stage(ensemble)}: its distance to the bound, in %"
     return (
         f"<details open><summary>{what}</summary>"
         f'<table class="grid"><tr><th></th>{heads}</tr>{"".join(rows)}</table></details>'
@@ -88,17 +87,12 @@ def _list(ensemble: Ensemble) -> str:
     )
     left = len(ensemble.networks) - MOST_NETWORKS
     more = f"<p>and {left} more</p>" if left > 0 else ""
-    heads = f"<tr><th>network</th><th>links</th><th>gap of {_shown_stage(ensemble)}</th></tr>"
+    heads = f"<tr><th>network</th><th>links</th><th>gap of {shown_stage(ensemble)}</th></tr>"
     return f"<details><summary>Networks</summary><table>{heads}{rows}</table>{more}</details>"
 
 
-def _shown_stage(ensemble: Ensemble) -> str:
-    """The last stage whose gap is worth showing."""
-    return next((name for name in reversed(ensemble.stages) if get(name).shows_gap), ensemble.stages[-1])
-
-
 def _gap(ensemble: Ensemble, network: int) -> float:
-    return ensemble.reports[network][_shown_stage(ensemble)].gap
+    return ensemble.reports[network][shown_stage(ensemble)].gap
 
 
 def _percent(share: float | None) -> str:

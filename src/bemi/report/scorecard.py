@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from bemi.checks import check_choice
+from bemi.checks import check_choice, counted
 from bemi.ensemble.ensemble import Ensemble
-from bemi.ensemble.probabilities import CERTAIN, ProbabilityTable
+from bemi.ensemble.probabilities import CERTAIN, UNIT, ProbabilityTable, Sigmoid
 from bemi.exact import Integers
 from bemi.inputs.table.columns import AtLeast, Column, Constant, IsLike, Output, Value
 
-UNLIKELY = 0.02
-"""Totals with a smaller probability, of either class, are not worth a place in a list of totals."""
+MOST_TOTALS = 10
+"""Lines of a list of totals; more neighbouring totals are put together."""
+
+MOST_ENUMERATED = 2**16
+"""Totals of a card that are enumerated; of more, these are a part."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,31 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Totals:
+    """Neighbouring totals of a card, or a single one.
+
+    Attributes
+    ----------
+    low, high
+        The smallest and the largest of them; a row can have either.
+    chance
+        Probability of the second class, the mean over the training rows that have these totals.
+    rows
+        How many training rows have them; None if the model does not know.
+    """
+
+    low: int
+    high: int
+    chance: float
+    rows: int | None
+
+    def name(self, minus: str = "-") -> str:
+        """The totals in words."""
+        low, high = (signed(total, minus) for total in (self.low, self.high))
+        return low if self.low == self.high else f"{low} to {high}"
+
+
+@dataclass(frozen=True)
 class Card:
     """Points that decide between two classes: the second if the total is above 0, otherwise the first.
 
@@ -59,8 +89,12 @@ class Card:
 
         s = d w_0 + c sum_i w_i b_i >= 0,   b_i = +1 if bit i is on, otherwise -1,
 
-    where w_0 belongs to the constant.  A line has the points ``-2 c w_i / unit``, and the card starts with
-    ``-(d w_0 - c sum_i w_i) / unit``, so the total is ``-s / unit``.  The unit is the largest that leaves integers.
+    where w_0 belongs to the constant.  With k_i = 1 if bit i is on, otherwise 0,
+
+        -s = a + u sum_i p_i k_i,   u p_i = -2 c w_i,   a = c sum_i w_i - d w_0.
+
+    The points p_i have no common factor, so none is larger than the weight bound.  The start is a / u, rounded up: u is
+    an integer, so the total, start + sum_i p_i k_i, is above 0 exactly if -s is.
 
     Attributes
     ----------
@@ -70,12 +104,16 @@ class Card:
         The total if no line holds.
     lines
         In the order of the columns.
-    unit
-        What a point stands for in the sum of the network.
-    lowest, highest
-        Smallest and largest total that a row can have.
+    unit, offset
+        u, and a - u start, so that ``-s = unit * total + offset``.
+    totals
+        The totals that a row can have, increasing.
     table
         Probability of the first class by the sum of the network; None if the model has no probabilities.
+    factor
+        By what a point multiplies the odds of the second class; None without probabilities.
+    rows
+        How many training rows have each total that some have; None if the model does not know.
 
     Examples
     --------
@@ -87,7 +125,7 @@ class Card:
     >>> card = scorecard.cards[0]
     >>> card.classes
     ('ill', 'well')
-    >>> card.lowest <= card.start <= card.highest
+    >>> card.start in card.totals
     True
     """
 
@@ -95,37 +133,47 @@ class Card:
     start: int
     lines: tuple[Line, ...]
     unit: int
-    lowest: int
-    highest: int
+    offset: int
+    totals: Integers
     table: ProbabilityTable | None = None
+    factor: float | None = None
+    rows: Mapping[int, int] | None = None
 
     @classmethod
     def of(
         cls,
         classes: tuple[Any, Any],
         weights: Integers,
-        columns: Sequence[Column],
-        outputs: Sequence[Output],
-        level: int,
+        transform: Any,
         table: ProbabilityTable | None = None,
+        sigmoid: Sigmoid | None = None,
+        scores: Mapping[int, int] | None = None,
     ) -> Card:
-        """The card of a network with these weights, for bits of magnitude ``level``."""
+        """The card of a network with these weights; ``scores`` counts the training rows with each sum."""
+        outputs, level = transform.outputs_, transform.level_
         linked = [place for place, output in enumerate(outputs) if weights[place] and not isinstance(output, Constant)]
         # Bits of one column stand together, thresholds in increasing order.
         linked.sort(key=lambda place: (outputs[place].column, place))
-        points = {place: -2 * level * int(weights[place]) for place in linked}
         constants = [
             (output.reading, w) for output, w in zip(outputs, weights, strict=True) if isinstance(output, Constant)
         ]
-        constant = sum(value * int(weight) for value, weight in constants)
-        start = level * sum(int(weights[place]) for place in linked) - constant
-        unit = math.gcd(start, *points.values()) or 1
-        points = {place: number // unit for place, number in points.items()}
-        start //= unit
-        lines = [_line(outputs[place], columns, number, place) for place, number in points.items()]
-        ends = [_ends([(outputs[p], points[p]) for p in own]) for own in _by_column(linked, outputs)]
-        lowest, highest = (start + sum(end) for end in (zip(*ends, strict=True) if ends else ((), ())))
-        return cls(classes, start, tuple(lines), unit, lowest, highest, table)
+        common = math.gcd(*(int(weights[place]) for place in linked)) or 1
+        unit = 2 * level * common
+        points = {place: -int(weights[place]) // common for place in linked}
+        plain = level * sum(int(weights[place]) for place in linked) - sum(v * int(w) for v, w in constants)
+        start = -(-plain // unit)
+        offset = plain - unit * start
+        return cls(
+            classes,
+            start,
+            tuple(_line(outputs[place], transform.columns_, number, place) for place, number in points.items()),
+            unit,
+            offset,
+            _totals(start, [_sums((outputs[p], points[p]) for p in own) for own in _by_column(linked, outputs)]),
+            table,
+            None if sigmoid is None else math.exp(sigmoid.slope / UNIT * unit),
+            None if scores is None else {(-score - offset) // unit: rows for score, rows in scores.items()},
+        )
 
     def by_size(self) -> Card:
         """The same card with the most points first.
@@ -137,12 +185,12 @@ class Card:
         """
         return replace(self, lines=tuple(sorted(self.lines, key=lambda line: -abs(line.points))))
 
-    def totals(self, inputs: Integers) -> Integers:
+    def totals_of(self, inputs: Integers) -> Integers:
         """The total of each row, from the inputs of the networks.
 
         Examples
         --------
-        >>> card.totals(scorecard.transform.transform(X)).shape
+        >>> card.totals_of(scorecard.transform.transform(X)).shape
         (6,)
         """
         on = inputs[:, [line.input for line in self.lines]] > 0
@@ -153,31 +201,60 @@ class Card:
 
         Examples
         --------
-        >>> bool(card.probabilities(card.highest) > 0.5)
+        >>> bool(card.probabilities(card.totals.max()) > 0.5)
         True
         """
         assert self.table is not None
-        return 1 - self.table(-self.unit * np.asarray(totals)) / CERTAIN
+        return 1 - self.table(-self.unit * np.asarray(totals) - self.offset) / CERTAIN
 
-    @property
-    def every_total(self) -> Integers:
-        """All totals from the lowest to the highest."""
-        return np.arange(self.lowest, self.highest + 1)
+    def grouped(self, most: int = MOST_TOTALS) -> list[Totals]:
+        """All totals that a row can have, neighbours put together where there are more than ``most``.
 
-    def some_totals(self, most: int = 9) -> list[int]:
-        """Up to so many round totals, evenly spaced, over the range where the probability changes.
+        Those are put together first that fewest training rows have and whose chances differ least (Ward's criterion);
+        never totals on both sides of the decision.
 
         Examples
         --------
-        >>> len(card.some_totals(most=5)) <= 5
-        True
+        >>> len(card.grouped(most=2))
+        2
         """
-        every = self.every_total
-        open_ = every[np.abs(self.probabilities(every) - 0.5) <= 0.5 - UNLIKELY]
-        low, high = (int(open_[0]), int(open_[-1])) if len(open_) else (self.lowest, self.highest)
-        steps = (factor * 10**power for power in range(10) for factor in (1, 2, 5))
-        step = next(step for step in steps if high // step - -(-low // step) < most)
-        return list(range(-(-low // step) * step, high + 1, step))
+        chances, known = self.probabilities(self.totals), self.rows
+        counts = np.array([0 if known is None else known.get(total, 0) for total in self.totals.tolist()])
+        # A total that no training row has counts a little.
+        sizes = counts + (1.0 if known is None else 0.1)
+        parts = [(place, place + 1) for place in range(len(chances))]
+
+        def mean(low: int, high: int) -> float:
+            return float(np.average(chances[low:high], weights=sizes[low:high]))
+
+        def cost(one: tuple[int, int], other: tuple[int, int]) -> float:
+            if self.totals[other[0]] > 0 >= self.totals[one[0]]:
+                return math.inf
+            a, b = sizes[slice(*one)].sum(), sizes[slice(*other)].sum()
+            return float(a * b / (a + b)) * (mean(*one) - mean(*other)) ** 2
+
+        costs = [cost(*pair) for pair in pairwise(parts)]
+        while len(parts) > max(2, most):
+            cheapest = int(np.argmin(costs))
+            parts[cheapest : cheapest + 2] = [(parts[cheapest][0], parts[cheapest + 1][1])]
+            del costs[cheapest]
+            for place in (cheapest - 1, cheapest):
+                if 0 <= place < len(costs):
+                    costs[place] = cost(parts[place], parts[place + 1])
+        return [
+            Totals(
+                int(self.totals[low]),
+                int(self.totals[high - 1]),
+                mean(low, high),
+                None if known is None else int(counts[low:high].sum()),
+            )
+            for low, high in parts
+        ]
+
+
+def signed(number: int, minus: str = "-") -> str:
+    """A number with its sign; 0 has none."""
+    return f"{minus}{-number}" if number < 0 else f"+{number}" if number else "0"
 
 
 def _line(output: Output, columns: Sequence[Column], points: int, place: int) -> Line:
@@ -192,8 +269,8 @@ def _by_column(linked: Iterable[int], outputs: Sequence[Output]) -> list[list[in
     return list(found.values())
 
 
-def _ends(bits: Iterable[tuple[Output, int]]) -> tuple[int, int]:
-    """Least and most points that one column gives.
+def _sums(bits: Iterable[tuple[Output, int]]) -> list[int]:
+    """All points that one column can give.
 
     Thresholds add up from the lowest, and of levels and a missing cell at most one holds.
     """
@@ -204,7 +281,17 @@ def _ends(bits: Iterable[tuple[Output, int]]) -> tuple[int, int]:
             sums.append(reached)
         else:
             sums.append(points)
-    return min(sums), max(sums)
+    return sums
+
+
+def _totals(start: int, columns: Iterable[list[int]]) -> Integers:
+    """All sums of the start and a number of each column, or some of them if there are too many."""
+    totals = np.array([start])
+    for sums in columns:
+        totals = np.unique(np.add.outer(totals, sums))
+        if len(totals) > MOST_ENUMERATED:
+            totals = totals[np.linspace(0, len(totals) - 1, MOST_ENUMERATED).astype(np.int64)]
+    return totals
 
 
 ORDERS = ("column", "size")
@@ -223,6 +310,8 @@ class Scorecard:
         One :class:`bemi.report.scorecard.Card` per network.
     transform
         The transform that makes the bits.
+    proof
+        What is known about the cards, one sentence each: rows, expected accuracy, gap.
 
     Examples
     --------
@@ -237,6 +326,7 @@ class Scorecard:
 
     cards: tuple[Card, ...]
     transform: Any
+    proof: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, ensemble: Ensemble) -> Scorecard:
@@ -245,15 +335,19 @@ class Scorecard:
         if trouble is not None:
             raise ValueError(trouble)
         transform: Any = ensemble.inputs.transform
-        known = ensemble.probabilities
-        tables = [None] * len(ensemble.networks) if known is None else known.tables
-        return cls(
-            tuple(
-                Card.of(key, n.weights[0][:, 0], transform.columns_, transform.outputs_, transform.level_, table)
-                for key, n, table in zip(ensemble.keys, ensemble.networks, tables, strict=True)
-            ),
-            transform,
+        known, missing = ensemble.probabilities, [None] * len(ensemble.networks)
+        cards = tuple(
+            Card.of(key, network.weights[0][:, 0], transform, table, sigmoid, counts)
+            for key, network, table, sigmoid, counts in zip(
+                ensemble.keys,
+                ensemble.networks,
+                missing if known is None else known.tables,
+                missing if known is None else known.sigmoids,
+                ensemble.score_counts or missing,
+                strict=True,
+            )
         )
+        return cls(cards, transform, proof_of(ensemble))
 
     def score(self, X: Any) -> Integers:
         """The total of each row of a table: shape (rows), or (rows, cards) with more than one card.
@@ -264,8 +358,43 @@ class Scorecard:
         (6,)
         """
         inputs = self.transform.transform(X)
-        totals = np.stack([card.totals(inputs) for card in self.cards], axis=1)
+        totals = np.stack([card.totals_of(inputs) for card in self.cards], axis=1)
         return totals[:, 0] if len(self.cards) == 1 else totals
+
+    def frame(self) -> pd.DataFrame:
+        """The lines as a data frame with their points, the start of each card first.
+
+        Examples
+        --------
+        >>> card.frame().columns.tolist()
+        ['card', 'column', 'condition', 'points']
+        """
+        return pd.DataFrame(
+            [
+                (_title(card), *line)
+                for card in self.cards
+                for line in (("start", "", card.start), *((n.column, n.condition, n.points) for n in card.lines))
+            ],
+            columns=["card", "column", "condition", "points"],
+        )
+
+    def totals(self) -> pd.DataFrame:
+        """Every total that a row can have as a data frame, with its chance and the number of training rows.
+
+        Examples
+        --------
+        >>> int(card.totals()["training rows"].sum())
+        6
+        """
+        frames = []
+        for card in self.cards:
+            found = pd.DataFrame({"card": _title(card), "total": card.totals})
+            if card.table is not None:
+                found["chance"] = card.probabilities(card.totals)
+            if card.rows is not None:
+                found["training rows"] = [card.rows.get(total, 0) for total in card.totals.tolist()]
+            frames.append(found)
+        return pd.concat(frames, ignore_index=True)
 
     def text(self, order: str = "column") -> str:
         """The cards as plain text, lines sorted by ``"column"`` or by ``"size"``, the most points first.
@@ -277,7 +406,7 @@ class Scorecard:
         """
         from bemi.report.scorecard_views import text
 
-        return text(self._sorted(order))
+        return text(self._sorted(order), self.proof)
 
     def html(self, order: str = "column", title: str | None = None) -> str:
         """The cards as a page that loads nothing, for browsers and printers, with a heading if there is a title.
@@ -289,7 +418,7 @@ class Scorecard:
         """
         from bemi.report.scorecard_views import document
 
-        return document(self._sorted(order), title)
+        return document(self._sorted(order), self.proof, title)
 
     def figure(self, order: str = "column") -> Any:
         """The cards as a matplotlib figure: points of every line, and the probability by total if it has any.
@@ -313,7 +442,29 @@ class Scorecard:
     def _repr_html_(self) -> str:
         from bemi.report.scorecard_views import fragment
 
-        return fragment(self.cards)
+        return fragment(self.cards, self.proof)
+
+
+def _title(card: Card) -> str:
+    return f"{card.classes[1]} or {card.classes[0]}"
+
+
+def proof_of(ensemble: Ensemble) -> tuple[str, ...]:
+    """What is known about cards, one sentence each."""
+    final = [list(reports.values())[-1] for reports in ensemble.reports]
+    rows = {next(iter(reports.values())).rows for reports in ensemble.reports}
+    found = [f"Trained on {' to '.join(f'{n:,}' for n in sorted({min(rows), max(rows)}))} rows"]
+    if ensemble.training.expected is not None:
+        accuracy, low, high = (100 * share for share in ensemble.training.expected)
+        found[0] += f"; expected accuracy on new rows {accuracy:.1f} % ({low:.0f} to {high:.0f} %)"
+    found[0] += "."
+    gaps = [report.gap for report in final if report.ran]
+    if gaps and math.isfinite(max(gaps)):
+        limit = ensemble.training.settings.get("max_links")
+        other = "no other card" if limit is None else f"no other card of at most {counted(limit, 'line')}"
+        less = f"by more than {math.ceil(10_000 * max(gaps)) / 100:.2f} %" if max(gaps) else "further"
+        found.append(f"Proved: {other} lowers the training objective {less}.")
+    return tuple(found)
 
 
 def why_no_card(ensemble: Ensemble) -> str | None:

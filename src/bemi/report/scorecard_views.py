@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from bemi.inputs.export_hooks import file_of
-from bemi.report.scorecard import Card, Line
+from bemi.report.scorecard import Card, Line, signed
 
 
-def text(cards: Sequence[Card]) -> str:
+def text(cards: Sequence[Card], proof: Sequence[str] = ()) -> str:
     """All cards, one below the other."""
-    return "\n\n".join(map(_text_card, cards)) + _many(cards)
+    return "\n\n".join(map(_text_card, cards)) + _many(cards) + "".join(f"\n{line}" for line in ("", *proof))
 
 
 def _text_card(card: Card) -> str:
@@ -25,33 +25,40 @@ def _text_card(card: Card) -> str:
     return "\n".join(
         [
             f"Scorecard: {second} or {first}?",
-            "Add the points of every line that is true to the start.",
+            f"Add the points of every line that is true to the start.  {MISSING_CELLS}",
             "",
             *lines,
             "",
-            f"Total above 0: {second}.  Otherwise: {first}.",
+            f"Total above 0: {second}.  Otherwise: {first}.{_odds(card, '  ')}",
             *_text_probabilities(card),
         ]
     )
 
 
+MISSING_CELLS = 'A missing cell makes only lines with "missing" true.'
+
+
+def _odds(card: Card, before: str) -> str:
+    """What a point means."""
+    if card.factor is None:
+        return ""
+    return f"{before}A point multiplies the odds of {card.classes[1]} by {card.factor:.2f}."
+
+
 def _text_probabilities(card: Card) -> list[str]:
     if card.table is None:
         return []
-    totals = card.some_totals()
-    cells = [
-        (f"{total:+d}" if total else "0", f"{100 * share:.0f} %")
-        for total, share in zip(totals, card.probabilities(totals), strict=True)
+    groups = card.grouped()
+    columns = [
+        ["total", *(group.name() for group in groups)],
+        [f"chance of {card.classes[1]}", *(f"{100 * group.chance:.0f} %" for group in groups)],
     ]
-    wide = [max(map(len, pair)) for pair in cells]
-    heads = ("total", f"chance of {card.classes[1]}")
-    name = max(map(len, heads))
+    if card.rows is not None:
+        columns.append(["training rows", *(str(group.rows) for group in groups)])
+    wide = [max(map(len, column)) for column in columns]
     return [
         "",
-        *(
-            f"  {head:<{name}}  " + "  ".join(f"{pair[row]:>{w}}" for pair, w in zip(cells, wide, strict=True))
-            for row, head in enumerate(heads)
-        ),
+        *("  " + "  ".join(f"{c:>{w}}" for c, w in zip(row, wide, strict=True)) for row in zip(*columns, strict=True)),
     ]
 
 
@@ -66,7 +73,7 @@ def _many(cards: Sequence[Card]) -> str:
 MINUS_SIGN = "\u2212"
 
 
-def document(cards: Sequence[Card], title: str | None = None) -> str:
+def document(cards: Sequence[Card], proof: Sequence[str], title: str | None = None) -> str:
     """A complete page."""
     heading = "" if title is None else f"<h1>{escape(title)}</h1>\n"
     return (
@@ -75,16 +82,17 @@ def document(cards: Sequence[Card], title: str | None = None) -> str:
         '<meta name="color-scheme" content="light dark">\n'
         f"<title>{escape(title or 'Scorecard')}</title>\n"
         "<style>body { font-family: system-ui, sans-serif; }</style>\n"
-        f"</head>\n<body>\n{heading}{fragment(cards)}\n</body>\n</html>\n"
+        f"</head>\n<body>\n{heading}{fragment(cards, proof)}\n</body>\n</html>\n"
     )
 
 
-def fragment(cards: Sequence[Card]) -> str:
+def fragment(cards: Sequence[Card], proof: Sequence[str] = ()) -> str:
     """All cards with their style, for a notebook or inside a page.  ASCII only, so that no encoding can spoil it."""
     style = file_of(__package__, "scorecard.css")
     many = "" if len(cards) == 1 else '<p class="hint">Each card is a vote. The class with the most votes wins.</p>'
     body = "".join(map(_html_card, cards))
-    found = f'<section class="bemi-scorecard" lang="en"><style>{style}</style>{many}{body}</section>'
+    known = f'<p class="hint">{escape(" ".join(proof))}</p>' if proof else ""
+    found = f'<section class="bemi-scorecard" lang="en"><style>{style}</style>{many}{body}{known}</section>'
     return found.encode("ascii", "xmlcharrefreplace").decode()
 
 
@@ -95,11 +103,11 @@ def _html_card(card: Card) -> str:
     rows = "".join(_html_row(line, most, last) for line, last in zip(card.lines, before, strict=False))
     return (
         f"<article><h2>{second} or {first}?</h2>"
-        "<p>Add the points of every line that is true to the start.</p>"
+        f"<p>Add the points of every line that is true to the start. {escape(MISSING_CELLS + _odds(card, ' '))}</p>"
         '<table><thead><tr><th scope="col"><span class="unseen">true?</span></th><th scope="col">line</th>'
         '<th scope="col" class="points">points</th><td></td></tr></thead><tbody>'
         '<tr class="start"><td></td><th scope="row">Start</th>'
-        f'<td class="points">{_signed(card.start)}</td><td></td></tr>'
+        f'<td class="points">{signed(card.start, MINUS_SIGN)}</td><td></td></tr>'
         f"{rows}</tbody>"
         '<tfoot><tr><td></td><th scope="row">Total</th><td class="points"></td><td></td></tr></tfoot></table>'
         f'<p class="rule"><span>above 0: <b class="above">{second}</b></span>'
@@ -114,7 +122,7 @@ def _html_row(line: Line, most: int, before: Line | None) -> str:
     return (
         f'<tr class="{kind}{more}"><td class="box"></td>'
         f'<th scope="row">{escape(line.column)} <span>{condition}</span></th>'
-        f'<td class="points">{_signed(line.points)}</td>'
+        f'<td class="points">{signed(line.points, MINUS_SIGN)}</td>'
         f'<td class="bars"><span class="bar" style="width:{_percent(abs(line.points) / most / 2)}"></span></td></tr>'
     )
 
@@ -122,24 +130,18 @@ def _html_row(line: Line, most: int, before: Line | None) -> str:
 def _html_probabilities(card: Card) -> str:
     if card.table is None:
         return ""
-    totals = card.some_totals()
-    shares = card.probabilities(totals).tolist()
-    heads = "".join(f'<th scope="col">{_signed(total)}</th>' for total in totals)
-    wells = "".join(
-        f'<td aria-hidden="true"><span class="well"><span style="height:{_percent(share)}"></span></span></td>'
-        for share in shares
+    rows = "".join(
+        f'<tr><th scope="row">{group.name(MINUS_SIGN)}</th><td>{100 * group.chance:.0f}&nbsp;%</td>'
+        f'<td class="well" aria-hidden="true"><span style="width:{_percent(group.chance)}"></span></td>'
+        + (f"<td>{group.rows}</td></tr>" if group.rows is not None else "</tr>")
+        for group in card.grouped()
     )
-    cells = "".join(f"<td>{100 * share:.0f}&nbsp;%</td>" for share in shares)
-    name = escape(str(card.classes[1]))
+    counted = "" if card.rows is None else '<th scope="col">training rows</th>'
     return (
-        f'<h3>Chance of {name} by total</h3><table class="chances"><tbody>'
-        f'<tr aria-hidden="true"><td></td>{wells}</tr><tr><th scope="row">total</th>{heads}</tr>'
-        f'<tr><th scope="row">chance</th>{cells}</tr></tbody></table>'
+        f'<h3>Chance of {escape(str(card.classes[1]))} by total</h3><table class="chances"><thead><tr>'
+        f'<th scope="col">total</th><th scope="col">chance</th><td></td>{counted}</tr></thead>'
+        f"<tbody>{rows}</tbody></table>"
     )
-
-
-def _signed(number: int) -> str:
-    return f"{MINUS_SIGN}{-number}" if number < 0 else f"+{number}" if number else "0"
 
 
 def _percent(share: Any) -> str:
@@ -183,6 +185,7 @@ def _bars(axis: Any, card: Card) -> None:
     axis.axvline(0, color="black", linewidth=0.8)
     axis.margins(x=0.14)
     axis.set_xlabel("points")
+    axis.xaxis.get_major_locator().set_params(integer=True)
     first, second = card.classes
     axis.set_title(_plain(f"total above 0: {second}, otherwise {first}"), loc="left", fontsize=10)
     for side in ("top", "right", "left"):
@@ -191,12 +194,16 @@ def _bars(axis: Any, card: Card) -> None:
 
 
 def _curve(axis: Any, card: Card) -> None:
-    totals = card.every_total
-    axis.step(totals, 100 * card.probabilities(totals), where="mid", color=PLUS)
+    """The chance at every total, and below it how many training rows have it."""
+    axis.plot(card.totals, 100 * card.probabilities(card.totals), ".", color=PLUS, markersize=5)
+    if card.rows:
+        most = max(card.rows.values())
+        axis.bar(list(card.rows), [25 * rows / most for rows in card.rows.values()], color=GREY, alpha=0.35, width=0.8)
     axis.axvline(0, color="black", linewidth=0.8)
     axis.axhline(50, color="#cccccc", linewidth=0.8, zorder=0)
-    axis.set(ylim=(0, 100), xlabel="total", yticks=range(0, 101, 25))
+    axis.set(ylim=(0, 104), xlabel="total; bars: training rows" if card.rows else "total", yticks=range(0, 101, 25))
     axis.yaxis.set_major_formatter("{x:.0f} %")
+    axis.xaxis.get_major_locator().set_params(integer=True)
     axis.set_title(_plain(f"chance of {card.classes[1]}"), loc="left", fontsize=10)
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import confusion_matrix
 
 from bemi.augment import scenarios
+from bemi.checks import counted
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.voting import LabelStatus, Votes
 from bemi.exact import Integers
@@ -59,6 +60,35 @@ def _stage_summary(reports: list[StageResult], outputs: int) -> dict[str, Any]:
         total = sum(r.rows * outputs for r in reports)
         found["confident"] = float(sum(r.objective or 0 for r in reports)) / total
     return found
+
+
+LARGE_GAP = 0.1
+"""Gaps from this on are worth a line."""
+
+_MOST_NAMED = 3
+
+
+def large_gaps(ensemble: Ensemble) -> str:
+    """That proofs leave large gaps, where, and what to do, in one line; empty if they do not."""
+    stage = shown_stage(ensemble)
+    gaps = [reports[stage].gap if reports[stage].ran else math.inf for reports in ensemble.reports]
+    wide = sorted((place for place, gap in enumerate(gaps) if gap > LARGE_GAP), key=lambda place: -gaps[place])
+    if not wide:
+        return ""
+    names = ["/".join(map(str, ensemble.keys[place])) for place in wide[:_MOST_NAMED]]
+    more = f" and {len(wide) - len(names)} more" if len(wide) > len(names) else ""
+    largest = gaps[wide[0]]
+    what = f"a gap of {100 * largest:.0f} %" if math.isfinite(largest) else "no bound"
+    which = f"{len(wide)} of {counted(len(gaps), 'network')} ({', '.join(names)}{more})"
+    where = f"the proof of stage {stage} leaves {what}" + (
+        f" at most; over {100 * LARGE_GAP:.0f} %: {which}" if len(gaps) > 1 else ""
+    )
+    return f"{where}; give more time (time_limit), or prove less: smaller C, fewer rows, columns or links"
+
+
+def shown_stage(ensemble: Ensemble) -> str:
+    """The last stage whose gap is worth showing."""
+    return next((name for name in reversed(ensemble.stages) if get(name).shows_gap), ensemble.stages[-1])
 
 
 def stage_numbers(report: StageResult) -> dict[str, Any]:

@@ -10,7 +10,7 @@ as much as five points of the mean accuracy of the classes.
 The best of many candidates looks better in cross-validation than it is.  The expected accuracy is corrected for that by
 a bootstrap (Tsamardinos, Greasidou, Borboudakis 2018): on each resample of the rows the best candidate is chosen on the
 rows drawn and judged on the others.  The mean over the resamples is the estimate.  Its range is that of a proportion
-among as many independent rows as these are worth (:mod:`bemi.training.estimates`).
+among as many independent rows as these are worth (:mod:`bemi.report.estimates`).
 
 Candidates are compared on a part of many rows; the accuracy of the chosen one is then estimated with all of them.
 
@@ -20,7 +20,8 @@ by the resamples.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +33,7 @@ from sklearn.utils import _safe_indexing
 
 from bemi.exact import Integers
 from bemi.inputs.inputs import Inputs
-from bemi.training.estimates import accuracy_range, effective_rows
+from bemi.report.estimates import accuracy_range, effective_rows
 from bemi.training.machines import Lesson, Restrictions, labels
 from bemi.training.training_set import class_in_one_group, group_codes, group_folds, row_folds, variants_of
 
@@ -66,6 +67,14 @@ _EQUAL = 1e-9
 """Difference of accuracies below which they are equal."""
 
 RESAMPLES = 500
+
+
+Watch = Callable[[int], AbstractContextManager[Callable[[Any], None]]]
+"""Shows progress: given the number of steps, what is called with None after each."""
+
+
+def _unwatched(steps: int) -> AbstractContextManager[Callable[[Any], None]]:
+    return nullcontext(lambda _: None)
 
 
 @dataclass(frozen=True)
@@ -186,6 +195,7 @@ def choose(
     weights: NDArray | None,
     seed: int,
     groups: ArrayLike | None = None,
+    watch: Watch = _unwatched,
 ) -> Choice:
     """The candidate that cross-validation prefers.
 
@@ -203,6 +213,8 @@ def choose(
         Of the folds.
     groups
         What each row comes from, such as a recording; None if every row stands for itself.
+    watch
+        Shows the progress.
     """
     classes, targets = np.unique(y, return_inverse=True)
     rng = np.random.default_rng(seed)
@@ -220,22 +232,20 @@ def choose(
     repeats = REPEATS if len(rows.targets) <= ENOUGH_ROWS else 1
     alike = _alike(candidates, defaults)
     right = np.zeros((len(rows.targets), len(candidates)))
-    for _ in range(repeats):
-        parts = rows.folds(folds, rng)
-        right += _right(alike, rows, parts, np.unique(parts), len(classes))
+    with watch(repeats * folds * len(alike)) as advance:
+        for _ in range(repeats):
+            parts = rows.folds(folds, rng)
+            right += _right(alike, rows, parts, np.unique(parts), len(classes), advance)
     right /= repeats
     margins = _margins(right, rows.weights, rows.groups, usual or 0)
-    # Of equals the usual candidate is taken, although it is not the first.
-    errors = np.array([candidate.standard_errors for candidate in candidates])
-    needed = errors * margins + _EQUAL if per_class >= FEWEST else np.full(len(margins), np.inf)
-    handicaps = np.zeros(len(margins)) if usual is None else np.where(np.arange(len(margins)) == usual, 0.0, needed)
+    handicaps = _handicaps(candidates, usual, margins, enough=per_class >= FEWEST)
     chosen = int(_merits(right, rows.weights[None], rows.targets, handicaps)[0].argmax())
     accuracies = np.average(right, axis=0, weights=rows.weights)
-    resampled = _resampled(right, rows.weights, rows.targets, rows.groups, handicaps, rng)
-    optimism = float(accuracies[chosen] - np.mean(resampled))
+    # By how much the best of the candidates looks better than it is.
+    optimism = float(accuracies[chosen] - _resampled(right, rows, handicaps, rng).mean())
     told = _Told(rows, right[:, chosen], np.ones(len(rows.targets), dtype=bool), len(np.unique(parts)))
     if len(rows.targets) < len(targets):
-        told = _told(candidates[chosen], defaults, every.some(MOST_TESTED, rng), len(classes), rng)
+        told = _told(candidates[chosen], defaults, every.some(MOST_TESTED, rng), len(classes), rng, watch)
         optimism *= len(rows.targets) / len(told.rows.targets)
     expected, low, high = told.accuracy(optimism)
     return Choice(
@@ -293,7 +303,12 @@ class _Rows:
 
 
 def _right(
-    alike: list[list[_Group]], rows: _Rows, parts: Integers, held_out: Integers, classes: int
+    alike: list[list[_Group]],
+    rows: _Rows,
+    parts: Integers,
+    held_out: Integers,
+    classes: int,
+    advance: Callable[[Any], None],
 ) -> NDArray[np.float64]:
     """Which rows of the folds held out each candidate labels right, shape (rows, candidates)."""
     count = sum(len(group.positions) for members in alike for group in members)
@@ -306,6 +321,7 @@ def _right(
             for group in members:
                 for position, label in zip(group.positions, group.labels(fold, classes), strict=True):
                     right[held, position] += label == rows.targets[held]
+            advance(None)
     return right
 
 
@@ -327,12 +343,18 @@ class _Told:
 
 
 def _told(
-    candidate: Candidate, defaults: Mapping[str, Any], rows: _Rows, classes: int, rng: np.random.Generator
+    candidate: Candidate,
+    defaults: Mapping[str, Any],
+    rows: _Rows,
+    classes: int,
+    rng: np.random.Generator,
+    watch: Watch,
 ) -> _Told:
     """The cross-validation of one candidate on many rows."""
     parts = rows.folds(FOLDS, rng)
     held = _enough(parts, ENOUGH_TESTED)
-    right = _right(_alike([candidate], defaults), rows, parts, held, classes)[:, 0]
+    with watch(len(held)) as advance:
+        right = _right(_alike([candidate], defaults), rows, parts, held, classes, advance)[:, 0]
     return _Told(rows, right, np.isin(parts, held), len(np.unique(parts)))
 
 
@@ -466,6 +488,16 @@ def _margins(right: NDArray, omega: NDArray, groups: Integers, usual: int) -> ND
     return np.sqrt((sums**2).sum(axis=0)) / omega.sum()
 
 
+def _handicaps(candidates: Sequence[Candidate], usual: int | None, margins: NDArray, *, enough: bool) -> NDArray:
+    """By how much each candidate must beat the usual one; nothing if there is none."""
+    if usual is None:
+        return np.zeros(len(margins))
+    # Of equals the usual candidate is taken, although it is not the first.
+    errors = np.array([candidate.standard_errors for candidate in candidates])
+    needed = errors * margins + _EQUAL if enough else np.full(len(margins), np.inf)
+    return np.where(np.arange(len(margins)) == usual, 0.0, needed)
+
+
 def _reason(
     candidates: Sequence[Candidate],
     usual: int | None,
@@ -498,19 +530,12 @@ def _accuracies(right: NDArray, weights: NDArray) -> NDArray:
     return weights @ right / np.where(totals > 0, totals, 1.0)
 
 
-def _resampled(
-    right: NDArray,
-    omega: NDArray,
-    targets: Integers,
-    groups: Integers,
-    handicaps: NDArray,
-    rng: np.random.Generator,
-) -> NDArray:
+def _resampled(right: NDArray, rows: _Rows, handicaps: NDArray, rng: np.random.Generator) -> NDArray:
     """Accuracy on the groups left out of each resample, of the candidate that is best on the groups drawn."""
-    groups = np.unique(groups, return_inverse=True)[1]
+    omega, groups = rows.weights, np.unique(rows.groups, return_inverse=True)[1]
     count = int(groups.max()) + 1
     drawn = rng.multinomial(count, np.full(count, 1 / count), size=RESAMPLES)[:, groups] * omega
     left = np.where(drawn > 0, 0.0, omega)
     useful = (left.sum(axis=1) > 0) & (drawn.sum(axis=1) > 0)
-    best = _merits(right, drawn[useful], targets, handicaps).argmax(axis=1)
+    best = _merits(right, drawn[useful], rows.targets, handicaps).argmax(axis=1)
     return _accuracies(right, left[useful])[np.arange(len(best)), best]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
 from importlib.metadata import version
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -229,7 +229,7 @@ class Plan:
             codes = _codes(rows.variant_targets[chosen], subset)
             variants = Variants(rows.variants[chosen], codes, _some(rows.variant_weights, chosen))
         problem = Problem(
-            rows.data[own],
+            cast(Integers, rows.data[own]),  # which the problem converts
             _codes(rows.targets[own], subset),
             self.hidden_layers,
             self.weight_bound,
@@ -278,7 +278,7 @@ class Plan:
         record = TrainingRecord(
             settings=settings,
             digest=training_digest(
-                rows.rows.tolist(),
+                rows.rows,
                 rows.targets.tolist(),
                 None if rows.weights is None else rows.weights.tolist(),
                 given,

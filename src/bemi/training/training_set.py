@@ -70,6 +70,10 @@ def group_folds(targets: Integers, groups: Integers, folds: int, rng: np.random.
     return fold_of[groups]
 
 
+_AT_A_TIME = 4096
+"""Rows that are transformed at a time."""
+
+
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
     """Rows to train on.
@@ -81,7 +85,7 @@ class TrainingSet:
     inputs
         How features become the integers that the networks see.
     data, targets
-        These integers, and class indices.
+        These integers in the shortest type that holds them, and class indices.
     selected
         Positions of these rows among those that were given.
     weights
@@ -95,7 +99,7 @@ class TrainingSet:
 
     classes: NDArray
     inputs: Inputs
-    data: Integers
+    data: NDArray[np.integer]
     targets: Integers
     selected: NDArray[np.integer]
     weights: Integers | None = None
@@ -137,7 +141,7 @@ class TrainingSet:
         classes, targets = np.unique(y, return_inverse=True)
         # Scaling and transform depend only on the training rows, so they are part of the model.
         inputs = Inputs.fit(X, input_scaling, transform, names, y)
-        made = cls._selected(classes, inputs, inputs.of(X), targets, max_per_class)
+        made = cls._selected(classes, inputs, _stored(inputs, X), targets, max_per_class)
         made = made._weighted(np.ones(len(targets)) if weights is None else weights, class_weight)
         if groups is not None:
             made = replace(made, groups=group_codes(groups, len(targets))[0][made.selected])
@@ -145,7 +149,7 @@ class TrainingSet:
 
     @classmethod
     def _selected(
-        cls, classes: NDArray, inputs: Inputs, data: Integers, targets: Integers, max_per_class: int | None
+        cls, classes: NDArray, inputs: Inputs, data: NDArray[np.integer], targets: Integers, max_per_class: int | None
     ) -> TrainingSet:
         chosen = np.arange(len(data)) if max_per_class is None else select_rows(data, targets, max_per_class)
         return cls(classes, inputs, data[chosen], targets[chosen], chosen)
@@ -180,11 +184,9 @@ class TrainingSet:
         made = variants_of(self.inputs, self.inputs.checked(X)[self.selected], scenarios)
         flat = made.reshape(-1, made.shape[2])
         # Every network holds the variants of its classes, so they are stored in the smallest type.
-        extremes = (flat.min(initial=0), flat.max(initial=0))
-        kind = np.result_type(*(np.min_scalar_type(v) for v in extremes))
         targets = np.repeat(self.targets, made.shape[1])
         weights = None if self.weights is None else np.repeat(self.weights, made.shape[1])
-        return replace(self, variants=flat.astype(kind), variant_targets=targets, variant_weights=weights)
+        return replace(self, variants=_shortest(flat), variant_targets=targets, variant_weights=weights)
 
     def rows(self, taken: NDArray[np.integer] | None = None) -> TrainingRows:
         """The rows, followed by the variants at the given positions."""
@@ -194,10 +196,24 @@ class TrainingSet:
         if weights is not None and self.variant_weights is not None:
             weights = np.concatenate([weights, self.variant_weights[taken]])
         return TrainingRows(
-            np.concatenate([self.data, self.variants[taken].astype(np.int64)]),
+            np.concatenate([self.data, self.variants[taken]]),
             np.concatenate([self.targets, self.variant_targets[taken]]),
             weights,
         )
+
+
+def _stored(inputs: Inputs, X: Any) -> NDArray[np.integer]:
+    """What the networks see of the rows, made some rows at a time and stored in the shortest type: they may be many."""
+    rows = inputs.checked(X)
+    parts = [_shortest(inputs(rows[start : start + _AT_A_TIME])) for start in range(0, len(rows), _AT_A_TIME)]
+    return np.concatenate(parts)
+
+
+def _shortest(values: Integers) -> NDArray[np.integer]:
+    """Integers in the shortest signed type that holds them."""
+    low, high = int(values.min(initial=0)), int(values.max(initial=0))
+    kinds = (np.dtype(f"i{size}") for size in (1, 2, 4, 8))
+    return values.astype(next(k for k in kinds if np.iinfo(k).min <= low and high <= np.iinfo(k).max), copy=False)
 
 
 def variants_of(inputs: Inputs, rows: NDArray, scenarios: Any) -> Integers:

@@ -226,3 +226,43 @@ def test_few_distinct_values_are_all_separated():
     assert thresholds_of(np.array([0, 0, 1, 1, 2]), 8) == [1, 2]
     assert thresholds_of(np.array([5, 5]), 8) == []
     assert thresholds_of(np.array([1, 2, 3]), 0) == []
+
+
+def test_ordered_categories_keep_their_order():
+    sizes = pd.Categorical(
+        ["small", "large", "medium", None, "large", "small"], ["small", "medium", "large", "huge"], True
+    )
+    fitted = TableBits().fit(pd.DataFrame({"size": sizes}))
+    assert fitted.output_names() == ["size >= medium", "size >= large", "size missing", "constant"]
+    new = pd.DataFrame({"size": ["small", "medium", "large", None, "tiny"]})
+    assert fitted.transform(new)[:, :2].tolist() == [[-1, -1], [1, -1], [1, 1], [-1, -1], [-1, -1]]
+    again = TableBits.from_parameters(fitted.parameters())
+    assert np.array_equal(again.transform(new), fitted.transform(new))
+    assert fitted.monotone_inputs(0).tolist() == [1, 1, 0, 0]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_distinct_bits_tell_all_that_bits_tell_once(seed):
+    rng = np.random.default_rng(seed)
+    own = rng.integers(0, 4, 40)
+    words = np.array(["a", "b", "c", "d"])
+    table = pd.DataFrame(
+        {
+            "number": own,
+            "twin": own * 2.5,
+            "same": pd.Categorical(words[own], words, ordered=True),
+            "word": words[rng.integers(0, 3, 40)],
+            "mirror": own < 2,
+            "one": np.where(own == 0, np.nan, 1.0 * own),
+            "two": np.where(own == 0, np.nan, rng.normal(size=40)),
+        }
+    )
+    every, distinct = TableBits().fit_transform(table), TableBits(distinct=True).fit(table)
+    bits = distinct.transform(table)
+    patterns = {tuple(column * column[0]) for column in every.T[:-1]}
+    found = [tuple(column * column[0]) for column in bits.T[:-1]]
+    assert len(found) == len(set(found))
+    assert set(found) == patterns
+    again = TableBits.from_parameters(distinct.parameters())
+    assert again.output_names() == distinct.output_names()
+    assert np.array_equal(again.transform(table), bits)

@@ -29,40 +29,18 @@ class NoNetwork(RuntimeError):
 class BaselineClassifier(ClassifierMixin, BaseEstimator):
     """A network of another paper: integer weights and biases, sign activations, one output per class.
 
-    Parameters
-    ----------
-    system
-        A name in :data:`bemi_lab.baselines.SYSTEMS`.
-    hidden_layers
-        Neurons of each hidden layer; empty for none.
-    weight_bound
-        Weights and biases are integers in {-weight_bound..weight_bound}.
-    solver
-        The MILP solver.  Constraint programs go to CP-SAT; gradient descent needs no solver.
-    time_limit
-        Seconds for everything; None for no limit.
-    node_limit
-        Branch-and-bound nodes per program, conflicts of CP-SAT, or steps of gradient descent; None for no limit.
-    random_state
-        Seed.
-    from_start
-        Begin with a network that fits all training rows, written down from dichotomies of classes
-        (:mod:`bemi_lab.baselines.starts`), and improve it by the system's own objective.  If no such network can be
-        written down, the system trains as published, and the report ``"start"`` says why.
+    ``system`` is a name in :data:`bemi_lab.baselines.SYSTEMS`; weights and biases are integers in
+    {-weight_bound..weight_bound}.  ``solver`` is the MILP solver; constraint programs go to CP-SAT.  ``time_limit`` is
+    in seconds for everything, ``node_limit`` in branch-and-bound nodes per program, conflicts of CP-SAT, or steps of
+    gradient descent; None is no limit.
 
-    Attributes
-    ----------
-    start_
-        The network that was written down, or None.
-    network_
-        The trained :class:`~bemi.network.Network`.  Its last input is a constant, and the last neuron of every hidden
-        layer has no incoming links, so that it gives +1: their outgoing links are the biases.
-    reports_
-        One :class:`~bemi.stages.result.StageResult` for every step of the system, by name.
-    classes_
-        Class labels, in the order of the outputs.
-    input_scaling_
-        From features to the integers that the network sees.
+    With ``from_start``, training begins with a network that fits all rows, written down from dichotomies of classes
+    (:mod:`bemi_lab.baselines.starts`), and improves it by the system's own objective.  If no such network can be
+    written down, the system trains as published, and the report ``"start"`` says why.
+
+    After ``fit``, ``start_`` is that network or None, ``network_`` the trained one, and ``reports_`` has the result of
+    every step by name.  The last input is a constant, and the last neuron of every hidden layer has no incoming links,
+    so that it gives +1: their outgoing links are the biases.
     """
 
     def __init__(

@@ -41,28 +41,16 @@ HINGE_MARGIN = 1.0
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """The result of gradient descent.
+    """The result of gradient descent: the best network seen, with most rows right, then the smallest loss.
 
-    Attributes
-    ----------
-    network
-        The best network seen: most rows with all outputs right, then the smallest loss.  The last one may be worse,
-        since a small step can flip many signs.
-    loss
-        Its loss.
-    steps
-        Steps taken.
-    seconds
-        Wall time.
-    finished
-        Whether the loss reached zero; all outputs are then right.
+    The last network may be worse, since a small step can flip many signs.
     """
 
     network: Network
     loss: float
     steps: int
     seconds: float
-    finished: bool
+    finished: bool  # the loss reached zero; all outputs are then right
 
 
 class Activation(NamedTuple):
@@ -106,18 +94,8 @@ def forward_and_back(
 ) -> Pass:
     """The loss and its gradient.
 
-    Parameters
-    ----------
-    latents
-        Latent weights of each layer, shape (1 or 2, inputs, neurons).
-    fed
-        For each layer, 1 for neurons with incoming links, 0 for the others.
-    data, codes
-        Inputs and target outputs.
-    units
-        Unit of the sums of each layer.
-    activation
-        Of weights and hidden neurons.
+    Latent weights of a layer have the shape (1 or 2, inputs, neurons); ``fed`` is 1 for its neurons with incoming
+    links, and 0 for the others.
     """
     weights = [
         activation.value(latent).sum(axis=0) * (on / len(latent)) for latent, on in zip(latents, fed, strict=True)
@@ -190,23 +168,10 @@ def descend(
 ) -> Descent:
     """Train a network by gradient descent until the loss is zero or a limit is reached.
 
-    Latent weights start uniformly at random, or half-way on the side of a start's weights.  Inputs that are zero in
-    every training row get weight 0, since the rows say nothing about them, even in GD_b, which otherwise has no zeros.
-
-    Parameters
-    ----------
-    problem
-        What to train, with weight bound 1.
-    ternary
-        Weights in {-1, 0, 1} (GD_t) instead of {-1, 1} (GD_b).
-    seconds, steps
-        Limits, of which one may be None.  With only a step limit, the same seed gives the same network.
-    learning_rate
-        Of Adam.
-    seed
-        Of the first latent weights.
-    start
-        Network to start from; GD_b has no zeros, so its zeros are drawn at random there.
+    Weights are in {-1, 0, 1} if ``ternary`` (GD_t), otherwise in {-1, 1} (GD_b).  Latent weights start uniformly at
+    random, or half-way on the side of a start's weights, where GD_b draws those of zeros.  Inputs that are zero in all
+    training rows get weight 0, since the rows say nothing about them, even in GD_b, which otherwise has no zeros.  With
+    a limit of steps alone, the same seed gives the same network.
     """
     if problem.weight_bound != 1:
         raise ValueError(

@@ -41,18 +41,9 @@ AT_ITS_BEST = "the start as it is: it reaches the bound"
 def improved(
     goal: Goal, start: Network, made: Iterable[Network], limits: Limits, clock: Deadline, solver: str, **native: Any
 ) -> StageResult:
-    """The best of a start and of the networks made from it; then the whole program from there, if it is small.
+    """The best of a start, which need not be feasible, and of the networks made from it, until the time is up.
 
-    Parameters
-    ----------
-    goal, start
-        What to reach, and the network to start from; it need not be feasible.
-    made
-        Networks made from the start, until the time is up; they may depend on each other, and none need be better.
-    limits, clock
-        Limits, and the clock that runs until their end.
-    solver, native
-        The solver of the whole program, and its own parameters.
+    If the whole program is small, it is then solved from there.  The clock runs until the end of the limits.
     """
     best, tried = start, 0
     if goal.value(start) != goal.trivial:
@@ -73,7 +64,7 @@ def improved(
     return report(goal, best, clock, message)
 
 
-def report(goal: Goal, network: Network, clock: Deadline, message: str) -> StageResult:
+def report(goal: Goal, network: Network, clock: Deadline, message: str, outcome: Outcome | None = None) -> StageResult:
     """The result of a search whose bound is the trivial one."""
     value = goal.value(network)
     assert value is not None
@@ -81,7 +72,7 @@ def report(goal: Goal, network: Network, clock: Deadline, message: str) -> Stage
         *(goal.name, goal.problem, network, goal.in_report_units(value), goal.in_report_units(goal.trivial)),
         clock=clock,
         proof="certified",
-        outcome=Outcome.OPTIMAL if value == goal.trivial else Outcome.LOCAL,
+        outcome=outcome or (Outcome.OPTIMAL if value == goal.trivial else Outcome.LOCAL),
         message=message,
     )
 
@@ -102,25 +93,11 @@ PROPOSALS = 100_000
 
 
 def improved_neurons(
-    values: RowValues,
-    problem: Problem,
-    start: Network,
-    deadline: Deadline,
-    seed: int = 0,
-    within: Within | None = None,
+    values: RowValues, problem: Problem, start: Network, deadline: Deadline, seed: int = 0, within: Within | None = None
 ) -> Iterator[Network]:
     """Ever better networks, each with one neuron replaced; ends when a whole round over the neurons brings nothing.
 
-    Parameters
-    ----------
-    values
-        What each row is worth.
-    problem, start
-        The rows, and the network to start from.
-    deadline, seed
-        When to stop, and the seed of the order.
-    within
-        Smallest and largest weights, if they are tighter than -P and P.
+    ``values`` says what each row is worth; ``within`` has the smallest and largest weights, if tighter than -P and P.
     """
     rng = np.random.default_rng(seed)
     network, worth = start, _worth(values, problem, start)
@@ -137,7 +114,11 @@ def improved_neurons(
             column = replace(values, problem, network, layer, j, deadline)
             if column is None:
                 continue
-            changed = _with_column(network, layer, j, _allowed(column, within, layer, j))
+            if within is not None:
+                column = np.clip(column, within[0][layer][:, j], within[1][layer][:, j])
+            weights = [w.copy() for w in network.weights]
+            weights[layer][:, j] = column
+            changed = Network(tuple(weights), network.weight_bound)
             reached = _worth(values, problem, changed)
             if reached > worth:
                 network, worth, found = changed, reached, True
@@ -148,16 +129,6 @@ def improved_neurons(
 
 def _worth(values: RowValues, problem: Problem, network: Network) -> int:
     return int(values(network.pre_activations(problem.data)[-1]).sum())
-
-
-def _allowed(column: Integers, within: Within | None, layer: int, j: int) -> Integers:
-    return column if within is None else np.clip(column, within[0][layer][:, j], within[1][layer][:, j])
-
-
-def _with_column(network: Network, layer: int, j: int, column: Integers) -> Network:
-    weights = [w.copy() for w in network.weights]
-    weights[layer][:, j] = column
-    return Network(tuple(weights), network.weight_bound)
 
 
 def wanted_signs(

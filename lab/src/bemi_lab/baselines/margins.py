@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from bemi.engines.decomposition.neuron import exhaustive
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP
 from bemi.engines.monolithic import solve_goal
 from bemi.engines.start import initial_network
@@ -29,7 +28,16 @@ from bemi.programs.encoding import Goal
 from bemi.stages.result import Outcome, StageResult
 from bemi_lab.baselines.improvement import improved, report
 from bemi_lab.baselines.objectives import feasible, max_margin
-from bemi_lab.baselines.starts import PROPOSALS, Start, best_code, networks_on_code, own_sizes, widest_neuron
+from bemi_lab.baselines.starts import (
+    PROPOSALS,
+    Start,
+    best_code,
+    fewest_signs,
+    networks_on_code,
+    own_sizes,
+    signals,
+    widest_neuron,
+)
 
 FEW_INPUTS = 24
 """Neurons with no more inputs are solved exactly; with more, the engine rounds the linear program."""
@@ -40,7 +48,6 @@ CODES = 3
 LONGEST = 5
 """Codes of up to this many dichotomies more than the fewest are tried."""
 
-_FAST = PROPOSALS  # of a neuron's search in candidates
 _PATIENT = 4 * PROPOSALS  # in the final network
 
 
@@ -53,26 +60,30 @@ def _neuron_by_neuron(problem: Problem, network: Network, share: Callable[[int],
 
     ``share`` gives the limits of the next neuron, by the number of neurons that are left.
     """
-    sums = network.pre_activations(problem.data)
-    inputs = [problem.data, *(sign(s) for s in sums[:-1])]
-    outputs = [*(sign(s) for s in sums[:-1]), problem.codes]
-    weights = [w.copy() for w in network.weights]
+    weights, layers = [w.copy() for w in network.weights], list(signals(problem, network))
     neurons = [(layer, j) for layer, size in enumerate([*own_sizes(problem), problem.layers[-1]]) for j in range(size)]
     for done, (layer, j) in enumerate(neurons):
-        limits = share(len(neurons) - done)
-        weights[layer][:, j] = improve(layer, inputs[layer], outputs[layer][:, j], weights[layer][:, j], limits)
+        (inputs, signs), column = layers[layer], weights[layer][:, j]
+        weights[layer][:, j] = improve(layer, inputs, signs[:, j], column, share(len(neurons) - done))
     return Network(tuple(weights), problem.weight_bound)
+
+
+def _by_program(
+    inputs: Integers, signs: Integers, present: Integers, bound: int, limits: Limits, solver: str
+) -> Integers:
+    """The neuron of the largest margin with these signs, by its own program, from the present one."""
+    rows = np.unique(np.column_stack([inputs, signs]), axis=0)
+    goal = max_margin(Problem(rows[:, :-1], rows[:, -1:], (), bound))
+    found = solve_goal(goal, start=Network((present[:, None],), bound), limits=limits, solver=solver).network
+    assert found is not None
+    return found.weights[0][:, 0]
 
 
 def margins_by_programs(problem: Problem, network: Network, share: Callable[[int], Limits], solver: str) -> Network:
     """Give every neuron the largest margin that leaves all activations unchanged, by a program for each."""
 
     def improve(layer: int, inputs: Integers, signs: Integers, present: Integers, limits: Limits) -> Integers:
-        alone = Problem(inputs, signs[:, None], (), problem.weight_bound)
-        start = Network((present[:, None],), problem.weight_bound)
-        result = solve_goal(max_margin(alone), start=start, limits=limits, solver=solver)
-        assert result.network is not None
-        return result.network.weights[0][:, 0]
+        return _by_program(inputs, signs, present, problem.weight_bound, limits, solver)
 
     return _neuron_by_neuron(problem, network, share, improve)
 
@@ -86,29 +97,13 @@ def largest_margins(
     program: NeuronLP | None = None,
     proposals: int = _PATIENT,
 ) -> Network:
-    """The same by the engine: a linear program and a search for integers near it.
-
-    Over few inputs the neuron is listed, and its small program solved from there.
-
-    Parameters
-    ----------
-    problem, network
-        The rows, and a network that is right on all of them.
-    share
-        From the number of neurons that are left to the limits of the next one.
-    solver
-        For the small programs.
-    program
-        The linear program of first-layer neurons, if there is one already.
-    proposals
-        Steps of the search for integers.
-    """
+    """The same by the engine: over many inputs by a linear program, which may be given, and integers near it."""
     known: dict[bytes, Integers] = {}
 
     def improve(layer: int, inputs: Integers, signs: Integers, present: Integers, limits: Limits) -> Integers:
         nonlocal program
         if len(problem.live) <= FEW_INPUTS or layer:
-            return _few_inputs(inputs, signs, present, problem.weight_bound, limits, solver)
+            return _by_program(inputs, signs, present, problem.weight_bound, limits, solver)
         program = program or NeuronLP(problem.data, problem.weight_bound)
         if signs.tobytes() not in known:
             weights, _ = widest_neuron(program, signs, start=present, proposals=proposals, deadline=limits.deadline())
@@ -125,24 +120,6 @@ def _wider(problem: Problem, signs: Integers, present: Integers, found: Integers
     return found if alone.better(after, before) else present
 
 
-def _few_inputs(
-    inputs: Integers, signs: Integers, present: Integers, bound: int, limits: Limits, solver: str
-) -> Integers:
-    """A neuron over few inputs with the largest margin."""
-    rows = np.unique(np.column_stack([inputs, signs]), axis=0)
-    alone = Problem(rows[:, :-1], rows[:, -1:], (), bound)
-    goal = max_margin(alone)
-    best = Network((present[:, None],), bound)
-    listed = exhaustive.neurons(alone.data, alone.codes[:, 0], bound)
-    for column in listed.weights.T:
-        other = Network((column[:, None],), bound)
-        if goal.better(goal.value(other), goal.value(best)):
-            best = other
-    found = solve_goal(goal, start=best, limits=limits, solver=solver).network
-    assert found is not None
-    return found.weights[0][:, 0]
-
-
 def wider_codes(problem: Problem, start: Start, deadline: Deadline, seed: int) -> Iterator[Network]:
     """Networks on codes whose dichotomies and constant neurons together have the widest margins, the shortest first.
 
@@ -156,7 +133,7 @@ def wider_codes(problem: Problem, start: Start, deadline: Deadline, seed: int) -
     if not sizes or not len(known.signs):
         return
     constant = float(known.program.solve(np.ones(len(problem.data), dtype=np.int8)).value)
-    fewest = max(1, (problem.codes.shape[1] - 1).bit_length())
+    fewest = fewest_signs(problem)
     ranked = []
     for length in range(fewest, min(fewest + LONGEST, sizes[0]) + 1):
         prices = (constant - known.margins) / max(1.0, constant)
@@ -164,11 +141,9 @@ def wider_codes(problem: Problem, start: Start, deadline: Deadline, seed: int) -
         if chosen is not None and not deadline.passed:
             ranked.append((float(prices[chosen].sum()), chosen))
     for _, chosen in sorted(ranked, key=lambda pair: pair[0]):
-        neurons = [known.neuron(index, _FAST, deadline) for index in chosen]
-        if any(neuron is None for neuron in neurons):
-            continue
-        weights = np.stack([neuron for neuron in neurons if neuron is not None], axis=1)
-        yield from islice(networks_on_code(problem, weights, known.signs[chosen]), 1)
+        weights = known.weights(chosen, deadline)
+        if weights is not None:
+            yield from islice(networks_on_code(problem, weights, known.signs[chosen]), 1)
 
 
 CP = "cpsat"

@@ -348,15 +348,9 @@ RowValues = Callable[[Integers], Integers]
 
 @dataclass(frozen=True)
 class RowObjective:
-    """An objective that is a sum over rows.
+    """An objective that is a sum over rows: the goal, and the value of each row by its output sums, larger is better.
 
-    Attributes
-    ----------
-    goal
-        From a problem to the goal.
-    values
-        From a problem to the value of each row, by its output sums; larger is better.  Counts are flat, so among
-        equally many the smaller hinge loss is better: single neurons then have a slope to follow.
+    Counts are flat, so among equally many the smaller hinge loss is better: single neurons then have a slope to follow.
     """
 
     goal: Callable[[Problem], Goal]

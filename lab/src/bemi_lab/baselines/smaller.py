@@ -18,9 +18,19 @@ from bemi.engines.decomposition.min_weight.separators import Task, stripped, wal
 from bemi.engines.decomposition.neuron import exhaustive
 from bemi.exact import Integers
 from bemi.limits import Deadline
-from bemi.network import Network, sign
+from bemi.network import Network
 from bemi.problem.problem import Problem, one_hot
-from bemi_lab.baselines.starts import Start, best_code, layer_for, networks_on_code, own_sizes
+from bemi_lab.baselines.starts import (
+    Start,
+    best_code,
+    confident,
+    fewest_signs,
+    layer_for,
+    network_of,
+    networks_on_code,
+    own_sizes,
+    signals,
+)
 
 LISTED = 40
 """Dichotomies, those with the widest margins first, whose links are counted to choose a code."""
@@ -42,21 +52,17 @@ def fewest_links(
     Neurons over few signs are listed by their links; first-layer neurons lose links that no row needs, and a walk over
     smaller supports looks for others.  Neurons that nothing reads lose all their links.
     """
-    sums = network.pre_activations(problem.data)
-    inputs = [problem.data, *(sign(s) for s in sums[:-1])]
-    outputs = [*(sign(s) for s in sums[:-1]), problem.codes]
-    weights = [w.copy() for w in network.weights]
+    weights, layers = [w.copy() for w in network.weights], list(signals(problem, network))
     sizes = [*own_sizes(problem), problem.layers[-1]]
     for layer in reversed(range(len(sizes))):
+        inputs, outputs = layers[layer]
         for j in range(sizes[layer]):
+            signs, present = outputs[:, j], weights[layer][:, j]
             unread = layer < len(sizes) - 1 and not weights[layer + 1][j].any()
-            if unread or (outputs[layer][:, j] > 0).all():
+            if unread or (signs > 0).all():
                 weights[layer][:, j] = 0  # a sum of 0 counts as +1
-                continue
-            present = weights[layer][:, j]
-            signs, bound = outputs[layer][:, j], problem.weight_bound
-            if layer:
-                weights[layer][:, j] = _fewest_over_signs(inputs[layer], signs, present, bound)
+            elif layer:
+                weights[layer][:, j] = _fewest_over_signs(inputs, signs, present, problem.weight_bound)
             else:
                 weights[layer][:, j] = few_links(problem, signs, present, deadline, seed, proposals)
     return Network(tuple(weights), problem.weight_bound)
@@ -103,7 +109,7 @@ def thinner_codes(
             signs = known.signs[index][known.labels]
             thin[index] = few_links(problem, signs, neuron, listing.share(1 / LISTED), seed, proposals)
             prices[index] = np.count_nonzero(thin[index])
-    fewest = max(1, (problem.codes.shape[1] - 1).bit_length())
+    fewest = fewest_signs(problem)
     for length in range(fewest, min(fewest + LONGEST, sizes[0]) + 1):
         chosen = best_code(known.signs, length, distance=1, prices=prices, seed=seed)
         if chosen is None:
@@ -121,40 +127,35 @@ TRIES = 3
 
 def smaller_networks(problem: Problem, start: Start, deadline: Deadline, seed: int) -> Iterator[Network]:
     """Networks whose outputs are all confident, with few hidden neurons, the smallest first; for one or two layers."""
-    known, sizes = start.dichotomies, own_sizes(problem)
-    classes, bound = problem.codes.shape[1], problem.weight_bound
+    known, sizes, bound = start.dichotomies, own_sizes(problem), problem.weight_bound
     if len(sizes) not in (1, 2) or not len(known.signs):
         return
-    confident = -(-(sizes[-1] + 1) // 4)
-    fewest = max(1, (classes - 1).bit_length())
+    fewest, distance = fewest_signs(problem), confident(problem)
     if len(sizes) == 1:
         for length in range(fewest, sizes[0] + 1):
-            usable = np.where(np.isfinite(known.margins), 0.0, np.inf)
-            chosen = best_code(known.signs, length, distance=confident, prices=usable, seed=seed)
+            chosen = best_code(known.signs, length, distance=distance, prices=known.prices, seed=seed)
             if chosen is None or deadline.passed:
                 continue
-            network = _stacked(problem, start, chosen, [], known.signs[chosen])
+            network = _stacked(problem, known.weights(chosen), [], known.signs[chosen])
             if network is not None:
                 yield network
         return
-    relative = known.margins / known.margins[np.isfinite(known.margins)].mean()
     for below, attempt in product(range(fewest, sizes[0] + 1), range(TRIES)):
         if (2 * bound + 1) ** (below + 1) > MOST_FUNCTIONS or deadline.passed:
             return
-        usable = np.where(np.isfinite(known.margins), 0.0, np.inf)
-        gains = np.where(np.isfinite(relative), relative, 0.0) ** 2 / (1 + attempt)
-        first = best_code(known.signs, below, distance=1, gains=gains, prices=usable, seed=seed + attempt)
+        gains, prices = known.gains / (1 + attempt), known.prices
+        first = best_code(known.signs, below, distance=1, gains=gains, prices=prices, seed=seed + attempt)
         if first is None:
             continue
         signs, weights = threshold_functions(known.signs[first].T, bound)
         for length in range(fewest, min(sizes[1], len(signs)) + 1):
-            second = best_code(signs, length, distance=confident, seed=seed)
+            second = best_code(signs, length, distance=distance, seed=seed)
             if second is None or deadline.passed:
                 continue
-            network = _stacked(problem, start, first, [weights[second].T], signs[second])
+            network = _stacked(problem, known.weights(first), [weights[second].T], signs[second])
             if network is not None:
                 yield network
-            break  # longer codes have more neurons
+                break  # longer codes have more neurons
 
 
 def threshold_functions(patterns: Integers, bound: int) -> tuple[Integers, Integers]:
@@ -172,36 +173,15 @@ def threshold_functions(patterns: Integers, bound: int) -> tuple[Integers, Integ
     return signs, choices[split][index]
 
 
-def _stacked(
-    problem: Problem, start: Start, first: Integers, above: list[Integers], carried: Integers
-) -> Network | None:
-    """The network on these dichotomies, with given weights of a second layer, and outputs that detect the code.
+def _stacked(problem: Problem, first: Integers | None, above: list[Integers], carried: Integers) -> Network | None:
+    """The network with these layers, whose outputs detect the code that the last of them carries.
 
-    Weights are zero for neurons that are not used; None if a dichotomy has no integer neuron, or outputs cannot detect.
+    None if a dichotomy has no integer neuron, or if outputs cannot detect.  Neurons that are not used have no links.
     """
-    known = start.dichotomies
-    neurons = [known.neuron(index) for index in first.tolist()]
-    found = [neuron for neuron in neurons if neuron is not None]
-    if len(found) < len(neurons):
-        return None
-    layers = [np.stack(found, axis=1), *above]
-    weights = [np.zeros(shape, dtype=np.int64) for shape in zip(problem.layers[:-2], problem.layers[1:-1], strict=True)]
-    for layer, (full, part) in enumerate(zip(weights, layers, strict=True)):
-        if layer == 0:
-            full[:, : part.shape[1]] = part
-        else:
-            full[: len(part) - 1, : part.shape[1]] = part[:-1]
-            full[-1, : part.shape[1]] = part[-1]
     classes, length = problem.codes.shape[1], len(carried)
-    confident = -(-(own_sizes(problem)[-1] + 1) // 4)
-    constants = max(0, length - confident - 1)
-    if length + constants > own_sizes(problem)[-1]:
+    constants = max(0, length - confident(problem) - 1)
+    if first is None or length + constants > own_sizes(problem)[-1]:
         return None
     patterns = np.concatenate([carried.T, np.ones((classes, constants + 1), dtype=np.int64)], axis=1)
     last = layer_for(patterns, one_hot(np.arange(classes), classes), problem.weight_bound)
-    if last is None:
-        return None
-    outputs = np.zeros((problem.layers[-2], classes), dtype=np.int64)
-    outputs[: length + constants] = last[:-1]
-    outputs[-1] = last[-1]
-    return Network((*weights, outputs), problem.weight_bound)
+    return None if last is None else network_of(problem, [first, *above, last])

@@ -14,9 +14,10 @@ apart as the number of dichotomies that separate them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -27,7 +28,7 @@ from bemi.engines.decomposition.neuron.linear_program import NeuronBound, Neuron
 from bemi.engines.decomposition.neuron.rounding import integer_weights
 from bemi.exact import Integers
 from bemi.limits import Deadline
-from bemi.network import Network
+from bemi.network import Network, sign
 from bemi.problem.problem import Problem, one_hot
 
 Floats = NDArray[np.float64]
@@ -50,57 +51,57 @@ _SHORT = 100.0  # price of a pair of classes that is one step too close
 class Dichotomies:
     """Dichotomies that single neurons can realise on the rows of a problem, each with its largest margin.
 
-    Parameters
-    ----------
-    problem
-        Rows with one output per class.
-    deadline
-        When to stop looking at further dichotomies.
-    seed
-        Of the order in which they are looked at.
+    They are looked at in the order of a seed, until the deadline.
     """
 
     def __init__(self, problem: Problem, deadline: Deadline, seed: int = 0) -> None:
         self.problem = problem
         self.labels: Integers = problem.codes.argmax(axis=1)
         self.program = NeuronLP(problem.data, problem.weight_bound)
-        rng = np.random.default_rng(seed)
+        rng, classes = np.random.default_rng(seed), problem.codes.shape[1]
         found: list[tuple[Integers, NeuronBound]] = []
         self.looked_at = 0
-        for signs in rng.permutation(_candidates(problem.codes.shape[1], rng)):
+        for signs in rng.permutation(_candidates(classes, rng)):
             if deadline.passed:
                 break
             self.looked_at += 1
             bound = self.program.solve(signs[self.labels])
             if bound.bound >= 1:
                 found.append((signs, bound))
-        self.signs: Integers = np.array([signs for signs, _ in found], dtype=np.int64).reshape(
-            len(found), problem.codes.shape[1]
-        )
+        self.signs: Integers = np.array([signs for signs, _ in found], dtype=np.int64).reshape(len(found), classes)
         self.bounds = [bound for _, bound in found]
         self._neurons: dict[int, Integers | None] = {}
 
     @cached_property
     def margins(self) -> Floats:
-        """Largest margin of each dichotomy, with continuous weights."""
+        """Largest margin of each dichotomy, with continuous weights; -inf if it has no integer neuron."""
         return np.array([bound.value for bound in self.bounds])
 
-    @cached_property
-    def widest(self) -> int:
-        """The largest margin of any neuron: that of one that has the same sign on all rows, if inputs allow it."""
-        return self.problem.margin_caps()[0]
+    @property
+    def prices(self) -> Floats:
+        """0 for dichotomies that codes may use, otherwise inf."""
+        return np.where(np.isfinite(self.margins), 0.0, np.inf)
 
-    def neuron(self, index: int, proposals: int = PROPOSALS, deadline: Deadline | None = None) -> Integers | None:
+    @property
+    def gains(self) -> Floats:
+        """What a dichotomy adds to the distance of classes: margin and accuracy on new images go together."""
+        usable = np.isfinite(self.margins)
+        return np.where(usable, self.margins / (self.margins[usable].mean() if usable.any() else 1.0), 0.0) ** 2
+
+    def neuron(self, index: int, deadline: Deadline | None = None) -> Integers | None:
         """Integer weights that realise a dichotomy with a large margin; None if none were found."""
         if index not in self._neurons:
             signs = self.signs[index][self.labels]
-            weights, margin = widest_neuron(self.program, signs, proposals=proposals, deadline=deadline)
+            weights, margin = widest_neuron(self.program, signs, deadline=deadline)
             self._neurons[index] = weights if margin >= 1 else None
         return self._neurons[index]
 
-    def forget(self, index: int) -> None:
-        """Leave a dichotomy out of all further codes: it has no integer neuron."""
-        self.margins[index] = -np.inf
+    def weights(self, chosen: Integers, deadline: Deadline | None = None) -> Integers | None:
+        """Neurons that realise these dichotomies; None if some have none, which no further code gets."""
+        neurons = {index: self.neuron(index, deadline) for index in chosen.tolist()}
+        lost = [index for index, neuron in neurons.items() if neuron is None]
+        self.margins[lost] = -np.inf
+        return None if lost else np.stack([neuron for neuron in neurons.values() if neuron is not None], axis=1)
 
 
 def widest_neuron(
@@ -197,6 +198,16 @@ def best_code(
     return best
 
 
+def fewest_signs(problem: Problem) -> int:
+    """Length of the shortest code that tells all classes apart."""
+    return max(1, (problem.codes.shape[1] - 1).bit_length())
+
+
+def confident(problem: Problem) -> int:
+    """A quarter of the largest sum of an output, rounded up, in units of the weight bound."""
+    return -(-(own_sizes(problem)[-1] + 1) // 4)
+
+
 LISTING_SHARE = 0.25
 """Part of the time for the margins of dichotomies; a random part of them is used if there is no time for all."""
 
@@ -209,17 +220,7 @@ _MOST_INPUTS = 24  # signs for which a neuron is searched exactly
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """A network that was written down.
-
-    Attributes
-    ----------
-    network
-        It fits all rows; None if there is none.
-    message
-        What it is made of, or why there is none.
-    dichotomies
-        Dichotomies of classes that single neurons can realise.
-    """
+    """A network that was written down and fits all rows, or None; what it is made of, or why there is none."""
 
     network: Network | None
     message: str
@@ -227,40 +228,31 @@ class Start:
 
 
 def fitting_network(problem: Problem, deadline: Deadline, *, detection: Detection = "outputs", seed: int = 0) -> Start:
-    """A network that fits all rows of a problem with one output per class, if the engine can write one down.
-
-    Dichotomies with large margins are preferred: margin and accuracy on new images go together.
-    """
+    """A network that fits all rows of a problem with one output per class, if the engine can write one down."""
     known = Dichotomies(problem, deadline.share(LISTING_SHARE), seed)
     if not problem.hidden_layers:
         return _without_hidden_layer(problem, known)
     if not len(known.signs):
         return Start(None, f"none of {known.looked_at} dichotomies of classes is separable by one neuron", known)
-    relative = known.margins / known.margins.mean()
-    reason = "the hidden layers are too small for a code of these classes"
+    gains, reason = known.gains, "the hidden layers are too small for a code of these classes"
     for length, distance in _shapes(problem):
         for _ in range(_TRIES):
-            usable = np.where(np.isfinite(known.margins), 0.0, np.inf)
-            chosen = best_code(known.signs, length, distance=distance, gains=relative**2, prices=usable, seed=seed)
-            if chosen is None or deadline.passed:
-                reason = (
-                    f"no {length} separable dichotomies give codes {distance} apart" if chosen is None else "no time"
-                )
+            chosen = best_code(known.signs, length, distance=distance, gains=gains, prices=known.prices, seed=seed)
+            if chosen is None:
+                reason = f"no {length} separable dichotomies give codes {distance} apart"
                 break
-            neurons = [known.neuron(index) for index in chosen]
-            lost = [index for index, neuron in zip(chosen, neurons, strict=True) if neuron is None]
-            for index in lost:
-                known.forget(index)
-            if lost:
+            if deadline.passed:
+                reason = "no time"
+                break
+            weights = known.weights(chosen)
+            if weights is None:
                 reason = "dichotomies that are separable with continuous weights are not with integers"
                 continue
-            weights = np.stack([neuron for neuron in neurons if neuron is not None], axis=1)
             network = network_on_code(problem, weights, known.signs[chosen], detection)
             if network is not None and problem.all_right(network):
                 return Start(network, f"{length} dichotomies of classes, codes at least {distance} apart", known)
-            reason = (
-                f"no outputs tell codes of {length} dichotomies apart with weights of at most {problem.weight_bound}"
-            )
+            bound = problem.weight_bound
+            reason = f"no outputs tell codes of {length} dichotomies apart with weights of at most {bound}"
             break
     return Start(None, reason, known)
 
@@ -271,13 +263,10 @@ def _shapes(problem: Problem) -> Iterator[tuple[int, int]]:
     With ``q = ceil(B / 4)``, where a sum is confident, and n neurons in the last hidden layer, the longest code that
     leaves enough constant neurons for a threshold of k - q has ``k = (n + 1 + q) // 2``.
     """
-    sizes = own_sizes(problem)
-    classes, last = problem.codes.shape[1], sizes[-1]
-    confident = -(-(last + 1) // 4)
-    least = max(1, (classes - 1).bit_length())
-    preferred = min(*sizes, (last + 1 + confident) // 2)
+    sizes, least, most = own_sizes(problem), fewest_signs(problem), confident(problem)
+    preferred = min(*sizes, (sizes[-1] + 1 + most) // 2)
     lengths = [preferred, *range(preferred + 1, min(sizes) + 1), *range(preferred - 1, least - 1, -1)]
-    for distance in range(confident, 0, -1):
+    for distance in range(most, 0, -1):
         for length in lengths:
             if least <= length and distance <= length:
                 yield length, distance
@@ -291,15 +280,18 @@ def own_sizes(problem: Problem) -> list[int]:
 def _without_hidden_layer(problem: Problem, known: Dichotomies) -> Start:
     """Outputs that each separate their class from all others."""
     columns = []
+    signs = known.signs[:, known.labels]
     for output in problem.codes.T:
-        index = np.flatnonzero((known.signs[:, known.labels] == output).all(axis=1))
-        opposite = np.flatnonzero((known.signs[:, known.labels] == -output).all(axis=1))
-        neuron = (
-            known.neuron(int(index[0])) if len(index) else known.neuron(int(opposite[0])) if len(opposite) else None
-        )
+        for side in (1, -1):
+            (same,) = np.nonzero((signs == side * output).all(axis=1))
+            if len(same):
+                neuron = known.neuron(int(same[0]))
+                break
+        else:
+            neuron = None
         if neuron is None:
             return Start(None, "not every class is separable from all others by one neuron", known)
-        columns.append(neuron if len(index) else -neuron)
+        columns.append(side * neuron)
     network = Network((np.stack(columns, axis=1),), problem.weight_bound)
     return Start(network, "one neuron for each class", known)
 
@@ -310,24 +302,33 @@ def network_on_code(problem: Problem, neurons: Integers, signs: Integers, detect
     None if a neuron above cannot do what it should.
     """
     sizes, classes = own_sizes(problem), problem.codes.shape[1]
-    own_class = one_hot(np.arange(classes), classes)
-    first = np.zeros(problem.layers[:2], dtype=np.int64)
-    first[:, : neurons.shape[1]] = neurons
-    weights = [first]
-    carried = signs.T
-    patterns = _padded(carried, problem.layers[1])
+    own_class, carried = one_hot(np.arange(classes), classes), signs.T
+    parts, patterns = [neurons], _padded(carried, problem.layers[1])
     for layer, size in enumerate(sizes[1:], start=1):
         if detection == "hidden" and classes <= size:
             carried = own_class
         found = layer_for(patterns, carried, problem.weight_bound)
         if found is None:
             return None
-        full = np.zeros((len(found), problem.layers[layer + 1]), dtype=np.int64)
-        full[:, : found.shape[1]] = found
-        weights.append(full)
+        parts.append(found)
         patterns = _padded(carried, problem.layers[layer + 1])
     last = layer_for(patterns, own_class, problem.weight_bound)
-    return None if last is None else Network((*weights, last), problem.weight_bound)
+    return None if last is None else network_of(problem, [*parts, last])
+
+
+def network_of(problem: Problem, parts: Sequence[Integers]) -> Network:
+    """The network with these weights of its first neurons, from the first signals below and the bias, the last row."""
+    weights = [np.zeros(shape, dtype=np.int64) for shape in pairwise(problem.layers)]
+    for full, part in zip(weights, parts, strict=True):
+        full[: len(part) - 1, : part.shape[1]] = part[:-1]
+        full[-1, : part.shape[1]] = part[-1]
+    return Network(tuple(weights), problem.weight_bound)
+
+
+def signals(problem: Problem, network: Network) -> Iterator[tuple[Integers, Integers]]:
+    """Inputs and signs of every layer of a network that is right on all rows."""
+    signs = [problem.data, *(sign(sums) for sums in network.pre_activations(problem.data)[:-1]), problem.codes]
+    return pairwise(signs)
 
 
 def networks_on_code(problem: Problem, neurons: Integers, signs: Integers) -> Iterator[Network]:

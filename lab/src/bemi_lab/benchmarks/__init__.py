@@ -6,6 +6,8 @@ BENCHMARKS = {
     "growth": ("gaps", "gap, seconds and memory by images, features, classes and weight bound"),
     "light": ("gaps", "samples in which one light image holds all margins down"),
     "exact": ("gaps", "stages and data where a bound is hard to come by"),
+    "portfolio": ("gaps", "what each strategy of the decomposition contributes"),
+    "ablation": ("gaps", "what becomes of the stages without each strategy"),
     "middle": ("middle", "random tables of middle size: what is proved in each stage, beside solvers"),
     "ensemble": ("fitting", "whole classifiers on two cores: seconds, memory, accuracy, certificates"),
     "predict": ("fitting", "seconds of predict, beside a linear SVM"),
@@ -18,5 +20,4 @@ BENCHMARKS = {
     "devices": ("devices", "C code on emulated boards, beside emlearn's: flash, RAM, instructions"),
     "hardware": ("hardware", "circuits: labels in two simulators, cells, clock"),
 }
-"""By name: the module whose ``BENCHMARKS`` has it (or that has ``measurements`` and ``report`` itself), and what it
-measures."""
+"""By name: the module whose ``BENCHMARKS`` has it, and what it measures."""

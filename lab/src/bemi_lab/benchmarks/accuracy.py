@@ -13,16 +13,18 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.metrics import log_loss
 
+from bemi.augment.medoids import select_rows
 from bemi.ensemble.probabilities import UNIT
 from bemi.ensemble.subsets import chosen_subsets, class_subsets, components
 from bemi.exact import Integers
 from bemi_lab import classifiers, datasets
-from bemi_lab.benchmarks.common import Benchmark, Record, Settings, image_set, percent
+from bemi_lab.benchmarks.frame import Benchmark, Column, Record, Settings, grouped, mean, share, table
+from bemi_lab.benchmarks.problems import image_set
 from bemi_lab.classifiers import Classifier
 from bemi_lab.datasets import Sample, Split, sample
 from bemi_lab.datasets.registry import SETS
 from bemi_lab.experiments.on_tables import logistic_regression_by_loss
-from bemi_lab.experiments.table import markdown
+from bemi_lab.experiments.table import Table
 
 # Few images, soft margins with P = 7 on gradient histograms: a seed is the index of a sample of seed 0, tested on the
 # first 800 test images of each class (digits: on all other rows).
@@ -33,7 +35,6 @@ POOL = 400
 HARD_PAIRS = ((4, 9), (3, 5), (2, 7))
 COUNTS = (45, 35, 25, 15, 9)
 RANDOM_DRAWS = 5
-MORE = ("CPU seconds", "rows added per network")
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def _soft(**settings: Any) -> Classifier:
     return classifiers.soft(inputs="hog", time_limit=None, **settings)
 
 
-def _with_copies(cell: FewRows, index: int) -> Iterator[Record]:
+def _with_copies(cell: FewRows, index: int, settings: Settings) -> Iterator[Record]:
     rows = sample(image_set(cell.data), cell.rows, index)
     for name, copies in classifiers.IMAGE_COPIES.items():
         began = time.process_time()
@@ -66,7 +67,7 @@ def _with_copies(cell: FewRows, index: int) -> Iterator[Record]:
         yield {"way": name, "accuracy": _score(model, rows), "CPU seconds": seconds, "rows added per network": added}
 
 
-def _with_medoids(cell: FewRows, index: int) -> Iterator[Record]:
+def _with_medoids(cell: FewRows, index: int, settings: Settings) -> Iterator[Record]:
     rows = sample(image_set(cell.data), POOL, index)
     # A sample's rows are in random order within their class.
     first = np.concatenate([np.flatnonzero(rows.train_y == c)[: cell.rows] for c in np.unique(rows.train_y)])
@@ -80,11 +81,12 @@ def _with_medoids(cell: FewRows, index: int) -> Iterator[Record]:
         model.fit(part.train_X[chosen], part.train_y[chosen])
         yield {"way": f"{kind}, random", "accuracy": _score(model, part)}
         began = time.process_time()
-        model.set_params(max_per_class=cell.rows).fit(part.train_X, part.train_y)
+        medoids = select_rows(model.ensemble_.inputs.of(part.train_X), part.train_y, cell.rows)
+        model.fit(part.train_X[medoids], part.train_y[medoids])
         yield {"way": f"{kind}, medoids", "accuracy": _score(model, part), "CPU seconds": time.process_time() - began}
 
 
-def _with_fewer_networks(cell: FewRows, index: int) -> Iterator[Record]:
+def _with_fewer_networks(cell: FewRows, index: int, settings: Settings) -> Iterator[Record]:
     rows = sample(image_set(cell.data), cell.rows, index)
     model = _soft().fit(rows.train_X, rows.train_y)
     classes = len(model.classes_)
@@ -119,25 +121,14 @@ def _score(model: Classifier, rows: Sample) -> float:
     return float(np.mean(model.predict(rows.test_X) == rows.test_y))
 
 
-def _few_shot(ways: Callable[[FewRows, int], Iterator[Record]], cells: Sequence[FewRows]) -> Benchmark:
-    def measurements(settings: Settings) -> Iterator[Record]:
-        for cell, seed, head in settings.chosen(cells):
-            for record in ways(cell, seed):
-                yield head | record
-
-    return Benchmark(measurements, _few_shot_report)
-
-
-def _few_shot_report(records: Sequence[Record]) -> str:
-    """Means over the samples; accuracies of the single samples in brackets."""
-    rows = []
-    for cell, way in dict.fromkeys((r["cell"], r["way"]) for r in records):
-        same = [r for r in records if (r["cell"], r["way"]) == (cell, way)]
-        accuracies = [r["accuracy"] for r in same]
-        more = [f"{np.mean([r[name] for r in same]):.1f}" if name in same[0] else "-" for name in MORE]
-        each = " ".join(percent(a, 1) for a in accuracies)
-        rows.append((cell, way, f"{percent(float(np.mean(accuracies)))} ({each})", *more))
-    return markdown(("data, rows per class", "", "accuracy %", *MORE), rows)
+def _few_shot(records: Sequence[Record]) -> Iterator[Table]:
+    """Means over the samples, and the accuracies of the single samples."""
+    columns: dict[str, Column] = {
+        **{"data, rows per class": "cell", "trained on": "way", "accuracy %": share("accuracy")},
+        "by sample": lambda rs: " ".join(f"{100 * r['accuracy']:.1f}" for r in rs),
+        **{"CPU seconds": mean("CPU seconds"), "rows added per network": mean("rows added per network")},
+    }
+    yield table(records, ["cell", "way"], columns)
 
 
 # Windows of signals as recorded, quieter, louder and late; a seed is that of a draw.
@@ -151,39 +142,31 @@ TESTS: dict[str, Callable[[NDArray], NDArray]] = {
 }
 
 
-def _at_other_gains(settings: Settings) -> Iterator[Record]:
-    here = [name for name, known in SETS.items() if known.reader.startswith("signals.") and known.here]
-    for cell, seed, head in settings.chosen(_cells((5, 10), here)):
-        windows = datasets.load(cell.data)
-        X, y = windows.train_X, windows.train_y
-        train, test = Split.parse(f"per-class-{cell.rows}").of_windows(y, windows.groups, seed)
-        for way in classifiers.WINDOW_COPIES:
-            model = classifiers.fixed(X, copies=way, n_jobs=1, **settings.limits).fit(X[train], y[train])
-            accuracies = {name: float(model.score(change(X[test]), y[test])) for name, change in TESTS.items()}
-            yield head | {"way": way, "accuracies": accuracies}
+def _signals() -> list[str]:
+    return [name for name, known in SETS.items() if known.reader.startswith("signals.")]
 
 
-def _gain_report(records: Sequence[Record]) -> str:
-    rows = []
-    for cell, way in dict.fromkeys((r["cell"], r["way"]) for r in records):
-        same = [r["accuracies"] for r in records if (r["cell"], r["way"]) == (cell, way)]
-        rows.append((cell, way, *(percent(float(np.mean([a[name] for a in same])), 1) for name in TESTS)))
-    return markdown(("set, windows per class", "trained on", *TESTS), rows)
+def _at_other_gains(cell: FewRows, seed: int, settings: Settings) -> Iterator[Record]:
+    if not datasets.is_here(cell.data):
+        return
+    windows = datasets.load(cell.data)
+    X, y = windows.train_X, windows.train_y
+    train, test = Split.parse(f"per-class-{cell.rows}").of_windows(y, windows.groups, seed)
+    for way in classifiers.WINDOW_COPIES:
+        model = classifiers.fixed(X, copies=way, n_jobs=1, **settings.limits).fit(X[train], y[train])
+        yield {"way": way} | {name: float(model.score(change(X[test]), y[test])) for name, change in TESTS.items()}
+
+
+def _gains(records: Sequence[Record]) -> Iterator[Table]:
+    columns: dict[str, Column] = {"set, windows per class": "cell", "trained on": "way"}
+    yield table(records, ["cell", "way"], columns | {name: share(name) for name in TESTS}, digits=1)
 
 
 # Probabilities: how often the likeliest class is not the label, and how good coupled ones are beside other ways.
 
 TWO_CLASSES = (
-    "banana",
-    "breast-cancer",
-    "heart920",
-    "ionosphere",
-    "mammographic",
-    "penguin-sex",
-    "pima-na",
-    "saheart",
-    "tictactoe",
-    "votes84",
+    *("banana", "breast-cancer", "heart920", "ionosphere", "mammographic"),
+    *("penguin-sex", "pima-na", "saheart", "tictactoe", "votes84"),
 )
 SEVERAL = {"iris": 75, "wine": 89, "glass": 107, "contraceptive": 300, "digits": 200}
 """Tables of more than two classes, and their training rows."""
@@ -197,15 +180,15 @@ TABLES = [
 ]
 
 
-def _probabilities(settings: Settings) -> Iterator[Record]:
-    for cell, seed, _ in settings.chosen(TABLES):
-        table = datasets.load(cell.data)
-        X, y, split = table.table, table.train_y, Split.parse(f"random-{cell.rows}")
-        for draw in range(seed * DRAWS, (seed + 1) * DRAWS) if split.suits_table(y) else ():
-            train, test = split.of_table(y, draw)
-            rows = X.iloc[train], y[train]
-            model = _with_probabilities(cell.data, rows[0], settings).fit(*rows)
-            yield settings.head(cell.name, draw) | _measured(model, rows, (X.iloc[test], y[test]))
+def _probabilities(cell: FewRows, seed: int, settings: Settings) -> Iterator[Record]:
+    data = datasets.load(cell.data)
+    X, y, split = data.table, data.train_y, Split.parse(f"random-{cell.rows}")
+    for draw in range(seed * DRAWS, (seed + 1) * DRAWS) if split.suits_table(y) else ():
+        train, test = split.of_table(y, draw)
+        rows = X.iloc[train], y[train]
+        model = _with_probabilities(cell.data, rows[0], settings).fit(*rows)
+        kind = cell.name if cell.data in SEVERAL else f"two classes, {cell.rows} rows"
+        yield {"seed": draw, "kind": kind} | _measured(model, rows, (X.iloc[test], y[test]))
 
 
 def _with_probabilities(table: str, X: pd.DataFrame, settings: Settings) -> Classifier:
@@ -258,35 +241,24 @@ def wu_lin_weng(firsts: NDArray[np.float64], classes: int) -> NDArray[np.float64
     return np.clip(np.linalg.solve(left, right)[:, :-1, 0], 1e-12, None)
 
 
-def _probabilities_report(records: Sequence[Record]) -> str:
-    by_rows: dict[str, list[Record]] = {}
-    for record in records:
-        table, rows = record["cell"].rsplit(" ", 1)
-        by_rows.setdefault(record["cell"] if table in SEVERAL else f"two classes, {rows} rows", []).append(record)
-    columns = ("differ", "right by label", "right by chance", "here", "Wu, Lin, Weng", "logistic regression")
-    lines = [
-        (
-            name,
-            len(found),
-            *(f"{100 * _mean(found, c):.1f} %" for c in columns[:3]),
-            *(f"{_mean(found, c):.3f}" for c in columns[3:]),
-        )
-        for name, found in by_rows.items()
-    ]
-    headings = ("table, training rows", "samples", "likeliest class is not the label", *columns[1:3])
-    return markdown((*headings, *(f"log-loss {c}" for c in columns[3:])), lines)
-
-
-def _mean(records: Sequence[Record], column: str) -> float:
+def _over_tables(field: str, times: float = 1) -> Column:
     """The mean over tables of their means."""
-    tables = {record["cell"] for record in records}
-    return float(np.mean([np.mean([r[column] for r in records if r["cell"] == table]) for table in tables]))
+    one = mean(field, times)
+    return lambda records: float(np.mean([one(group) for group in grouped(records, ["cell"])]))
+
+
+def _chances(records: Sequence[Record]) -> Iterator[Table]:
+    columns: dict[str, Column] = {"table, training rows": "kind", "samples": len}
+    columns["likeliest class is not the label %"] = _over_tables("differ", 100)
+    columns |= {f"{field} %": _over_tables(field, 100) for field in ("right by label", "right by chance")}
+    columns |= {f"log-loss {way}": _over_tables(way) for way in ("here", "Wu, Lin, Weng", "logistic regression")}
+    yield table(records, ["kind"], columns, digits=3)
 
 
 BENCHMARKS = {
-    "scenarios": _few_shot(_with_copies, _cells((2, 6, 10, 20))),
-    "medoids": _few_shot(_with_medoids, _cells((10, 40), ("mnist",))),
-    "subsets": _few_shot(_with_fewer_networks, _cells((10, 40), ("mnist",))),
-    "gain": Benchmark(_at_other_gains, _gain_report),
-    "chances": Benchmark(_probabilities, _probabilities_report),
+    "scenarios": Benchmark(_cells((2, 6, 10, 20)), _with_copies, _few_shot),
+    "medoids": Benchmark(_cells((10, 40), ("mnist",)), _with_medoids, _few_shot),
+    "subsets": Benchmark(_cells((10, 40), ("mnist",)), _with_fewer_networks, _few_shot),
+    "gain": Benchmark(_cells((5, 10), _signals()), _at_other_gains, _gains),
+    "chances": Benchmark(TABLES, _probabilities, _chances),
 }

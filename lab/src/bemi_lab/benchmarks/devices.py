@@ -19,10 +19,11 @@ from bemi.inputs.fixed_point import MISSING
 from bemi_lab import classifiers, datasets
 from bemi_lab.benchmarks import emlearn_models
 from bemi_lab.benchmarks.boards import BOARDS, PUSH, Board, DoesNotFit, Run, Size, linked_size, run
-from bemi_lab.benchmarks.common import Benchmark, Cell, Record, Settings, percent, sample, unseen_images
+from bemi_lab.benchmarks.frame import Benchmark, Column, Record, Settings, grouped, integer, share, table
+from bemi_lab.benchmarks.problems import Cell, sample, unseen_images
 from bemi_lab.classifiers import Classifier
 from bemi_lab.datasets import Dataset, Split
-from bemi_lab.experiments.table import markdown
+from bemi_lab.experiments.table import Table
 
 BOARD_ROWS = 500
 """Test rows that are predicted on the board, evenly spaced over all of them."""
@@ -107,7 +108,7 @@ class CardTask:
         rows, train, test = self._rows(seed)
         X, y = rows.table, rows.train_y
         fitted = classifiers.scorecard(self.links, **settings.limits).fit(X.iloc[train], y[train])
-        readings = fitted.transform_.readings(X)
+        readings = fitted.fixed_point_inputs(X)
         yield from _ours(fitted, f"card of {self.links} lines", X.iloc[test], readings[test], 4, place)
         if emlearn_models.missing() is None:
             # emlearn's integers have 16 bits; the forest splits off missing cells by a value below all others.
@@ -149,10 +150,10 @@ class SignalTask:
         train, test = np.split(np.arange(len(y)), [self.classes * self.TRAINING])
         for name, inputs in (("counts", "counts"), ("counts of differences", "differences")):
             fitted = classifiers.few_bit(X, inputs=inputs, **settings.limits).fit(X[train], y[train])
-            wild = self._wild(seed)
+            wild, readings = self._wild(seed), fitted.fixed_point_inputs
             expected = np.searchsorted(fitted.classes_, fitted.predict(wild))
-            for system in _ours(fitted, name, X[test], fitted.readings(X[test]), 2, place):
-                more = {"wild": fitted.readings(wild), "wild_predictions": expected}
+            for system in _ours(fitted, name, X[test], readings(X[test]), 2, place):
+                more = {"wild": readings(wild), "wild_predictions": expected}
                 yield replace(system, window=self.time, has_early_out=False, **more)
 
     def _wild(self, seed: int) -> NDArray[np.int64]:
@@ -184,35 +185,27 @@ TASKS: tuple[Task, ...] = (
 )
 
 
-def measurements(settings: Settings) -> Iterator[Record]:
+def _on_boards(task: Task, seed: int, settings: Settings) -> Iterator[Record]:
     """One record per model and board, or one that says what is ``missing``."""
-    for task, seed, head in settings.chosen(TASKS):
-        boards = [BOARDS[name] for name in task.boards]
-        for board in boards:
-            if not board.installed:
-                missing = f"{board.compiler} or {board.emulator[0]} is not installed"
-                yield head | {"board": board.name, "system": "all", "missing": missing}
-            elif emlearn_models.missing() is not None and not isinstance(task, SignalTask):
-                missing = f"{emlearn_models.missing()} is not installed"
-                yield head | {"board": board.name, "system": "emlearn", "missing": missing}
-        there = [board for board in boards if board.installed]
-        if there:
-            yield from _on_boards(task, settings, seed, there, head)
-
-
-def _on_boards(task: Task, settings: Settings, seed: int, boards: list[Board], head: Record) -> Iterator[Record]:
+    boards = []
+    for board in (BOARDS[name] for name in task.boards):
+        if not board.installed:
+            missing = f"{board.compiler} or {board.emulator[0]} is not installed"
+            yield {"board": board.name, "system": "all", "missing": missing}
+            continue
+        boards.append(board)
+        if emlearn_models.missing() is not None and not isinstance(task, SignalTask):
+            missing = f"{emlearn_models.missing()} is not installed"
+            yield {"board": board.name, "system": "emlearn", "missing": missing}
+    if not boards:
+        return
     truth = task.truth(seed)
     with tempfile.TemporaryDirectory() as place:
         for system in task.systems(settings, seed, place):
+            accuracy = float(np.mean(system.predictions == truth))
             for board in boards:
-                yield head | {
-                    "board": board.name,
-                    "system": system.name,
-                    "numbers": system.numbers,
-                    "test_rows": len(truth),
-                    "accuracy": float(np.mean(system.predictions == truth)),
-                    **_on_board(system, board),
-                }
+                head = {"board": board.name, "system": system.name, "numbers": system.numbers}
+                yield head | {"test_rows": len(truth), "accuracy": accuracy} | _on_board(system, board)
 
 
 def _ours(
@@ -305,63 +298,32 @@ def _tools(board: Board) -> str:
     return ", ".join([*tools, board.emulator[0]])
 
 
-def report(records: Sequence[Record]) -> str:
-    parts = []
-    for cell, board, seed in dict.fromkeys((r["cell"], r["board"], r["seed"]) for r in records):
-        own = [r for r in records if (r["cell"], r["board"], r["seed"]) == (cell, board, seed)]
-        tools = next((r["tools"] for r in own if "tools" in r), "Nothing measured")
-        if any("wild" in r for r in own):
-            parts.append(f"### {cell}, {board}, seed {seed}\n\n{tools}.\n\n{_window_table(own, board)}")
-            continue
-        headings = (
-            *("model", "numbers", "accuracy %", "flash B", "static RAM B", "stack B"),
-            *(f"{'cycles' if board == 'atmega328p' else 'instructions'}: mean", "max"),
-            *("of all networks: mean", "max", "differences"),
-        )
-        parts.append(f"### {cell}, {board}, seed {seed}\n\n{tools}.\n\n{markdown(headings, [_row(r) for r in own])}")
+def _differences(records: list[Record]) -> int | None:
+    ways = [records[0][way]["differences"] for way in ("early_out", "all_networks", "wild") if way in records[0]]
+    return sum(ways) if ways else None
+
+
+def _tables(records: Sequence[Record]) -> Iterator[Table]:
+    columns: dict[str, Column] = {
+        **{"model": "system", "numbers": "numbers", "accuracy %": share("accuracy"), "missing": "missing"},
+        **{"flash B": "flash", "static RAM B": "ram", "stack B": "stack"},
+        "RAM in all B": lambda rs: rs[0]["ram"] + rs[0]["stack"] if "ram" in rs[0] else None,
+        **{"mean": integer("early_out.mean"), "max": "early_out.max"},
+        **{"of all networks: mean": integer("all_networks.mean"), "of all networks: max": "all_networks.max"},
+        **{"wild windows: max": "wild.max", "per pushed sample": integer("push"), "differences": _differences},
+    }
     note = (
         "Flash and static RAM are what a model adds to a program that has an empty one, libraries included; the input "
-        "array is not counted. Stack is the deepest that a prediction reached. Instructions and stack are those of "
-        f"{BOARD_ROWS} test rows, and so are differences between the board's labels and those of Python (emlearn: "
-        "those of its C code on this machine). Accuracy is on all test rows. Of all networks: without the early "
-        "exit."
+        "array is not counted, the window that samples are pushed into is. Stack is the deepest that a prediction "
+        f"reached. Mean and max are instructions (cycles on the atmega328p) on {BOARD_ROWS} test rows, on which the "
+        "board's labels are compared with those of Python (emlearn: those of its C code on this machine). Accuracy is "
+        "on all test rows. Of all networks: without the early exit."
     )
-    return "\n\n".join([note, *parts])
+    for group in grouped(records, ["cell", "board", "seed"]):
+        tools = next((r["tools"] for r in group if "tools" in r), "Nothing measured")
+        caption = f"### {group[0]['cell']}, {group[0]['board']}, seed {group[0]['seed']}\n\n{tools}."
+        yield table(group, ["system"], columns, "\n\n".join(filter(None, [note, caption])))
+        note = ""
 
 
-def _window_table(records: Sequence[Record], board: str) -> str:
-    """Windows that are pushed sample by sample: RAM includes the window."""
-    what = "cycles" if board == "atmega328p" else "instructions"
-    headings = (
-        *("model", "flash B", "static RAM B", "stack B", "RAM in all B"),
-        *(f"{what} per window: mean", "max", "on wild windows: max", "per pushed sample", "windows", "differences"),
-    )
-    rows: list[tuple[object, ...]] = []
-    for record in records:
-        if "missing" in record:
-            rows.append((record["system"], record["missing"], *["-"] * 9))
-            continue
-        usual, wild = record["early_out"], record["wild"]
-        sizes = (record["flash"], record["ram"], record["stack"], record["ram"] + record["stack"])
-        steps = (usual["mean"], usual["max"], wild["max"], record["push"], record["board_rows"])
-        numbers = [f"{number:,.0f}" for number in (*sizes, *steps)]
-        rows.append((record["system"], *numbers, usual["differences"] + wild["differences"]))
-    return markdown(headings, rows)
-
-
-def _row(record: Record) -> tuple[object, ...]:
-    accuracy = percent(record["accuracy"]) if "accuracy" in record else "-"
-    head = (record["system"], record.get("numbers", "-"), accuracy)
-    if "missing" in record:
-        return (*head, record["missing"], *["-"] * 7)
-    ways = [record[way] for way in ("early_out", "all_networks") if way in record]
-    steps = [f"{way[field]:,.0f}" for way in ways for field in ("mean", "max")]
-    return (
-        *head,
-        *(f"{record[field]:,}" for field in ("flash", "ram", "stack")),
-        *(steps + ["-"] * (4 - len(steps))),
-        sum(way["differences"] for way in ways),
-    )
-
-
-BENCHMARKS = {"devices": Benchmark(measurements, report)}
+BENCHMARKS = {"devices": Benchmark(TASKS, _on_boards, _tables)}

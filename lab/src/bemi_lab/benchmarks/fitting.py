@@ -6,7 +6,8 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,20 +24,10 @@ from bemi.running.pools import Processes
 from bemi.running.schedule import Journal
 from bemi.training.pipeline import Training
 from bemi_lab import classifiers
-from bemi_lab.benchmarks.common import (
-    TEST_IMAGES,
-    Benchmark,
-    Cell,
-    Record,
-    Settings,
-    peak_megabytes,
-    percent,
-    sample,
-    stage_record,
-    unseen_images,
-)
+from bemi_lab.benchmarks.frame import Benchmark, Column, Record, Settings, integer, mean, share, table
+from bemi_lab.benchmarks.problems import TEST_IMAGES, Cell, peak_megabytes, sample, stage_record, unseen_images
 from bemi_lab.experiments import spec
-from bemi_lab.experiments.table import markdown
+from bemi_lab.experiments.table import Table
 
 # A whole classifier with its default settings.
 
@@ -49,42 +40,38 @@ PAPER = {
 """Images that the paper classifies correctly, in %."""
 
 
-def _fitting(settings: Settings) -> Iterator[Record]:
+def _fitting(cell: Cell, seed: int, settings: Settings) -> Iterator[Record]:
     """One record per network and one per classifier, which alone has an ``accuracy``."""
-    for cell, seed, head in settings.chosen(PAPER):
-        X, y = sample(cell.data, cell.shots, seed)
-        test_X, test_y = unseen_images(cell.data, cell.shots, seed)
-        classifier = classifiers.paper(**settings.limits, n_jobs=JOBS)
-        # Fresh workers: a peak must not be an earlier fit's.
-        Processes.close()
-        began = time.perf_counter()
-        classifier.fit(X, y)
-        wall = time.perf_counter() - began
-        # Idle workers stay alive for a while after the fit, so their peaks can still be read.
-        memory = max(map(peak_megabytes, _children()))
-        for (a, b), reports in classifier.reports_.items():
-            stages = {stage: stage_record(report) for stage, report in reports.items()}
-            yield head | {"pair": f"{a}/{b}"} | stages
-        summary = training_summary(classifier.ensemble_)
-        result = evaluation(classifier.ensemble_, test_X, test_y)
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "model.bemi"
-            save(classifier, path)
-            checked = verify(path)
-        yield head | {
-            "wall": wall,
-            "worker_peak_mb": memory,
-            "mean_gap": summary["stages"]["mm"]["mean_gap"],
-            "max_gap": summary["stages"]["mm"]["max_gap"],
-            "links": summary["mean_links"] / summary["total_links"],
-            "test_rows": result["rows"],
-            "paper_accuracy": result["paper_accuracy"],
-            "unclassified": result["unclassified"],
-            "accuracy": result["accuracy"],
-            "certificate_bytes": checked.bytes,
-            "verified_seconds": checked.seconds,
-            "certified": dict(checked.certified),
-        }
+    X, y = sample(cell.data, cell.shots, seed)
+    test_X, test_y = unseen_images(cell.data, cell.shots, seed)
+    classifier = classifiers.paper(**settings.limits, n_jobs=JOBS)
+    # Fresh workers: a peak must not be an earlier fit's.
+    Processes.close()
+    began = time.perf_counter()
+    classifier.fit(X, y)
+    wall = time.perf_counter() - began
+    # Idle workers stay alive for a while after the fit, so their peaks can still be read.
+    memory = max(map(peak_megabytes, _children()))
+    for (a, b), reports in classifier.reports_.items():
+        yield {"pair": f"{a}/{b}"} | {stage: stage_record(report) for stage, report in reports.items()}
+    summary = training_summary(classifier.ensemble_)
+    result = evaluation(classifier.ensemble_, test_X, test_y)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.bemi"
+        save(classifier, path)
+        checked = verify(path)
+    yield {
+        "wall": wall,
+        "worker_peak_mb": memory,
+        "mean_gap": summary["stages"]["mm"]["mean_gap"],
+        "max_gap": summary["stages"]["mm"]["max_gap"],
+        "links": summary["mean_links"] / summary["total_links"],
+        **{name: result[name] for name in ("paper_accuracy", "unclassified", "accuracy")},
+        "paper": PAPER[cell],
+        "certificate_kb": checked.bytes / 1000,
+        "verified_seconds": checked.seconds,
+        "certified": dict(checked.certified),
+    }
 
 
 def _children() -> list[int]:
@@ -92,106 +79,71 @@ def _children() -> list[int]:
     return [child.pid for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE]
 
 
-def _ensemble_report(records: Sequence[Record]) -> str:
-    paper = {cell.name: value for cell, value in PAPER.items()}
-    rows = [
-        (
-            r["cell"],
-            r["seed"],
-            f"{r['wall']:.1f}",
-            f"{r['worker_peak_mb']:.0f}",
-            percent(r["mean_gap"], 3),
-            percent(r["max_gap"], 3),
-            percent(r["links"], 1),
-            percent(r["paper_accuracy"]),
-            percent(r["unclassified"]),
-            paper[r["cell"]],
-            percent(r["accuracy"]),
-            f"{r['certificate_bytes'] / 1000:.0f}",
-            f"{r['verified_seconds']:.1f}",
-        )
-        for r in records
-        if "accuracy" in r
-    ]
-    headings = (
-        *("cell", "seed", "wall s", "peak RSS of a worker MB", "MM gap mean %", "max %", "links %"),
-        *("accuracy %, paper's rule", "unclassified %", "paper's accuracy %", "accuracy % with margin ties"),
-        *("certificate kB", "verified in s"),
-    )
+def _ensemble(records: Sequence[Record]) -> Iterator[Table]:
+    columns: dict[str, Column] = {
+        **{"cell": "cell", "seed": "seed", "wall s": "wall", "peak RSS of a worker MB": integer("worker_peak_mb")},
+        **{"MM gap mean %": share("mean_gap"), "max %": share("max_gap"), "links %": share("links")},
+        "accuracy %, paper's rule": share("paper_accuracy"),
+        "unclassified %": share("unclassified"),
+        "paper's accuracy %": "paper",
+        "accuracy % with margin ties": share("accuracy"),
+        "certificate kB": integer("certificate_kb"),
+        "verified in s": "verified_seconds",
+    }
     note = (
         f"Default settings but for engine and seconds as above, n_jobs={JOBS}; tested on the first {TEST_IMAGES} test "
         "images of each class."
     )
-    return f"{note}\n\n{markdown(headings, rows)}"
+    yield table([r for r in records if "accuracy" in r], ["cell", "seed"], columns, note, digits=3)
 
 
 # Seconds of predict.
 
 PREDICTIONS = 9
-PREDICTED = {Cell("mnist", (4, 4), 10): 5.0, Cell("mnist", (4, 4), 40): 15.0}
-"""How many times as fast as the support vector machine the default ensemble is meant to be."""
+PREDICTED = [Cell("mnist", (4, 4), 10), Cell("mnist", (4, 4), 40)]
+SVM = 'SVC(kernel="linear")'
 
 
-def _predicting(settings: Settings) -> Iterator[Record]:
-    for cell, seed, head in settings.chosen(PREDICTED):
-        X, y = sample(cell.data, cell.shots, seed)
-        test_X, test_y = unseen_images(cell.data, cell.shots, seed)
-        models: dict[str, Any] = {
-            "default": classifiers.paper(**settings.limits),
-            "recommended": classifiers.few_bit(X, **settings.limits),
-            "svc": SVC(kernel="linear"),
-        }
-        for classifier in models.values():
-            classifier.fit(X, y)
-        # The process has one core, which more threads would only share.
-        with threadpool_limits(1):
-            accuracy = {name: np.mean(c.predict(test_X) == test_y) for name, c in models.items()}
-            wall: dict[str, list[float]] = {name: [] for name in models}
-            cpu: dict[str, list[float]] = {name: [] for name in models}
-            # In turn, so that all of them meet the same other work.
-            for _ in range(PREDICTIONS):
-                for name, classifier in models.items():
-                    began, began_cpu = time.perf_counter(), time.process_time()
-                    classifier.predict(test_X)
-                    wall[name].append(time.perf_counter() - began)
-                    cpu[name].append(time.process_time() - began_cpu)
-        yield head | {
-            "rows": len(test_X),
-            "repeats": PREDICTIONS,
-            "wall": {name: min(found) for name, found in wall.items()},
-            "cpu": {name: min(found) for name, found in cpu.items()},
-            "accuracy": {name: float(share) for name, share in accuracy.items()},
-            "support_vectors": len(models["svc"].support_),
-        }
+def _predicting(cell: Cell, seed: int, settings: Settings) -> Iterator[Record]:
+    X, y = sample(cell.data, cell.shots, seed)
+    test_X, test_y = unseen_images(cell.data, cell.shots, seed)
+    models: dict[str, Any] = {
+        "BeMiClassifier": classifiers.paper(**settings.limits),
+        "FewBitClassifier": classifiers.few_bit(X, **settings.limits),
+        SVM: SVC(kernel="linear"),
+    }
+    for classifier in models.values():
+        classifier.fit(X, y)
+    wall: dict[str, list[float]] = {name: [] for name in models}
+    cpu: dict[str, list[float]] = {name: [] for name in models}
+    # The process has one core, which more threads would only share.
+    with threadpool_limits(1):
+        accuracy = {name: float(np.mean(c.predict(test_X) == test_y)) for name, c in models.items()}
+        # In turn, so that all of them meet the same other work.
+        for _ in range(PREDICTIONS):
+            for name, classifier in models.items():
+                began, began_cpu = time.perf_counter(), time.process_time()
+                classifier.predict(test_X)
+                wall[name].append(time.perf_counter() - began)
+                cpu[name].append(time.process_time() - began_cpu)
+    for name in models:
+        yield {"system": name, "wall": min(wall[name]), "cpu": min(cpu[name]), "accuracy": accuracy[name]}
 
 
-def _predict_report(records: Sequence[Record]) -> str:
-    targets = {cell.name: target for cell, target in PREDICTED.items()}
-    rows = []
-    for r in records:
-        cpu, wall = r["cpu"], r["wall"]
-        ratio, target = cpu["svc"] / cpu["default"], targets[r["cell"]]
-        rows.append(
-            (
-                *(r["cell"], r["seed"]),
-                *(f"{1000 * cpu[name]:.1f} ({1000 * wall[name]:.1f})" for name in ("default", "svc")),
-                f"{ratio:.1f} ({wall['svc'] / wall['default']:.1f})",
-                f"{target:.0f}",
-                "yes" if ratio >= target else "no",
-                f"{1000 * cpu['recommended']:.1f} ({1000 * wall['recommended']:.1f})",
-                *(percent(r["accuracy"][name]) for name in ("default", "svc", "recommended")),
-            )
-        )
-    headings = (
-        *("cell", "seed", "default ms", 'SVC(kernel="linear") ms', "times as fast", "target", "reached"),
-        *("recommended ms", "accuracy %: default", "SVC", "recommended"),
-    )
-    first = records[0]
+def _predict(records: Sequence[Record]) -> Iterator[Table]:
+    svm = {(r["cell"], r["seed"]): r["cpu"] for r in records if r["system"] == SVM}
+    columns: dict[str, Column] = {
+        **{"cell": "cell", "seed": "seed", "system": "system"},
+        "CPU ms": lambda rs: 1000 * rs[0]["cpu"],
+        "wall ms": lambda rs: 1000 * rs[0]["wall"],
+        "times as fast as the SVM": lambda rs: svm[rs[0]["cell"], rs[0]["seed"]] / rs[0]["cpu"],
+        "accuracy %": share("accuracy"),
+    }
     note = (
-        f"CPU milliseconds (wall clock in brackets) for {first['rows']} test images, the best of {first['repeats']} "
-        "repeats, taken in turn in the same process with one thread."
+        f"Milliseconds for the first {TEST_IMAGES} test images of each class, the best of {PREDICTIONS} repeats, taken "
+        "in turn in the same process with one thread."
     )
-    return f"{note}\n\n{markdown(headings, rows)}"
+    yield table(records, ["cell", "seed", "system"], columns, note)
 
 
 # Many networks: processes, budgets, dispatch and journal, and 4,950 of them.
@@ -205,23 +157,30 @@ REPEATS = 3
 MEGABYTE = 2**20
 
 
-def _many_networks(settings: Settings) -> Iterator[Record]:
-    """One record per measurement; ``cell`` says which."""
-    for seed in settings.seeds:
-        X, y = sample("mnist", 10, seed)
-        classifiers.paper(node_limit=1, time_limit=None).fit(X[:20], y[:20])  # compiled loops are ready
-        for nodes in NODES:
-            for repeat in range(REPEATS):
-                yield (
-                    settings.head("two processes", seed)
-                    | {"nodes": nodes, "repeat": repeat}
-                    | _two_processes(X, y, nodes)
-                )
-        for budget in BUDGETS:
-            yield settings.head("budget", seed) | _budget(X, y, budget)
-        yield settings.head("budget", seed) | _budget(*_many_classes(CLASSES, seed), SHORT_BUDGET)
-        yield settings.head("overhead", seed) | _overhead(*_many_classes(30, seed))
-        yield settings.head("many classes", seed) | _many(*_many_classes(CLASSES, seed))
+@dataclass(frozen=True)
+class Part:
+    """A measurement of many networks, for a seed."""
+
+    name: str
+    measure: Callable[[int], Iterator[Record]]
+
+
+def _images(seed: int) -> tuple[Integers, Integers]:
+    X, y = sample("mnist", 10, seed)
+    classifiers.paper(node_limit=1, time_limit=None).fit(X[:20], y[:20])  # compiled loops are ready
+    return X, y
+
+
+def _processes(seed: int) -> Iterator[Record]:
+    for nodes in NODES:
+        for _ in range(REPEATS):
+            yield {"nodes": nodes} | _two_processes(*_images(seed), nodes)
+
+
+def _budgets(seed: int) -> Iterator[Record]:
+    for budget in BUDGETS:
+        yield _budget(*_images(seed), budget)
+    yield _budget(*_many_classes(CLASSES, seed), SHORT_BUDGET)
 
 
 def _two_processes(X: Integers, y: Integers, nodes: int) -> Record:
@@ -300,40 +259,45 @@ def _many(X: Integers, y: Integers) -> Record:
     return {
         "networks": len(classifier.networks_),
         "wall": wall,
-        "parent_mb": [parent[begin], parent[-1]],
+        "parent_mb": parent[begin],
+        "parent_mb_in_the_end": parent[-1],
         "worker_peak_mb": max(workers),
     }
 
 
-def _scaling_report(records: Sequence[Record]) -> str:
-    rows = []
-    for r in records:
-        if r["cell"] == "two processes":
-            first, then = r["two"] / r["one"], r["again"] / r["one"]
-            text = f"{r['one']:.1f} s by one, {r['two']:.1f} s by two: {first:.2f}; {then:.2f} once they run"
-            text += ", same bytes" if r["same_bytes"] else ", OTHER BYTES"
-            rows.append((f"{r['cell']}, {r['nodes']} nodes", r["seed"], text, "0.6"))
-        elif r["cell"] == "budget":
-            text = f"{r['networks']} networks: {r['wall']:.1f} s of {r['budget']:.0f} s"
-            rows.append((r["cell"], r["seed"], text, "a few seconds more"))
-        elif r["cell"] == "overhead":
-            total = r["key_ms"] + r["dispatch_ms"]
-            rows.append((r["cell"], r["seed"], f"{total:.1f} ms per network, its name {r['key_ms']:.1f}", "5 ms"))
-        else:
-            first, last = r["parent_mb"]
-            text = f"{r['networks']} networks in {r['wall']:.0f} s, {r['networks'] / r['wall']:.0f} per second; parent "
-            text += f"{first:.0f} to {last:.0f} MB, workers at most {r['worker_peak_mb']:.0f} MB"
-            rows.append((r["cell"], r["seed"], text, "flat memory"))
+PARTS = [
+    Part("two processes", _processes),
+    Part("budget", _budgets),
+    Part("overhead", lambda seed: iter([_overhead(*_many_classes(30, seed))])),
+    Part("many classes", lambda seed: iter([_many(*_many_classes(CLASSES, seed))])),
+]
+
+
+def _fractions(field: str) -> Column:
+    """Of the seconds of one process, in each repetition."""
+    return lambda records: ", ".join(f"{r[field] / r['one']:.2f}" for r in records) if field in records[0] else None
+
+
+def _scaling(records: Sequence[Record]) -> Iterator[Table]:
+    columns: dict[str, Column] = {
+        **{"what": "cell", "seed": "seed", "node limit": "nodes", "one process, seconds": mean("one")},
+        "two processes including start-up, as a fraction": _fractions("two"),
+        "two running processes, as a fraction": _fractions("again"),
+        "same bytes": lambda rs: all(r["same_bytes"] for r in rs) if "same_bytes" in rs[0] else None,
+        **{"budget, seconds": "budget", "networks": "networks", "wall s": "wall"},
+        **{"name of a network, ms": "key_ms", "its dispatch, ms": "dispatch_ms"},
+        **{"parent MB": "parent_mb", "in the end": "parent_mb_in_the_end", "worker MB at most": "worker_peak_mb"},
+    }
     note = (
         "Two processes: 45 networks of MNIST, 10 per class, with a node limit; processes have to start first. "
         "Budget: total_time_limit for these networks and for those of many classes, gap=0. "
         f"Many classes: {CLASSES} classes of {ROWS} rows with {FEATURES} features."
     )
-    return f"{note}\n\n{markdown(('what', 'seed', 'measured', 'target'), rows)}"
+    yield table(records, ["cell", "seed", "nodes", "networks", "budget"], columns, note)
 
 
 BENCHMARKS = {
-    "ensemble": Benchmark(_fitting, _ensemble_report, all_cores=True),
-    "predict": Benchmark(_predicting, _predict_report),
-    "scaling": Benchmark(_many_networks, _scaling_report, all_cores=True),
+    "ensemble": Benchmark(list(PAPER), _fitting, _ensemble, all_cores=True),
+    "predict": Benchmark(PREDICTED, _predicting, _predict),
+    "scaling": Benchmark(PARTS, lambda part, seed, settings: part.measure(seed), _scaling, all_cores=True),
 }

@@ -15,10 +15,11 @@ import numpy as np
 
 from bemi.export import verilog
 from bemi_lab import classifiers, datasets
-from bemi_lab.benchmarks.common import Benchmark, Record, Settings, image_set, percent, sample, unseen_images
+from bemi_lab.benchmarks.frame import Benchmark, Column, Record, Settings, at, share, table
+from bemi_lab.benchmarks.problems import image_set, sample, unseen_images
 from bemi_lab.classifiers import Classifier
 from bemi_lab.datasets import Split
-from bemi_lab.experiments.table import markdown
+from bemi_lab.experiments.table import Table
 
 RANDOM_ROWS = 10_000
 
@@ -26,16 +27,6 @@ TOOLS = ("iverilog", "verilator", "yosys", "nextpnr-ice40")
 
 LUT6_CELLS = {"$lut": "luts"}
 ICE40_CELLS = {"SB_LUT4": "luts", "SB_RAM40_4K": "block_rams", "SB_CARRY": "carries"}
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Training rows, and test rows with their labels."""
-
-    X: Any
-    y: Any
-    test_X: Any
-    test_y: Any
 
 
 @dataclass(frozen=True)
@@ -51,16 +42,16 @@ class Task:
     def name(self) -> str:
         return f"{self.data} {self.networks} {self.interface}"
 
-    def rows(self, seed: int) -> Rows:
+    def rows(self, seed: int) -> tuple[Any, Any, Any, Any]:
+        """Training rows with labels, and test rows with theirs."""
         if self.data == "digits":
-            return Rows(*sample("digits", 10, seed), *unseen_images("digits", 10, seed))
+            return *sample("digits", 10, seed), *unseen_images("digits", 10, seed)
         if self.data == "mnist":
-            known = image_set("mnist")
-            return Rows(*sample("mnist", 10, seed), known.test_X, known.test_y)
-        table = datasets.load(self.data)
-        X, y = table.table, table.train_y
+            return *sample("mnist", 10, seed), image_set("mnist").test_X, image_set("mnist").test_y
+        rows = datasets.load(self.data)
+        X, y = rows.table, rows.train_y
         train, test = Split.parse("fold").of_table(y, seed)
-        return Rows(X.iloc[train], y[train], X.iloc[test], y[test])
+        return X.iloc[train], y[train], X.iloc[test], y[test]
 
 
 BITS = partial(classifiers.usual, "tables")
@@ -78,25 +69,23 @@ TASKS = (
 )
 
 
-def measurements(settings: Settings) -> Iterator[Record]:
-    """One record per circuit, or one that says what is ``missing``."""
-    for task, seed, head in settings.chosen(TASKS):
-        absent = [tool for tool in TOOLS if _version(tool) is None]
-        if absent:
-            yield head | {"missing": f"{absent[0]} is not installed"}
-            continue
-        rows = task.rows(seed)
-        model = task.make(**settings.limits)
-        model.fit(rows.X, rows.y)
-        with tempfile.TemporaryDirectory() as place:
-            made = verilog.write(model, place, interface=task.interface, vectors=RANDOM_ROWS, rows=rows.test_X)
-            yield head | {
-                "accuracy": float(np.mean(model.predict(rows.test_X) == rows.test_y)),
-                "test_rows": len(rows.test_y),
-                "estimated": vars(made.costs),
-                **_measured(Path(place)),
-                "tools": ", ".join(f"{tool} {_version(tool)}" for tool in TOOLS),
-            }
+def _circuit(task: Task, seed: int, settings: Settings) -> Iterator[Record]:
+    """One record, or one that says what is ``missing``."""
+    absent = [tool for tool in TOOLS if _version(tool) is None]
+    if absent:
+        yield {"missing": f"{absent[0]} is not installed"}
+        return
+    X, y, test_X, test_y = task.rows(seed)
+    model = task.make(**settings.limits).fit(X, y)
+    with tempfile.TemporaryDirectory() as place:
+        made = verilog.write(model, place, interface=task.interface, vectors=RANDOM_ROWS, rows=test_X)
+        yield {
+            "accuracy": float(np.mean(model.predict(test_X) == test_y)),
+            "test_rows": len(test_y),
+            "estimated": vars(made.costs),
+            **_measured(Path(place)),
+            "tools": ", ".join(f"{tool} {_version(tool)}" for tool in TOOLS),
+        }
 
 
 def _measured(folder: Path) -> Record:
@@ -159,33 +148,33 @@ def _version(tool: str) -> str | None:
     return found.group() if found else "of an unknown version"
 
 
-def report(records: Sequence[Record]) -> str:
-    headings = (
-        *("circuit", "accuracy %", "rows tried", "differences: Icarus", "Verilator", "lint"),
-        *("iCE40 LUT4 (estimated)", "flip-flops", "block RAM", "depth", "LUT6", "flip-flops", "depth"),
-        *("HX8K logic cells", "MHz"),
-        *("cycles to a label", "then every", "at most"),
-    )
-    rows = [_row(record) for record in records]
+def _differences(records: list[Record]) -> int | None:
+    found = [at(records[0], f"{run}.differences") for run in ("icarus", "verilator", "verilator_gaps")]
+    return None if None in found else sum(found)
+
+
+def _beside_estimate(field: str) -> Column:
+    def text(records: list[Record]) -> str | None:
+        (record,) = records
+        return None if "ice40" not in record else f"{record['ice40'][field]:,} ({record['estimated'][field]:,})"
+
+    return text
+
+
+def _tables(records: Sequence[Record]) -> Iterator[Table]:
+    columns: dict[str, Column] = {
+        **{"circuit": "cell", "seed": "seed", "missing": "missing", "accuracy %": share("accuracy")},
+        **{"rows tried": "icarus.predictions", "differences in both simulators": _differences},
+        "lint": lambda rs: {None: None, True: "clean", False: "warnings"}[rs[0].get("lint_clean")],
+        "iCE40 LUT4 (estimated)": _beside_estimate("luts"),
+        **{"flip-flops": _beside_estimate("flip_flops"), "block RAM": _beside_estimate("block_rams")},
+        **{"depth": "ice40.depth", "LUT6": "lut6.luts", "LUT6: flip-flops": "lut6.flip_flops"},
+        **{"LUT6: depth": "lut6.depth", "HX8K logic cells": "placed.logic_cells", "MHz": "placed.megahertz"},
+        **{"does not fit": "placed.missing", "cycles to a label": "estimated.latency"},
+        **{"then every": "icarus.fewest", "at most": "icarus.most"},
+    }
     tools = next((record["tools"] for record in records if "tools" in record), "Nothing measured")
-    return f"{tools}.\n\n{markdown(headings, rows)}"
+    yield table(records, ["cell", "seed"], columns, f"{tools}.", digits=1)
 
 
-def _row(record: Record) -> tuple[object, ...]:
-    if "missing" in record:
-        return (record["cell"], record["missing"], *["-"] * 16)
-    icarus, verilated, ice40, lut6 = (record[name] for name in ("icarus", "verilator", "ice40", "lut6"))
-    placed = record["placed"]
-    fits = ("no", "-") if "missing" in placed else (f"{placed['logic_cells']:,}", f"{placed['megahertz']:.1f}")
-    return (
-        *(record["cell"], percent(record["accuracy"]), f"{icarus['predictions']:,}"),
-        *(icarus["differences"], verilated["differences"] + record["verilator_gaps"]["differences"]),
-        "clean" if record["lint_clean"] else "warnings",
-        *(f"{ice40[name]:,} ({record['estimated'][name]:,})" for name in ("luts", "flip_flops", "block_rams")),
-        *(ice40["depth"], f"{lut6['luts']:,}", f"{lut6['flip_flops']:,}", lut6["depth"]),
-        *fits,
-        *(f"{number:,}" for number in (record["estimated"]["latency"], icarus["fewest"], icarus["most"])),
-    )
-
-
-BENCHMARKS = {"hardware": Benchmark(measurements, report)}
+BENCHMARKS = {"hardware": Benchmark(TASKS, _circuit, _tables)}

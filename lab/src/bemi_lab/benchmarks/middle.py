@@ -27,8 +27,9 @@ from bemi.exact import Integers
 from bemi.stages.registry import PAPER_STAGES
 from bemi.stages.result import Outcome
 from bemi_lab import classifiers
-from bemi_lab.benchmarks.common import Record, Settings, stage_record, warm_up
-from bemi_lab.experiments.table import markdown
+from bemi_lab.benchmarks.frame import Benchmark, Column, Record, Settings, by_stage, known, largest, mean, share, table
+from bemi_lab.benchmarks.problems import stage_record, warm_up
+from bemi_lab.experiments.table import Table
 
 SIZES = {"S": (6, 10), "M": (12, 30), "L": (20, 60)}
 SHAPES = ((2,), (3,), (4, 4))
@@ -100,13 +101,12 @@ def _processor_time() -> Iterator[None]:
         limits.clock = usual
 
 
-def measurements(settings: Settings) -> Iterator[Record]:
-    for cell, seed, head in settings.chosen(CELLS):
-        data, codes = cell.draw(seed)
-        yield head | {"system": settings.engine} | _measure(cell, data, codes, settings.engine, settings.seconds)
-        for solver in settings.solvers:
-            measured = _measure(cell, data, codes, "monolithic", settings.solver_seconds, solver)
-            yield head | {"system": solver, "engine": "monolithic", "seconds_limit": settings.solver_seconds} | measured
+def _beside_solvers(cell: Tables, seed: int, settings: Settings) -> Iterator[Record]:
+    data, codes = cell.draw(seed)
+    yield {"system": settings.engine} | _measure(cell, data, codes, settings.engine, settings.seconds)
+    for solver in settings.solvers:
+        head = {"system": solver, "engine": "monolithic", "seconds_limit": settings.solver_seconds}
+        yield head | _measure(cell, data, codes, "monolithic", settings.solver_seconds, solver)
 
 
 def _measure(
@@ -147,57 +147,32 @@ def _accepted(classifier: Any) -> str | None:
     return None
 
 
-def report(records: Sequence[Record]) -> str:
-    refused = [f"{r['cell']}, seed {r['seed']}: {r['refused']}" for r in records if r["refused"]]
-    parts = [
-        "Proved / of them certified / networks, then gaps of those that have a network, and CPU seconds per network.",
-        _summary(records),
-        *(["Refused by the checker:", *refused] if refused else []),
-        "## Networks",
-        _networks(records),
-    ]
-    return "\n\n".join(parts)
+def _yes(field: str) -> Column:
+    return lambda records: "yes" if records[0][field] else "no"
 
 
-def _summary(records: Sequence[Record]) -> str:
-    groups: dict[tuple[str, ...], list[Record]] = {}
-    for record in records:
-        size, data, _, hidden, bound = record["cell"].split("-")
-        groups.setdefault((size, data, hidden, bound.removeprefix("P"), record["system"]), []).append(record)
-    headings = ["size", "data", "hidden", "P", "system"]
-    for stage in PAPER_STAGES:
-        headings += [stage.upper(), "gap mean %", "max %", "s"]
-    rows = []
-    for key, measured in groups.items():
-        row: list[str] = list(key)
-        for stage in PAPER_STAGES:
-            results = [record[stage] for record in measured]
-            gaps = [100 * result["gap"] for result in results if result["gap"] is not None]
-            proved = sum(result["proved"] for result in results)
-            certified = sum(result["proved"] and result["certified"] for result in results)
-            row += [
-                f"{proved} / {certified} / {len(results)}",
-                f"{np.mean(gaps):.1f}" if gaps else "-",
-                f"{max(gaps):.1f}" if gaps else "-",
-                f"{np.mean([result['seconds'] for result in results]):.2f}",
-            ]
-        rows.append(row)
-    return markdown(headings, rows)
+def _tables(records: Sequence[Record]) -> Iterator[Table]:
+    results = by_stage(records, lambda record: PAPER_STAGES)
+    for record in results:
+        record["size"], record["data"], _, record["hidden"], bound = record["cell"].split("-")
+        record["P"] = bound.removeprefix("P")
+    kinds = ("size", "data", "hidden", "P", "system", "stage")
+    summary: dict[str, Column] = {
+        **{field: field for field in kinds},
+        "networks": len,
+        "proved": lambda rs: sum(r["proved"] for r in rs),
+        "certified": lambda rs: sum(r["proved"] and r["certified"] for r in rs),
+        "with a network": known("gap"),
+        **{"gap mean %": share("gap"), "max %": largest("gap", 100), "s": mean("seconds")},
+    }
+    single: dict[str, Column] = {
+        **{"tables": "cell", "seed": "seed", "system": "system", "stage": "stage"},
+        **{"value": "objective", "bound": "bound", "gap %": share("gap")},
+        **{"proved": _yes("proved"), "certified": _yes("certified")},
+        **{"rows": "rows", "s": "seconds", "message": "message", "refused by the checker": "refused"},
+    }
+    yield table(results, kinds, summary, "Proved, and certified among the proved; CPU seconds per network.")
+    yield table(results, ("cell", "seed", "system", "stage"), single, "## Networks")
 
 
-def _networks(records: Sequence[Record]) -> str:
-    rows = []
-    for record in records:
-        for stage in PAPER_STAGES:
-            result = record[stage]
-            rows.append(
-                (
-                    *(record["cell"], record["seed"], record["system"], stage),
-                    *("-" if result[what] is None else result[what] for what in ("objective", "bound")),
-                    "-" if result["gap"] is None else f"{100 * result['gap']:.2f}",
-                    *("yes" if result[what] else "no" for what in ("proved", "certified")),
-                    *(result["rows"], f"{result['seconds']:.2f}", result["message"]),
-                )
-            )
-    headings = ("tables", "seed", "system", "stage", "value", "bound", "gap %", "proved", "certified", "rows", "s")
-    return markdown((*headings, "message"), rows)
+BENCHMARKS = {"middle": Benchmark(CELLS, _beside_solvers, _tables)}

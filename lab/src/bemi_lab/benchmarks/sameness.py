@@ -15,8 +15,9 @@ import json
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import redirect_stdout
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -25,16 +26,7 @@ import numpy as np
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 import bemi
-from bemi import (
-    ConstantInput,
-    ImageScenarios,
-    IntegerHog,
-    NoiseScenarios,
-    SignalCounts,
-    TableBits,
-    save,
-    verify,
-)
+from bemi import ConstantInput, ImageScenarios, IntegerHog, NoiseScenarios, SignalCounts, TableBits, save, verify
 from bemi.cli import main
 from bemi_lab.datasets import load as load_set
 from bemi_lab.datasets import sample
@@ -66,37 +58,21 @@ def _heart() -> Rows:
     return X[:120], dataset.train_y[:120], X[120:]
 
 
-LIBRARY: Any = bemi
-"""Of any version: a type checker knows the present one."""
-
-NEW = hasattr(LIBRARY, "FewBitClassifier")
-"""Whether soft margins have an estimator of their own; before, they were stages of the paper's."""
-
-
 def _paper(**parameters: Any) -> Any:
     """The paper's classifier, whose result no clock decides."""
-    if not NEW:
-        parameters = {{"inputs": "transform", "copies": "scenarios"}.get(k, k): v for k, v in parameters.items()}
-    return LIBRARY.BeMiClassifier(**{"time_limit": None, "node_limit": 20, **parameters})
+    return bemi.BeMiClassifier(**{"time_limit": None, "node_limit": 20, **parameters})
 
 
 def _soft(**parameters: Any) -> Any:
     """Soft margins with a fixed choice."""
     usual = {"time_limit": None, "node_limit": 20, "weight_bound": 7, "inputs": None, "copies": None, "C": 10.0}
-    parameters = usual | parameters
-    if NEW:
-        return LIBRARY.FewBitClassifier("table", **{"probabilities": False, **parameters})
-    parameters["stages"] = ("ml2",) if parameters.get("mw_loss") is None else ("ml2", "mw")
-    parameters["transform"], parameters["scenarios"] = parameters.pop("inputs"), parameters.pop("copies")
-    return LIBRARY.BeMiClassifier(hidden_layers=(), **parameters)
+    return bemi.FewBitClassifier("table", **{"probabilities": False, **usual, **parameters})
 
 
 def _chosen(X: np.ndarray, y: np.ndarray) -> Any:
     """Soft margins that choose their settings."""
-    if NEW:
-        table = X.ndim == 2 and X.shape[1] != 64 and X.shape[1] != 784
-        return LIBRARY.FewBitClassifier(time_limit=None, node_limit=50, probabilities=table).fit(X, y)
-    return LIBRARY.recommended(X).set_params(time_limit=None, node_limit=50).fit(X, y)
+    table = X.ndim == 2 and X.shape[1] != 64 and X.shape[1] != 784
+    return bemi.FewBitClassifier(time_limit=None, node_limit=50, probabilities=table).fit(X, y)
 
 
 def _with_more_classes(X: np.ndarray, y: np.ndarray) -> Any:
@@ -115,56 +91,47 @@ def _signal() -> Rows:
     return X[:45], y[:45], X
 
 
-def cases() -> Iterator[tuple[str, Callable[[], Rows], Callable[[np.ndarray, np.ndarray], Any]]]:
-    """Name, rows, and what trains on them."""
+Case = tuple[Callable[[], Rows], Callable[[np.ndarray, np.ndarray], Any]]
+"""Rows, and what trains on them."""
 
-    def fitted(**parameters: Any) -> Callable[[np.ndarray, np.ndarray], Any]:
-        return lambda X, y: _paper(**parameters).fit(X, y)
 
-    def soft(**parameters: Any) -> Callable[[np.ndarray, np.ndarray], Any]:
-        return lambda X, y: _soft(**parameters).fit(X, y)
+def _case(rows: Callable[..., Rows], *arguments: Any, make: Callable[..., Any] = _paper, **parameters: Any) -> Case:
+    return partial(rows, *arguments), lambda X, y: make(**parameters).fit(X, y)
 
-    few = lambda: _digits(6, 5)  # noqa: E731
-    yield "digits, paper", lambda: _digits(10), fitted(node_limit=50)
-    yield "digits, abstain", few, fitted(ties="abstain")
-    yield "digits, chosen", lambda: _digits(10), _chosen
-    yield "digits, m = 3", few, fitted(subset_size=3, hidden_layers=(4,), node_limit=5)
-    yield "digits, P = 7", few, fitted(weight_bound=7)
-    yield "digits, P = 3, soft margins and links", few, soft(weight_bound=3, mw_loss=0.01)
-    yield "digits, SM + MW", few, fitted(stages=("sm", "mw"))
-    yield "digits, MM", few, fitted(stages=("mm",), hidden_layers=(3,))
-    yield "digits, add_classes", few, _with_more_classes
-    yield "digits, chosen subsets", few, fitted(subsets=6, max_per_class=4)
-    yield "digits, hog and copies", few, soft(inputs=IntegerHog(), copies=ImageScenarios(), C=1.0)
-    yield "digits, hog", few, soft(inputs=IntegerHog())
-    yield "iris, constant input", lambda: _table(load_iris, 3), fitted(inputs=ConstantInput(), weight_bound=3)
-    yield (
-        "iris, noise",
-        lambda: _table(load_iris, 5),
-        fitted(hidden_layers=(2,), inputs=ConstantInput(), copies=NoiseScenarios(), node_limit=5),
-    )
-    yield "iris, monolithic", lambda: _table(load_iris, 15), fitted(engine="monolithic", hidden_layers=(2,))
-    yield (
-        "wine, bits, probabilities, three links",
-        lambda: _table(load_wine, 4),
-        soft(inputs=TableBits(), C=3.0, weight_bound=15, probabilities=True, max_links=3),
-    )
-    yield "wine, chosen", lambda: _table(load_wine, 4), _chosen
-    yield "signal, counts", _signal, soft(inputs=SignalCounts())
-    yield "signal, chosen", _signal, _chosen
-    yield "heart disease, P = 1", _heart, fitted(hidden_layers=(5,), input_scaling="per-feature", node_limit=3)
-    yield (
-        "heart disease, P = 7",
-        _heart,
-        fitted(hidden_layers=(5,), weight_bound=7, input_scaling="per-feature", node_limit=3),
-    )
-    yield "MNIST, paper", lambda: _images("mnist", 10), fitted(node_limit=30)
-    yield "MNIST, chosen", lambda: _images("mnist", 6), _chosen
-    yield (
-        "Fashion-MNIST, paper, two hidden layers (10, 3)",
-        lambda: _images("fashion-mnist", 4),
-        fitted(hidden_layers=(10, 3), node_limit=10),
-    )
+
+_HOG: dict[str, Any] = {"make": _soft, "inputs": IntegerHog()}
+_HEART: dict[str, Any] = {"hidden_layers": (5,), "input_scaling": "per-feature", "node_limit": 3}
+_WINE: dict[str, Any] = {"make": _soft, "inputs": TableBits(), "C": 3.0, "weight_bound": 15, "probabilities": True}
+_IRIS: dict[str, Any] = {"inputs": ConstantInput(), "hidden_layers": (2,), "node_limit": 5}
+
+CASES: dict[str, Case] = {
+    "digits, paper": _case(_digits, 10, node_limit=50),
+    "digits, abstain": _case(_digits, 6, 5, ties="abstain"),
+    "digits, chosen": (partial(_digits, 10), _chosen),
+    "digits, m = 3": _case(_digits, 6, 5, subset_size=3, hidden_layers=(4,), node_limit=5),
+    "digits, P = 7": _case(_digits, 6, 5, weight_bound=7),
+    "digits, P = 3, soft margins and links": _case(_digits, 6, 5, make=_soft, weight_bound=3, mw_loss=0.01),
+    "digits, SM + MW": _case(_digits, 6, 5, stages=("sm", "mw")),
+    "digits, MM": _case(_digits, 6, 5, stages=("mm",), hidden_layers=(3,)),
+    "digits, add_classes": (partial(_digits, 6, 5), _with_more_classes),
+    "digits, chosen subsets": _case(_digits, 6, 5, subsets=6, max_per_class=4),
+    "digits, hog and copies": _case(_digits, 6, 5, copies=ImageScenarios(), C=1.0, **_HOG),
+    "digits, hog": _case(_digits, 6, 5, **_HOG),
+    "iris, constant input": _case(_table, load_iris, 3, inputs=ConstantInput(), weight_bound=3),
+    "iris, noise": _case(_table, load_iris, 5, copies=NoiseScenarios(), **_IRIS),
+    "iris, monolithic": _case(_table, load_iris, 15, engine="monolithic", hidden_layers=(2,)),
+    "wine, bits, probabilities, three links": _case(_table, load_wine, 4, max_links=3, **_WINE),
+    "wine, chosen": (partial(_table, load_wine, 4), _chosen),
+    "signal, counts": _case(_signal, make=_soft, inputs=SignalCounts()),
+    "signal, chosen": (_signal, _chosen),
+    "heart disease, P = 1": _case(_heart, **_HEART),
+    "heart disease, P = 7": _case(_heart, weight_bound=7, **_HEART),
+    "MNIST, paper": _case(_images, "mnist", 10, node_limit=30),
+    "MNIST, chosen": (partial(_images, "mnist", 6), _chosen),
+    "Fashion-MNIST, paper, two hidden layers (10, 3)": _case(
+        _images, "fashion-mnist", 4, hidden_layers=(10, 3), node_limit=10
+    ),
+}
 
 
 def digest(classifier: Any, rows: np.ndarray) -> dict[str, Any]:
@@ -174,7 +141,7 @@ def digest(classifier: Any, rows: np.ndarray) -> dict[str, Any]:
         for layer in network.weights:
             weights.update(np.ascontiguousarray(layer, dtype="<i8").tobytes())
     reports = [
-        [key, _renamed(stage), *map(str, (r.objective, r.bound, r.proof, r.links, r.rows))]
+        [key, stage, *map(str, (r.objective, r.bound, r.proof, r.links, r.rows))]
         for key, stages in classifier.reports_.items()
         for stage, r in stages.items()
     ]
@@ -184,10 +151,7 @@ def digest(classifier: Any, rows: np.ndarray) -> dict[str, Any]:
         model = Path(name) / "model.bemi"
         save(classifier, model)
         found = verify(model)
-        verdicts = {
-            part: {_renamed(stage): count for stage, count in getattr(found, part).items()}
-            for part in ("certified", "claimed", "not_run")
-        }
+        verdicts = {part: dict(getattr(found, part)) for part in ("certified", "claimed", "not_run")}
         code = Path(name) / "c"
         with redirect_stdout(StringIO()):
             main(["export", "c", str(model), "-o", str(code)])
@@ -204,11 +168,6 @@ def digest(classifier: Any, rows: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _renamed(stage: str) -> str:
-    """A stage by its present name."""
-    return {"ml2": "soft"}.get(stage, stage)
-
-
 def _code(path: Path) -> str:
     """Tokens of a C file, without comments."""
     return " ".join(re.sub(r"/\*.*?\*/|//[^\n]*", "", path.read_text(), flags=re.DOTALL).split())
@@ -223,7 +182,7 @@ def run(output: Path, *, against: Path | None = None, only: str = "") -> int:
     old = json.loads(against.read_text()) if against else {}
     found: dict[str, Any] = {}
     different = 0
-    for name, rows, train in cases():
+    for name, (rows, train) in CASES.items():
         if only not in name:
             continue
         X, y, unseen = rows()

@@ -49,8 +49,8 @@ def _add_solvers(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from bemi_lab.benchmarks.common import Settings
-    from bemi_lab.benchmarks.run import run as run_benchmarks
+    from bemi_lab.benchmarks.frame import Settings
+    from bemi_lab.benchmarks.frame import run as run_benchmarks
 
     names = list(BENCHMARKS) if options.benchmark == "all" else [options.benchmark]
     only, beside = tuple(options.only), (options.solvers, options.solver_seconds)

@@ -31,44 +31,22 @@ _NOT_HERE = "not here yet"
 
 @dataclass(frozen=True)
 class Description:
-    """A data set before it is loaded.
-
-    Attributes
-    ----------
-    name
-        By which it is loaded.
-    train, test, features, classes
-        Rows of its two parts, features of a row, classes.
-    source, licence
-        Who published it, and on which terms.
-    reader
-        ``MODULE.FUNCTION`` of this package, which makes the :class:`Dataset` from the description and its files.
-    files, mirrors
-        Files with their digests, and addresses to which a file's name is appended, tried in this order.
-    package
-        The package that holds it, if no files of ours do.
-    shape
-        Height and width of an image; samples and channels of a window.
-    class_names
-        Names of the classes, if they have any.
-    folder
-        Where its files are, below the data folder; a folder of its own unless stated.
-    """
+    """A data set before it is loaded; ``train``, ``test`` are rows, and ``features`` those of a row."""
 
     name: str
     train: int
     features: int
     classes: int
-    source: str
-    reader: str
+    source: str  # who published it
+    reader: str  # MODULE.FUNCTION of this package, from the description and its files to the Dataset
     test: int = 0
     licence: str = "as its publishers say"
     files: tuple[DataFile, ...] = ()
-    mirrors: tuple[str, ...] = ()
-    package: str | None = None
-    shape: tuple[int, int] | None = None
+    mirrors: tuple[str, ...] = ()  # addresses to which a file's name is appended, tried in this order
+    package: str | None = None  # that holds it, if no files of ours do
+    shape: tuple[int, int] | None = None  # height and width of an image; samples and channels of a window
     class_names: tuple[str, ...] | None = None
-    folder: str | None = None
+    folder: str | None = None  # of its files, below the data folder; one of its own unless stated
 
     @property
     def rows(self) -> int:

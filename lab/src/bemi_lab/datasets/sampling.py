@@ -99,30 +99,15 @@ def sample(
     rule: str = "random",
     sizes: Sequence[int] | None = None,
 ) -> Sample:
-    """The sample of the given index: ``per_class`` training rows of each class.
+    """The sample of the given index, from 0: ``per_class`` training rows of each class, or of some ``classes``.
 
     If the data set has a test part, samples of different indices share no training row, and each is tested on the first
     800 test rows of each class.  If it has none, samples are tested on all other rows, and random ones are drawn
-    independently.
+    independently.  A sample does not depend on how many others are drawn, nor do the rows of a class on which others
+    are kept.
 
-    Parameters
-    ----------
-    dataset
-        The data set.
-    per_class
-        Training rows of each class.
-    index
-        Number of the sample, from 0; a sample does not depend on how many others are drawn.
-    seed
-        Seed of all random samples; the paper's do not depend on it.
-    classes
-        Labels to keep, None for all; the rows of a class do not depend on which others are kept.
-    rule
-        ``"random"``: rows are drawn uniformly.  ``"paper"``: the paper's rows, consecutive ones of each class in the
-        order of the data files (:func:`paper_positions`).
-    sizes
-        All values of ``per_class`` in the paper's experiment, which its rows depend on: ``(10, 20, 30, 40)`` in
-        experiments 3 and 4.  Required by ``rule="paper"``, and only by it.
+    By the rule ``"random"``, rows are drawn uniformly by the seed.  By ``"paper"`` they are the paper's
+    (:func:`paper_positions`), which depend on the ``sizes`` of all samples in its experiment instead.
     """
     check_integer("per_class", per_class, 1)
     check_integer("index", index, 0)
@@ -222,20 +207,11 @@ def _too_few(label: int, rows: int, per_class: int, index: int, disjoint: bool) 
 
 
 def paper_positions(per_class: int, index: int, sizes: Sequence[int] | None) -> range:
-    """Positions of one of the paper's samples among the training images of each class, in the order of the files.
+    """Positions of one of the paper's five samples among the training images of each class, in the files' order.
 
-    With sizes S, sample z of size S[i] starts at position ``5 (S[0] + ... + S[i-1]) + S[i] z``, where the five samples
-    of the smaller sizes and the earlier samples of this size end.  So the images of a sample depend on all sizes that
-    an experiment has, and no two samples share an image.
-
-    Parameters
-    ----------
-    per_class
-        Images of each class; one of the sizes.
-    index
-        Number of the sample, 0 to 4.
-    sizes
-        All sizes of the experiment, in its order.
+    With sizes S, all of an experiment in its order, sample z of size S[i] starts at
+    ``5 (S[0] + ... + S[i-1]) + S[i] z``, where the samples of the smaller sizes and the earlier ones of this size end.
+    No two samples share an image.
     """
     if not sizes:
         raise ValueError("the paper's images depend on all sizes of an experiment; give them, such as (10, 20, 30, 40)")

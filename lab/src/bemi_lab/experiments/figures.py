@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Any
@@ -25,7 +24,6 @@ from bemi_lab.experiments.network_tables import (
 from bemi_lab.experiments.networks import REFERENCE
 from bemi_lab.experiments.noise import LEVELS
 from bemi_lab.experiments.results import CellResult, Run
-from bemi_lab.experiments.table import Spread
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe and Ito's colours, distinguishable for colour-blind readers."""
@@ -46,101 +44,85 @@ def as_svg(figure: Any) -> bytes:
     return made.getvalue()
 
 
+SETTINGS: dict[Any, Any] = {
+    **{"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True},
+    **{"grid.color": "#e5e5e5", "axes.axisbelow": True, "legend.frameon": False},
+    **{"svg.hashsalt": "bemi", "svg.fonttype": "none"},
+}
+
+
 def _pyplot() -> Any:
     import matplotlib
 
     matplotlib.use("agg")
     from matplotlib import pyplot
 
-    pyplot.rcParams.update(
-        {
-            "font.size": 9,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.grid": True,
-            "grid.color": "#e5e5e5",
-            "axes.axisbelow": True,
-            "legend.frameon": False,
-            "svg.hashsalt": "bemi",
-            "svg.fonttype": "none",
-        }
-    )
+    pyplot.rcParams.update(SETTINGS)
     return pyplot
 
 
-def _ticker() -> Any:
-    from matplotlib import ticker
+def _panels(rows: int, columns: int, size: tuple[float, float], **options: Any) -> Any:
+    """A figure and its axes, an array of rows."""
+    return _pyplot().subplots(rows, columns, figsize=size, squeeze=False, layout="constrained", **options)
 
-    return ticker
+
+def _style(number: int) -> dict[str, str]:
+    return {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
+
+
+def _legend_below(figure: Any, axis: Any, **options: Any) -> None:
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8, **options)
+
+
+Values = Callable[[CellResult], Any]
 
 
 def accuracy(run: Run) -> Any:
     """Test accuracy under the paper's rule, with the paper's curves dashed and two alternatives in grey."""
 
-    def paper(result: CellResult) -> Spread | None:
-        values = result.paper
-        if "accuracy" not in values:
-            return None
-        return Spread(values["accuracy"], values.get("lowest", math.nan), values.get("highest", math.nan))
-
-    return _lines(run, "test accuracy in %", lambda result: result.accuracy, paper, alternatives=True)
+    others = ("linear SVM", "RBF SVM")
+    return _lines(run, "test accuracy in %", lambda r: r.accuracy, lambda r: r.paper.get("accuracy"), others)
 
 
 def links(run: Run) -> Any:
     """Non-zero weights after the last stage."""
 
-    def paper(result: CellResult) -> Spread | None:
-        value = result.paper.get("links")
-        return None if value is None else Spread(value, math.nan, math.nan)
-
-    return _lines(run, "non-zero weights in %", lambda result: result.links(), paper, alternatives=False)
+    return _lines(run, "non-zero weights in %", lambda r: r.links(), lambda r: r.paper.get("links"))
 
 
-def _lines(
-    run: Run,
-    ylabel: str,
-    ours: Callable[[CellResult], Spread],
-    paper: Callable[[CellResult], Spread | None],
-    *,
-    alternatives: bool,
-) -> Any:
+def _lines(run: Run, ylabel: str, ours: Values, paper: Values, alternatives: Sequence[str] = ()) -> Any:
     """One panel per set of classes, one line per other setting, along the last axis that varies."""
-    pyplot = _pyplot()
     varying = run.varying()
     along = next((axis for axis in ("per_class", "weight_bound") if axis in varying), "per_class")
     panels = list(dict.fromkeys(result.cell.classes for result in run.cells))
     lines = [axis for axis in varying if axis not in (along, "classes")]
-    figure, axes = pyplot.subplots(
-        1, len(panels), figsize=(5.2 * len(panels) + 1.2, 3.8), squeeze=False, sharey=True, layout="constrained"
-    )
+    figure, axes = _panels(1, len(panels), (5.2 * len(panels) + 1.2, 3.8), sharey=True)
     ticks = sorted({getattr(result.cell, along) or 0 for result in run.cells})
     # Bits double at each step, so their axis counts steps; images per class are to scale.
     place = {value: float(position if along == "weight_bound" else value) for position, value in enumerate(ticks)}
+
+    def places(results: Sequence[CellResult]) -> list[float]:
+        return [place[getattr(result.cell, along) or 0] for result in results]
+
     for axis, classes in zip(axes[0], panels, strict=True):
-        inside = [result for result in run.cells if result.cell.classes == classes]
         groups: dict[tuple[Any, ...], list[CellResult]] = {}
-        for result in inside:
-            groups.setdefault(tuple(getattr(result.cell, name) for name in lines), []).append(result)
+        for result in run.cells:
+            if result.cell.classes == classes:
+                groups.setdefault(tuple(getattr(result.cell, name) for name in lines), []).append(result)
         for number, (values, results) in enumerate(groups.items()):
-            colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+            style, x, spreads = _style(number), places(results), [ours(result) for result in results]
             label = ", ".join(_line_label(name, value) for name, value in zip(lines, values, strict=True)) or "bemi"
-            x = [place[getattr(result.cell, along) or 0] for result in results]
-            spreads = [ours(result) for result in results]
-            axis.plot(x, [s.mean for s in spreads], color=colour, marker=marker, label=label, markersize=5)
-            axis.fill_between(x, [s.low for s in spreads], [s.high for s in spreads], color=colour, alpha=0.15, lw=0)
-            known = [(position, p) for position, r in zip(x, results, strict=True) if (p := paper(r)) is not None]
+            axis.plot(x, [s.mean for s in spreads], label=label, markersize=5, **style)
+            low, high = [s.low for s in spreads], [s.high for s in spreads]
+            axis.fill_between(x, low, high, color=style["color"], alpha=0.15, lw=0)
+            known = [result for result in results if paper(result) is not None]
             if known:
                 text = f"{label}, {paper_title(run)}" if lines else f"the {paper_title(run)}"
-                means = [p.mean for _, p in known]
-                axis.plot(
-                    [k for k, _ in known], means, color=colour, ls="--", lw=1, marker=marker, mfc="white", label=text
-                )
-        if alternatives:
-            first = next(iter(groups.values()))
-            x = [place[getattr(result.cell, along) or 0] for result in first]
-            for name, style in (("linear SVM", ":"), ("RBF SVM", "-.")):
-                means = [result.alternative(name).mean for result in first]
-                axis.plot(x, means, color=GREY, ls=style, lw=1.2, label=name)
+                axis.plot(places(known), list(map(paper, known)), ls="--", lw=1, mfc="white", label=text, **style)
+        first = next(iter(groups.values()))
+        for name, dashes in zip(alternatives, (":", "-."), strict=False):
+            means = [result.alternative(name).mean for result in first]
+            axis.plot(places(first), means, color=GREY, ls=dashes, lw=1.2, label=name)
         axis.set_xticks([place[value] for value in ticks], [str(value) for value in ticks])
         axis.set_xlabel("training rows per class" if along == "per_class" else axis_heading(along))
         if classes is not None and len(panels) > 1:
@@ -157,18 +139,9 @@ def _line_label(axis: str, value: Any) -> str:
 
 def frontier(run: Run) -> Any:
     """Accuracy against the bits of all weights, and against the links; one row of panels per size of sample."""
-    pyplot = _pyplot()
     sizes = by_size(run)
     order = list(dict.fromkeys(_line(result) for result in run.cells))
-    figure, axes = pyplot.subplots(
-        len(sizes),
-        2,
-        figsize=(9, 2.7 * len(sizes) + 0.9),
-        squeeze=False,
-        sharey="row",
-        sharex="col",
-        layout="constrained",
-    )
+    figure, axes = _panels(len(sizes), 2, (9, 2.7 * len(sizes) + 0.9), sharey="row", sharex="col")
     for row, (size, results) in zip(axes, sizes.items(), strict=True):
         _against(row[0], results, lambda result: result.bits, order)
         _against(row[1], results, lambda result: result.links_in_all, order)
@@ -181,10 +154,7 @@ def frontier(run: Run) -> Any:
         row[0].set_ylabel(f"accuracy in %, {size} per class")
     axes[-1][0].set_xlabel("bits of all weights (cross: 32 for each of the SVM's)")
     axes[-1][1].set_xlabel("links: non-zero weights")
-    handles, labels = axes[0][1].get_legend_handles_labels()
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=3, fontsize=8, title="numbers: P", title_fontsize=8
-    )
+    _legend_below(figure, axes[0][1], title="numbers: P", title_fontsize=8)
     return figure
 
 
@@ -199,15 +169,14 @@ def _against(axis: Any, results: list[CellResult], cost: Callable[[CellResult], 
     for result in results:
         lines.setdefault(_line(result), []).append(result)
     for label, line in lines.items():
-        number = order.index(label)
-        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
         x, y = [cost(result) for result in line], [result.accuracy_with_ties.mean for result in line]
-        axis.plot(x, y, color=colour, marker=marker, lw=1, ms=5, label=label)
+        axis.plot(x, y, lw=1, ms=5, label=label, **_style(order.index(label)))
         for result, left, top in zip(line, x, y, strict=True):
             text = str(result.cell.weight_bound)
             axis.annotate(text, (left, top), (0, 6), textcoords="offset points", ha="center", fontsize=7)
     axis.set_xscale("log")
-    ticker = _ticker()
+    from matplotlib import ticker
+
     axis.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
     axis.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value / 1000:,g}k"))
     axis.xaxis.set_minor_locator(ticker.NullLocator())
@@ -216,56 +185,39 @@ def _against(axis: Any, results: list[CellResult], cost: Callable[[CellResult], 
 
 def noise(run: Run) -> Any:
     """Accuracy along the levels of each kind of noise; one row of panels per size of sample."""
-    pyplot = _pyplot()
     sizes, kinds = by_size(run), run.experiment.noise
     everything = noise_curves(run.cells, next(iter(kinds)))
     order, ours = list(everything), len({system(result.cell) for result in run.cells})
-    figure, axes = pyplot.subplots(
-        len(sizes),
-        len(kinds),
-        figsize=(10.5, 2.7 * len(sizes) + 0.9),
-        squeeze=False,
-        sharey="row",
-        layout="constrained",
-    )
+    figure, axes = _panels(len(sizes), len(kinds), (10.5, 2.7 * len(sizes) + 0.9), sharey="row")
     for row, (size, results) in zip(axes, sizes.items(), strict=True):
         for axis, (kind, levels) in zip(row, kinds.items(), strict=True):
             for name, curve in noise_curves(results, kind).items():
                 # By name over all sizes, so that a system has one colour even if a run is unfinished.
                 number = order.index(name)
-                after = number - ours
-                style: dict[str, Any] = {"color": GREY, "lw": 1.1, "ls": ("-", "--", ":", "-.")[after % 4]}
-                if after < 0:
-                    style = {
-                        "color": COLOURS[number % len(COLOURS)],
-                        "marker": MARKERS[number % len(MARKERS)],
-                        "ms": 4,
-                        "lw": 1.4,
-                    }
+                style: dict[str, Any] = {"color": GREY, "lw": 1.1, "ls": ("-", "--", ":", "-.")[(number - ours) % 4]}
+                if number < ours:
+                    style = {"ms": 4, "lw": 1.4, **_style(number)}
                 axis.plot([0, *levels], curve, label=name, **style)
             axis.set_xticks([0, *levels], [f"{level:g}" for level in (0, *levels)])
         row[0].set_ylabel(f"accuracy in %, {size} per class")
     for top, bottom, kind in zip(axes[0], axes[-1], kinds, strict=True):
         top.set_title(kind, fontsize=9)
         bottom.set_xlabel(LEVELS[kind], fontsize=8)
-    handles, labels = axes[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8)
+    _legend_below(figure, axes[0][0])
     return figure
 
 
 def confusion(run: Run) -> Any:
     """Actual class in rows, predicted in columns, unclassified last."""
-    pyplot = _pyplot()
     result = most_rows(run)
     share = confusion_percent(result)
     labels = [str(label) for label in result.records[0]["classes"]]
-    figure, axis = pyplot.subplots(figsize=(6.4, 5.4), layout="constrained")
+    figure, ((axis,),) = _panels(1, 1, (6.4, 5.4))
     axis.imshow(share, cmap="Blues", vmin=0, vmax=100)
     axis.grid(visible=False)
     for (row, column), value in np.ndenumerate(share):
-        axis.text(
-            column, row, f"{value:.1f}", ha="center", va="center", fontsize=7, color="white" if value > 55 else "black"
-        )
+        colour = "white" if value > 55 else "black"
+        axis.text(column, row, f"{value:.1f}", ha="center", va="center", fontsize=7, color=colour)
     axis.set_xticks(range(share.shape[1]), [*labels, "n.l."])
     axis.set_yticks(range(len(labels)), labels)
     axis.set_xlabel("predicted (n.l.: unclassified)")

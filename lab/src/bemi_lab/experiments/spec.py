@@ -74,107 +74,51 @@ def cell(settings: Mapping[str, Any]) -> Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """Systems that are compared with each other, on every split of every data set.
+    """Systems that are compared with each other, on every split of every data set."""
 
-    Attributes
-    ----------
-    systems
-        Names of systems of the experiment's kind, in the order of the report.
-    splits
-        Names as :meth:`bemi_lab.datasets.Split.parse` takes them.
-    datasets
-        Names of data sets; empty for that of the experiment.
-    report
-        Names of the tables that show it.
-    samples
-        Seeds, or folds.
-    """
-
-    systems: tuple[str, ...]
-    splits: tuple[str, ...]
-    datasets: tuple[str, ...] = ()
-    report: tuple[str, ...] = ()
-    samples: int = SAMPLES
+    systems: tuple[str, ...]  # of the experiment's kind, in the order of the report
+    splits: tuple[str, ...]  # names as bemi_lab.datasets.Split.parse takes them
+    datasets: tuple[str, ...] = ()  # empty for that of the experiment
+    report: tuple[str, ...] = ()  # names of the tables that show it
+    samples: int = SAMPLES  # seeds, or folds
 
 
 @dataclass(frozen=True)
 class Paper:
-    """What the paper says about an experiment; empty for those that are not the paper's.
+    """What the paper says about an experiment; empty for those that are not the paper's."""
 
-    Attributes
-    ----------
-    seconds, system_seconds
-        Its time limit per network, on 8 cores, and that of other systems' papers.
-    values
-        By cell and measure, in %.
-    confusion
-        Its confusion matrix, and for how many rows per class.
-    sizes
-        All its numbers of rows per class, which determine its images; None if its rows are not known.
-    published
-        Other systems' published accuracies, and how they were measured: ``"all_good"``, ``"largest"`` or ``"voting"``.
-    """
-
-    seconds: float = 0.0
-    system_seconds: float | None = None
-    values: Mapping[Cell, Mapping[str, float]] = field(default_factory=dict)
-    confusion: tuple[int, list[list[float]]] | None = None
+    seconds: float = 0.0  # its time limit per network, on 8 cores
+    system_seconds: float | None = None  # that of other systems' papers
+    values: Mapping[Cell, Mapping[str, float]] = field(default_factory=dict)  # by cell and measure, in %
+    confusion: tuple[int, list[list[float]]] | None = None  # rows per class, and the matrix
     sizes: tuple[int, ...] | None = None
+    """All its numbers of rows per class, which determine its images; None if its rows are not known."""
     published: tuple[Mapping[str, Any], ...] = ()
+    """Other systems' accuracies, and how they were measured: ``"all_good"``, ``"largest"`` or ``"voting"``."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment as its file describes it.
-
-    Attributes
-    ----------
-    name, title, question, source
-        Name, heading, the question it answers, and where the paper shows it.
-    kind
-        A name in :data:`bemi_lab.experiments.subjects.KINDS`: what is compared, on which kind of data.
-    dataset
-        Name of the data set; that of the kind if grids name several.
-    cells, grids
-        Networks to train, and systems to compare.
-    samples
-        Draws of training rows per cell.
-    time_limit, system_seconds
-        Seconds per network, None for the default; seconds of another system on a sample.
-    equal_shares
-        Whether every stage gets the same share of the time, as in the paper's Experiments 1 and 6.
-    split
-        Rows to draw and how many of them to hold out for testing, if samples are not drawn class by class.
-    noise
-        Levels of each kind of noise (:mod:`bemi_lab.experiments.noise`) under which ensembles are also tested.
-    radii
-        Radii for which to report the share of test rows with at least that certified radius; empty for none.
-    tables, figures
-        What the report shows of the cells.
-    needs_all
-        Whether all data sets must be here; otherwise those that are not are left out.
-    paper
-        What the paper says.
-    """
+    """An experiment as its file describes it."""
 
     name: str
     title: str
     question: str
-    kind: str
-    dataset: str
-    source: str = ""
-    cells: tuple[Cell, ...] = ()
-    grids: tuple[Grid, ...] = ()
-    samples: int = SAMPLES
-    time_limit: float | None = None
-    system_seconds: float | None = None
-    equal_shares: bool = False
-    split: tuple[int, int] | None = None
-    noise: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    radii: tuple[int, ...] = ()
-    tables: tuple[str, ...] = ()
+    kind: str  # a name in bemi_lab.experiments.subjects.KINDS: what is compared, on which kind of data
+    dataset: str  # that of the kind if grids name several
+    source: str = ""  # where the paper shows it
+    cells: tuple[Cell, ...] = ()  # networks to train
+    grids: tuple[Grid, ...] = ()  # systems to compare
+    samples: int = SAMPLES  # draws of training rows per cell
+    time_limit: float | None = None  # seconds per network, None for the default
+    system_seconds: float | None = None  # of another system on a sample
+    equal_shares: bool = False  # of the time, for every stage, as in the paper's Experiments 1 and 6
+    split: tuple[int, int] | None = None  # rows to draw and to hold out, if samples are not drawn class by class
+    noise: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # levels of each kind, to test under
+    radii: tuple[int, ...] = ()  # certified radii for which to report the share of test rows
+    tables: tuple[str, ...] = ()  # what the report shows of the cells
     figures: tuple[str, ...] = ()
-    needs_all: bool = True
+    needs_all: bool = True  # otherwise data sets that are not here are left out
     paper: Paper = field(default_factory=Paper)
 
     def check_images(self, images: str) -> None:

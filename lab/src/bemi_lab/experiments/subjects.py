@@ -63,40 +63,22 @@ class System:
 
 @dataclass(frozen=True)
 class Subject:
-    """What an experiment needs to know about its kind.
+    """What an experiment needs to know about its kind."""
 
-    Attributes
-    ----------
-    noun
-        What one of its data sets is called.
-    systems
-        All systems by name.
-    load
-        From the name of a data set to its data.
-    rows
-        From an experiment, settings, data and a job to what a worker needs for it; called where jobs are handed out.
-    measure
-        Train and test one model: from a system, what ``rows`` gave, a job, and settings to a record.
-    samples
-        From data, the name of a split and how many samples are wanted to how many there are; 0 for too little data.
-    packages
-        Packages that data and other systems come from; a run says which versions it had.
-    install
-        How to install what is missing.
-    by_split
-        Whether a split is finished before the next one, and systems that fail on all samples of a split are not run on
-        later ones, which are larger.
-    """
-
-    noun: str
+    noun: str  # what one of its data sets is called
     systems: Mapping[str, System]
-    load: Callable[[str], Any]
+    load: Callable[[str], Any]  # from the name of a data set to its data
     measure: Callable[[Any, Any, Job, Settings], dict[str, Any]]
+    """Train and test one model: from a system, what ``rows`` gave, a job, and settings to a record."""
     rows: Callable[[Experiment, Settings, Any, Job], Any] = lambda experiment, settings, data, job: data
+    """From an experiment, settings, data and a job to what a worker needs; called where jobs are handed out."""
     samples: Callable[[Any, str, int], int] = lambda data, split, wanted: wanted
-    packages: tuple[str, ...] = ("numpy", "scikit-learn")
-    install: str = "see lab/reports/method.md"
+    """From data, a split and how many samples are wanted to how many there are; 0 for too little data."""
+    packages: tuple[str, ...] = ("numpy", "scikit-learn")  # a run says which versions it had
+    install: str = "see lab/reports/method.md"  # how to install what is missing
     by_split: bool = False
+    """Whether a split is finished before the next one, and systems that fail on all samples of a split are not run on
+    later ones, which are larger."""
 
 
 def datasets_of(experiment: Experiment, settings: Settings) -> list[str]:

@@ -43,10 +43,11 @@ def interval(values: Sequence[float]) -> Spread | None:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of plain values by heading; all rows have the first row's headings."""
+    """Rows of plain values by heading; all rows have the first row's headings.  Text has so many ``digits``."""
 
     caption: str
     content: Sequence[Mapping[str, Any]]
+    digits: int = 2
 
     @property
     def headings(self) -> list[str]:
@@ -65,7 +66,8 @@ class Table:
         return self.without({h for h in self.headings if all(row[h] is None for row in self.content)})
 
     def markdown(self) -> str:
-        return f"{self.caption}\n\n{markdown(self.headings, [[in_text(v) for v in row] for row in self.rows])}\n"
+        rows = [[in_text(value, self.digits) for value in row] for row in self.rows]
+        return f"{self.caption}\n\n{markdown(self.headings, rows)}\n"
 
     def frame(self) -> pd.DataFrame:
         """One column per number: a mean with its range becomes three."""

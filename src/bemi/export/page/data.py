@@ -107,10 +107,10 @@ def scorecards(ensemble: Ensemble) -> list[dict[str, Any]] | None:
                 {"column": line.column, "condition": line.condition, "points": line.points, "input": line.input}
                 for line in card.lines
             ],
-            "lowest": card.lowest,
-            "highest": card.highest,
-            # Of the second class, for each total from the lowest to the highest.
-            "chances": None if card.table is None else card.probabilities(card.every_total).tolist(),
+            "totals": card.totals.tolist(),
+            # Of the second class, for each total.
+            "chances": None if card.table is None else card.probabilities(card.totals).tolist(),
+            "groups": None if card.table is None else [asdict(group) for group in card.grouped()],
         }
         for card in cards
     ]
@@ -234,7 +234,7 @@ def fields(inputs: Inputs, test: TestData | None, training: TrainingRows | None)
     if test is not None and tested:
         seen = np.asarray(test.X, dtype=np.float64)
     elif training is not None:
-        seen = inputs.features_of(training.rows)
+        seen = inputs.features_of(training.rows.astype(np.int64))
     if seen is None:
         ends = (scaling.low, (scaling.low + scaling.high) // 2, scaling.high)
         seen = scaling.values(np.stack([np.full(inputs.features, end) for end in ends]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,6 +64,9 @@ class TableBits(TransformerMixin, BaseEstimator):
     categorical, numeric
         Names or positions of columns that are categories, or numbers, whatever their cells are; by default text is
         a category.
+    distinct
+        Whether to leave out bits that tell the same as another one in all training rows, as those of a column that is
+        there twice do.  Scorecards do.
 
     Attributes
     ----------
@@ -106,12 +110,14 @@ class TableBits(TransformerMixin, BaseEstimator):
         similarities: int = 0,
         categorical: Sequence[str | int] = (),
         numeric: Sequence[str | int] = (),
+        distinct: bool = False,
     ) -> None:
         self.thresholds = thresholds
         self.values = values
         self.similarities = similarities
         self.categorical = categorical
         self.numeric = numeric
+        self.distinct = distinct
 
     def describe(self) -> str:
         """What the networks see, in a few words.
@@ -165,6 +171,8 @@ class TableBits(TransformerMixin, BaseEstimator):
             column.fitted(own, thresholds=self.thresholds, values=scaled)
             for column, own in zip(columns, readings.T, strict=True)
         ]
+        if self.distinct:
+            fitted = self._without_repeats(fitted, readings)
         # A bit beside values is as long as several of them, the more so the fewer bits there are.
         level = 1 if not self.values else 32 if self.thresholds else 64
         constant = level if scaled else BITS_CONSTANT
@@ -176,6 +184,26 @@ class TableBits(TransformerMixin, BaseEstimator):
                 likeness = likeness.beside(self.from_fixed_point_inputs(readings), units)
             self._with_columns(fitted, level, constant, likeness)
         return self
+
+    def _without_repeats(self, columns: list[Column], readings: Integers) -> list[Column]:
+        """The columns without bits that equal an earlier one, or its opposite, in all rows."""
+        bits = outputs_of(columns, values=False, landmarks=0, constant=1)[:-1]
+        on = self._evaluated(bits, readings, 1)
+        seen: set[bytes] = set()
+        for output, cells in zip(bits, on.T, strict=True):
+            # A bit and its opposite are one; that which is off in the first row stands for both.
+            pattern = (cells * -cells[0]).tobytes()
+            column = columns[output.column]
+            if pattern not in seen:
+                seen.add(pattern)
+            elif isinstance(output, AtLeast):
+                kept = tuple(threshold for threshold in column.thresholds if threshold != output.reading)
+                # Ordered categories without a threshold would have a bit per level.
+                others = () if kept or column.levels is None else column.bit_levels
+                columns[output.column] = replace(column, thresholds=kept, left_out=others)
+            else:
+                columns[output.column] = replace(column, left_out=tuple(sorted((*column.left_out, output.reading))))
+        return columns
 
     def refitted(self, readings: Integers, y: ArrayLike | None = None) -> TableBits:
         """The transform fitted on rows with these readings, with the kinds, units and levels of the columns as here.
@@ -333,7 +361,7 @@ class TableBits(TransformerMixin, BaseEstimator):
     def monotone_inputs(self, feature: int) -> Integers:
         """+1 for each output that grows with a column of numbers, 0 for all others."""
         column = self.columns_[feature]
-        if column.levels is not None:
+        if column.levels is not None and not column.thresholds:
             raise ValueError(f"column {column.name!r} holds categories, which have no order; only numbers are monotone")
         if self.similarities_ is not None:
             raise ValueError("similarities to training rows are not monotone in any column; use similarities=0")
@@ -403,6 +431,7 @@ class TableBits(TransformerMixin, BaseEstimator):
             values=own["values"],
             similarities=0 if likeness is None else len(likeness.landmarks),
             categorical=tuple(place for place, column in enumerate(columns) if column.levels is not None),
+            distinct=any(column.left_out for column in columns),
         )
         return transform._with_columns(columns, int(own["level"]), int(own["constant"]), likeness)
 

@@ -44,7 +44,7 @@ class Column:
     decimals
         Decimals of its readings, 0 for categories.
     thresholds
-        Readings from which on a bit is on, increasing.
+        Readings from which on a bit is on, increasing; of categories only if they are ordered.
     centre, multiplier, shift
         How a centred value is made of a reading, see :class:`bemi.inputs.fixed_point.FixedPoint`; the multiplier is 0
         if the column has none.
@@ -52,6 +52,8 @@ class Column:
         Whether some training rows lack the cell, so that a bit tells which do.
     zero_one
         Whether its numbers were 0 and 1 only in training, so that its bit bears its name.
+    left_out
+        Readings of levels and missing cells that have no bit, since another bit tells the same.
     """
 
     name: str
@@ -63,12 +65,18 @@ class Column:
     shift: int = 1
     has_missing: bool = False
     zero_one: bool = False
+    left_out: tuple[int, ...] = ()
 
     @classmethod
     def from_cells(cls, name: str, cells: pd.Series, *, categorical: bool | None) -> Column:
         """A column for training cells, without bits; ``categorical`` is None if the cells themselves decide."""
         if categorical or (categorical is None and are_text(name, cells)):
             levels = levels_of(texts(cells))
+            kind = cells.dtype
+            if isinstance(kind, pd.CategoricalDtype) and kind.ordered and len(levels) > 2:
+                seen = set(levels)
+                levels = tuple(text for text in texts(pd.Series(kind.categories)) if text in seen)
+                return cls(name, levels, thresholds=tuple(range(1, len(levels))))
             trouble = None if categorical else trouble_with_text(levels)
             if trouble is not None:
                 raise ValueError(
@@ -121,18 +129,23 @@ class Column:
 
     def at_least(self, threshold: int) -> str:
         """A threshold in words."""
+        if self.levels is not None:
+            return f"{self.name} >= {self.levels[threshold]}"
         if self.zero_one and not self.multiplier:  # a centred value has the column's name already
             return self.name
         return f"{self.name} >= {in_units(threshold, self.decimals)}"
 
     def record(self) -> list[Any]:
         """The column as plain data for a file."""
-        return [list(part) if isinstance(part, tuple) else part for part in asdict(self).values()]
+        parts = [list(part) if isinstance(part, tuple) else part for part in asdict(self).values()]
+        return parts if self.left_out else parts[:-1]
 
     @classmethod
     def from_record(cls, record: Any) -> Column:
         """The column that gave this record; ValueError if none did."""
-        if not isinstance(record, Sequence) or isinstance(record, str) or len(record) != len(fields(cls)):
+        most = len(fields(cls))
+        short = isinstance(record, (list, tuple)) and len(record) == most - 1
+        if not short and not (isinstance(record, (list, tuple)) and len(record) == most and record[-1]):
             raise ValueError("a column must be a list of its parts")
         parts: list[Any] = [tuple(part) if isinstance(part, (list, tuple)) else part for part in record]
         column = cls(*parts)
@@ -155,8 +168,15 @@ class Column:
         check_integer("centre", self.centre, -LARGEST_READING, LARGEST_READING)
         check_integer("multiplier", self.multiplier, 0, 2**VALUE_BITS - 1)
         check_integer("shift", self.shift, 1, LARGEST_SHIFT)
-        if self.levels is not None and (self.thresholds or self.multiplier or self.decimals):
-            raise ValueError("categories have no thresholds and no values")
+        if self.levels is not None and (self.multiplier or self.decimals):
+            raise ValueError("categories have no values")
+        if self.levels is not None and not set(self.thresholds) <= set(range(1, len(self.levels))):
+            raise ValueError("thresholds of categories are levels above the first")
+        for reading in self.left_out:
+            if reading not in (*self.bit_levels, MISSING):
+                raise ValueError("only bits of levels and of missing cells are left out")
+        if list(self.left_out) != sorted(set(self.left_out)):
+            raise ValueError("readings that are left out must increase")
 
 
 def thresholds_of(readings: Integers, most: int) -> list[int]:
@@ -262,13 +282,19 @@ def units_of(columns: Sequence[Column]) -> tuple[Output, ...]:
     )
 
 
+def _has_bit(unit: Output, column: Column) -> bool:
+    """Whether a level or a missing cell has a bit."""
+    ordered = isinstance(unit, IsLevel) and column.thresholds
+    return not isinstance(unit, Value) and not ordered and unit.reading not in column.left_out
+
+
 def outputs_of(columns: Sequence[Column], *, values: bool, landmarks: int, constant: int) -> tuple[Output, ...]:
     """All outputs of these columns, in order."""
     units = units_of(columns)
     return (
         *(output for output in units if values and isinstance(output, Value)),
         *(AtLeast(place, threshold) for place, column in enumerate(columns) for threshold in column.thresholds),
-        *(output for output in units if not isinstance(output, Value)),
+        *(output for output in units if _has_bit(output, columns[output.column])),
         *(IsLike(0, number) for number in range(landmarks)),
         Constant(0, constant),
     )

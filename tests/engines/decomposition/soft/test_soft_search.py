@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from soft_brute import allowed, best, by_hand, problems
 
+from bemi.engines.decomposition.soft import search as search_module
 from bemi.engines.decomposition.soft.program import linear_program
 from bemi.engines.decomposition.soft.resolution import choose_resolution
 from bemi.engines.decomposition.soft.search import Search, improved
 from bemi.engines.decomposition.soft.terms import soft_rows
 from bemi.limits import FOREVER, Deadline
 from bemi.problem.problem import Problem
+from bemi.problem.soft_margin import SoftMargin
 
 
 @given(problems())
@@ -78,7 +81,8 @@ def test_the_clock_is_read_inside_a_descent():
     deadline = Deadline.after(0.0)
     search.descend(weights, deadline)
     assert deadline.elapsed < 2.0
-    assert search.descend(weights.copy()) <= search.soft.value(weights)
+    reached = search.soft.value(weights)
+    assert search.descend(weights.copy()) <= reached + 1e-9 * reached
 
 
 @pytest.fixture(scope="module")
@@ -118,3 +122,29 @@ def test_dives_stop_at_what_is_enough(separable):
     found, value = dived(separable, enough=np.inf)
     assert value == pytest.approx(search.soft.value(weights))
     assert (found == weights).all()
+
+
+@pytest.mark.parametrize("hinges", [1, 2])
+@pytest.mark.parametrize("max_links", [None, 6])
+def test_rows_far_from_their_targets_change_nothing(monkeypatch, hinges, max_links):
+    rng = np.random.default_rng(3)
+    data = rng.integers(-9, 10, size=(400, 25))
+    codes = np.where(data[:, :5].sum(axis=1) + rng.normal(0, 4, 400) >= 0, 1, -1)[:, None]
+    soft = SoftMargin(Fraction(3), (Fraction(4),), hinges, max_links)
+    rows = soft_rows(Problem(data, codes, (), 7, soft=soft), 0)
+    start = np.zeros(25, dtype=np.int64)
+    results = []
+    for near in (0.5, 1e9):
+        monkeypatch.setattr(search_module, "_NEAR", near)
+        search, weights = Search.of(rows, start), start.copy()
+        fewer = len(search.near.limits) < 400
+        value = search.descend(weights)
+        assert value == pytest.approx(rows.value(weights), rel=1e-9)
+        assert fewer == (near < 1)
+        results.append(value)
+        # Weights that are no better than the best known need no exact value, only one that shows it.
+        trial, cutoff = start.copy(), value - 1
+        shown = search.descend(trial, cutoff=cutoff)
+        assert shown <= rows.value(trial) + 1e-6
+        assert shown >= cutoff or shown == pytest.approx(rows.value(trial), rel=1e-9)
+    assert results[0] == pytest.approx(results[1], rel=0.05)

@@ -44,28 +44,14 @@ class DoesNotFit(RuntimeError):
 
 @dataclass(frozen=True)
 class Board:
-    """A device, how programs for it are built, and how they are run.
+    """A device, how programs for it are built, and how they are run."""
 
-    Attributes
-    ----------
-    name
-        Folder of its ``board.h``.
-    compiler, flags
-        To build with; the sources of the board come after the program's.
-    sources
-        Sources of the board and its linker script.
-    emulator
-        Command before the name of the program.
-    flash, ram
-        Bytes that the real device has, None where the emulator has plenty.
-    """
-
-    name: str
+    name: str  # of the folder of its board.h
     compiler: str
     flags: tuple[str, ...]
-    sources: tuple[str, ...]
-    emulator: tuple[str, ...]
-    flash: int | None = None
+    sources: tuple[str, ...]  # of the board, after the program's
+    emulator: tuple[str, ...]  # the command before the name of the program
+    flash: int | None = None  # bytes that the real device has, None where the emulator has plenty
     ram: int | None = None
 
     @property
@@ -185,20 +171,10 @@ def build(
     includes: Sequence[Path] = (),
     libraries: Sequence[str] = (),
 ) -> Path:
-    """Build the model in a folder with rows for a board.
+    """Build the model in a folder, ``bemi_model.h`` and ``bemi_model.c``, with rows for a board; returns the program.
 
-    Parameters
-    ----------
-    board
-        The device.
-    folder
-        Where ``bemi_model.h`` and ``bemi_model.c`` are, and where the program is put.
-    rows
-        Inputs to predict; of a row that is too short the rest is 0.
-    optimize, defines
-        Option of the compiler, and names to define.
-    includes, libraries
-        Folders of headers and options of the linker such as ``-lm``, for models that need more than themselves.
+    Of a row that is too short the rest is 0.  ``includes`` and ``libraries`` are for models that need more than
+    themselves: folders of headers, and options of the linker such as ``-lm``.
     """
     rows = np.asarray(rows)
     flash = "BOARD_FLASH" if board.name == "atmega328p" else ""
@@ -211,18 +187,9 @@ def build(
     # Libraries stand after what needs them.
     last = [*libraries, *(flag for flag in flags if flag.startswith("-l"))]
     flags = [*(flag for flag in flags if not flag.startswith("-l")), *WITHOUT_UNUSED]
-    names = [f"-D{name}" for name in defines]
-    command = [
-        board.compiler,
-        "-std=gnu99",
-        optimize,
-        *names,
-        "-I.",
-        f"-I{here}",
-        *(f"-I{i}" for i in includes),
-        *flags,
-    ]
-    _run([*command, "bemi_model.c", *sources, *last, "-o", "program.elf"], folder)
+    options = [*(f"-D{name}" for name in defines), "-I.", f"-I{here}", *(f"-I{path}" for path in includes)]
+    command = [board.compiler, "-std=gnu99", optimize, *options, *flags, "bemi_model.c", *sources, *last]
+    _run([*command, "-o", "program.elf"], folder)
     return folder / "program.elf"
 
 

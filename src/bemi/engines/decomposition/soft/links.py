@@ -42,7 +42,9 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
     assert isinstance(keep, KeepObjective)
     if start is None:
         return Finding(outcome=Outcome.NO_START, message="the network to start from is above the ceiling")
-    parts = [Search.of(soft_rows(problem, output)) for output in range(problem.codes.shape[1])]
+    parts = [
+        Search.of(soft_rows(problem, output), start.weights[0][:, output]) for output in range(problem.codes.shape[1])
+    ]
     bound, proof, theta = _bound(parts, start.weights[0], keep.ceiling, clock)
     network = _reduced(problem, parts, start, keep.ceiling, theta, clock)
     message = "stopped after a search; the bound is that of its linear program"
@@ -94,7 +96,7 @@ def _bound(
 
 def _multipliers(soft: SoftRows, near: Integers, theta: float, deadline: Deadline) -> Integers:
     """Multipliers of the linear program with a price of ``1 / theta`` per link, without a limit on links."""
-    short = soft.heights[:, None] > soft.rows @ near
+    short = soft.heights[:, None] > soft.sums(near)
     prices = np.where(short, soft.limits, 0.0)
     program = linear_program(replace(soft, max_links=None), near, near.astype(np.float64), prices, 1 / theta)
     return soft.numerators(program.solve(soft.low, soft.high, deadline).prices)
@@ -157,7 +159,7 @@ def _stripped(
 
 def _losses(soft: SoftRows, weights: Integers, deadline: Deadline) -> Iterator[tuple[float, int]]:
     """How much the objective rises without a weight, and which, for every link; without time left, for some."""
-    sums = soft.rows @ weights
+    sums = soft.exact_sums(weights)
     value = soft.value(weights, sums)
     for i in np.flatnonzero(weights).tolist():
         if deadline.passed:

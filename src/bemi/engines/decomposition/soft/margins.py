@@ -34,7 +34,7 @@ _BOUND_STEP = 2**30  # bounds are rounded down to multiples of its inverse, so t
 # Multiplications of the continuous machine between two looks at the clock, and how often.
 _PRODUCTS, _PIECES = 5 * 10**7, 20
 _TOLERANCE = 1e-3  # of the continuous machine, relative to the largest target
-_MACHINE_SHARE, _PROGRAM_SHARE, _SEARCH_SHARE = 0.5, 0.6, 0.3  # of the time left
+_MACHINE_SHARE, _PROGRAM_SHARE, _SEARCH_SHARE = 0.5, 0.6, 0.7  # of the time left
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
 
 def _solved(soft: SoftRows, start: Integers, limits: Limits, deadline: Deadline) -> Solved:
     """One output, until the gap or a limit is reached."""
-    search = Search.of(soft)
     near, prices = _machine(soft, deadline.share(_MACHINE_SHARE))
+    search = Search.of(soft, near)
     weights, value = _better(search, search.rounded(near, deadline), start, deadline)
     numerators, bound = _proved(soft, prices)
     if deadline.passed or not len(soft.nonzero):
@@ -79,7 +79,7 @@ def _solved(soft: SoftRows, start: Integers, limits: Limits, deadline: Deadline)
     program = linear_program(soft, weights, near, prices)
     relaxed = program.solve(soft.low, soft.high, deadline.share(_PROGRAM_SHARE))
     numerators, bound = max((numerators, bound), _proved(soft, relaxed.prices), key=itemgetter(1))
-    rounded, reached = search.rounded(relaxed.weights, deadline)
+    rounded, reached = search.rounded(relaxed.weights, deadline, value)
     if reached < value:
         weights, value = rounded, reached
     enough = float(bound) / (1 - limits.gap) if limits.gap < 1 else np.inf
@@ -122,7 +122,7 @@ def _better(
     """The better of two weights, the second improved first; it may break limits on signs and links."""
     weights = np.clip(start, search.soft.low, search.soft.high)
     search.thinned(weights, np.abs(weights).astype(np.float64))
-    value = search.descend(weights, deadline)
+    value = search.descend(weights, deadline, found[1])
     return (weights, value) if value < found[1] else found
 
 
@@ -231,7 +231,7 @@ class Tree:
 
     def grow(self, gap: float, nodes: int, deadline: Deadline) -> Ending:
         """Split until the relative gap is reached, a limit is reached, or the gap is out of reach within the limits."""
-        looked, before = 0, float(self.bound)
+        looked, before, clock = 0, float(self.bound), Deadline()
         while True:
             bound, wanted = float(self.bound), self.value - gap * max(1.0, self.value)
             if bound >= wanted:
@@ -244,7 +244,10 @@ class Tree:
                 return Ending.UNDIVIDED
             if self.splits >= max(_FIRST_LOOK, 2 * looked):
                 rise = (bound - before) / (self.splits - looked)
-                if bound + rise * (nodes - self.splits) < wanted:
+                left = float(nodes - self.splits)
+                if deadline.left is not None:
+                    left = min(left, self.splits / max(1e-9, clock.elapsed) * deadline.left)
+                if bound + rise * left < wanted:
                     return Ending.STALLED
                 looked, before = self.splits, bound
             self._expand(deadline)
@@ -310,6 +313,6 @@ class Tree:
         return Node(low, high, node.depth + 1, bound, numerators, relaxed)
 
     def _improve(self, near: Floats, deadline: Deadline) -> None:
-        weights, value = self._search.rounded(near, deadline)
+        weights, value = self._search.rounded(near, deadline, self.value)
         if value < self.value - 1e-9:
             self.weights, self.value = weights, value

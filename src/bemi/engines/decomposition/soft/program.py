@@ -99,13 +99,14 @@ class LinearProgram(ABC):
         self._bounds: Floats = np.zeros((0, 2))
         self._known = np.zeros((len(start), int((soft.high - soft.low).max(initial=0)) + 1), dtype=bool)
         self._hinge, self._row, self._slack = (np.zeros(0, dtype=np.int64) for _ in range(3))
+        self._table: Floats = np.zeros((0, len(start)))  # a_k of the terms that are rows
         self._columns = self._first = 0
         self._solver = _new_solver()
         self._add_head_rows()
-        distance = np.abs(self._heights[:, None] - soft.rows @ near)
+        distance = np.abs(self._heights[:, None] - soft.sums(near))
         self._active = np.zeros(distance.shape, dtype=bool)
         self._fixed = prices.copy()
-        self._pull = self._fixed.sum(axis=0) @ soft.rows
+        self._pull = soft.gains(self._fixed)
         self._last = Relaxed(near, np.zeros(len(near)), np.zeros(len(near)), prices)
         everyone = np.arange(len(start))
         for values in (start, np.floor(near), np.ceil(near)):
@@ -188,7 +189,7 @@ class LinearProgram(ABC):
         ours, heads = self._basic(weights)
         columns[self._column[ours]] = basic
         rows[: self._first][heads] = basic
-        short = self._soft.rows[self._row] @ weights < self._heights[self._hinge]
+        short = self._table @ weights < self._heights[self._hinge]
         columns[self._slack[short]] = basic
         rows[self._first + np.flatnonzero(~short)] = basic
         basis = highspy.HighsBasis()
@@ -212,14 +213,14 @@ class LinearProgram(ABC):
 
     def _excess(self) -> Floats:
         """How far the weights contradict the fixed multiplier of each term."""
-        missing = self._heights[:, None] - self._soft.rows @ self._last.weights
+        missing = self._heights[:, None] - self._soft.sums(self._last.weights)
         excess = np.where(self._fixed < self._soft.limits, missing, 0.0)
         excess = np.maximum(excess, np.where(self._fixed > 0, -missing, 0.0))
         return np.where(self._active, 0.0, excess)
 
     def _gains(self) -> Floats:
         """``g``: what the multipliers gain per unit of each weight."""
-        return self._last.prices.sum(axis=0) @ self._soft.rows
+        return self._soft.gains(self._last.prices)
 
     def _add_values(self, owner: Integers, value: Integers) -> None:
         """Columns for values of weights, where they are missing."""
@@ -231,7 +232,7 @@ class LinearProgram(ABC):
         self._known[owner, value - self._soft.low[owner]] = True
         step, costs = self._describe(owner, value)
         which, heads = self._heads(owner, value)
-        table = (self._soft.rows[self._row][:, owner] * step).T
+        table = (self._table[:, owner] * step).T
         line, term = np.nonzero(table)
         order = np.argsort(np.concatenate([which, line]), kind="stable")
         lines = np.concatenate([which, line])[order]
@@ -260,17 +261,19 @@ class LinearProgram(ABC):
         self._active[hinge, row] = True
         if self._fixed[hinge, row].any():
             self._fixed[hinge, row] = 0.0
-            self._pull = self._fixed.sum(axis=0) @ soft.rows
+            self._pull = soft.gains(self._fixed)
             costs = self._describe(self._owner, self._value)[1] - self._step * self._pull[self._owner]
             self._solver.changeColsCost(len(costs), self._column.astype(np.int32), costs)
+        rows = soft.precise(row)
         table = np.zeros((len(row), self._columns))
-        table[:, self._column] = soft.rows[row][:, self._owner] * self._step
-        need = self._heights[hinge] - soft.rows[row] @ self._origin
+        table[:, self._column] = rows[:, self._owner] * self._step
+        need = self._heights[hinge] - rows @ self._origin
         self._add_rows(need, np.full(len(row), np.inf), table)
         alone, own = np.arange(len(row)), before + np.arange(len(row))
         free = np.tile([0.0, np.inf], (len(row), 1))
         slack = self._add_columns(soft.limits[row], free, alone, own, np.ones(len(row)))
         self._hinge, self._row = np.concatenate([self._hinge, hinge]), np.concatenate([self._row, row])
+        self._table = np.concatenate([self._table, rows])
         self._slack = np.concatenate([self._slack, slack])
         self._solver.setOptionValue("simplex_strategy", _DUAL)
         return True

@@ -59,7 +59,7 @@ def choose_resolution(
 
 
 def continuous_weights(
-    rows: Floats,
+    rows: NDArray[np.floating],
     limits: Floats,
     hinges: int = 1,
     *,

@@ -5,9 +5,15 @@ best weights so far: a weight keeps its value where the linear program agrees wi
 random.  The rest are rounded in several steps, the least fractional ones first, so that the weights still free can make
 up for what rounding did to the rows.
 
-In the compiled loops ``columns[i, k]`` is a_ki.  Every row has two hinges; where there is only one, the target
-``second`` is far below all margins.  ``free`` is how many more counted weights may become non-zero; ``work`` is how
-many products may be computed before the last round of moves.
+Only rows near a hinge decide which move is best.  A row whose margin is so far above all its targets, or below some of
+them, that no weights of interest change that is linear in the weights: it is worth its share of one vector, the *pull*.
+What the loops compute is then never more than the objective, and equal to it unless such a row has moved past a target.
+So weights that look no better than the best ones need no look at the other rows; if weights look better, all rows are
+looked at, and those that have moved past a target become near.
+
+In the compiled loops ``columns[i, k]`` is a_ki of the near rows.  Every row has two hinges; where there is only one,
+the target ``second`` is far below all margins.  ``free`` is how many more counted weights may become non-zero; ``work``
+is how many products may be computed before the last round of moves.
 """
 
 from __future__ import annotations
@@ -32,6 +38,43 @@ _ROUNDED_EVERY = 4  # kicks, of which one rounds all weights at random
 _PARTNERS = 48  # moves that are tried in pairs
 _WORK = 3 * 10**7  # products between two looks at the clock
 _NEVER = -1e30  # a target below all margins
+_NEAR = 0.5  # rows whose margin is this close to a target are near from the start; rounding moves it by 0.3
+
+
+class NearRows:
+    """The rows near a hinge, and what the others are worth: ``constant - pull.w`` (see the module).
+
+    Attributes
+    ----------
+    rows, columns, limits
+        a_k of the near rows in both orders, and their c_k.
+    pull, constant
+        The sums of ``c_k a_k`` and of ``c_k T_h`` over the hinges far above their rows' margins.
+    """
+
+    def __init__(self, soft: SoftRows, sums: Floats) -> None:
+        self._soft = soft
+        self._short = sums[None, :] < soft.heights[:, None]
+        distance = np.abs(sums[None, :] - soft.heights[:, None]).min(axis=0)
+        self._choose(distance <= _NEAR)
+
+    def _choose(self, near: NDArray[np.bool_]) -> None:
+        soft = self._soft
+        self._near = near
+        places = np.flatnonzero(near)
+        self.rows = soft.precise(places)
+        self.columns = np.ascontiguousarray(self.rows.T)
+        self.limits = soft.limits[places]
+        far = np.where(near, 0.0, self._short * soft.limits)
+        self.pull = soft.gains(far)
+        self.constant = float(soft.heights @ far.sum(axis=1))
+
+    def widened(self, sums: Floats) -> bool:
+        """Add the rows that these sums show to be on the other side of a target; returns whether there are any."""
+        moved = ((sums[None, :] < self._soft.heights[:, None]) != self._short).any(axis=0) & ~self._near
+        if moved.any():
+            self._choose(self._near | moved)
+        return bool(moved.any())
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,49 +82,65 @@ class Search:
     """The search for one output, optionally with a price per link."""
 
     soft: SoftRows
-    columns: Floats
+    near: NearRows
     link_price: float = 0.0
 
     @classmethod
-    def of(cls, soft: SoftRows) -> Search:
-        """The search without a price of links."""
-        return cls(soft, np.ascontiguousarray(soft.rows.T))
+    def of(cls, soft: SoftRows, near: NDArray | None = None) -> Search:
+        """The search around some weights, without a price of links."""
+        return cls(soft, NearRows(soft, soft.sums(np.zeros(len(soft.low)) if near is None else near)))
 
-    def descend(self, weights: Integers, deadline: Deadline = FOREVER) -> float:
+    def descend(self, weights: Integers, deadline: Deadline = FOREVER, cutoff: float = np.inf) -> float:
         """Improve integer weights in place by moves of one weight and of two; returns the objective.
 
-        With a limit on links, a link may also be exchanged for another.
+        With a limit on links, a link may also be exchanged for another.  If the objective is at least ``cutoff``, the
+        value returned need only be between the two.
         """
+        while True:
+            value, finished = self._descended(weights, deadline)
+            if value >= cutoff or not self.near.widened(self.soft.sums(weights)):
+                return value
+            if not finished:
+                value, _ = self._until(descend, weights, deadline, 0, work=0)
+                return value
+
+    def _descended(self, weights: Integers, deadline: Deadline) -> tuple[float, bool]:
+        """Descend as far as the near rows tell: the value, and whether it finished."""
         value = np.inf
         while True:
             value, finished = self._until(descend, weights, deadline, _PARTNERS)
             if self.soft.max_links is None or not finished:
-                return value
+                return value, finished
             better, finished = self._until(exchange, weights, deadline)
             if better > value - 1e-9 or not finished:
-                return better
+                return better, finished
 
     def _until(
-        self, loop: Callable[..., tuple[float, bool]], weights: Integers, deadline: Deadline, *options: int
+        self,
+        loop: Callable[..., tuple[float, bool]],
+        weights: Integers,
+        deadline: Deadline,
+        *options: int,
+        work: int | None = None,
     ) -> tuple[float, bool]:
-        """Run a compiled loop in pieces, between which the clock is read: the objective, and whether it finished."""
-        soft, targets = self.soft, sorted(self.soft.heights, reverse=True)
+        """Run a compiled loop in pieces, between which the clock is read: the value, and whether it finished."""
+        soft, near, targets = self.soft, self.near, sorted(self.soft.heights, reverse=True)
         first, second = targets[0], targets[1] if len(targets) > 1 else _NEVER
         while True:
             used = int(np.count_nonzero(weights[soft.counted]))
             free = len(weights) if soft.max_links is None else soft.max_links - used
             value, finished = loop(
-                *(self.columns, weights, soft.limits, first, second, soft.low, soft.high, soft.counted, free),
-                *(self.link_price, *options, _WORK),
+                *(near.columns, near.rows, near.pull, weights, near.limits, first, second, soft.low, soft.high),
+                *(soft.counted, free, self.link_price, *options, _WORK if work is None else work),
             )
-            if finished or deadline.passed:
-                return value, finished
+            if finished or work is not None or deadline.passed:
+                return value + near.constant, finished
 
-    def rounded(self, near: Floats, deadline: Deadline = FOREVER) -> tuple[Integers, float]:
-        """Continuous weights, rounded within all limits and improved; and the objective."""
+    def rounded(self, near: Floats, deadline: Deadline = FOREVER, cutoff: float = np.inf) -> tuple[Integers, float]:
+        """Continuous weights, rounded within all limits and improved; and the objective, see :meth:`descend`."""
         weights = np.clip(np.rint(near), self.soft.low, self.soft.high).astype(np.int64)
         self.thinned(weights, np.abs(near))
-        return weights, self.descend(weights, deadline)
+        return weights, self.descend(weights, deadline, cutoff)
 
     def thinned(self, weights: Integers, strength: Floats) -> None:
         """Set the weakest counted weights to zero until there are no more links than allowed."""
@@ -118,7 +177,7 @@ class Search:
                 chosen = rng.choice(loose, min(_KICK, len(loose)), replace=False)
                 up, down = np.ceil(near[chosen]), np.floor(near[chosen])
                 trial[chosen] = self._allowed(chosen, np.where(trial[chosen] >= up, down, up))
-            value = self.descend(trial, deadline)
+            value = self.descend(trial, deadline, lowest)
             if value < lowest - 1e-9:
                 best, lowest = trial, value
         return best, lowest
@@ -141,7 +200,7 @@ class Search:
             trial[chosen] = self._allowed(chosen, side)
 
 
-DIVES = 12
+DIVES = 24
 """Maximum dives of a search."""
 
 KICKS_PER_DIVE = 60
@@ -246,6 +305,18 @@ def margins(columns, w):
     return y
 
 
+@_fast_part
+def _learn(y, limits, first, second, shares, rows, gain):
+    """Bring the hinges that each row is short of, as multiples of its limit, and the gain of all weights up to date."""
+    for k in range(len(y)):
+        share = limits[k] * ((1.0 if y[k] < first else 0.0) + (1.0 if y[k] < second else 0.0))
+        change = share - shares[k]
+        if change != 0.0:
+            shares[k] = share
+            for i in range(len(gain)):
+                gain[i] += change * rows[k, i]
+
+
 @_part
 def _add(y, by, column):
     for k in range(len(y)):
@@ -253,74 +324,93 @@ def _add(y, by, column):
 
 
 @_part
-def _smallest(values, most):
-    """Positions of the smallest values, at most so many, in ascending order; of equal ones the first."""
-    found = np.empty(most, dtype=np.int64)
-    count = 0
-    for m in range(len(values)):
-        if count == most and not values[m] < values[found[count - 1]]:
-            continue
-        count = min(count + 1, most)
-        q = count - 1
-        while q > 0 and values[found[q - 1]] > values[m]:
-            found[q] = found[q - 1]
-            q -= 1
-        found[q] = m
-    return found[:count]
-
-
-@_part
 def price_of(p, link_price):
     return p * p / 2.0 + (link_price if p != 0 else 0.0)
 
 
+@_part
+def _price_change(before, after, link_price):
+    return (after - before) * (after + before) / 2.0 + link_price * (int(after != 0) - int(before != 0))
+
+
 @njit(cache=True)
-def descend(columns, w, limits, first, second, low, high, counted, free, link_price, partners, work):
+def descend(columns, rows, pull, w, limits, first, second, low, high, counted, free, link_price, partners, work):
     """Moves of one weight by one or to zero, the best first; if none improves, pairs of the best such moves.
 
-    Returns the objective, and whether no move improves it: not so if the descent was cut short.
+    The objective without the prices of weights is convex: along a move it rises at least as fast as its slope says.
+    Most moves need no closer look.  Returns the objective, and whether no move improves it: not so if the descent was
+    cut short.
     """
     # A move m of weight m // 3: one up, one down, or to zero.
     n, count = columns.shape
     y = margins(columns, w)
+    shares = np.zeros(count)
+    gain = pull.copy()
+    _learn(y, limits, first, second, shares, rows, gain)
     price = 0.0
     for i in range(n):
-        price += price_of(w[i], link_price)
+        price += price_of(w[i], link_price) - pull[i] * w[i]
     loss = penalty(y, limits, first, second)
-    changes = np.empty(3 * n)
+    least = np.empty(3 * n)  # by how much a move changes the objective, at least
     target = np.empty(3 * n, dtype=np.int64)
+    order = np.empty(max(1, partners), dtype=np.int64)
+    change_of = np.empty(max(1, partners))
     while work > 0:
         best, move, second_move = -1e-9, -1, -1
         for m in range(3 * n):
             i = m // 3
             target[m] = w[i] + 1 - 2 * (m % 3) if m % 3 < 2 else 0
-            changes[m] = np.inf
+            least[m] = np.inf
             if target[m] < low[i] or target[m] > high[i] or (m % 3 == 2 and abs(w[i]) < 2):
                 continue
-            after = penalty_after(y, limits, first, second, float(target[m] - w[i]), columns[i])
+            least[m] = _price_change(w[i], target[m], link_price) - (target[m] - w[i]) * gain[i]
+        work -= n
+        for m in range(3 * n):
+            if least[m] >= best:
+                continue
+            i = m // 3
+            if free - _links(counted[i], w[i], target[m]) < 0:
+                continue
+            d = float(target[m] - w[i])
+            after = penalty_after(y, limits, first, second, d, columns[i])
             work -= count
-            changes[m] = price_of(target[m], link_price) - price_of(w[i], link_price) + after - loss
-            if changes[m] < best and free - _links(counted[i], w[i], target[m]) >= 0:
-                best, move = changes[m], m
-        if move < 0:
-            order = _smallest(changes, partners)
-            for a in range(len(order)):
+            change = _price_change(w[i], target[m], link_price) - d * pull[i] + after - loss
+            if change < best:
+                best, move = change, m
+        if move < 0 and partners > 0:
+            # The moves that change the objective least, in ascending order; of equal ones the first.
+            known = 0
+            for m in range(3 * n):
+                if least[m] == np.inf or (known == partners and least[m] >= change_of[known - 1]):
+                    continue
+                i = m // 3
+                d = float(target[m] - w[i])
+                after = penalty_after(y, limits, first, second, d, columns[i])
+                work -= count
+                change = _price_change(w[i], target[m], link_price) - d * pull[i] + after - loss
+                if known == partners and change >= change_of[known - 1]:
+                    continue
+                known = min(known + 1, partners)
+                q = known - 1
+                while q > 0 and change_of[q - 1] > change:
+                    order[q], change_of[q] = order[q - 1], change_of[q - 1]
+                    q -= 1
+                order[q], change_of[q] = m, change
+            for a in range(known):
                 one = order[a]
                 i = one // 3
-                if changes[one] == np.inf:
-                    break
                 d = float(target[one] - w[i])
                 for b in range(a):
                     other = order[b]
                     j = other // 3
                     links = _links(counted[i], w[i], target[one]) + _links(counted[j], w[j], target[other])
-                    if i == j or free < links:
+                    if i == j or free < links or least[one] + least[other] >= best:
                         continue
                     e = float(target[other] - w[j])
                     after = penalty_after_two(y, limits, first, second, d, columns[i], e, columns[j])
                     work -= count
-                    change = price_of(target[one], link_price) - price_of(w[i], link_price) + after - loss
-                    change += price_of(target[other], link_price) - price_of(w[j], link_price)
+                    change = _price_change(w[i], target[one], link_price) - d * pull[i] + after - loss
+                    change += _price_change(w[j], target[other], link_price) - e * pull[j]
                     if change < best:
                         best, move, second_move = change, one, other
         if move < 0:
@@ -328,11 +418,12 @@ def descend(columns, w, limits, first, second, low, high, counted, free, link_pr
         for m in (move, second_move):
             if m >= 0:
                 i = m // 3
-                price += price_of(target[m], link_price) - price_of(w[i], link_price)
+                price += _price_change(w[i], target[m], link_price) - pull[i] * (target[m] - w[i])
                 free -= _links(counted[i], w[i], target[m])
                 _add(y, target[m] - w[i], columns[i])
                 w[i] = target[m]
         loss = penalty(y, limits, first, second)
+        _learn(y, limits, first, second, shares, rows, gain)
     return price + loss, False
 
 
@@ -355,12 +446,12 @@ def _slope(y, limits, first, second, column):
 
 
 @_part
-def _best_value(y, limits, first, second, column, low, high, loss, link_price):
+def _best_value(y, limits, first, second, column, pull, low, high, loss, link_price):
     """The best value of a weight that does not count in y yet, its change of the objective, and products computed.
 
     The objective is convex apart from the link's price, so a walk from 0 in the direction of descent finds it.
     """
-    slope = _slope(y, limits, first, second, column)
+    slope = _slope(y, limits, first, second, column) - pull
     step = -1 if slope > 0 else 1
     best, value, p, work = 0.0, 0, 0, len(y)
     if abs(slope) <= 0.5:
@@ -368,7 +459,7 @@ def _best_value(y, limits, first, second, column, low, high, loss, link_price):
     previous = 0.0
     while low <= p + step <= high:
         p += step
-        change = penalty_after(y, limits, first, second, float(p), column) - loss + price_of(p, link_price)
+        change = penalty_after(y, limits, first, second, float(p), column) - loss + price_of(p, link_price) - pull * p
         work += len(y)
         if change < best:
             best, value = change, p
@@ -379,7 +470,7 @@ def _best_value(y, limits, first, second, column, low, high, loss, link_price):
 
 
 @njit(cache=True)
-def exchange(columns, w, limits, first, second, low, high, counted, free, link_price, work):
+def exchange(columns, rows, pull, w, limits, first, second, low, high, counted, free, link_price, work):
     """Take out one link, or none, and put the best other one in, as long as that improves the objective.
 
     Returns the objective, and whether no exchange improves it: not so if the search was cut short.
@@ -388,7 +479,7 @@ def exchange(columns, w, limits, first, second, low, high, counted, free, link_p
     y = margins(columns, w)
     price = 0.0
     for i in range(n):
-        price += price_of(w[i], link_price)
+        price += price_of(w[i], link_price) - pull[i] * w[i]
     loss = penalty(y, limits, first, second)
     rest = np.empty(count)
     while work > 0:
@@ -400,7 +491,7 @@ def exchange(columns, w, limits, first, second, low, high, counted, free, link_p
             for k in range(count):
                 rest[k] = y[k]
             if j >= 0:
-                d = -price_of(w[j], link_price)
+                d = -price_of(w[j], link_price) + pull[j] * w[j]
                 _add(rest, -w[j], columns[j])
             base = penalty(rest, limits, first, second)
             room = free + (int(counted[j]) if j >= 0 else 0)
@@ -408,7 +499,7 @@ def exchange(columns, w, limits, first, second, low, high, counted, free, link_p
                 if (w[i] != 0 and i != j) or (counted[i] and room < 1):
                     continue
                 p, change, used = _best_value(
-                    rest, limits, first, second, columns[i], low[i], high[i], base, link_price
+                    rest, limits, first, second, columns[i], pull[i], low[i], high[i], base, link_price
                 )
                 work -= used
                 if d + change + base - loss < best:
@@ -417,7 +508,7 @@ def exchange(columns, w, limits, first, second, low, high, counted, free, link_p
             return price + loss, True
         for i, p in ((emptied, 0), (filled, value)):
             if i >= 0:
-                price += price_of(p, link_price) - price_of(w[i], link_price)
+                price += price_of(p, link_price) - price_of(w[i], link_price) - pull[i] * (p - w[i])
                 free -= _links(counted[i], w[i], p)
                 _add(y, p - w[i], columns[i])
                 w[i] = p

@@ -12,7 +12,14 @@ Floats = NDArray[np.float64]
 
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
 def solve(
-    rows: Floats, limits: Floats, targets: Floats, low: Floats, high: Floats, a: Floats, steps: int, tolerance: float
+    rows: NDArray[np.floating],
+    limits: Floats,
+    targets: Floats,
+    low: Floats,
+    high: Floats,
+    a: Floats,
+    steps: int,
+    tolerance: float,
 ) -> tuple[Floats, float]:
     """Dual coordinate descent for ``min 1/2 |w|^2 + sum_k limit_k sum_h max(0, target_h - a_k.w)``, low <= w <= high.
 

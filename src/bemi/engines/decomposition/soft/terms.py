@@ -18,11 +18,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.exact import Integers
+from bemi.exact import Integers, exact_product
 from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import ROW_WEIGHT_UNIT, normalised_rows, row_hinges, row_norms
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 Multipliers = list[list[int]]
 """Pairs of term and numerator over :data:`DENOMINATOR`; term ``hinge * rows + row``."""
 
@@ -41,7 +42,7 @@ class SoftRows:
     data, signs, norms
         All rows as integers, their signs s_k, and nu_k.
     nonzero, rows
-        Indices of the rows that are not zero, and their a_k.
+        Indices of the rows that are not zero, and their a_k in single precision, since they may be many.
     targets
         T_h of every hinge.
     limits, tops
@@ -56,7 +57,7 @@ class SoftRows:
     signs: Integers
     norms: Integers
     nonzero: NDArray[np.intp]
-    rows: Floats
+    rows: Singles
     targets: tuple[Fraction, ...]
     limits: Floats
     tops: Integers
@@ -70,11 +71,31 @@ class SoftRows:
         """The targets in floating point."""
         return np.array([float(target) for target in self.targets])
 
+    def sums(self, weights: NDArray) -> Floats:
+        """``a_k.w`` of all rows, in the precision of :attr:`rows`."""
+        return (self.rows @ weights.astype(np.float32)).astype(np.float64)
+
+    def precise(self, places: NDArray[np.integer]) -> Floats:
+        """``a_k`` of some rows, in double precision."""
+        chosen = self.nonzero[places]
+        return self.data[chosen] * (self.signs[chosen] / self.norms[chosen])[:, None]
+
+    def exact_sums(self, weights: Integers) -> Floats:
+        """``a_k.w`` of all rows for integer weights, each rounded once."""
+        sums = exact_product(self.data, weights[:, None])[:, 0]
+        return (sums * self.signs)[self.nonzero] / self.norms[self.nonzero]
+
     def value(self, weights: Integers, sums: Floats | None = None) -> float:
         """The objective of integer weights in floating point; ``sums`` are those of the rows, if they are known."""
-        y = self.rows @ weights if sums is None else sums
+        y = self.exact_sums(weights) if sums is None else sums
         missing = sum(np.maximum(0.0, target - y) for target in self.heights)
         return float(self.limits @ missing + (weights**2).sum() / 2)
+
+    def gains(self, prices: Floats) -> Floats:
+        """``g`` of the proof in floating point: prices of the terms times their rows."""
+        total = prices.sum(axis=0)
+        used = np.flatnonzero(total)
+        return total[used] @ self.precise(used)
 
     def numerators(self, prices: Floats) -> Integers:
         """Prices ``nu_k mu_kh`` of the terms, shape (hinges, non-zero rows), as integers within the limits."""

@@ -14,6 +14,32 @@ class Meter {
   }
 }
 
+/** The totals that a row can have, with their chances and how many training rows had them; the own one is marked. */
+class Totals {
+  constructor(groups, label) {
+    const counted = groups.every(({ rows }) => rows !== null);
+    this.groups = groups;
+    this.rows = groups.map(({ low, high, chance, rows }) => {
+      const name = low === high ? signed(low) : `${signed(low)} to ${signed(high)}`;
+      const cells = [probability(chance), ...(counted ? [String(rows)] : [])];
+      return make("tr", {}, make("th", { scope: "row" }, name), ...cells.map((cell) => make("td", {}, cell)));
+    });
+    const heads = ["total", `chance of ${label}`, ...(counted ? ["training rows"] : [])];
+    this.element = make(
+      "table",
+      { class: "totals" },
+      make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))),
+      make("tbody", {}, ...this.rows),
+    );
+  }
+
+  show(total) {
+    this.groups.forEach(({ low, high }, i) => {
+      this.rows[i].classList.toggle("own", total !== null && low <= total && total <= high);
+    });
+  }
+}
+
 /** A condition as people write it. */
 const conditionText = (condition) => condition.replace(/^>=/, "≥");
 
@@ -28,6 +54,7 @@ class Card {
     this.total = make("td", { class: "points" });
     this.verdict = make("p", { class: "rule" });
     this.meter = this.card.chances === null ? null : new Meter(this.second);
+    this.totals = this.card.groups === null ? null : new Totals(this.card.groups, this.second);
     const alone = scorecards.length === 1;
     this.element = make(
       alone ? "div" : "section",
@@ -59,6 +86,7 @@ class Card {
       ),
       this.verdict,
       this.meter?.element ?? null,
+      this.totals?.element ?? null,
     );
   }
 
@@ -81,7 +109,7 @@ class Card {
   /** The total of a row, and the chance of the second class or null. */
   read(inputs) {
     const total = this.rows.reduce((sum, { input, points }) => sum + (inputs[input] > 0 ? points : 0), this.card.start);
-    return { total, chance: this.card.chances === null ? null : this.card.chances[total - this.card.lowest] };
+    return { total, chance: this.card.chances === null ? null : (this.card.chances[this.card.totals.indexOf(total)] ?? null) };
   }
 
   show(outcome) {
@@ -95,6 +123,7 @@ class Card {
     if (outcome === null) {
       this.total.textContent = "";
       this.verdict.textContent = "";
+      this.totals?.show(null);
       return;
     }
     const { total, chance } = this.read(outcome.inputs);
@@ -106,6 +135,7 @@ class Card {
       ".",
     );
     this.meter?.show(chance);
+    this.totals?.show(total);
   }
 }
 

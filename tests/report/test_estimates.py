@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from bemi import FewBitClassifier
+from bemi.report.estimates import accuracy_range, effective_rows
 from bemi.training.choice import MOST_ROWS
-from bemi.training.estimates import accuracy_range, effective_rows
 
 
 @given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))

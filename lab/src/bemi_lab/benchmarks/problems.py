@@ -1,20 +1,16 @@
-"""What the benchmarks share: data, one measured training, memory, text."""
+"""What is measured in several benchmarks: samples, networks on pairs of classes, one training, memory."""
 
 from __future__ import annotations
 
 import functools
 import math
 import multiprocessing
-import os
 import resource
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from itertools import combinations
-from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -26,66 +22,8 @@ from bemi.report.summary import stage_numbers
 from bemi.stages.result import StageResult
 from bemi.training.pipeline import train
 from bemi_lab import datasets
+from bemi_lab.benchmarks.frame import Record
 from bemi_lab.datasets import Dataset, draw, load
-
-Record = dict[str, Any]
-"""One line of a JSON-lines file; tables are made from these alone."""
-
-
-@dataclass(frozen=True)
-class Benchmark:
-    """How to measure, how to show what was measured, and whether it needs all cores instead of one.
-
-    Records have at least the fields of :meth:`Settings.head`.
-    """
-
-    measurements: Callable[[Settings], Iterator[Record]]
-    report: Callable[[Sequence[Record]], str]
-    all_cores: bool = False
-
-
-class Named(Protocol):
-    """What ``--only`` chooses by."""
-
-    @property
-    def name(self) -> str: ...
-
-
-SomeCell = TypeVar("SomeCell", bound=Named)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Options of the command line; ``pairs`` None leaves the choice to the benchmark.
-
-    ``solvers`` are measured beside the engine on the whole-stage program, each with ``solver_seconds``.
-    """
-
-    engine: str
-    seconds: float
-    seeds: tuple[int, ...]
-    pairs: int | None
-    only: tuple[str, ...]
-    solvers: tuple[str, ...] = ()
-    solver_seconds: float = 60.0
-
-    def wants(self, cell: Named) -> bool:
-        return not self.only or any(fnmatch(cell.name, f"{text}*") for text in self.only)
-
-    def head(self, cell: str, seed: int) -> Record:
-        """What every record begins with."""
-        return {"cell": cell, "seed": seed, "engine": self.engine, "seconds_limit": self.seconds}
-
-    def chosen(self, cells: Iterable[SomeCell]) -> Iterator[tuple[SomeCell, int, Record]]:
-        """Every wanted cell with every seed, and the head of its records."""
-        for cell in filter(self.wants, cells):
-            for seed in self.seeds:
-                yield cell, seed, self.head(cell.name, seed)
-
-    @property
-    def limits(self) -> dict[str, Any]:
-        """Engine and seconds, as classifiers take them."""
-        return {"engine": self.engine, "time_limit": self.seconds}
 
 
 @dataclass(frozen=True)
@@ -182,13 +120,6 @@ def pair_problems(cell: Cell, seed: int, pairs: int | None) -> Iterator[tuple[st
         yield f"{a}/{b}", Problem(X[chosen], codes, cell.hidden, cell.weight_bound)
 
 
-def networks(cells: Sequence[Cell], settings: Settings, pairs: int | None) -> Iterator[tuple[Record, Problem]]:
-    """The head of a record and the problem, for every network of the wanted cells."""
-    for cell, seed, head in settings.chosen(cells):
-        for pair, problem in pair_problems(cell, seed, pairs):
-            yield head | {"pair": pair}, problem
-
-
 def measure(problem: Problem, engine: str, seconds: float) -> Record:
     """Train one network; wall and CPU seconds, and what each stage reported."""
     warm_up(engine)
@@ -245,34 +176,3 @@ def peak_megabytes(process: int | str = "self") -> float:
         if process != "self":
             raise
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-@contextmanager
-def one_core() -> Iterator[None]:
-    """Keep this process and its children on one of the cores that it may use."""
-    if not hasattr(os, "sched_setaffinity"):
-        yield
-        return
-    allowed = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {max(allowed)})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, allowed)
-
-
-def percent(share: float | None, digits: int = 2) -> str:
-    return "-" if share is None or math.isnan(share) else f"{100 * share:.{digits}f}"
-
-
-def known_gaps(records: Sequence[Record], stage: str = "mm") -> np.ndarray:
-    """Gaps of the records whose stage ran."""
-    return np.array([r[stage]["gap"] for r in records if r[stage]["gap"] is not None])
-
-
-def by_cell(records: Sequence[Record]) -> dict[str, list[Record]]:
-    """Records under the name of their cell."""
-    groups: dict[str, list[Record]] = {}
-    for record in records:
-        groups.setdefault(record["cell"], []).append(record)
-    return groups

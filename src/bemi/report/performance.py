@@ -1,0 +1,111 @@
+"""How a model performs on labelled rows: accuracy with its range, classes, ranking, and what its chances are worth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import log_loss, precision_recall_fscore_support, roc_auc_score
+
+from bemi.ensemble.ensemble import Ensemble
+from bemi.exact import Integers
+from bemi.problem.problem import ABSTAIN
+from bemi.report.estimates import accuracy_range, effective_rows
+from bemi.report.summary import confusion, evaluation
+
+BINS = 5
+"""Parts of the rows, from the least likely on, whose chances are compared with what happened."""
+
+
+def performance(ensemble: Ensemble, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> dict[str, Any]:
+    """All that labelled rows tell about a model, as plain data.
+
+    Parameters
+    ----------
+    ensemble
+        The model.
+    X, y
+        Rows and labels.  Labels that the model does not know count as wrong, and only for the accuracy.
+    groups
+        The recording of each row; None if every row stands for itself.
+    """
+    truth = ensemble.class_indices(y)
+    votes = ensemble.votes(X, truth)
+    found = evaluation(ensemble, X, y, votes)
+    right = (votes.label == truth) & (truth != ABSTAIN)
+    recordings = None if groups is None else np.unique(np.asarray(groups).astype(str), return_inverse=True)[1]
+    rows = effective_rows(right.astype(np.float64), np.ones(len(right)), recordings)
+    known = truth != ABSTAIN
+    counts = np.bincount(truth[known], minlength=len(ensemble.classes))
+    labels = np.arange(len(ensemble.classes))
+    precision, recall, *_ = precision_recall_fscore_support(
+        truth[known], votes.label[known], labels=labels, zero_division=np.nan
+    )
+    return found | {
+        "range": list(accuracy_range(found["accuracy"], rows)),
+        "recordings": None if recordings is None else int(recordings.max()) + 1,
+        "base_rate": float(counts.max() / len(truth)),
+        "unknown_labels": int((~known).sum()),
+        "classes": [
+            {
+                "label": str(label),
+                "rows": int(count),
+                "recall": _number(r) if count else None,
+                "precision": _number(p),
+            }
+            for label, count, r, p in zip(ensemble.classes.tolist(), counts, recall, precision, strict=True)
+        ],
+        "confusion": confusion(ensemble, votes, truth, by_paper=False),
+        **_ranking(ensemble, X, truth, known),
+        "probabilities": _probabilities(ensemble, X, truth, known),
+    }
+
+
+def _ranking(ensemble: Ensemble, X: ArrayLike, truth: Integers, known: NDArray[np.bool_]) -> dict[str, Any]:
+    """Area under the ROC curve: of two classes, else the mean over the classes, each against the rest."""
+    present = np.unique(truth[known])
+    if len(present) < 2:
+        return {"auc": None}
+    if len(ensemble.classes) == 2:
+        # Chances are bytes, which order rows alike but tell fewer of them apart.
+        return {"auc": float(roc_auc_score(truth[known] == 1, ensemble.decisions(X)[known]))}
+    scores = ensemble.decisions(X) if ensemble.probabilities is None else ensemble.class_probabilities(X)
+    return {"auc": float(np.mean([roc_auc_score(truth[known] == k, scores[known, k]) for k in present]))}
+
+
+def _probabilities(
+    ensemble: Ensemble, X: ArrayLike, truth: Integers, known: NDArray[np.bool_]
+) -> dict[str, Any] | None:
+    """Log-loss, Brier score and calibration; None if the model has no probabilities, or no label is known."""
+    if ensemble.probabilities is None or not known.any():
+        return None
+    integers = ensemble.class_probabilities(X)[known]
+    chances, own = integers / integers.sum(axis=1, keepdims=True), truth[known]
+    actual = np.eye(len(ensemble.classes))[own]
+    # Two classes: the chance of the second; else that of the predicted one.
+    two = len(ensemble.classes) == 2
+    told = chances[:, 1] if two else chances.max(axis=1)
+    happened = own == 1 if two else own == chances.argmax(axis=1)
+    # Rows of the same chance stay together.
+    edges = np.unique(np.quantile(told, np.arange(1, BINS) / BINS))
+    parts = np.searchsorted(edges, told, side="left")
+    calibration = [
+        {
+            "chance": float(told[parts == part].mean()),
+            "happened": float(happened[parts == part].mean()),
+            "rows": int((parts == part).sum()),
+        }
+        for part in np.unique(parts)
+    ]
+    error = sum(bin_["rows"] * abs(bin_["chance"] - bin_["happened"]) for bin_ in calibration) / len(own)
+    return {
+        "log_loss": float(log_loss(own, chances, labels=np.arange(len(ensemble.classes)))),
+        "brier": float(((chances - actual) ** 2).sum(axis=1).mean()) / (2 if two else 1),
+        "calibration": calibration,
+        "calibration_error": float(error),
+    }
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

@@ -1,0 +1,85 @@
+"""Scorecards that choose their settings, and what all classifiers say about proofs and progress."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from mixed_tables import patients
+from sklearn.exceptions import ConvergenceWarning
+from soft_margins import soft_margins
+
+from bemi import FewBitClassifier, ScorecardClassifier, TableBits, load, save
+from bemi.estimators.few_bit import CARD_PENALTIES, CARD_THRESHOLDS, USUAL_PENALTY
+from bemi.report import summary
+
+FAST = {"node_limit": 5, "time_limit": None}
+
+
+def risky(rows, seed=0):
+    X, risk = patients(rows, seed)
+    return X, np.where(risk > 0, "high", "low").astype(object)
+
+
+def test_a_card_needs_no_settings(tmp_path):
+    X, y = risky(260)
+    clf = ScorecardClassifier(4, weight_bound=3, **FAST).fit(X, y)
+    assert len(clf.choice_.accuracies) == len(CARD_PENALTIES) * len(CARD_THRESHOLDS)
+    assert clf.ensemble_.training.settings["C"] == clf.choice_.candidate.settings["C"]
+    assert clf.transform_.thresholds == clf.choice_.candidate.settings["inputs"].thresholds
+    assert clf.get_params()["C"] == "auto"
+    shown = clf.scorecard()
+    (card,) = shown.cards
+    assert 0 < len(card.lines) <= 4
+    assert all(abs(line.points) <= 3 for line in card.lines)
+    new, _ = risky(300, seed=1)
+    totals = clf.decision_function(new)
+    assert np.array_equal(totals, shown.score(new))
+    assert np.array_equal(np.where(totals > 0, *clf.classes_[::-1]), clf.predict(new))
+    assert "Trained on 260 rows; expected accuracy on new rows" in shown.text()
+    assert f"{100 * clf.choice_.expected:.1f} %" in shown.html()
+    assert "Proved: no other card of at most 4 lines" in shown.text()
+    save(clf, tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert again.scorecard().text() == shown.text()
+    assert np.array_equal(again.decision_function(new), totals)
+
+
+def test_what_is_given_is_not_chosen_and_few_rows_leave_the_usual_settings():
+    X, y = risky(30)
+    few = ScorecardClassifier(3, **FAST).choose(X, y)
+    assert few.candidate.settings["C"] == USUAL_PENALTY
+    assert few.reason
+    given = ScorecardClassifier(3, C=1.0, **FAST).choose(X, y)
+    assert len(given.accuracies) == len(CARD_THRESHOLDS)
+    assert "C" not in given.candidate.settings
+    both = ScorecardClassifier(3, C=1.0, inputs=TableBits(2), **FAST).choose(X, y)
+    assert both.name == "settings as given"
+
+
+def test_large_gaps_are_named():
+    X, _ = risky(40)
+    labels = np.array(["a", "b", "c"], dtype=object)[np.arange(40) % 3]
+    three = soft_margins(inputs=TableBits(), **FAST).fit(X, labels).ensemble_
+    with_gaps = []
+    for reports, share in zip(three.reports, (0.0, 0.5, 0.25), strict=True):
+        (report,) = reports.values()
+        with_gaps.append({"soft": replace(report, bound=report.objective * (1 - share))})
+    words = summary.large_gaps(replace(three, reports=tuple(with_gaps)))
+    where = "over 10 %: 2 of 3 networks (a/c, b/c); give more time (time_limit), or prove less: "
+    assert words.startswith(f"the proof of stage soft leaves a gap of 50 % at most; {where}")
+    close = tuple({"soft": replace(r["soft"], bound=r["soft"].objective)} for r in three.reports)
+    assert summary.large_gaps(replace(three, reports=close)) == ""
+
+
+def test_fitting_warns_of_a_large_gap(monkeypatch):
+    monkeypatch.setattr(summary, "LARGE_GAP", -1.0)
+    X, y = risky(40)
+    with pytest.warns(ConvergenceWarning, match="^the proof of stage soft leaves a gap of "):
+        soft_margins(inputs=TableBits(), **FAST).fit(X, y)
+
+
+@pytest.mark.parametrize("verbose", [0, 1])
+def test_choosing_shows_progress(verbose, capsys):
+    X, y = risky(40)
+    FewBitClassifier(inputs=TableBits(), verbose=verbose, **FAST).fit(X, y)
+    assert ("choosing settings" in capsys.readouterr().err) == bool(verbose)
