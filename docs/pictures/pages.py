@@ -83,7 +83,7 @@ def scorecard(folder: Path) -> None:
     card = bemi.ScorecardClassifier(max_lines=5).fit(X_train, y_train)
     page.write(card, folder / "card.html", test=page.TestData(X_test, y_test))
     with opened(folder / "card.html", 1240, 900) as browser:
-        browser.find_element(By.CSS_SELECTOR, ".sample.right[title=malignant]").click()
+        browser.execute_script("document.querySelector(arguments[0]).click()", ".sample.right[title=malignant]")
         photograph(browser, "page-card")
 
 
@@ -102,7 +102,7 @@ def signal(folder: Path) -> None:
     model = bemi.FewBitClassifier(random_state=0, copies=None).fit(X[:18], y[:18])
     page.write(model, folder / "signal.html", test=page.TestData(X[18:], y[18:]))
     with opened(folder / "signal.html", 1240, 1100) as browser:
-        browser.find_element(By.CSS_SELECTOR, ".sample.right").click()
+        browser.execute_script("document.querySelector(arguments[0]).click()", ".sample.right")
         photograph(browser, "page-signal")
 
 
