@@ -26,7 +26,7 @@ from bemi.engines.decomposition.lists.forms import MOST_DEEP, MOST_NEURONS, Form
 from bemi.engines.decomposition.lists.neuron_list import MOST_DICHOTOMIES, Lister, NeuronList, seconds_needed
 from bemi.engines.decomposition.lists.proofs import MOST_CHECKED_VECTORS, MOST_CHECKING, checking_work
 from bemi.engines.decomposition.lists.upper_layers import widest_slots
-from bemi.engines.decomposition.neuron.exhaustive import neurons
+from bemi.engines.decomposition.neuron.widest import widest
 from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers
 from bemi.limits import Deadline, Limits
@@ -39,6 +39,9 @@ MOST_VECTORS = 2e10
 
 CHEAP_VECTORS = 1e8
 """Weight vectors up to which lists are a matter of tenths of a second."""
+
+NEURON_SHARE = 0.25
+"""Part of the time for the widest neuron, with the labels and without."""
 
 LIST_SHARE, SECONDS_BEFORE = 0.9, 0.1
 """Part of the time that the first list may take, with so many seconds to find the forms; otherwise none is begun."""
@@ -122,11 +125,13 @@ class _Combining:
         """Lower the level until the bound meets the value."""
         wanted = float(FIRST_LIST if self.lister.vectors < CHEAP_VECTORS else FIRST_DEAR_LIST)
         level = self.lister.level_of(wanted)
-        single = neurons(self.rows, np.ones(len(self.rows), dtype=np.int64), self.problem.weight_bound)
-        if single.margins.size:
-            self.single = single.weights[:, 0]
-        if single.complete:
-            self.right = int(single.margins.max(initial=0))
+        single = widest(self.rows, np.ones(len(self.rows), np.int64), self.problem.weight_bound, self._share())
+        self.single = single.weights
+        self.right = self.right if single.bound is None else single.bound
+        unsigned = self.problem.data[:, self.problem.live]  # where no input has both signs, that is simple
+        wide = widest(unsigned, np.zeros(len(unsigned), np.int64), self.problem.weight_bound, self._share())
+        self.widest = self.widest if wide.bound is None else wide.bound
+        self.right = min(self.right, self.widest)
         while True:
             listing = Deadline()
             listed = self.lister.list(level, deadline=self.clock)
@@ -140,6 +145,9 @@ class _Combining:
             if min(level - 1, below) < self.lister.hopeless_below or (left is not None and left < seconds):
                 return  # a longer list takes longer
             level = min(level - 1, below)
+
+    def _share(self) -> Deadline:
+        return self.clock.share(NEURON_SHARE)
 
     def _enough(self) -> float:
         value = self.value or 0
