@@ -20,6 +20,7 @@ from bemi.ensemble.ties import TIES
 from bemi.ensemble.voting import vote
 from bemi.exact import Integers
 from bemi.inputs.inputs import Inputs
+from bemi.limits import Deadline
 from bemi.problem.problem import Problem, signs_towards_later_classes
 from bemi.training.training_set import in_units
 
@@ -162,7 +163,8 @@ def _integers(lesson: Lesson, pairs: Integers, prices: Sequence[float], restrict
             soft, network = choose_resolution(problem, price, r.hinges, r.max_links)
             own = network.weights[0][:, 0].copy()
             if r.matter:
-                Search.of(soft_rows(replace(problem, soft=soft), 0)).descend(own)
+                # Without time a descent still makes its least effort, and always the same.
+                Search.of(soft_rows(replace(problem, soft=soft), 0)).descend(own, Deadline.after(0.0))
             columns.append(own)
         yield np.stack(columns, axis=1).astype(np.float64)
 

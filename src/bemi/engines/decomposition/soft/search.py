@@ -36,6 +36,7 @@ KICKS = 200
 _KICK = 3  # weights that a kick moves
 _ROUNDED_EVERY = 4  # kicks, of which one rounds all weights at random
 _PARTNERS = 48  # moves that are tried in pairs
+_ROUNDING = 1e-9  # of an objective, relative: sums in another order differ by less
 _WORK = 3 * 10**7  # products between two looks at the clock
 _NEVER = -1e30  # a target below all margins
 _NEAR = 0.5  # rows whose margin is this close to a target are near from the start; rounding moves it by 0.3
@@ -112,7 +113,7 @@ class Search:
             if self.soft.max_links is None or not finished:
                 return value, finished
             better, finished = self._until(exchange, weights, deadline)
-            if better > value - 1e-9 or not finished:
+            if better > value - _ROUNDING * max(1.0, abs(value)) or not finished:
                 return better, finished
 
     def _until(
