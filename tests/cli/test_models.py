@@ -329,7 +329,6 @@ TRAIN = ("train", "{folder}/digits.csv", "--target", "digit", "-o", "{tmp}/m")
         (["predict", "{folder}/none", "{folder}/digits.csv"], "No such file"),
         (["predict", "{folder}/m.bemi", "{folder}/digits.csv", "--votes", "{folder}/none/v.csv"], "does not exist"),
         (["explain"], "invalid choice"),
-        ([], "required"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(folder, tmp_path, capsys, arguments, words):
@@ -364,7 +363,7 @@ def test_parts_then_the_whole(folder, tmp_path, capsys):
     command = ["train", str(folder / "digits.csv"), "--target", "digit", "-o", str(tmp_path / "m.bemi"), *FAST]
     run = ["--run", str(tmp_path / "run")]
     assert main([*command, *run, "--shard", "1/2"]) == 0
-    assert "part 1 of 2: 1 networks trained" in capsys.readouterr().out
+    assert "part 1 of 2: 1 network trained" in capsys.readouterr().out
     assert not (tmp_path / "m.bemi").exists()
     assert main([*command, *run, "--shard", "2/2"]) == 0
     assert "part 2 of 2: 0 networks trained" in capsys.readouterr().out

@@ -66,6 +66,17 @@ class TrainingRows:
     targets: Integers
     weights: Integers | None = None
 
+    @property
+    def integers(self) -> Integers:
+        """The rows in 64 bits, so that sums of them do not overflow.
+
+        Examples
+        --------
+        >>> clf.ensemble_.training.rows.integers.dtype
+        dtype('int64')
+        """
+        return self.rows.astype(np.int64)
+
     def of(self, subset: Integers, given: int, added: Integers) -> Integers:
         """Positions of the rows that a network was trained on: the given ones of its classes, and added variants."""
         return np.concatenate([np.flatnonzero(np.isin(self.targets[:given], subset)), added])
@@ -201,7 +212,13 @@ class Ensemble:
         )
 
     def with_score_counts(self) -> Ensemble:
-        """The same ensemble, with the counts of the scores of its given training rows; only without hidden layers."""
+        """The same ensemble, with the counts of the scores of its given training rows; only without hidden layers.
+
+        Examples
+        --------
+        >>> sum(ensemble.with_score_counts().score_counts[0].values()) > 0
+        True
+        """
         known = self.training.rows
         assert known is not None
         given = len(known.targets) if self.training.given_rows is None else self.training.given_rows

@@ -587,7 +587,7 @@ class Classifier(_ScikitLearn):
     splitting_ = _fitted("splitting", by_key=True)
     input_scaling_ = _fitted("inputs.scaling")
     transform_ = _fitted("inputs.transform")
-    training_rows_ = _fitted("training.rows.rows")
+    training_rows_ = _fitted("training.rows.integers")
     training_targets_ = _fitted("training.rows.targets")
     training_digest_ = _fitted("training.digest")
     given_rows_ = _fitted("training.given_rows")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bemi.checks import check_finite
 from bemi.exact import PRE_ACTIVATION_LIMIT, Integers, too_large
 from bemi.inputs import INPUT_SCALINGS
 from bemi.inputs.fixed_point import FixedPoint, decimals_for, spread
@@ -61,6 +62,7 @@ class InputScaling:
         if mode not in INPUT_SCALINGS:
             raise ValueError(f"input_scaling must be one of {', '.join(map(repr, INPUT_SCALINGS))}, got {mode!r}")
         X = _numbers(X)
+        check_finite(X)
         if mode is None or (mode == "auto" and are_integers(X)):
             scaling = cls(None)
         elif mode == "centred":

@@ -223,6 +223,8 @@ def choose(
     usual = _usual(candidates, per_class)
     if names is not None and (lone := class_in_one_group(targets, of_group)) is not None:
         return unknown(candidates[usual or 0], _one_recording(classes[lone], names[of_group[targets == lone][0]]))
+    if len(classes) < 2:
+        return unknown(candidates[usual or 0], "there is only one class")
     omega = np.ones(len(targets)) if weights is None else np.asarray(weights, dtype=np.float64)
     every = _Rows(X, targets, omega, of_group, divided=names is None)
     rows = every.some(MOST_ROWS, rng)

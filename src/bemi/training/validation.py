@@ -22,7 +22,8 @@ def check_given(X: Any) -> None:
     if len(shape) > 0 and shape[0] == 0:
         raise ValueError(f"there are no rows to train on: X has the shape {shape}")
     if len(shape) == 2 and shape[1] == 0:
-        raise ValueError(f"the rows have no columns: 0 feature(s) (shape={shape}) while a minimum of 1 is required")
+        counted = f"0 feature(s) (shape={shape}) while a minimum of 1 is required"
+        raise ValueError(f"the rows have no columns: {counted}; give some")
 
 
 def check_all_labelled(y: Any) -> None:
