@@ -204,7 +204,7 @@ def repair(header: Any, claims: Any, *, everything: bool = True) -> None:
                     report.update({name: stage[name] for name in REPORTED if name in stage})
         rows, labels, weights = claims["rows"], claims["labels"], claims.get("weights")
         header["training_digest"] = training_digest(rows, labels, weights, header.get("given_rows"))
-    except (LookupError, TypeError, ValueError, AttributeError, struct.error):
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError, struct.error):
         pass
 
 

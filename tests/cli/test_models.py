@@ -370,7 +370,7 @@ def test_parts_then_the_whole(folder, tmp_path, capsys):
     assert main([*command, *run, "--total-time-limit", "60", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["reused_networks"] == 0, "another budget is another training"
     assert main([*command, *run]) == 0
-    assert "1 of 1 networks were in" in capsys.readouterr().out
+    assert "not trained again: 1 of 1 network" in capsys.readouterr().out
     assert load(tmp_path / "m.bemi").networks_
 
 

@@ -56,7 +56,7 @@ def test_groups_must_be_one_per_row():
         group_codes(np.array(["a", None, "b"], dtype=object), 3)
 
 
-PLAIN = {name: setting.default for name, setting in SETTINGS.items()} | {"inputs": SignalCounts()}
+PLAIN = {name: setting.default for name, setting in SETTINGS.items()} | {"inputs": SignalCounts(), "weight_bound": 7}
 AS_RECORDED = Candidate("as recorded", {"copies": None}, usual_up_to=inf)
 
 

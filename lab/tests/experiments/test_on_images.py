@@ -74,7 +74,7 @@ def test_others_see_the_rows_that_our_model_is_trained_on():
     used = model.ensemble_.training.rows
     assert len(used.rows) > 12
     labels = model.classes_[used.targets]
-    assert {(label, row.tobytes()) for row, label in zip(used.rows, labels, strict=True)} <= known
+    assert {(label, row.tobytes()) for row, label in zip(used.integers, labels, strict=True)} <= known
 
 
 def test_what_is_measured(folder):

@@ -363,7 +363,7 @@ def _report(options: argparse.Namespace, classifier: Any, data: TrainingData, no
         print("to choose otherwise: --kind, --inputs, --paper, --scorecard, ...")
     if classifier.reused_networks_:
         count = f"{classifier.reused_networks_} of {counted(summary['networks'], 'network')}"
-        print(f"{count} were in {options.run_dir} and not trained again")
+        print(f"found in {options.run_dir} and not trained again: {count}")
     if gaps:
         print(gaps)
     print(f"model written to {options.output}")
