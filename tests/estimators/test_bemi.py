@@ -201,7 +201,7 @@ def test_bad_parameters_are_refused_in_one_line(parameters, words):
         ([[1, np.nan], [2, 3]], [0, 1], "X contains NaN at row 0, column 1"),
         ([[1, 2], [np.inf, 3]], [0, 1], r"X contains infinity \(inf\) at row 1, column 0"),
         ([[1, 2], [2, 3]], [1, 1], "at least two classes"),
-        (np.empty((0, 2)), [], "0 sample"),
+        (np.empty((0, 2)), [], "no rows to train on"),
         (np.empty((2, 0)), [0, 1], "0 feature"),
         ([[10**12, 1], [1, 10**12]], [0, 1], "too large"),
         ([[2**30, 2**30], [1, 2]], [0, 1], "too large"),

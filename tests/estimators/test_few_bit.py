@@ -23,8 +23,8 @@ def test_digits_are_images(rows):
 @pytest.mark.parametrize(
     ("rows", "why"),
     [
-        (load_wine().data, "13 features"),
-        (DIGITS[:, :63], "63 features"),
+        (load_wine().data, "13 columns"),
+        (DIGITS[:, :63], "63 columns"),
         (DIGITS / 16, "not all integers"),
         (DIGITS - 1, "not within 0..65535"),
         (np.random.default_rng(0).permutation(DIGITS.T).T, "not alike"),
