@@ -14,8 +14,8 @@ from bemi.cli.export import TARGETS
 
 
 def written(path):
-    files = [path] if path.is_file() else sorted(path.iterdir())
-    return {file.name: file.read_bytes() for file in files}
+    files = [path] if path.is_file() else sorted(path.rglob("*"))
+    return {str(file.relative_to(path)): file.read_bytes() for file in files if file.is_file()}
 
 
 @pytest.mark.parametrize("name", TARGETS)
