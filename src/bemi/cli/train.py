@@ -293,10 +293,12 @@ def _train(
 ) -> None:
     """Train all networks, write the model, and tell what it is."""
     from bemi import save
+    from bemi.inputs.table.text import ColumnWarning
 
     with warnings.catch_warnings():
-        # The report says it.
+        # The report says it, and what reads files has told about their columns.
         warnings.filterwarnings("ignore", "the proof of stage")
+        warnings.simplefilter("ignore", ColumnWarning)
         classifier.fit(data.X, data.y, **groups)
     save(classifier, options.output)
     _note_units(classifier, data, notes)
@@ -310,7 +312,11 @@ def _train_shard(
 ) -> None:
     """Train a part of the networks into the run folder."""
     shard, shards = options.shard
-    trained = classifier.fit_shard(data.X, data.y, shard, shards, **groups)
+    from bemi.inputs.table.text import ColumnWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ColumnWarning)
+        trained = classifier.fit_shard(data.X, data.y, shard, shards, **groups)
     if not progress_wanted(options) and not is_quiet(options):
         notes.print()
     show(options, {"shard": [shard, shards], "trained": trained, "run": str(options.run_dir), "notes": notes.lines})

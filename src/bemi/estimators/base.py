@@ -25,6 +25,7 @@ from bemi.ensemble.ties import TIES
 from bemi.ensemble.voting import Votes
 from bemi.exact import PRE_ACTIVATION_LIMIT, Integers
 from bemi.files import printable
+from bemi.inputs.table.text import ColumnWarning
 from bemi.inputs.transform import Takes
 from bemi.report.html import fitted_html
 from bemi.report.scorecard import Scorecard, why_no_card
@@ -34,7 +35,7 @@ from bemi.training.calibration import calibrated
 from bemi.training.pipeline import Training, share_time
 from bemi.training.plan import Plan, Settings, Task, check_solver, recorded, task_settings
 from bemi.training.training_set import TrainingSet, given_weights
-from bemi.training.validation import check_new_classes, rows_to_predict, training_rows
+from bemi.training.validation import check_new_classes, rows_to_predict, training_rows, warn_if_continuous
 
 if TYPE_CHECKING:
 
@@ -190,6 +191,7 @@ class Classifier(_ScikitLearn):
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
     ) -> Settings:
         """The settings for these rows, with nothing left to choose; an estimator that chooses does so here."""
+        warn_if_continuous(y)
         return self._translated(self._settings())
 
     @classmethod
@@ -331,6 +333,8 @@ class Classifier(_ScikitLearn):
             class_weight=chosen["class_weight"],
             groups=groups,
         )
+        for line in getattr(training_set.inputs.transform, "remarks_", ()):
+            warnings.warn(line, ColumnWarning, stacklevel=4)
         self.selected_rows_ = counted[training_set.selected]
         subsets = subsets_to_train(
             chosen["subsets"],

@@ -39,7 +39,7 @@ from bemi.stages import SOFT_STAGES, SPARSE_STAGES
 from bemi.training.choice import Candidate, Choice, choose, unknown
 from bemi.training.plan import Settings, Task, seed_of
 from bemi.training.training_set import class_weights, given_weights
-from bemi.training.validation import check_given, labels_of
+from bemi.training.validation import check_given, labels_of, warn_if_continuous
 
 COMPARED = ("inputs", "copies", "C")
 """Settings that cross-validation chooses."""
@@ -326,6 +326,7 @@ class SoftMarginClassifier(Classifier):
         check_given(X)
         rows = as_given(X)
         labels = labels_of(y, rows)
+        warn_if_continuous(labels)
         kind = self._kind(X)
         given |= {name: value for name, value in kind.usual.items() if name not in COMPARED and is_auto(given[name])}
         self.choice_ = replace(

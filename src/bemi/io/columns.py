@@ -12,19 +12,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bemi.inputs.inputs import Inputs
-from bemi.inputs.table.cells import FEW_LEVELS, MANY_LEVELS, number_in, trouble_with_text
+from bemi.inputs.table.text import (
+    count_rows,
+    have_decimal_commas,
+    is_index_name,
+    listed,
+    most_categories,
+    number_in,
+    trouble_with_text,
+)
 from bemi.inputs.transform import Takes
 from bemi.io import MISSING_TOKENS
 from bemi.io.cells import Cells, Known, Tell
 from bemi.io.sources import DataFileError
-
-INDEX_ROWS = 10
-"""With more rows than this, numbers in order in the first column are an index."""
-
-_INDEX_NAME = re.compile(r"Unnamed: 0(\.\d+)?")
-"""How pandas calls the column of an index that was written without a name, once or twice."""
-
-_DECIMAL_COMMA = re.compile(r"[+-]?(?:\d+,\d*|,\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 _WHOLE = re.compile(r"([+-]?\d+)\.0*", re.ASCII)
 
@@ -120,28 +120,26 @@ def features(cells: Cells, rules: ColumnRules, tell: Tell) -> pd.DataFrame:
     if not used:
         raise DataFileError(f"{cells.path} has no feature columns")
     found = _frame({column.name: column.typed(rules) for column in used})
+    # Text that is numbers would be read as such.
+    found = found.astype({name: "category" for name in rules.categorical if name in found})
     for about, remark in (
         ([column for column in columns if not column.texts], "without any value, left out"),
         ([column for column in used if column.constant], "constant, carrying no information"),
         ([column for column in used if column.decimal_comma], "with decimal commas"),
     ):
         if about:
-            tell(f"{'column' if len(about) == 1 else 'columns'} {remark}: {_listed([c.name for c in about])}")
+            tell(f"{'column' if len(about) == 1 else 'columns'} {remark}: {listed([c.name for c in about])}")
     return found
 
 
 def index_column(cells: Cells, rules: ColumnRules) -> str | None:
     """The column that only counts or names the rows, if there is one that the user did not mention."""
     names = [name for name in cells.table.columns if name not in (*rules.categorical, *rules.numeric)]
-    unnamed = [name for name in names if _INDEX_NAME.fullmatch(name)]
+    unnamed = [name for name in names if is_index_name(name)]
     if unnamed:
         return unnamed[0]
     first = cells.table.columns[0] if len(cells.table.columns) else None
-    if first not in names or len(cells.table) <= INDEX_ROWS:
-        return None
-    texts = cells.table[first].tolist()
-    in_order = any(texts == [str(k) for k in range(start, start + len(texts))] for start in (0, 1))
-    return first if in_order else None
+    return first if first in names and count_rows(cells.table[first].tolist()) else None
 
 
 def features_for(cells: Cells, columns: ModelColumns, missing: Sequence[str], tell: Tell) -> pd.DataFrame:
@@ -192,7 +190,7 @@ class _Column:
         self._places: NDArray[np.intp] = stripped[places]
         self.texts = [text for text in self._all if text not in self._tokens]
         """Each text that is not missing, once."""
-        self.decimal_comma = cells.separator != "," and _has_decimal_commas(self.texts)
+        self.decimal_comma = cells.separator != "," and have_decimal_commas(self.texts)
         """Whether commas are decimal points."""
 
     @property
@@ -211,8 +209,7 @@ class _Column:
             return self.categories()
         if self.name in rules.numeric or not any(np.isnan(self._number(text)) for text in self.texts):
             return self.numbers(takes_missing=True)
-        # A category that most rows do not share tells nothing about new rows.
-        trouble = trouble_with_text(self.texts, most=max(FEW_LEVELS, min(MANY_LEVELS, self.filled / 2)))
+        trouble = trouble_with_text(self.texts, most=most_categories(self.filled))
         if trouble is not None:
             row = int(np.argmax(self._places == self._all.index(trouble.example)))
             raise DataFileError(
@@ -252,7 +249,7 @@ class _Column:
         unseen = [text for text in found if text is not None and text not in known]
         if unseen:
             cells = sum(int((self._places == found.index(text)).sum()) for text in unseen)
-            tell(f"column {self.name!r}: {cells} rows have categories not seen in training: {_listed(unseen)}")
+            tell(f"column {self.name!r}: {cells} rows have categories not seen in training: {listed(unseen)}")
         return self._having(found)
 
     def _having(self, texts: list[Any]) -> NDArray:
@@ -261,21 +258,10 @@ class _Column:
         return values[self._places]
 
     def _number(self, text: str) -> float:
-        return number_in(text.replace(",", ".") if self.decimal_comma else text)
-
-
-def _has_decimal_commas(texts: Sequence[str]) -> bool:
-    """Whether some texts are numbers with a comma, and none is one with a point."""
-    if not any(map(_DECIMAL_COMMA.fullmatch, texts)):
-        return False
-    return not any("." in text and np.isfinite(number_in(text)) for text in texts)
+        return number_in(text, self.decimal_comma)
 
 
 def _as_level(text: str) -> str:
     """A category in the way in which a data frame with the same numbers has it."""
     whole = _WHOLE.fullmatch(text)
     return whole.group(1) if whole else text
-
-
-def _listed(texts: Sequence[str], most: int = 5) -> str:
-    return ", ".join(map(repr, texts[:most])) + (f" and {len(texts) - most} more" if len(texts) > most else "")

@@ -8,14 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from bemi.inputs.table.cells import number_in
+from bemi.inputs.table.text import look_continuous
 from bemi.io import MISSING_TOKENS
 from bemi.io.cells import Cells, Known, Tell, read_cells
 from bemi.io.columns import NO_RULES, ColumnRules, ModelColumns, features, features_for, no_column
 from bemi.io.sources import DataFileError
-
-MANY_CLASSES = 20
-"""With more different numbers than this, labels may be measurements."""
 
 
 def labels(cells: Cells, name: str) -> np.ndarray:
@@ -35,13 +32,11 @@ def labels(cells: Cells, name: str) -> np.ndarray:
 def check_classes(y: np.ndarray, place: str) -> None:
     """Raise DataFileError if labels are numbers that look measured rather than given."""
     different = pd.unique(y)
-    values = np.array([number_in(str(label)) for label in different])
-    if len(values) <= MANY_CLASSES or np.isnan(values).any():
-        return
-    if (values != np.rint(values)).sum() > MANY_CLASSES or 2 * len(values) > len(y):
+    if look_continuous([str(label) for label in different.tolist()], len(y)):
+        count = f"{len(different):,} different numbers in {len(y):,} rows"
         raise DataFileError(
-            f"{place} looks continuous: {len(values):,} different numbers in {len(y):,} rows, such as {different[0]}; "
-            "bemi predicts classes: name another column with --target, or replace the numbers by a few classes"
+            f"{place} looks continuous: {count}, such as {different[0]}; bemi predicts "
+            "classes: name another column with --target, or replace the numbers by a few classes"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 from bemi.checks import check_finite
 from bemi.inputs.signal.samples import as_rows, as_windows
 from bemi.inputs.table.cells import as_given, as_table, check_no_text
+from bemi.inputs.table.text import ColumnWarning, look_continuous
 from bemi.inputs.transform import Takes
 
 
@@ -42,6 +44,16 @@ def labels_of(y: ArrayLike, rows: Any) -> NDArray:
     assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
     return labels
+
+
+def warn_if_continuous(y: ArrayLike) -> None:
+    """Warn of labels that are numbers and look measured rather than given."""
+    labels = np.asarray(y, dtype=object).ravel()
+    different = pd.unique(labels)
+    if look_continuous([str(label) for label in different.tolist()], len(labels)):
+        count = f"{len(different):,} different numbers in {len(labels):,} rows"
+        words = f"y looks continuous: {count}; each is a class, replace them by a few classes"
+        warnings.warn(words, ColumnWarning, stacklevel=5)
 
 
 def training_rows(estimator: Any, X: ArrayLike, y: ArrayLike, takes: Takes, *, reset: bool) -> tuple[Any, NDArray]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from bemi import BeMiClassifier, TableBits
-from bemi.inputs.table.cells import number_in, trouble_with_text
+from bemi import BeMiClassifier, FewBitClassifier, ScorecardClassifier, TableBits
+from bemi.inputs.table.text import ColumnWarning, number_in, trouble_with_text
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "+2.5", ".5", "3.", "1e5", "-1.5E-3", "007"])
@@ -83,3 +84,64 @@ def test_text_without_table_bits_names_the_column(transform):
     X = pd.DataFrame({"a": [1, 2, 3, 4], "b": ["1", None, "red", "2"]})
     with pytest.raises(ValueError, match="column 'b' holds 'red' in row 2, which is not a number"):
         BeMiClassifier(inputs=registry.make(transform or "none")).fit(X, [0, 1, 0, 1])
+
+
+def numbered(rows=60):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"mass": np.round(rng.normal(20, 5, rows), 2), "gap": rng.integers(0, 40, rows)})
+    return table, np.where(table["mass"] + table["gap"] > 40, "yes", "no")
+
+
+def card(table, y):
+    return ScorecardClassifier(3, inputs=TableBits(), C=1).fit(table, y)
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        (lambda cell: f" {cell} ", "'mass', 'gap': text that is numbers, read as such"),
+        (lambda cell: str(cell).replace(".", ","), "'mass': text that is numbers with decimal commas"),
+    ],
+)
+def test_numbers_written_as_text_are_numbers_and_a_warning_names_the_columns(written, words):
+    table, y = numbered()
+    with pytest.warns(ColumnWarning) as told:
+        model = card(table.map(written), y)
+    assert any(words in str(line.message) for line in told)
+    plain = card(table, y)
+    assert model.transform_.parameters() == plain.transform_.parameters()
+    for new in (table, table.map(written), table.astype(object)):
+        assert (model.predict(new) == plain.predict(table)).all()
+
+
+def test_blank_text_among_numbers_is_missing():
+    table, y = numbered()
+    blank = table.astype(str)
+    blank.loc[:5, "mass"] = [" ", "", " ", "", " ", ""]
+    with pytest.warns(UserWarning, match="text that is numbers"):
+        model = card(blank, y)
+    assert model.transform_.columns_[0].levels is None
+    assert model.transform_.columns_[0].has_missing
+
+
+def test_pandas_categories_stay_categories():
+    table, y = numbered()
+    model = card(table.astype({"gap": str}).astype({"gap": "category"}), y)
+    assert model.transform_.columns_[1].levels is not None
+
+
+def test_identifiers_and_an_index_are_named_in_a_warning():
+    table, y = numbered()
+    table.insert(0, "row", np.arange(len(table)))
+    table["patient"] = [f"p{n}" for n in range(len(table))]
+    with pytest.warns(ColumnWarning) as told:
+        card(table, y)
+    words = [str(line.message) for line in told]
+    assert [line.split(":")[0] for line in words] == ["column 'patient'", "column 'row'"]
+
+
+def test_labels_that_look_measured_are_named_in_a_warning():
+    table, _ = numbered(90)
+    y = [str(place // 3 + 0.5) for place in range(90)]
+    with pytest.warns(ColumnWarning, match="y looks continuous: 30 different numbers in 90 rows"):
+        FewBitClassifier(inputs=TableBits(2), C=1).training_tasks(table, y)

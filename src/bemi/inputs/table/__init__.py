@@ -18,7 +18,7 @@ from bemi.inputs.circuit_terms import Term
 from bemi.inputs.export_hooks import CTransform, PageScript
 from bemi.inputs.fixed_point import LARGEST_READING, MISSING, FixedPoint
 from bemi.inputs.table import exports
-from bemi.inputs.table.cells import UNIT_LEVEL, Similarities, as_table, columns_of, names_of
+from bemi.inputs.table.cells import UNIT_LEVEL, Similarities, as_table, columns_of, names_of, remarks_on
 from bemi.inputs.table.columns import (
     VALUE_GRID,
     AtLeast,
@@ -32,6 +32,7 @@ from bemi.inputs.table.columns import (
     outputs_of,
     units_of,
 )
+from bemi.inputs.table.text import listed
 from bemi.inputs.transform import Takes, own_parameters
 
 if TYPE_CHECKING:
@@ -82,6 +83,9 @@ class TableBits(TransformerMixin, BaseEstimator):
         See :class:`bemi.inputs.table.cells.Similarities`; None without.
     n_features_in_
         Number of columns.
+    remarks_
+        What a user should know about the columns of the training rows, such as text that was read as numbers; lines
+        of text.
 
     Examples
     --------
@@ -159,6 +163,7 @@ class TableBits(TransformerMixin, BaseEstimator):
         cells = columns_of(table, None)
         kinds = zip(names, cells, self._kinds(names), strict=True)
         columns = [Column.from_cells(name, own, categorical=kind) for name, own, kind in kinds]
+        self.remarks_ = remarks_on(names, cells, [column.name for column in columns if column.levels is not None])
         self._fit_columns(columns, _read(columns, cells))
         if len(self.outputs_) < 2:
             raise ValueError("no column carries information: each is empty or constant")
@@ -215,11 +220,11 @@ class TableBits(TransformerMixin, BaseEstimator):
     def _kinds(self, names: list[str]) -> list[bool | None]:
         """Whether each column was said to be categorical; None if nothing was said."""
         kinds: list[bool | None] = [None] * len(names)
-        for what, listed, kind in (("categorical", self.categorical, True), ("numeric", self.numeric, False)):
-            for given in listed:
+        for what, told, kind in (("categorical", self.categorical, True), ("numeric", self.numeric, False)):
+            for given in told:
                 place = names.index(given) if given in names else given
                 if not isinstance(place, (int, np.integer)) or not 0 <= place < len(names):
-                    raise ValueError(f"{what} names {given!r}, which is not a column; columns are {_some(names)}")
+                    raise ValueError(f"{what} names {given!r}, which is not a column; columns are {listed(names, 8)}")
                 kinds[int(place)] = kind
         return kinds
 
@@ -475,7 +480,3 @@ class TableBits(TransformerMixin, BaseEstimator):
 def _read(columns: Sequence[Column], cells: Sequence[pd.Series]) -> Integers:
     """Readings of the cells of each column, shape (rows, columns)."""
     return np.stack([column.fixed_point_inputs(own) for column, own in zip(columns, cells, strict=True)], axis=1)
-
-
-def _some(names: list[str], most: int = 8) -> str:
-    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")

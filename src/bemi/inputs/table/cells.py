@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,24 +16,14 @@ from scipy.spatial.distance import cdist
 from bemi.checks import check_integer, is_number
 from bemi.exact import Integers
 from bemi.inputs.fixed_point import MISSING
-
-FEW_LEVELS = 10
-"""So many different texts are categories, whatever they look like."""
-
-MANY_LEVELS = 1000
-"""More different texts are taken for identifiers."""
-
-_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)", re.ASCII | re.IGNORECASE)
-
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-_TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d*)?)?(?: ?[ap]m)?(?: ?(?:Z|UTC|[+-]\d{2}:?\d{2}))?"
-_DATE = re.compile(
-    r"(?:\d{4}([-/.])\d{1,2}\1\d{1,2}"  # 2024-01-31
-    r"|\d{1,2}([-/.])\d{1,2}\2(?:\d{4}|\d{2})"  # 31.01.2024
-    rf"|\d{{1,2}}[ -]{_MONTH}[ -]\d{{2,4}}"  # 31 Jan 2024
-    rf"|{_MONTH} \d{{1,2}},? \d{{4}})"  # January 31, 2024
-    rf"(?:[T ]{_TIME})?|{_TIME}",
-    re.ASCII | re.IGNORECASE,
+from bemi.inputs.table.text import (
+    are_numbers,
+    count_rows,
+    have_decimal_commas,
+    is_index_name,
+    listed,
+    most_categories,
+    number_in,
 )
 
 
@@ -90,18 +78,64 @@ def check_no_time(name: str, kind: Any) -> None:
 
 
 def are_text(name: str, column: pd.Series) -> bool:
-    """Whether a column holds categories rather than numbers; ValueError for dates, which are neither."""
+    """Whether a column holds categories rather than numbers; ValueError for dates, which are neither.
+
+    Numbers that are written as text are numbers, except in columns of pandas categories.
+    """
     kind = column.dtype
     check_no_time(name, kind)
     if isinstance(kind, pd.CategoricalDtype):
         return True
     if pd.api.types.is_numeric_dtype(kind):
         return False
-    return not all(is_number(cell) or isinstance(cell, (bool, np.bool_, float)) for cell in column[column.notna()])
+    return not are_numbers(_written(column))
+
+
+def _written(column: pd.Series) -> list[str]:
+    """The different cells that are no numbers, as text without blanks around it; blank cells are missing."""
+    cells = column[column.notna()].to_numpy(dtype=object)
+    plain = (bool, np.bool_, float)
+    others = {str(cell).strip() for cell in cells if not is_number(cell) and not isinstance(cell, plain)}
+    return sorted(others - {""})
+
+
+ONLY_NAMES = "if they are only names, make it a pandas category"
+LEAVE_OUT = "leave it out unless it tells something about new rows"
+
+
+def remarks_on(names: Sequence[str], columns: Sequence[pd.Series], categories: Collection[str]) -> list[str]:
+    """What a user should know about the columns of training rows; ``categories`` are those that became categories."""
+    text = {
+        name: _written(cells)
+        for name, cells in zip(names, columns, strict=True)
+        if not pd.api.types.is_numeric_dtype(cells.dtype) and not isinstance(cells.dtype, pd.CategoricalDtype)
+    }
+    as_numbers = [name for name, written in text.items() if written and name not in categories]
+    many = [name for name in text if name in categories and len(text[name]) > most_categories(len(columns[0]))]
+    index = [name for name in names if is_index_name(name)]
+    if not index and len(names) > 1 and _counts_rows(columns[0]):
+        index = [names[0]]
+    commas = [name for name in as_numbers if have_decimal_commas(text[name])]
+    return [
+        f"{'column' if len(about) == 1 else 'columns'} {listed(about)}: {remark}"
+        for about, remark in (
+            ([name for name in as_numbers if name not in commas], f"text that is numbers, read as such; {ONLY_NAMES}"),
+            (commas, f"text that is numbers with decimal commas, read as such; {ONLY_NAMES}"),
+            (many, f"text that most rows do not share, probably an identifier; {LEAVE_OUT}"),
+            (index, f"probably an index; {LEAVE_OUT}"),
+        )
+        if about
+    ]
+
+
+def _counts_rows(cells: pd.Series) -> bool:
+    """Whether a column of numbers only counts the rows."""
+    return pd.api.types.is_integer_dtype(cells.dtype) and count_rows([str(cell) for cell in cells.tolist()])
 
 
 def numbers(name: str, column: pd.Series) -> NDArray[np.float64]:
     """Cells as numbers; ValueError names the first cell that is none."""
+    column = _without_text(column)
     missing = column.isna().to_numpy()
     try:
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -115,6 +149,21 @@ def numbers(name: str, column: pd.Series) -> NDArray[np.float64]:
         row = np.flatnonzero(np.isinf(values))[0]
         raise ValueError(f"column {name!r} is infinite in row {row}; correct the cell or leave it empty")
     return values
+
+
+def _without_text(column: pd.Series) -> pd.Series:
+    """The column with numbers in place of the texts that are numbers; blank text is missing."""
+    if pd.api.types.is_numeric_dtype(column.dtype) or isinstance(column.dtype, pd.CategoricalDtype):
+        return column
+    return pd.Series([_read(cell) for cell in column.to_numpy(dtype=object)], index=column.index, dtype=object)
+
+
+def _read(cell: Any) -> Any:
+    """The number that a text is, with a decimal comma if it has one; None if it is blank; anything else as it is."""
+    if not isinstance(cell, str) or not cell.strip():
+        return None if isinstance(cell, str) else cell
+    number = number_in(cell.strip(), decimal_comma=True)
+    return cell if np.isnan(number) else number
 
 
 def check_no_text(X: Any) -> None:
@@ -164,41 +213,6 @@ def level_readings(cells: NDArray[np.object_], levels: tuple[str, ...]) -> Integ
     readings: dict[Any, int] = {level: index for index, level in enumerate(levels)}
     readings[None] = MISSING
     return np.array([readings.get(cell, -1) for cell in cells.tolist()], dtype=np.int64)
-
-
-def number_in(text: str) -> float:
-    """The number that a text is, infinite ones included; NaN if it is none."""
-    return float(text) if _NUMBER.fullmatch(text) else math.nan
-
-
-class Trouble(NamedTuple):
-    """Why the texts of a column are probably not categories: words that end in "such as", and an example."""
-
-    words: str
-    example: str
-
-
-def trouble_with_text(texts: Sequence[str], most: float = MANY_LEVELS) -> Trouble | None:
-    """Why a column's texts are probably not categories: dates, spoiled numbers, identifiers; None if they may be.
-
-    Parameters
-    ----------
-    texts
-        Each text of the column once, without missing cells.
-    most
-        Number of different texts beyond which they are taken for identifiers.
-    """
-    dates = [text for text in texts if _DATE.fullmatch(text)]
-    if 2 * len(dates) > len(texts):
-        return Trouble("holds dates or times, such as", dates[0])
-    if len(texts) <= FEW_LEVELS:
-        return None
-    others = [text for text in texts if math.isnan(number_in(text))]
-    if 0 < 2 * len(others) < len(texts):
-        return Trouble("holds numbers, but also text, such as", others[0])
-    if len(texts) > most:
-        return Trouble(f"looks like an identifier, with {len(texts):,} different texts such as", texts[0])
-    return None
 
 
 UNIT_LEVEL = 64

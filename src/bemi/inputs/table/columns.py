@@ -22,7 +22,8 @@ from bemi.inputs.fixed_point import (
     in_units,
     spread,
 )
-from bemi.inputs.table.cells import are_text, level_readings, levels_of, numbers, texts, trouble_with_text
+from bemi.inputs.table.cells import are_text, level_readings, levels_of, numbers, texts
+from bemi.inputs.table.text import trouble_with_text
 
 VALUE_GRID = 127
 """Centred values saturate at this magnitude."""
