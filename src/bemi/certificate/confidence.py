@@ -6,11 +6,13 @@ every v has a quota, if p_k are prices in 0..1, and if no neuron is right on row
 
     confident rows  <=  sum_k (1 - p_k)  +  max(sum_j a_j / r) * M.
 
-No neuron is right on more: that is found by trying all weights in turn, with long integers as vectors of sums.
+since a confident row has ``sum a_j >= r`` over the neurons that are right, so the confident rows together are worth at
+most ``M sum_j a_j / r``, and each of them is 1 = p_k + (1 - p_k).  No neuron is right on more than M: that is found by
+trying all weights in turn, with long integers as vectors of sums.
 
 **Last layers.** The layers below are given all freedom: they may show the last layer any pattern of signs for any row.
 For given last weights a row then has at most as many confident outputs as its code's best pattern gives.
-docs/certificates.md says why few last layers have to be tried.
+R22 in docs/certificates.md says why few last layers have to be tried.
 """
 
 from __future__ import annotations

@@ -1,7 +1,16 @@
 """Replays the proof of a lower bound on the links of every network that gets all rows right, for any margins.
 
-A neuron gives + if its sum is at least 0, so without links it is always +.  docs/certificates.md derives the bounds;
-all that is left to try is which classes of rows one or two inputs can tell apart.
+A neuron gives + if its sum is at least 0, so without links it is always +.
+
+- R53: q outputs are - on some row, so each has a link.  A hidden layer's signs determine the code, so of c codes at least
+  ``ceil(log2 c)`` of its neurons are not constant, and each has a link.
+- R54: follow an output down while its neurons have one link.  That ends at an input that tells its classes apart, or at a
+  neuron with two links or more that does, of which R53 counted one.  Different outputs end at different neurons.
+- R55: if one first-layer neuron is not constant, it tells the classes apart and has three links, two more than counted.
+  Otherwise two or more are not constant, one link more than counted; if the layer has just two links, neither neuron
+  tells the classes apart, so some neuron above has links from both, one more again.
+
+All that is left to try is which classes of rows one or two inputs can tell apart.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ single link.  So the network is, for each output, the cheapest separator of its 
 can also be derived from the two others' classes: a row is in the middle class if it is in neither of the others.
 
 The bound counts neurons that cannot be constant, and tries out what one or two inputs can tell apart; R53 to R56 in
-docs/certificates.md derive it and define the proof.
+docs/certificates.md define the proof, and ``bemi.certificate.separators`` derives the bound.
 """
 
 from __future__ import annotations
