@@ -18,10 +18,8 @@ Floats = NDArray[np.float64]
 STEP = Fraction(1, 2**10)
 """Resolutions are multiples of this, so that they are short numbers, unless all rows have the same norm."""
 
-STRETCH = {1: 0.6, 2: 0.8}
-"""Fraction kappa of the largest continuous weight that becomes P; 1 for larger P.
-
-With three values per weight it pays to clip the largest weights."""
+_RANGES = np.linspace(1.0, 4.0, 121)
+"""Resolutions to choose from, as multiples of the one at which the largest continuous weight becomes P."""
 
 TARGETS = {hinges: tuple(map(float, sorted(shares, reverse=True))) for hinges, shares in HINGE_TARGETS.items()}
 """Targets of a row's margin in the continuous machine, by the number of hinges, the largest first."""
@@ -40,22 +38,33 @@ def choose_resolution(
 ) -> tuple[SoftMargin, Network]:
     """The soft-margin objective for a problem, and the rounded continuous solution ``t v``.
 
-    ``t = P / (kappa max_i |v_i|)``, rounded, where v is the continuous SVM of the output; with a limit on links, that
-    on the inputs that are best to keep.
+    v is the continuous SVM of the output; with a limit on links, that on the inputs that are best to keep.
     """
     bound = problem.weight_bound
     resolutions, columns = [], []
     for output in range(problem.codes.shape[1]):
         v = continuous_machine(problem, output, float(price), hinges, max_links)
-        largest = STRETCH.get(bound, 1.0) * float(np.abs(v).max(initial=0.0))
         # Contradictory rows give weights that are zero up to rounding; no resolution fits these.
-        t = _short(bound / largest, problem.data, hinges) if largest > _SMALLEST else Fraction(bound)
+        fits = np.abs(v).max(initial=0.0) > _SMALLEST
+        t = _short(_least_squares(v, bound), problem.data, hinges) if fits else Fraction(bound)
         resolutions.append(t)
         columns.append(np.clip(np.rint(float(t) * v), -bound, bound).astype(np.int64))
     return (
         SoftMargin(Fraction(price), tuple(resolutions), hinges, max_links),
         Network((np.stack(columns, axis=1),), bound),
     )
+
+
+def _least_squares(v: Floats, bound: int) -> float:
+    """The resolution t with the least ``|v - Q(t v) / t|^2``, where Q rounds to integers in -P..P.
+
+    A larger t rounds most weights more finely and clips the largest ones, as a quantizer does (Max 1960).
+    """
+    resolutions = _RANGES * (bound / np.abs(v).max())
+    v = v[v != 0]
+    scaled = resolutions[:, None] * v
+    lost = (scaled - np.clip(np.rint(scaled), -bound, bound)) / resolutions[:, None]
+    return float(resolutions[np.argmin((lost**2).sum(axis=1))])
 
 
 def continuous_weights(
