@@ -20,7 +20,7 @@ from bemi.certificate.limits import Work
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.max_margin import two_neurons
 from bemi.engines.decomposition.max_margin.search import distinct_rows
-from bemi.engines.decomposition.neuron import weight_tree
+from bemi.engines.decomposition.neuron import all_weights, weight_tree
 from bemi.engines.decomposition.neuron import widest as neuron
 from bemi.engines.start import initial_network
 from bemi.limits import FOREVER, Deadline, Limits
@@ -57,9 +57,9 @@ def test_the_margin_is_the_largest_and_its_proof_shows_that(data):
     signs *= draw(st.sampled_from([0, 1]))
     with pytest.MonkeyPatch.context() as patch:
         # Halves of all sizes, and few thresholds, which leave more neurons to test.
-        for module in (neuron, checker):
+        for module in (all_weights, checker):
             patch.setattr(module, "_SECOND_HALF", draw(st.sampled_from([1, 3, 10, 20_000])))
-        patch.setattr(neuron, "_THRESHOLDS", draw(st.sampled_from([2, 256])))
+        patch.setattr(all_weights, "_THRESHOLDS", draw(st.sampled_from([2, 256])))
         # Every way to search: linear programs are cut short, or do without trying all weights.
         patch.setattr(neuron, "FEW_NEURONS", draw(st.sampled_from([1, 10**9])))
         patch.setattr(weight_tree, "MOST_NODES", draw(st.sampled_from([1, 20_000])))
