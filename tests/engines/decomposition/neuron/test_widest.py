@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import AllNetworks
 from second_checker import one_neuron
+from strategies import run_only
 
 from bemi import BeMiClassifier, save, verify
 from bemi.certificate import CertificateError
 from bemi.certificate import widest as checker
 from bemi.certificate.arithmetic import Rows
 from bemi.certificate.limits import Work
-from bemi.engines.decomposition import engine
-from bemi.engines.decomposition.max_margin import two_neurons
+from bemi.engines.decomposition import engine, two_neurons
 from bemi.engines.decomposition.max_margin.search import distinct_rows
 from bemi.engines.decomposition.neuron import all_weights, weight_tree
 from bemi.engines.decomposition.neuron import widest as neuron
@@ -211,6 +211,23 @@ def test_closed_form_against_all_networks(shape, count, seed, low):
         assert checker.widest_bound(rows, found.proof) == best
     else:
         assert found.outcome is None
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    shape=st.sampled_from([s for s in ONE_OUTPUT if len(s[0]) == 1] + [((2,), 2, 3)]),
+    count=st.integers(1, 9),
+    seed=st.integers(0, 10**6),
+    largest=st.sampled_from((2, 9, 400)),
+)
+def test_one_neuron_is_enough_for_sat_margin(shape, count, seed, largest):
+    hidden, inputs, bound = shape
+    rng = np.random.default_rng(seed)
+    codes = rng.choice([-1, 1], (count, 1))
+    problem = Problem(rng.integers(-largest, largest + 1, (count, inputs)), codes, hidden, bound)
+    start = initial_network(problem)
+    found = run_only("sm", "one neuron", problem=problem, start=start, limits=Limits())
+    assert found.objective == found.bound == AllNetworks.of(problem).best("sm")
 
 
 def test_two_neurons_are_certified_from_end_to_end(tmp_path):

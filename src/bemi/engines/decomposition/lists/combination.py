@@ -155,7 +155,7 @@ class _Search:
         """Ask for the last slot's neuron; returns whether there was time."""
         assert self._unlisted is not None
         chosen = int(self._chosen[len(self.order) - 1])
-        found = self._unlisted.best(*self._rows, int(self._state[1]) - chosen, deadline)
+        found = self._unlisted.best(self._rows[0], self._rows[1], int(self._state[1]) - chosen, deadline)
         if found is None:
             return False
         value, weights, work = found

@@ -32,7 +32,7 @@ from bemi.engines.decomposition.lists.forms import (
     neurons_that_decide,
     one_of_each_kind,
 )
-from bemi.engines.decomposition.lists.proofs import MOST_CHECKED_VECTORS, MOST_CHECKING, checking_work
+from bemi.engines.decomposition.lists.proofs import MOST_CHECKING, can_be_checked, checking_work
 from bemi.engines.decomposition.lists.unlisted import Unlisted
 from bemi.engines.decomposition.lists.upper_layers import widest_slots
 from bemi.engines.decomposition.neuron.all_weights import MOST_DICHOTOMIES, AllWeights, NeuronList, seconds_needed
@@ -96,7 +96,7 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
     rows = signed_rows(problem)
     if not np.abs(rows).sum(axis=1).all():
         return Finding(outcome=Outcome.INFEASIBLE)  # a row of zeros gives no neuron a margin
-    needed = SECONDS_BEFORE + seconds_needed((2 * problem.weight_bound + 1) ** rows.shape[1])
+    needed = SECONDS_BEFORE + seconds_needed(rows.shape[1], problem.weight_bound)
     if limits.seconds is not None and needed > LIST_SHARE * limits.seconds:
         return Finding()
     combining = _Combining(problem, rows, limits, state.value)
@@ -244,10 +244,10 @@ class _Combining:
         """The proof that nothing beats the value; None if the checker cannot replay it in its time (R64)."""
         if len(self.problem.hidden_layers) > 1 or self.value is None or self.bound > self.value or self.clock.passed:
             return None
+        if not can_be_checked(self.rows.shape[1], self.problem.weight_bound):
+            return None
         level = max(1, min(self.right + 1, self._needed()))
         vectors = self.every.vectors // 2
-        if vectors > MOST_CHECKED_VECTORS:
-            return None
         listed = self.every.list(level, self.clock)
         if not listed.complete:
             return None

@@ -42,6 +42,7 @@ class Unlisted:
 
     def __init__(self, rows: Integers, every: AllWeights, level: int = 1, *, by_links: bool = False) -> None:
         self._every, self._level, self._by_links, self._count = every, level, by_links, len(rows)
+        self._work = int(_STEPS_PER_SECOND * seconds_needed(rows.shape[1], every.bound))
         self._program = NeuronLP(rows, every.bound)
         words = -(-len(rows) // 64)
         self.right, self.wrong = np.zeros((2, 64, words), dtype=np.uint64)
@@ -65,10 +66,9 @@ class Unlisted:
         found = self._every.best(signs, deadline, level=level, by_links=self._by_links, beaten=floor - 1)
         if not found.complete:
             return None
-        work = int(_STEPS_PER_SECOND * seconds_needed(self._every.vectors))
         value = int(found.values[0]) if len(found.values) else floor - 1
         self._cut(right, wrong, value)
-        return (value, found.weights[:, 0], work) if len(found.values) else (NO_NEURON, None, work)
+        return (value, found.weights[:, 0], self._work) if len(found.values) else (NO_NEURON, None, self._work)
 
     def _cut(self, right: Words, wrong: Words, value: int) -> None:
         if self.cuts == len(self.values):

@@ -135,7 +135,7 @@ def smallest_layers(
     levels = sorted(set(margins[0]), reverse=True)
     every, listing = AllWeights(rows, weight_bound), deadline.share(LIST_SHARE)
     left = listing.left
-    if left is not None and seconds_needed(every.vectors) > left:
+    if left is not None and seconds_needed(rows.shape[1], weight_bound) > left:
         caps = [_fewest_possible(rows, weight_bound, level) for level in levels]
         above = sum(-(-m // weight_bound) for layer in margins[1:] for m in layer)
         return Smallest(beaten, None, min(beaten, above - sum(caps[levels.index(m)] for m in margins[0])))
@@ -150,7 +150,9 @@ def smallest_layers(
     alike = tuple(tuple(j for j, m in enumerate(margins[0]) if m == level) for level in levels)
     caps = np.array([_most_value(rows, weight_bound, listed) for listed in lists])[chosen]
     forms = smallest_forms(hidden, weight_bound, margins[1:], alike, beaten + int(caps.sum()), deadline)
-    slots, never, complete = [], [], all(listed.complete for listed in lists)
+    slots: list[Slots] = []
+    never: list[Slots] = []
+    complete = all(listed.complete for listed in lists)
     for number, form in enumerate(forms):
         asked = [j for j in neurons_that_decide(form, len(chosen)) if long[chosen[j]]]
         before = forms[:number] if not asked else ()

@@ -202,6 +202,33 @@ class AllWeights:
             level, np.zeros(self.rows, np.int64) if signs is None else signs, by_links, False, most, deadline
         )
 
+    def agreeing(self, targets: Integers, deadline: Deadline, *, beaten: int = 0) -> tuple[Integers | None, int, bool]:
+        """The neuron whose signs, + for a sum of 0, agree with most targets, +1 or -1.
+
+        Returns it with the number of rows if these are more than ``beaten``, and whether all weights were tried.
+        """
+        state = np.array([beaten, -1, 0])
+        part, stop = 0, self.base**self._first
+        ranked = targets[self._ranked].astype(np.int64)
+        while part < stop:
+            part = _agree(self._columns, self.bound, *self._tables, self._sums, ranked, part, stop, state)
+            state[2] = 0
+            if deadline.passed:
+                break
+        if state[1] < 0:
+            return None, beaten, part >= stop
+        return self._weights(state[1:2])[:, 0], int(state[0]), part >= stop
+
+    def _weights(self, places: Integers) -> Integers:
+        """The neurons with these numbers of first and second half, as columns; turned round if negative."""
+        turned = places < 0
+        codes = np.where(turned, -places - 1, places)
+        parts = len(self._sums)
+        halves = [self._digits(codes // parts, self._first), self._digits(codes % parts, self._last)]
+        weights = np.zeros((self.inputs, len(places)), dtype=np.int64)
+        weights[self._order] = np.concatenate(halves, axis=1).T * np.where(turned, -1, 1)
+        return weights
+
     def _try(
         self,
         level: int,
@@ -238,17 +265,14 @@ class AllWeights:
             self._tests, state[1] = self._tests + int(state[1]), 0
         self._tests += int(state[1])
         order = np.argsort(-values[:count], kind="stable")
-        turned = places[order] < 0
-        codes = np.where(turned, -places[order] - 1, places[order])
-        parts = len(self._sums)
-        halves = [self._digits(codes // parts, self._first), self._digits(codes % parts, self._last)]
-        weights = np.zeros((self.inputs, count), dtype=np.int64)
-        weights[self._order] = np.concatenate(halves, axis=1).T * np.where(turned, -1, 1)
-        return NeuronList(level, part >= stop, wrong[order], values[order], margins[order], weights)
+        return NeuronList(
+            level, part >= stop, wrong[order], values[order], margins[order], self._weights(places[order])
+        )
 
 
-def seconds_needed(vectors: int) -> float:
-    """About how long it takes to try so many vectors, with what comes before it."""
+def seconds_needed(inputs: int, weight_bound: int) -> float:
+    """About how long it takes to try all weights, with what comes before it."""
+    vectors = (2 * weight_bound + 1.0) ** inputs / 2
     return _SECONDS_PER_VECTOR * vectors + _SECONDS_BEFORE * min(vectors, _DEAR)
 
 
@@ -427,3 +451,75 @@ def _scan(
         part += 1
         within = 0
     return part, within, count
+
+
+@njit(cache=True, error_model="numpy")
+def _agree(columns, bound, lowest, steps, at_least, sums, targets, part, end, state):
+    """Try first halves from ``part`` on; ``state`` is the most rows, the neuron's number, and the number of tests.
+
+    Errors of 64 neurons at a time are counted in binary, one bit of each number in a word, from a start at which a
+    carry tells that there are too many.
+    """
+    first, rows = columns.shape
+    most, vectors, words = at_least.shape[1], sums.shape[0], at_least.shape[2]
+    planes = 1
+    while (1 << planes) <= rows:
+        planes += 1
+    counts, alive, moved = np.empty((planes, words), np.uint64), np.empty(words, np.uint64), np.empty(words, np.uint64)
+    own = np.empty(rows, np.int64)
+    while part < end and state[2] < _TESTS:
+        own[:] = 0
+        rest = part
+        for i in range(first - 1, -1, -1):
+            weight = rest % (2 * bound + 1) - bound
+            rest //= 2 * bound + 1
+            if weight != 0:
+                for k in range(rows):
+                    own[k] += weight * columns[i, k]
+        allowed = rows - state[0] - 1
+        if allowed < 0:
+            return end
+        used = 1
+        while (1 << used) <= allowed:
+            used += 1
+        begin = (1 << used) - 1 - allowed
+        for p in range(used):
+            counts[p, :] = ~np.uint64(0) if begin >> p & 1 else np.uint64(0)
+        alive[:] = at_least[0, 0]
+        any_alive = np.uint64(1)
+        for k in range(rows):
+            at = min(max((-own[k] - lowest[k]) // steps[k], 0), most - 1)
+            if targets[k] < 0:
+                at = min(max(-((own[k] + lowest[k]) // steps[k]), 0), most - 1)
+            reached, flip = at_least[k, at], ~np.uint64(0) if targets[k] > 0 else np.uint64(0)
+            for w in range(words):
+                moved[w] = reached[w] ^ flip
+            for p in range(used):
+                for w in range(words):
+                    carry = counts[p, w] & moved[w]
+                    counts[p, w] ^= moved[w]
+                    moved[w] = carry
+            any_alive = np.uint64(0)
+            for w in range(words):
+                alive[w] &= ~moved[w]
+                any_alive |= alive[w]
+            state[2] += 1
+            if any_alive == 0:
+                break
+        if any_alive != 0:
+            for w in range(words):
+                bits = alive[w]
+                j = w * 64 - 1
+                while bits != 0:
+                    j += 1
+                    one = bits & np.uint64(1)
+                    bits >>= np.uint64(1)
+                    if one == 0:
+                        continue
+                    right = 0
+                    for k in range(rows):
+                        right += ((own[k] + sums[j, k]) >= 0) == (targets[k] > 0)
+                    if right > state[0]:
+                        state[0], state[1] = right, part * vectors + j
+        part += 1
+    return part
