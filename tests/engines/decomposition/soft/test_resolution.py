@@ -6,6 +6,8 @@ from fractions import Fraction
 import highspy
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.svm import LinearSVC
 
@@ -97,6 +99,25 @@ def test_rows_of_bits_can_reach_the_target_exactly():
     mixed = bits()
     other, _ = choose_resolution(replace(mixed, data=mixed.data * np.arange(1, 61)[:, None]), 10.0)
     assert (other.resolutions[0] / STEP).denominator == 1
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 31), st.integers(1, 40))
+def test_no_other_resolution_loses_clearly_less_to_rounding_and_clipping(seed, weight_bound, inputs):
+    """A resolution r represents the weights v by numbers j / r with integers j in -P..P."""
+    rng = np.random.default_rng(seed)
+    data = rng.integers(-50, 51, (30, inputs))
+    codes = rng.choice([-1, 1], (30, 1))
+    rows, nonzero = normalised_rows(data, codes[:, 0])
+    v = continuous_weights(rows, np.full(len(nonzero), 1.0))
+    assume(np.abs(v).max(initial=0) > 1e-3)
+
+    def lost(resolution):
+        values = np.arange(-weight_bound, weight_bound + 1) / resolution
+        return (np.abs(v[:, None] - values).min(axis=1) ** 2).sum()
+
+    (t,) = choose_resolution(Problem(data, codes, (), weight_bound), 1.0)[0].resolutions
+    widest = weight_bound / np.abs(v).max()
+    assert lost(float(t)) <= 1.02 * min(lost(share * widest) for share in (1, 1.25, 1.5, 2, 2.5, 3, 4)) + 1e-6 * (v @ v)
 
 
 def test_weights_and_signs_enter_the_machine():
