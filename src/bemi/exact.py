@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -80,6 +82,18 @@ class Weights:
         self.largest, self.largest_sum = int(sizes.max(initial=0)), int(sizes.sum(axis=0).max(initial=0))
 
 
-def exact_product(inputs: Integers, weights: Integers) -> Integers:
-    """Matrix product of integers."""
-    return Rows(inputs).times(Weights(weights)).astype(np.int64)
+_ENTRIES_AT_A_TIME = 2**24
+"""Numbers that are prepared at a time: rows may be many."""
+
+
+def in_pieces(rows: NDArray) -> Iterator[NDArray]:
+    """The rows of a matrix some at a time, in order; at least one piece."""
+    step = max(1, _ENTRIES_AT_A_TIME // max(1, rows.shape[1]))
+    return (rows[start : start + step] for start in range(0, max(1, len(rows)), step))
+
+
+def exact_product(inputs: NDArray, weights: Integers) -> Integers:
+    """Matrix product of integers, the inputs in any type."""
+    prepared = Weights(weights)
+    parts = (Rows(part.astype(np.int64, copy=False)).times(prepared) for part in in_pieces(inputs))
+    return np.concatenate([part.astype(np.int64) for part in parts])

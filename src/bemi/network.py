@@ -123,7 +123,7 @@ class Network:
         array([[ 4, -3],
                [-1,  2]])
         """
-        return self._continued(exact_product(np.asarray(inputs, dtype=np.int64), self.weights[0]))
+        return self._continued(exact_product(np.asarray(inputs), self.weights[0]))
 
     def _continued(self, first: Integers) -> list[Integers]:
         sums = [first]

@@ -59,6 +59,8 @@ def one_hot(targets: Integers, classes: int) -> Integers:
 class Problem:
     """Integer data, output codes in {-1, +1}, hidden layer sizes, weight bound P and, optionally, soft margins.
 
+    Data keep their type of integers: soft margins, whose rows may be many, take any, other stages 64 bits.
+
     A problem is ``biased`` if the last neuron of every hidden layer has no incoming links: it then always gives +1, and
     its outgoing links are biases, as are those of a constant input.  See :meth:`with_biases`.
 
@@ -100,7 +102,7 @@ class Problem:
         norm = max((float(np.abs(part.astype(np.float64)).sum(axis=1).max()) for part in parts), default=0.0)
         if norm * self.weight_bound >= PRE_ACTIVATION_LIMIT:
             raise too_large(norm * self.weight_bound)
-        object.__setattr__(self, "data", data.astype(np.int64))
+        object.__setattr__(self, "data", data if data.dtype.kind == "i" else data.astype(np.int64))
         self._check_soft_fields()
 
     def _check_soft_fields(self) -> None:

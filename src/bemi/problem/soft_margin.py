@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.checks import check_choice, check_integer
-from bemi.exact import Integers
+from bemi.exact import Integers, exact_product, in_pieces
 
 ROW_WEIGHT_UNIT = 2**16
 """Denominator of row weights."""
@@ -107,8 +107,8 @@ def row_norms(data: NDArray[np.integer]) -> list[int]:
         return [0] * len(data)
     largest = max(abs(int(data.min())), abs(int(data.max())))
     if largest**2 * data.shape[1] < _EXACT:
-        whole = data.astype(np.int64, copy=False)
-        squares = np.einsum("ki,ki->k", whole, whole)
+        parts = (part.astype(np.int64, copy=False) for part in in_pieces(data))
+        squares = np.concatenate([np.einsum("ki,ki->k", part, part) for part in parts])
     else:
         squares = (data.astype(object) ** 2).sum(axis=1)
     return [math.isqrt(int(square)) for square in squares]
@@ -129,7 +129,7 @@ def soft_value(
     data: Integers, codes: Integers, weights: Integers, soft: SoftMargin, row_weights: Integers | None = None
 ) -> Fraction:
     """The objective summed over the outputs, for weights of shape (inputs, outputs)."""
-    sums = (data @ weights) * codes
+    sums = exact_product(data, weights) * codes
     norms = np.array(row_norms(data), dtype=np.int64)
     total = Fraction(int((weights**2).sum()), 2)
     for output in range(len(soft.resolutions)):

@@ -19,7 +19,7 @@ from sklearn.model_selection import StratifiedKFold
 from bemi.engines.decomposition.soft.resolution import continuous_machine
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.probabilities import MOST_CLASSES, UNIT, Probabilities, Sigmoid
-from bemi.exact import Integers
+from bemi.exact import Integers, in_pieces
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.problem.soft_margin import ROW_WEIGHT_UNIT
@@ -97,12 +97,16 @@ def held_out_scores(
     signs hold for the machines, too.
     """
     own = network.pre_activations(problem.data)[0][:, 0].astype(np.float64)
-    every = problem.data @ _machine(problem)
+    every = _scores(problem.data, _machine(problem))
     factor = float(own @ every) / max(float(every @ every), 1e-300)
     scores = np.empty(len(own))
     for left in _left_out(problem.codes[:, 0], folds, seed, groups):
-        scores[left] = factor * (problem.data[left] @ _machine(problem.rows(~left)))
+        scores[left] = factor * _scores(problem.data[left], _machine(problem.rows(~left)))
     return scores
+
+
+def _scores(rows: NDArray[np.integer], weights: Floats) -> Floats:
+    return np.concatenate([part @ weights for part in in_pieces(rows)])
 
 
 def _left_out(codes: Integers, folds: int, seed: int, groups: Integers | None) -> Iterator[NDArray[np.bool_]]:

@@ -123,6 +123,8 @@ def train(
     values = stage_parameters(stages, parameters)
     runner = engines.get(engine)
     deadline = Deadline.after(0.0)
+    if stages[0] not in OWN_STARTS:
+        problem = replace(problem, data=problem.data.astype(np.int64))
     problem, network = first_network(stages[0], problem, values, budgets[0])
     before_first = deadline.elapsed
     reports: dict[str, StageResult] = {}

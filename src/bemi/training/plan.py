@@ -19,7 +19,7 @@ from bemi.certificate import training_digest
 from bemi.checks import is_integer, is_list
 from bemi.ensemble.ensemble import Ensemble, TrainingRecord, keys_of
 from bemi.ensemble.ties import TieRule
-from bemi.exact import Integers
+from bemi.exact import Integers, in_pieces
 from bemi.limits import Limits
 from bemi.problem.problem import Problem, class_codes, signs_towards_later_classes
 from bemi.settings import RECORDED, SETTINGS
@@ -89,7 +89,8 @@ class Task:
             # What is left out has no dimensions, unlike anything that is there.
             there: NDArray[Any] = np.array(0) if array is None else array
             digest.update(np.array([there.ndim, *there.shape], dtype="<i8").tobytes())
-            digest.update(np.ascontiguousarray(there, dtype="<i8").tobytes())
+            for part in in_pieces(np.atleast_2d(there)):
+                digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
         return digest.hexdigest()[:40]
 
 
@@ -229,7 +230,7 @@ class Plan:
             codes = _codes(rows.variant_targets[chosen], subset)
             variants = Variants(rows.variants[chosen], codes, _some(rows.variant_weights, chosen))
         problem = Problem(
-            cast(Integers, rows.data[own]),  # which the problem converts
+            cast(Integers, rows.data[own]),  # in a shorter type
             _codes(rows.targets[own], subset),
             self.hidden_layers,
             self.weight_bound,

@@ -31,6 +31,7 @@ DENOMINATOR = 2**32
 """Common denominator of the multipliers on the rows ``x^k`` themselves."""
 
 _EXACT = 2**62  # sums below this fit into 64 bits
+_AT_A_TIME = 2**14  # rows that are converted at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,11 @@ class SoftRows:
         """``g`` of the proof in floating point: prices of the terms times their rows."""
         total = prices.sum(axis=0)
         used = np.flatnonzero(total)
-        return total[used] @ self.precise(used)
+        g = np.zeros(self.data.shape[1])
+        for start in range(0, len(used), _AT_A_TIME):
+            part = used[start : start + _AT_A_TIME]
+            g += total[part] @ self.precise(part)
+        return g
 
     def numerators(self, prices: Floats) -> Integers:
         """Prices ``nu_k mu_kh`` of the terms, shape (hinges, non-zero rows), as integers within the limits."""
@@ -116,7 +121,11 @@ class SoftRows:
         # |x_i| <= nu + 1, so no entry of g is larger than this sum, and four times P times it is still exact.
         largest = float(total[used] @ (norms + 1.0)) * 4 * max(1, int(np.abs([self.low, self.high]).max(initial=1)))
         kind: type = np.int64 if largest < _EXACT else object
-        g = (total[used] * self.signs[rows]).astype(kind) @ self.data[rows].astype(kind)
+        factors = (total[used] * self.signs[rows]).astype(kind)
+        g: NDArray = np.zeros(self.data.shape[1], dtype=kind)
+        for start in range(0, len(used), _AT_A_TIME):
+            part = slice(start, start + _AT_A_TIME)
+            g += factors[part] @ self.data[rows[part]].astype(kind)
         gains = [int(line[used].astype(kind) @ norms.astype(kind)) for line in numerators]
         gain = sum((t * units for t, units in zip(self.targets, gains, strict=True)), Fraction(0))
         return g, gain / DENOMINATOR
@@ -149,7 +158,7 @@ def soft_rows(problem: Problem, output: int) -> SoftRows:
     weights = np.full(len(problem.data), ROW_WEIGHT_UNIT) if problem.row_weights is None else problem.row_weights
     low, high = problem.weight_range()
     norms = np.array(row_norms(problem.data), dtype=np.int64)
-    live = (problem.data != 0).any(axis=0)  # the other weights do not matter and are 0
+    live = problem.data.any(axis=0)  # the other weights do not matter and are 0
     counted = np.zeros(problem.data.shape[1], dtype=bool)
     counted[problem.counted] = True
     return SoftRows(
