@@ -57,12 +57,15 @@ def test_the_estimate_holds_on_new_rows():
 
 def test_labels_that_nothing_tells_have_no_bright_prospects():
     """The best of many candidates looks good by chance; the estimate must not."""
-    rng = np.random.default_rng(1)
-    X, y = rng.normal(size=(40, 3)), rng.permutation([0, 1] * 20)
     many = [Candidate(f"{t}, {c}", {"inputs": TableBits(t), "C": c}) for t in (2, 4, 8) for c in (0.1, 1.0, 10.0)]
-    choice = choose(many, X, y, defaults=DEFAULTS, weights=None, seed=0)
-    assert choice.expected <= max(choice.accuracies.values())
-    assert choice.expected < 0.6
+    expected = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(40, 3)), rng.permutation([0, 1] * 20)
+        choice = choose(many, X, y, defaults=DEFAULTS, weights=None, seed=0)
+        assert choice.expected <= max(choice.accuracies.values())
+        expected.append(choice.expected)
+    assert np.mean(expected) < 0.6
 
 
 def test_the_fitted_classifier_is_that_of_the_choice(tmp_path):

@@ -128,8 +128,8 @@ class ProbabilityTable:
         while (last - first) >> shift > LONGEST_TABLE - 4:
             shift += 1
         width = 1 << shift
-        # Entry 0 ends before the first score changes and the last entry begins near the last one; in between, the middle
-        # of the scores of an entry stands for them all.  No entry has scores of both signs.
+        # Entry 0 ends with the first score or before it, and the last entry begins near the last one; in between, the
+        # middle of the scores of an entry stands for them all.  No entry has scores of both signs.
         start = (first + 1) // width * width - width
         middles = range(2 * start + width - 1, 2 * last, 2 * width)
         between = (max(least, sigmoid.probability(middle)) for middle in middles[1:])
