@@ -143,7 +143,10 @@ def c_code(table: TableBits, used: Sequence[int]) -> CTransform:
     return CTransform(
         source="\n".join([*(part.source for part in parts if part.source), file_of(__package__, "table_bits.c")]),
         macros=macros,
-        tables=(*(made for part in (tests, *sides, *parts) for made in part.tables),),
+        tables=(
+            *(made for part in (tests, *sides) for made in part.tables),
+            *(made for part in parts for made in part.tables),
+        ),
         code_bytes=BITS_BYTES + (BITS_BYTES if pairs else 0) + sum(part.code_bytes for part in parts),
         stack_bytes=len(units),
         instructions=20
