@@ -13,7 +13,7 @@ from bemi import FewBitClassifier, MarginsDisplay, ScorecardClassifier, TableBit
 from bemi.inputs.table.text import ColumnWarning
 
 X, RISK = patients(90)
-Y = np.where(RISK > np.median(RISK), "high", "low")
+Y = np.where(np.median(RISK) < RISK, "high", "low")
 FAST = {"node_limit": 5, "time_limit": None}
 
 

@@ -241,7 +241,7 @@ def _probabilities(header: dict[str, Any], networks: Sequence[Network], inputs: 
     found = header.get("probabilities")
     if found is None:
         return None
-    sigmoids = [Sigmoid(*line) if len(line) > 2 else Sigmoid(*line, None) for line in found["sigmoids"]]
+    sigmoids = [Sigmoid(line[0], line[1], (*line, None)[2]) for line in found["sigmoids"]]
     return Probabilities.of(sigmoids, found["prior"], networks, inputs)
 
 

@@ -242,24 +242,14 @@ def choose(
         return unknown(candidates[usual or 0], "too few rows to compare settings or to estimate the accuracy")
     repeats = REPEATS if len(rows.targets) <= ENOUGH_ROWS else 1
     splits = [rows.folds(folds, rng) for _ in range(repeats)]
-
-    def measured(some: Sequence[Candidate]) -> NDArray[np.float64]:
-        alike = _alike(some, defaults)
-        with watch(repeats * folds * len(alike)) as advance:
-            found = [_right(alike, rows, parts, np.unique(parts), len(classes), advance) for parts in splits]
-        return np.mean(found, axis=0)
-
-    right = measured(candidates)
-    while (further := _further(candidates, _plain_merits(right, rows))) is not None:
-        candidates = (*candidates, further)
-        right = np.column_stack([right, measured([further])])
+    candidates, right = _compared(candidates, defaults, rows, splits, len(classes), watch)
     first = _reference(candidates, usual, _plain_merits(right, rows))
     margins = _margins(right, rows.weights, rows.groups, first)
     handicaps = _handicaps(candidates, usual, first, margins, enough=per_class >= FEWEST)
     chosen = int(_merits(right, rows.weights[None], rows.targets, handicaps)[0].argmax())
     accuracies = np.average(right, axis=0, weights=rows.weights)
     # By how much the best of the candidates looks better than it is.
-    optimism = float(accuracies[chosen] - _resampled(right, rows, handicaps, rng).mean())
+    optimism = max(0.0, float(accuracies[chosen] - _resampled(right, rows, handicaps, rng).mean()))
     tested = rows.tested(right[:, chosen], splits[-1], np.unique(splits[-1]))
     if len(rows.targets) < len(targets):
         more = every.some(MOST_TESTED, rng)
@@ -324,6 +314,29 @@ class _Rows:
         own = np.isin(parts, held_out)
         groups = None if self.divided else self.groups[own]
         return Tested(right[own], self.weights[own], groups, len(np.unique(parts)))
+
+
+def _compared(
+    candidates: Sequence[Candidate],
+    defaults: Mapping[str, Any],
+    rows: _Rows,
+    splits: Sequence[Integers],
+    classes: int,
+    watch: Watch,
+) -> tuple[Sequence[Candidate], NDArray[np.float64]]:
+    """The candidates, with larger C where the largest is the best, and how often each labels each row right."""
+
+    def measured(some: Sequence[Candidate]) -> NDArray[np.float64]:
+        alike = _alike(some, defaults)
+        with watch(sum(int(parts.max()) + 1 for parts in splits) * len(alike)) as advance:
+            found = [_right(alike, rows, parts, np.unique(parts), classes, advance) for parts in splits]
+        return np.mean(found, axis=0)
+
+    right = measured(candidates)
+    while (further := _further(candidates, _plain_merits(right, rows))) is not None:
+        candidates = (*candidates, further)
+        right = np.column_stack([right, measured([further])])
+    return candidates, right
 
 
 def _right(
@@ -507,7 +520,7 @@ def _further(candidates: Sequence[Candidate], merits: NDArray) -> Candidate | No
     if merits[best] <= merits[smaller].max() + _EQUAL:
         return None
     higher = float(f"{10 / 3 * price:.1g}")
-    name = candidate.name.replace(f"C = {price:g}", f"C = {higher:g}")
+    name = f"{candidate.name.removesuffix(f', C = {price:g}')}, C = {higher:g}"
     return replace(candidate, name=name, settings={**candidate.settings, "C": higher}, usual_up_to=0)
 
 
