@@ -225,8 +225,9 @@ def left_to_choose(kind: Kind, given: Mapping[str, Any]) -> tuple[Candidate, ...
     for candidate in kind.candidates:
         if candidate.last_resort and explainable:
             continue
-        if given["monotone"] is not None and getattr(candidate.settings.get("inputs"), "similarities", False):
-            continue  # a similarity to a row grows with no column
+        inputs = candidate.settings.get("inputs")
+        if given["monotone"] is not None and (getattr(inputs, "similarities", 0) or getattr(inputs, "pairs", 0)):
+            continue  # they do not grow with one column
         open_settings = {name: value for name, value in candidate.settings.items() if name not in fixed}
         different.setdefault(repr(sorted(open_settings.items())), replace(candidate, settings=open_settings))
     if len(different) == 1:

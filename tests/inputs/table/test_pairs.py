@@ -65,14 +65,13 @@ def test_damaged_pairs_are_refused(pairs, message):
         TableBits.from_parameters(TableBits(pairs=2).fit(X, Y).parameters() | {"pairs": pairs})
 
 
-def test_pairs_need_labels_and_are_monotone_if_a_bit_is():
+def test_pairs_need_labels_and_are_not_monotone():
     with pytest.raises(ValueError, match="pairs of bits are chosen by the labels: give them to fit, too"):
         TableBits(pairs=2).fit(X)
-    transform = TableBits(pairs=40).fit(X, Y)
-    grows = transform.monotone_inputs(0)
-    named = [name.startswith("age >= ") or " and age >= " in name for name in transform.output_names()]
-    assert np.array_equal(grows, np.array(named, dtype=int))
-    assert sum(" and " in name for name, up in zip(transform.output_names(), grows, strict=True) if up)
+    with pytest.raises(ValueError, match="pairs of bits grow with two columns, .*; use pairs=0"):
+        TableBits(pairs=40).fit(X, Y).monotone_inputs(0)
+    candidates = FewBitClassifier(monotone={"age": 1}).choose(X, Y).accuracies
+    assert not any("pairs" in name or "similarities" in name for name in candidates)
 
 
 def spiral(rows=160):

@@ -399,8 +399,9 @@ class TableBits(TransformerMixin, BaseEstimator):
             raise ValueError(f"column {column.name!r} holds categories, which have no order; only numbers are monotone")
         if self.similarities_ is not None:
             raise ValueError("similarities to training rows are not monotone in any column; use similarities=0")
-        parts = [output.bits if isinstance(output, Both) else (output,) for output in self.outputs_]
-        grows = [any(isinstance(o, (Value, AtLeast)) and o.column == feature for o in own) for own in parts]
+        if self._pairs:
+            raise ValueError("pairs of bits grow with two columns, so monotone cannot restrict one; use pairs=0")
+        grows = [isinstance(o, (Value, AtLeast)) and o.column == feature for o in self.outputs_]
         return np.array(grows, dtype=np.int64)
 
     def output_bounds(self, low: int, high: int) -> tuple[Integers, Integers]:
