@@ -67,6 +67,9 @@ def add_recordings(command: argparse.ArgumentParser) -> None:
         metavar="A,B",
         help="columns of the signal (default: all others), or how many channels a row per window has",
     )
+    add("--resample", type=float, metavar="HZ", help="bring recordings to this many samples a second (default: none)")
+    filled = "interpolate up to N missing samples in a row; longer gaps split (default: none, with --resample 1)"
+    add("--fill", type=int, metavar="N", help=filled)
 
 
 def channels(text: str) -> int | tuple[str, ...]:
