@@ -72,6 +72,15 @@ def add_recordings(command: argparse.ArgumentParser) -> None:
     add("--fill", type=int, metavar="N", help=filled)
 
 
+def smoothing(text: str) -> tuple[int, int]:
+    """How many labels vote, and how many votes a label needs: ``5,3``."""
+    try:
+        length, votes = map(int, text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"needs two numbers such as 5,3, got {text!r}") from None
+    return length, votes
+
+
 def channels(text: str) -> int | tuple[str, ...]:
     """The number of channels, or their comma-separated names."""
     return int(text) if text.isdecimal() else names(text)

@@ -148,7 +148,9 @@ def performance_tables(result: dict[str, Any]) -> list[Table]:
         table.add_row("mean distance of chances from what happened", _percent(chances["calibration_error"]))
     if result["unknown_labels"]:
         table.add_row("labels that the model does not know", f"{result['unknown_labels']:,}")
-    return [table, _classes_table(result), *([] if chances is None else [_calibration_table(result)])]
+    more = [] if chances is None else [_calibration_table(result)]
+    apart_ = [] if result["by_recording"] is None else [_recordings_table(result["by_recording"])]
+    return [table, _classes_table(result), *apart_, *more]
 
 
 MOST_COLUMNS = 10
@@ -174,6 +176,26 @@ def _classes_table(result: dict[str, Any]) -> Table:
         )
     if not small:
         table.caption = "--json has the confusion of all classes"
+    return table
+
+
+MOST_RECORDINGS = 20
+"""Recordings in a table; the others are those with a higher accuracy."""
+
+
+def _recordings_table(recordings: list[dict[str, Any]]) -> Table:
+    """Each recording, the worst first."""
+    from rich.table import Table
+
+    table = Table(title="recordings, the worst first")
+    for head in ("recording", "class", "rows", "accuracy", "mostly labelled"):
+        table.add_column(head, justify="right" if head in ("rows", "accuracy") else "left")
+    for one in sorted(recordings, key=lambda one: one["accuracy"])[:MOST_RECORDINGS]:
+        own = "several" if one["class"] is None else shown(one["class"])
+        cells = (shown(one["recording"]), own, str(one["rows"]), _percent(one["accuracy"]), shown(one["mostly"]))
+        table.add_row(*cells)
+    if len(recordings) > MOST_RECORDINGS:
+        table.caption = f"{len(recordings) - MOST_RECORDINGS} more, which --json has"
     return table
 
 

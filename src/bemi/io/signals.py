@@ -87,6 +87,12 @@ class ModelWindows:
         names = told[0] if told is not None and in_order and len(told[0]) == count else None
         return cls(time, count, names, inputs.rate, getattr(inputs.transform, "sample_quantiles", None))
 
+    def usual(self, channel: int) -> tuple[float, float]:
+        """Between which values most training samples of a channel are."""
+        assert self.quantiles is not None
+        values = self.quantiles[1][channel]
+        return float(values.min()), float(values.max())
+
     def doubts(self, found: Windows) -> Iterator[str]:
         """A line for a rate, and one for units, that seem to be others than in training."""
         if self.rate is not None and found.rate is not None:
@@ -99,20 +105,16 @@ class ModelWindows:
                 )
         if self.quantiles is None or not len(found.X):
             return
-        other = []
+        names, first = [], ""
         for channel, (shares, trained) in enumerate(zip(*self.quantiles, strict=True)):
             given = np.quantile(found.X[:, :, channel], shares)
-            sizes = [float(np.sqrt((values**2).mean())) for values in (given, trained)]
-            if min(sizes) > 0 and abs(math.log(sizes[0] / sizes[1])) > math.log(OTHER_UNIT):
+            now, then = (float(np.sqrt((values**2).mean())) for values in (given, trained))
+            if min(now, then) > 0 and abs(math.log(now / then)) > math.log(OTHER_UNIT):
                 ends = [f"{values.min():.3g} to {values.max():.3g}" for values in (given, trained)]
-                other.append((channel, sizes[0] / sizes[1], *ends))
-        if other:
-            names = ", ".join(str(found.channels[channel]) for channel, *_ in other)
-            _, ratio, now, then = other[0]
-            yield (
-                f"values of {names} are {ratio:.3g} times as large as in training ({now}, in training {then}): are they "
-                "in the same units?"
-            )
+                names.append(str(found.channels[channel]))
+                first = first or f"{now / then:.3g} times as large as in training ({ends[0]}, in training {ends[1]})"
+        if names:
+            yield f"values of {', '.join(names)} are {first}: are they in the same units?"
 
     def rows(self, found: Windows, names: Sequence[str] | None) -> pd.DataFrame | NDArray:
         """Windows as the model takes them: with the names of its features if it has any."""

@@ -234,7 +234,9 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         per_channel = len(self.layout_.differences) // self.layout_.channels
         levels = THRESHOLDS * per_channel * np.arange(self.layout_.channels)[:, None] + np.arange(THRESHOLDS)
         samples = self.samples_
-        shifts, offsets, decimals = (np.array(part)[:, None] for part in (samples.shifts, samples.offsets, samples.decimals))
+        shifts, offsets, decimals = (
+            np.array(part)[:, None] for part in (samples.shifts, samples.offsets, samples.decimals)
+        )
         return levels * GOLDEN % 65536 / 65536, ((self.thresholds_[levels] << shifts) + offsets) * 10.0**-decimals
 
     def reading_units(self) -> list[dict[str, Any]]:
