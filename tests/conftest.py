@@ -1,33 +1,10 @@
-import os
-
 import both_checkers
 import pytest
-from hypothesis import HealthCheck, settings
+from shared_fixtures import backend, looks
 
-from bemi import solvers
+__all__ = ["backend", "looks"]
 
 both_checkers.watch()
-
-# `make test` keeps every core busy: a test that does not ask for processes gets none, which spares their start.
-os.environ.setdefault("LOKY_MAX_CPU_COUNT", "1")
-
-settings.register_profile(
-    "default",
-    deadline=None,
-    # The ordinary run tries the same instances every time; the slow run draws fresh ones.
-    derandomize=os.environ.get("BEMI_FRESH_EXAMPLES") is None,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-settings.load_profile("default")
-
-
-@pytest.fixture(scope="session", params=solvers.names())
-def backend(request: pytest.FixtureRequest) -> str:
-    """Every solver in turn; one that is not installed skips visibly."""
-    if request.param not in solvers.installed():
-        pytest.skip(f"solver {request.param} is not installed")
-    return request.param
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -18,7 +18,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from bemi.certificate.verification import training_digest
+from bemi.certificate import training_digest
 
 GENUINE = Path(__file__).with_name("genuine.json")
 

@@ -17,7 +17,7 @@ from forgery import bits, with_kind
 
 from bemi.certificate import FORMAT
 from bemi.certificate.arithmetic import pre_activations
-from bemi.certificate.verification import _matrices
+from bemi.certificate.reading import as_matrices
 
 Claim = tuple[list[int], Any, Any, Any]
 """Weights, objective, bound, and a proof or "solver"."""
@@ -47,7 +47,7 @@ def made(
         )
     last = next(reversed(stages.values()))[0]
     layers = [len(rows[0]), *hidden, max(1, (size - 1).bit_length())]
-    first = _matrices(last, layers)[:1]
+    first = as_matrices(last, layers)[:1]
     sums = [pre_activations(first, row)[0] for row in rows]
     splitting = [int(len({s[j] >= 0 for s in sums}) == 2) for j in range(layers[1])]
     usual = {

@@ -11,7 +11,7 @@ from bemi.certificate import CertificateError
 from bemi.certificate.arithmetic import Rows
 from bemi.certificate.links import links_bound
 from bemi.certificate.margins import MarginProof
-from bemi.certificate.verification import _added
+from bemi.certificate.reading import added_rows
 from bemi.stages.result import Outcome, StageResult
 
 # What stages say of their networks.
@@ -78,9 +78,9 @@ def test_the_model_must_have_the_weights_of_the_last_stage(tmp_path):
 
 def test_added_rows_are_of_the_classes_of_their_network():
     labels = [0, 1, 2, 0, 2]
-    assert _added([3], 3, labels, (0, 1)) == [3]
+    assert added_rows([3], 3, labels, (0, 1)) == [3]
     with pytest.raises(CertificateError, match="of another class"):
-        _added([3, 4], 3, labels, (0, 1))
+        added_rows([3, 4], 3, labels, (0, 1))
 
 
 # Proofs of margins: four rows, two outputs, two neurons; the best network has the margins 10 and 3, and 1 twice.
@@ -285,4 +285,4 @@ def test_three_links_where_copies_do_not_suffice():
 @pytest.mark.parametrize("nothing", ["", {}, (), None, 0])
 def test_added_rows_are_a_list(nothing):
     with pytest.raises(CertificateError, match="added rows are not a list"):
-        _added(nothing, 3, [0, 1, 2], (0, 1))
+        added_rows(nothing, 3, [0, 1, 2], (0, 1))

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bemi import FewBitClassifier, save
-from bemi.certificate import CertificateError, needed_budget, training_record, verification, verify
+from bemi.certificate import CertificateError, needed_budget, reading, training_record, verify
 from bemi.modelfile import saving
 
 
@@ -54,10 +54,10 @@ def test_what_is_written_is_verified(tmp_path_factory, rows, features, classes, 
 
 @pytest.mark.parametrize("piece", [1, 37, 1000])
 def test_rows_may_be_cut_anywhere(model, monkeypatch, piece):
-    monkeypatch.setattr(verification, "_BEGIN", verification.re.compile(b"(?!)"))
+    monkeypatch.setattr(reading, "_BEGIN", reading.re.compile(b"(?!)"))
     whole = training_record(model)
     monkeypatch.undo()
-    monkeypatch.setattr(verification, "_PIECE", piece)
+    monkeypatch.setattr(reading, "_PIECE", piece)
     record = training_record(model)
     assert list(record.rows) == list(whole.rows)
     assert record.labels == whole.labels

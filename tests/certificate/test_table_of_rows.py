@@ -7,7 +7,7 @@ import pytest
 
 from bemi.certificate.arithmetic import Table
 from bemi.certificate.limits import CertificateError
-from bemi.certificate.verification import _PIECE, _unpacked
+from bemi.certificate.reading import _PIECE, _unpacked
 
 
 @pytest.mark.parametrize("row", [2, 5, -3])

@@ -26,7 +26,8 @@ ABOUT = {
     "margins": ["shapes", "more shapes", "open", "list", "deep", "no hidden layer", "by hand"],
     **{"neurons": ["splits"], "links": ["deep", "weights", "no hidden layer", "by hand"]},
     **{"separators": ["labels"], "softmargins": ["soft", "limits"], "arithmetic": ["list", "by hand"]},
-    **{"widest": [], "verification": [], "limits": ["prices", "soft", "no hidden layer", "verification by hand"]},
+    **{"widest": [], "verification": [], "reading": ["verification by hand"]},
+    "limits": ["prices", "soft", "no hidden layer", "verification by hand"],
 }
 """The models whose certificates a module takes part in checking."""
 
@@ -61,7 +62,7 @@ def is_caught(weakened: Weakening) -> bool:
 
     if any(checker.says(parts)[:2] != said[:2] for parts, said in sorted(cases, key=distance)):
         return True
-    return weakened.module == "verification" and of_files(checker) != of_files(real_checker())
+    return weakened.module in ("reading", "verification") and of_files(checker) != of_files(real_checker())
 
 
 @cache

@@ -23,7 +23,7 @@ from bemi.certificate.limits import CertificateError
 FOLDER = Path(bemi.certificate.__file__).parent
 MODULES = (
     *("limits", "arithmetic", "confidence", "shapes", "margins", "neurons", "links", "separators", "softmargins"),
-    *("widest", "verification"),
+    *("widest", "reading", "verification"),
 )
 """In the order in which they import each other."""
 
@@ -153,11 +153,11 @@ class Checker:
     def says_of_files(self, folder: Path, case: tuple[bytes, bytes, dict[str, str] | None]) -> Said:
         """What it says of a model file and its certificate; without questions, of the training record in them."""
         model, certificate, ask = case
-        path, verification = folder / "m", self.modules["verification"]
+        path, verification, reading = folder / "m", self.modules["verification"], self.modules["reading"]
         path.write_bytes(model)
         Path(f"{path}.cert").write_bytes(certificate)
         if ask is None:
-            return self._said(lambda: verification.training_record(path) and verification.Verification())
+            return self._said(lambda: reading.training_record(path) and verification.Verification())
         return self._said(lambda: verification.verify(path, **ask))
 
     def _said(self, check: Callable[[], Any]) -> Said:

@@ -13,6 +13,7 @@ from oracle import keeping, tiny_problems
 from bemi import engines
 from bemi import limits as clock
 from bemi.engines import monolithic
+from bemi.engines.portfolio import observed
 from bemi.engines.start import initial_network
 from bemi.limits import Limits
 from bemi.network import Network
@@ -69,11 +70,11 @@ def test_a_network_comes_back_however_short_the_limit(stages, seconds):
 
 
 def test_separable_data_need_no_search():
-    problem = images()
-    report = train(problem, ("sm",)).reports["sm"]
+    with observed() as searches:
+        report = train(images(), ("sm",)).reports["sm"]
     assert report.objective == report.bound == 8
     assert report.proof == "certified"
-    assert report.seconds < 0.1
+    assert [search.strategy for search in searches] == ["patterns"]
 
 
 def test_max_margin_sees_only_confident_rows():
@@ -142,10 +143,10 @@ def test_unused_time_rolls_over(monkeypatch):
         assert given_seconds[stage] == pytest.approx(max(0.0, total - spent[stage]), abs=0.1)
 
 
-def test_time_limit_is_kept():  # by the clock that stands still while loops are compiled
+def test_time_limit_is_kept(looks):
     began = clock.now()
-    train(images(per_class=10, features=64, hidden=(4, 4)), time_limit=1.0)
-    assert clock.now() - began < 2.5
+    train(images(per_class=10, features=64, hidden=(4, 4)), time_limit=100.0)
+    assert clock.now() - began < 200
 
 
 def test_one_time_limit_is_shared_out():
@@ -209,9 +210,8 @@ def test_two_outputs_are_carried_by_both_halves_of_the_layers():
     assert get("sm").value(problem, initial_network(problem)) == 16
 
 
-def test_stage_says_what_stopped_it():
-    report = train(images(per_class=10, features=64, hidden=(4, 4)), ("sm", "mm"), time_limit=0.2).reports["mm"]
+def test_stage_says_what_stopped_it(looks):
+    report = train(images(per_class=10, features=64, hidden=(4, 4)), ("sm", "mm"), time_limit=30.0).reports["mm"]
     assert report.outcome is Outcome.LIMIT
-    ended = "every search has ended; none can close the gap in the time that is left"
-    assert report.message in ("stopped at a time or node limit", ended)
+    assert report.message == "stopped at a time or node limit"
     assert report.bound >= report.objective

@@ -1,16 +1,9 @@
 """Checks the claims of a trained ensemble in exact integers, with only the standard library."""
 
+from bemi.certificate.arithmetic import training_digest
 from bemi.certificate.limits import DEFAULT_BUDGET, CertificateError
-from bemi.certificate.verification import (
-    FORMAT,
-    TrainingRecord,
-    Verification,
-    certificate_path,
-    needed_budget,
-    training_digest,
-    training_record,
-    verify,
-)
+from bemi.certificate.reading import FORMAT, TrainingRecord, certificate_path, needed_budget, training_record
+from bemi.certificate.verification import Verification, verify
 
 __all__ = [
     "DEFAULT_BUDGET",

@@ -2,10 +2,10 @@
 
 A neuron gives + if its sum is at least 0, so without links it is always +.
 
-- R53: q outputs are - on some row, so each has a link.  A hidden layer's signs determine the code, so of c codes at least
-  ``ceil(log2 c)`` of its neurons are not constant, and each has a link.
-- R54: follow an output down while its neurons have one link.  That ends at an input that tells its classes apart, or at a
-  neuron with two links or more that does, of which R53 counted one.  Different outputs end at different neurons.
+- R53: q outputs are - on some row, so each has a link.  A hidden layer's signs determine the code, so of c codes at
+  least ``ceil(log2 c)`` of its neurons are not constant, and each has a link.
+- R54: follow an output down while its neurons have one link.  That ends at an input that tells its classes apart, or at
+  a neuron with two links or more that does, of which R53 counted one.  Different outputs end at different neurons.
 - R55: if one first-layer neuron is not constant, it tells the classes apart and has three links, two more than counted.
   Otherwise two or more are not constant, one link more than counted; if the layer has just two links, neither neuron
   tells the classes apart, so some neuron above has links from both, one more again.

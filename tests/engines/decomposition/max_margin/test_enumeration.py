@@ -56,9 +56,9 @@ def test_dichotomies_have_their_largest_margins():
 
 
 def test_infeasibility_is_settled_by_the_list():
-    found = engine.run("mm", INFEASIBLE, start=initial_network(INFEASIBLE), limits=Limits(seconds=30))
+    with observed(without={"solver"}):
+        found = engine.run("mm", INFEASIBLE, start=initial_network(INFEASIBLE), limits=Limits(seconds=30))
     assert found.outcome is Outcome.INFEASIBLE
-    assert found.seconds < 15
 
 
 def test_without_time_nothing_is_claimed():

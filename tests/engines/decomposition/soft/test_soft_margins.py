@@ -70,12 +70,12 @@ def test_thousands_of_rows_take_memory_in_proportion_and_leave_a_small_gap():
     assert peak < 12 * problem.data.nbytes < len(problem.data) ** 2 * 8
 
 
-@pytest.mark.parametrize("seconds", [0.0, 0.3])
-def test_without_time_the_bound_is_weaker_but_holds(seconds):
+@pytest.mark.parametrize("seconds", [0.0, 20.0])
+def test_without_time_the_bound_is_weaker_but_holds(looks, seconds):
     problem, start = many_bits(6000, 80)
     short = run_only("soft", "outputs", problem=problem, start=start, limits=Limits(seconds=seconds))
     whole = run_only("soft", "outputs", problem=problem, start=start, limits=Limits(nodes=3, gap=0.005))
-    assert short.seconds < seconds + 5
+    assert short.seconds < seconds + 50
     assert 0 <= short.bound <= whole.objective
     assert whole.bound <= short.objective
 

@@ -6,8 +6,8 @@ largest margin of a neuron that gives the codes, and M* that of any neuron, the 
     max(U + M* + P, 2 U + 2 P),
 
 the first with an output that sees one neuron only, the second with two neurons that give the codes; with one neuron it
-is U + P.  If no neuron gives the codes, there is no network, whatever the layers above are.  ``bemi.certificate.widest``
-has the proof.
+is U + P.  If no neuron gives the codes, there is no network, whatever the layers above are.
+``bemi.certificate.widest`` has the proof.
 """
 
 from __future__ import annotations
