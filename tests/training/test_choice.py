@@ -55,14 +55,18 @@ def test_the_estimate_holds_on_new_rows():
     assert inside >= 10
 
 
-def test_labels_that_nothing_tells_have_no_bright_prospects():
-    """The best of many candidates looks good by chance; the estimate must not."""
-    rng = np.random.default_rng(1)
-    X, y = rng.normal(size=(40, 3)), rng.permutation([0, 1] * 20)
+def test_random_labels_are_estimated_at_chance():
+    """The best of many candidates looks good by chance; the estimate must not, on average over draws."""
     many = [Candidate(f"{t}, {c}", {"inputs": TableBits(t), "C": c}) for t in (2, 4, 8) for c in (0.1, 1.0, 10.0)]
-    choice = choose(many, X, y, defaults=DEFAULTS, weights=None, seed=0)
-    assert choice.expected <= max(choice.accuracies.values())
-    assert choice.expected < 0.6
+    expected, best = [], []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(40, 3)), rng.permutation([0, 1] * 20)
+        choice = choose(many, X, y, defaults=DEFAULTS, weights=None, seed=0)
+        expected.append(choice.expected)
+        best.append(max(choice.accuracies.values()))
+        assert choice.expected <= best[-1]
+    assert abs(np.mean(expected) - 0.5) < 0.05 < np.mean(best) - 0.5
 
 
 def test_the_fitted_classifier_is_that_of_the_choice(tmp_path):

@@ -451,7 +451,7 @@ def test_cells_are_read_as_python_reads_them(opened):
     classifier = soft_margins(inputs=TableBits(), node_limit=5, time_limit=None)
     classifier.fit(X, [0, 1, 0, 1])
     browser = opened(page(classifier))
-    taken = [["1.5", 1.0], [" 2e0 ", True], [True, 2.5], [-0.0, "x"], [3, "2"]]
+    taken = [["1.5", 1.0], [" 2e0 ", True], [True, 2.5], [-0.0, "x"], [3, "2"], ["2,75", 1], [" ", 2]]
     inputs = browser.execute_script("return arguments[0].map((row) => bemi.inputs(row))", taken)
     assert np.array_equal(
         inputs, classifier.transform_.transform(pd.DataFrame(taken, columns=["n", "c"], dtype=object))
@@ -459,7 +459,7 @@ def test_cells_are_read_as_python_reads_them(opened):
     holes = browser.execute_script("return bemi.inputs([NaN, undefined])")
     assert np.array_equal([holes], classifier.transform_.transform(pd.DataFrame({"n": [np.nan], "c": [None]})))
     refused = "try { return bemi.predict(arguments[0]); } catch (error) { return [error.name, error.message]; }"
-    for cell in ("", "many", "0x10"):
+    for cell in ("1,5,0", "many", "0x10"):
         assert browser.execute_script(refused, [cell, "1"]) == ["RangeError", f"column n holds numbers, not {cell}"]
         with pytest.raises(ValueError, match="column 'n' holds numbers"):
             classifier.predict(pd.DataFrame({"n": [cell], "c": ["1"]}))

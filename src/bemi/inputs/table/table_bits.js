@@ -1,19 +1,20 @@
 // Bits of a table, from cells: numbers, text, and null for a missing cell.
 {
   const MISSING = -(2 ** 31);
-  const NUMBER = /^\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*$/i;
+  const NUMBER = /^\s*[-+]?(\d+[.,]?\d*|[.,]\d+)(e[-+]?\d+)?\s*$/i;
 
   /** Text of a cell as Python writes it. */
   const textOf = (cell) => (typeof cell === "boolean" ? (cell ? "True" : "False") : String(cell));
 
   function numberOf(cell, name) {
-    const number = typeof cell !== "string" ? Number(cell) : NUMBER.test(cell) ? Number(cell) : NaN;
+    const number = typeof cell !== "string" ? Number(cell) : NUMBER.test(cell) ? Number(cell.replace(",", ".")) : NaN;
     if (Number.isFinite(number)) return number;
     throw new RangeError(`column ${name} holds numbers, not ${textOf(cell)}`);
   }
 
   function readingOf(cell, { name, decimals, power, levels }) {
-    if (cell === null || cell === undefined || Number.isNaN(cell)) return MISSING;
+    const isBlank = levels === null && typeof cell === "string" && cell.trim() === "";
+    if (cell === null || cell === undefined || Number.isNaN(cell) || isBlank) return MISSING;
     return levels === null ? reading(numberOf(cell, name), decimals, power) : levels.indexOf(textOf(cell));
   }
 
