@@ -129,7 +129,7 @@ def _file(options: argparse.Namespace) -> Result:
 
 def _add_c_options(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
-    add("--optimize", choices=C_GOALS, default="speed", help="what to optimise for (default: %(default)s)")
+    add("--optimize", choices=C_GOALS, default="speed", help="what to optimize for (default: %(default)s)")
     smallest = "type of an input (default: the smallest for the training rows)"
     add("--input-type", choices=C_INPUT_TYPES, help=smallest)
     add(

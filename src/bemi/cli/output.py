@@ -145,7 +145,7 @@ def performance_tables(result: dict[str, Any]) -> list[Table]:
     if chances is not None:
         table.add_row("log-loss", _decimals(chances["log_loss"]))
         table.add_row("Brier score", _decimals(chances["brier"]))
-        table.add_row("mean distance of chances from what happened", _percent(chances["calibration_error"]))
+        table.add_row("expected calibration error", _percent(chances["calibration_error"]))
     if result["unknown_labels"]:
         table.add_row("labels that the model does not know", f"{result['unknown_labels']:,}")
     more = [] if chances is None else [_calibration_table(result)]
@@ -164,7 +164,7 @@ def _classes_table(result: dict[str, Any]) -> Table:
     classes = result["classes"]
     open_ = any(row[-1] for row in result["confusion"])
     heads = [shown(one["label"]) for one in classes] + (["unclassified"] if open_ else [])
-    table = Table(title="classes, and what their rows are labelled")
+    table = Table(title="classes, and the labels of their rows")
     table.add_column("class")
     small = len(heads) <= MOST_COLUMNS
     for head in ("rows", "recall", "precision", *(heads if small else [])):
@@ -200,13 +200,13 @@ def _recordings_table(recordings: list[dict[str, Any]]) -> Table:
 
 
 def _calibration_table(result: dict[str, Any]) -> Table:
-    """Chances against what happened."""
+    """Predicted probabilities beside observed frequencies."""
     from rich.table import Table
 
     classes = result["classes"]
-    of = f"chance of {shown(classes[1]['label'])}" if len(classes) == 2 else "chance of the likeliest class"
-    table = Table(title="chances and what happened")
-    for head in (of, "happened", "rows"):
+    of = f"probability of {shown(classes[1]['label'])}" if len(classes) == 2 else "largest probability"
+    table = Table(title="calibration")
+    for head in (of, "observed", "rows"):
         table.add_column(head, justify="right")
     for part in result["probabilities"]["calibration"]:
         table.add_row(_percent(part["chance"]), _percent(part["happened"]), str(part["rows"]))

@@ -39,7 +39,7 @@ def add_command(commands: Any) -> None:
     )
     _add_reading_options(command)
 
-    command = commands.add_parser("evaluate", help="accuracy, classes and probabilities on labelled data")
+    command = commands.add_parser("evaluate", help="measure accuracy, recall, AUC and calibration on labelled data")
     command.set_defaults(run=evaluate, example="bemi evaluate model.bemi test.csv --target label")
     command.add_argument("model", type=Path)
     command.add_argument(
