@@ -266,7 +266,7 @@ def test_results_of_recordings_and_smoothed_labels(folder, capsys):
             assert one["accuracy"] == np.mean(labels[own] == windows.y[own])
             assert one["class"] is None
     code, out, _ = run(capsys, *command)
-    assert out.index("classes, and what") < out.index("recordings, the worst first")
+    assert out.index("recall") < out.index("recordings, the worst first")
     assert "status" not in out
     whole = bemi.windows(wrist(2, seed=1), 32, 4, id="who", time="t", channels=["x", "y"])
     code, out, _ = run(capsys, "predict", folder / "m.bemi", folder / "new.csv", *places, "--smooth", "9,7")

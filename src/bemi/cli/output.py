@@ -149,8 +149,8 @@ def performance_tables(result: dict[str, Any]) -> list[Table]:
     if result["unknown_labels"]:
         table.add_row("labels that the model does not know", f"{result['unknown_labels']:,}")
     more = [] if chances is None else [_calibration_table(result)]
-    apart_ = [] if result["by_recording"] is None else [_recordings_table(result["by_recording"])]
-    return [table, _classes_table(result), *apart_, *more]
+    recordings = [] if result["by_recording"] is None else [_recordings_table(result["by_recording"])]
+    return [table, _classes_table(result), *recordings, *more]
 
 
 MOST_COLUMNS = 10
