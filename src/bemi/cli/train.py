@@ -10,6 +10,7 @@ import argparse
 import math
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -303,11 +304,23 @@ def _train(
         warnings.filterwarnings("ignore", "the proof of stage")
         warnings.simplefilter("ignore", ColumnWarning)
         classifier.fit(data.X, data.y, **groups)
+    _tell_source(options, classifier, data)
     save(classifier, options.output)
     _note_units(classifier, data, notes)
     if not progress_wanted(options) and not is_quiet(options):
         notes.print()
     _report(options, classifier, data, notes)
+
+
+def _tell_source(options: argparse.Namespace, classifier: Any, data: TrainingData) -> None:
+    """Tell the model what its rows are, so that it takes other files alike, and exports say it."""
+    from bemi.inputs.images import check_shape
+
+    ensemble, shape = classifier.ensemble_, _kind(options, data)
+    inputs = replace(ensemble.inputs, rate=data.rate)
+    if isinstance(shape, tuple) and inputs.image_shape is None:
+        inputs = replace(inputs, image=check_shape(shape))
+    classifier.ensemble_ = replace(ensemble, inputs=inputs)
 
 
 def _train_shard(

@@ -1,6 +1,6 @@
 """The classifier for accuracy: soft margins, with inputs, copies and penalty chosen from the rows.
 
-The settings that it chooses from are those that measured best on images, tables and signals; docs/accuracy.md has the
+The settings that it chooses from are those that measured best on images, tables and signals; lab/reports has the
 measurements.
 """
 

@@ -181,6 +181,13 @@ def _check_inputs(header: Mapping[str, Any]) -> None:
         raise ValueError("without a transform the networks must have an input per feature")
     if header["transform"] is not None:
         _check_parameters(header["transform"], "transform")
+    if "image" in header:
+        sizes = [whole(size, "a size of images", 1, features) for size in listed(header["image"], "image", 3, 3)]
+        if math.prod(sizes) != features:
+            raise ValueError("image must be height, width and channels of as many values as there are features")
+    rate = header.get("rate", 1.0)
+    if type(rate) is not float or not 0 < rate < math.inf:
+        raise ValueError(f"rate must be a positive number of samples per second, got {brief(rate)}")
     if header["feature_names"] is not None:
         for name in listed(header["feature_names"], "feature_names", features, features):
             text(name, "a feature's name")

@@ -136,6 +136,7 @@ def _parts(ensemble: Ensemble, networks: list[dict[str, Any]]) -> dict[str, Any]
     if ensemble.probabilities is not None:
         sigmoids = [[n for n in astuple(sigmoid) if n is not None] for sigmoid in ensemble.probabilities.sigmoids]
         found["probabilities"] = {"sigmoids": sigmoids, "prior": list(ensemble.probabilities.prior)}
+    found |= {name: value for name in ("image", "rate") if (value := getattr(ensemble.inputs, name)) is not None}
     if ensemble.training.expected is not None:
         found["expected"] = list(map(float, ensemble.training.expected))
     counts = ensemble.score_counts
@@ -266,7 +267,9 @@ def _inputs(header: dict[str, Any]) -> Inputs:
     scaling = InputScaling(scale, given["low"], given["high"], given["limit"])
     transform = None if header["transform"] is None else registry.from_parameters(header["transform"])
     names = header["feature_names"]
-    inputs = Inputs(header["features"], None if names is None else tuple(names), scaling, transform)
+    image = tuple(header["image"]) if "image" in header else None
+    names = None if names is None else tuple(names)
+    inputs = Inputs(header["features"], names, scaling, transform, image, header.get("rate"))
     if transform is not None:
         if (transform.n_features_in_, transform.n_outputs) != (header["features"], header["inputs"]):
             raise ValueError("the transform does not map the features to the inputs")

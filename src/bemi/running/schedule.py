@@ -146,7 +146,7 @@ def run(
 
 
 def _is_untrained(training: Training) -> bool:
-    """Whether a budget left no time for any stage: the next run shall train this network."""
+    """Whether a budget left no time for any stage: the next run trains this network."""
     return all(report.outcome is Outcome.NO_TIME for report in training.reports.values())
 
 

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from bemi.engines import monolithic, portfolio
+from bemi.engines.decomposition import two_neurons
 from bemi.engines.decomposition.lists import max_margin as listed_margins
 from bemi.engines.decomposition.lists import min_weight as listed_links
 from bemi.engines.decomposition.max_margin import enumeration as neuron_choices
-from bemi.engines.decomposition.max_margin import few_splits, two_neurons, widening
+from bemi.engines.decomposition.max_margin import few_splits, widening
 from bemi.engines.decomposition.max_margin import search as dichotomies
 from bemi.engines.decomposition.min_weight import enumeration as smallest_neurons
 from bemi.engines.decomposition.min_weight import with_labels, with_margins
@@ -90,6 +91,7 @@ def _priced(problem: Problem, state: StageState) -> bool:
 
 SAT_MARGIN = (
     Strategy("patterns", 0.9, always, patterns.search),
+    Strategy("one neuron", 0.9, two_neurons.agreement_applies, two_neurons.search_agreement),
     Strategy("prices", 0.3, lambda p, s: _searched(p) and prices.applicable(p), prices.search),
     Strategy("alternation", 0.8, _priced, alternation.search),
     Strategy("annealing", 0.5, _larger_than(SMALL_COLUMNS, MEDIUM_COLUMNS), annealing.search),
@@ -173,6 +175,8 @@ def _links_columns(problem: Problem, state: StageState) -> int:
 
 
 MIN_WEIGHT = (
+    # Lists of too many weights are not certified, and turns may be.
+    Strategy("short turns", 0.1, listed_links.uncertified, with_margins.search),
     Strategy("lists", 0.8, listed_links.applies, listed_links.search),
     Strategy("turns", 1.0, _keeps(KeepMargins), with_margins.search),
     Strategy("enumeration", 0.5, smallest_neurons.applies, smallest_neurons.search),

@@ -11,16 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import AllNetworks
 from second_checker import one_neuron
+from strategies import run_only
 
 from bemi import BeMiClassifier, save, verify
 from bemi.certificate import CertificateError
 from bemi.certificate import widest as checker
 from bemi.certificate.arithmetic import Rows
 from bemi.certificate.limits import Work
-from bemi.engines.decomposition import engine
-from bemi.engines.decomposition.max_margin import two_neurons
+from bemi.engines.decomposition import engine, two_neurons
 from bemi.engines.decomposition.max_margin.search import distinct_rows
-from bemi.engines.decomposition.neuron import weight_tree
+from bemi.engines.decomposition.neuron import all_weights, weight_tree
 from bemi.engines.decomposition.neuron import widest as neuron
 from bemi.engines.start import initial_network
 from bemi.limits import FOREVER, Deadline, Limits
@@ -57,9 +57,9 @@ def test_the_margin_is_the_largest_and_its_proof_shows_that(data):
     signs *= draw(st.sampled_from([0, 1]))
     with pytest.MonkeyPatch.context() as patch:
         # Halves of all sizes, and few thresholds, which leave more neurons to test.
-        for module in (neuron, checker):
+        for module in (all_weights, checker):
             patch.setattr(module, "_SECOND_HALF", draw(st.sampled_from([1, 3, 10, 20_000])))
-        patch.setattr(neuron, "_THRESHOLDS", draw(st.sampled_from([2, 256])))
+        patch.setattr(all_weights, "_THRESHOLDS", draw(st.sampled_from([2, 256])))
         # Every way to search: linear programs are cut short, or do without trying all weights.
         patch.setattr(neuron, "FEW_NEURONS", draw(st.sampled_from([1, 10**9])))
         patch.setattr(weight_tree, "MOST_NODES", draw(st.sampled_from([1, 20_000])))
@@ -211,6 +211,23 @@ def test_closed_form_against_all_networks(shape, count, seed, low):
         assert checker.widest_bound(rows, found.proof) == best
     else:
         assert found.outcome is None
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    shape=st.sampled_from([s for s in ONE_OUTPUT if len(s[0]) == 1] + [((2,), 2, 3)]),
+    count=st.integers(1, 9),
+    seed=st.integers(0, 10**6),
+    largest=st.sampled_from((2, 9, 400)),
+)
+def test_one_neuron_is_enough_for_sat_margin(shape, count, seed, largest):
+    hidden, inputs, bound = shape
+    rng = np.random.default_rng(seed)
+    codes = rng.choice([-1, 1], (count, 1))
+    problem = Problem(rng.integers(-largest, largest + 1, (count, inputs)), codes, hidden, bound)
+    start = initial_network(problem)
+    found = run_only("sm", "one neuron", problem=problem, start=start, limits=Limits())
+    assert found.objective == found.bound == AllNetworks.of(problem).best("sm")
 
 
 def test_two_neurons_are_certified_from_end_to_end(tmp_path):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.engines.decomposition.lists.neuron_list import NeuronList, Words
+from bemi.engines.decomposition.neuron.all_weights import NeuronList, Words
 from bemi.exact import Integers
 from bemi.jit import njit
 
@@ -29,6 +29,8 @@ class Forest:
 
     Attributes
     ----------
+    lists
+        The lists.
     every
         The set of all rows.
     wrong, values
@@ -44,6 +46,7 @@ class Forest:
         Of each tree; -1 for an empty list.
     """
 
+    lists: tuple[NeuronList, ...]
     every: Words
     wrong: Words
     values: Integers
@@ -58,7 +61,7 @@ class Forest:
     roots: Integers
 
     @classmethod
-    def of(cls, lists: list[NeuronList], rows: int) -> Forest:
+    def of(cls, lists: Sequence[NeuronList], rows: int) -> Forest:
         """Trees of these lists."""
         every = all_rows(rows)
         wrong = np.concatenate([np.stack([a.wrong, ~a.wrong & every], axis=1).reshape(-1, len(every)) for a in lists])
@@ -81,11 +84,12 @@ class Forest:
                 )
         always, sometimes, best = always[:nodes].copy(), sometimes[:nodes].copy(), best[:nodes].copy()
         span, children = span[:nodes].copy(), children[:nodes].copy()
-        return cls(every, wrong, values, neurons, turned, always, sometimes, best, span, children, members, roots)
+        tables = (always, sometimes, best, span, children)
+        return cls(tuple(lists), every, wrong, values, neurons, turned, *tables, members, roots)
 
-    def weights(self, lists: Sequence[NeuronList], number: int, entry: int) -> Integers:
+    def weights(self, number: int, entry: int) -> Integers:
         """The weights of an entry, which is from the list of that number."""
-        column = lists[number].weights[:, self.neurons[entry]]
+        column = self.lists[number].weights[:, self.neurons[entry]]
         return -column if self.turned[entry] else column
 
 
@@ -150,52 +154,13 @@ def _grow(wrong, values, members, begin, end, rows, always, sometimes, best, spa
 
 
 @njit(cache=True)
-def best_entry(root, right, wrong_on, floor, wrong, values, members, always, sometimes, best, span, children, stack):
-    """The best entry, of value at least ``floor``, that is right on some rows and wrong on others; -1 if none is."""
-    words = right.shape[0]
-    found, bar = -1, floor
-    if root < 0:
-        return found
-    stack[0], size = root, 1
-    while size > 0:
-        size -= 1
-        node = stack[size]
-        if best[node] < bar or (found >= 0 and best[node] == bar):
-            continue
-        dead = False
-        for w in range(words):
-            if (always[node, w] & right[w]) | (wrong_on[w] & ~sometimes[node, w]):
-                dead = True
-                break
-        if dead:
-            continue
-        if children[node, 0] >= 0:
-            a, b = children[node, 0], children[node, 1]
-            if best[a] > best[b]:
-                a, b = b, a
-            stack[size], stack[size + 1] = a, b
-            size += 2
-            continue
-        for m in range(span[node, 0], span[node, 1]):
-            entry = members[m]
-            if values[entry] < bar or (found >= 0 and values[entry] == bar):
-                break
-            fits = True
-            for w in range(words):
-                if (wrong[entry, w] & right[w]) | (wrong_on[w] & ~wrong[entry, w]):
-                    fits = False
-                    break
-            if fits:
-                found, bar = entry, values[entry]
-                break
-    return found
-
-
-@njit(cache=True)
-def all_entries(
-    root, right, wrong_on, floor, wrong, values, members, always, sometimes, best, span, children, stack, out
+def fitting(
+    root, right, wrong_on, floor, only_best, wrong, values, members, always, sometimes, best, span, children, stack, out
 ):
-    """Fill ``out`` with all such entries, in no order; returns their number."""
+    """Fill ``out`` with entries of value at least ``floor`` that are right on some rows and wrong on others.
+
+    All of them, in no order, or only the best one; returns their number.
+    """
     words = right.shape[0]
     count = 0
     if root < 0:
@@ -214,7 +179,10 @@ def all_entries(
         if dead:
             continue
         if children[node, 0] >= 0:
-            stack[size], stack[size + 1] = children[node, 0], children[node, 1]
+            a, b = children[node, 0], children[node, 1]
+            if best[a] > best[b]:
+                a, b = b, a
+            stack[size], stack[size + 1] = a, b
             size += 2
             continue
         for m in range(span[node, 0], span[node, 1]):
@@ -226,6 +194,9 @@ def all_entries(
                 if (wrong[entry, w] & right[w]) | (wrong_on[w] & ~wrong[entry, w]):
                     fits = False
                     break
+            if fits and only_best:
+                out[0], count, floor = entry, 1, values[entry] + 1
+                break
             if fits:
                 out[count] = entry
                 count += 1

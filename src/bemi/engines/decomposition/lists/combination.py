@@ -3,19 +3,21 @@
 Neurons are chosen slot by slot, largest values first.  The neurons chosen so far divide the rows by their patterns,
 and the form says for each pattern which of the other neurons must be right on its rows, and which wrong.  So every open
 slot asks its tree for the best neuron that fits; if these values do not add up to more than the best choice, the
-search turns back.  Of slots that are chosen by their values, the earlier one has the better neuron.
+search turns back.  Of slots that are chosen by their values, the earlier one has the better neuron.  The last slot's
+neuron may be one that no list holds: it is asked for when all others are chosen.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from bemi.engines.decomposition.lists.bitset_tree import Forest, all_entries, best_entry
+from bemi.engines.decomposition.lists.bitset_tree import Forest, fitting
 from bemi.engines.decomposition.lists.forms import ALIKE, SMALLER, Form, Slots
+from bemi.engines.decomposition.lists.unlisted import Unlisted
 from bemi.exact import Integers
 from bemi.jit import njit
 from bemi.limits import FOREVER, Deadline
@@ -34,8 +36,8 @@ class Combined:
 
     Attributes
     ----------
-    value, form, entries
-        Its value, its form, and its entries of the forest by neuron; None if it is not better than given.
+    value, form, first
+        Its value, its form, and the weights of its neurons, one column each; None if it is not better than given.
     open
         Forms that may have a better one, since their search did not end.
     steps
@@ -44,7 +46,7 @@ class Combined:
 
     value: int
     form: Form | None
-    entries: Integers | None
+    first: Integers | None
     open: list[Slots]
     steps: int
 
@@ -56,6 +58,7 @@ def combine(
     caps: Integers,
     beaten: int,
     *,
+    unlisted: Sequence[Unlisted | None] = (),
     steps: float = math.inf,
     deadline: Deadline = FOREVER,
 ) -> Combined:
@@ -71,11 +74,13 @@ def combine(
         What bounds the value of each neuron.
     beaten
         Only values above it are of interest.
+    unlisted
+        By neuron, what to ask where slots have it unlisted.
     steps, deadline
         When to stop.
     """
-    form, entries, value, used = None, None, beaten, 0
-    running = [_Search(forest, each, lists, caps) for each in slots if each.form.value + caps.sum() > beaten]
+    form, first, value, used = None, None, beaten, 0.0
+    running = [_Search(forest, each, lists, caps, unlisted) for each in slots if each.form.value + caps.sum() > beaten]
     most = ROUND
     while running and used < steps and not deadline.passed:
         for search in running:
@@ -84,58 +89,89 @@ def combine(
             better = search.run(value, min(most, steps - used), deadline)
             used += search.steps
             if better is not None:
-                value, entries = better
+                value, first = better
                 form = search.slots.form
         running = [search for search in running if not search.done]
         most *= 10
-    return Combined(value, form, entries, [search.slots for search in running], used)
+    return Combined(value, form, first, [search.slots for search in running], int(used))
 
 
 class _Search:
     """The search for one form in one order."""
 
-    def __init__(self, forest: Forest, slots: Slots, lists: Integers, caps: Integers) -> None:
+    def __init__(
+        self, forest: Forest, slots: Slots, lists: Integers, caps: Integers, unlisted: Sequence[Unlisted | None]
+    ) -> None:
         self.forest, self.slots = forest, slots
+        self._unlisted = unlisted[slots.order[-1]] if slots.unlisted else None
+        assert self._unlisted is not None or not slots.unlisted
         size, words = len(lists), forest.wrong.shape[1]
         self.order = list(slots.order)
         self.steps, self.done = 0, False
-        self._roots = forest.roots[lists[self.order]]
+        self._lists = lists[self.order]
+        self._roots = forest.roots[self._lists]
         self._classes = np.zeros((size + 1, 1 << size, words), dtype=np.uint64)
         self._classes[0, 0] = forest.every
-        self._state = np.zeros(2, dtype=np.int64)  # depth, least sum of values that would be better
+        # Depth, least sum of values that would be better, and whether the last slot's neuron must be asked for.
+        self._state = np.zeros(3, dtype=np.int64)
         self._chosen = np.zeros(size + 1, dtype=np.int64)
         self._caps = np.zeros((size + 1, size), dtype=np.int64)
         self._caps[0] = caps[self.order]
         self._pick, self._answer = np.zeros(size, np.int64), np.full(size, -1, dtype=np.int64)
         self._count, self._place = np.full(size + 1, -1, dtype=np.int64), np.zeros(size + 1, np.int64)
-        self._options = np.zeros((size, max(1, len(forest.values))), dtype=np.int32)
+        self._options = np.zeros((size + 1, max(1, len(forest.values))), dtype=np.int32)
         self._stack = np.zeros(len(forest.best) + 4, dtype=np.int64)
+        self._rows = np.zeros((2, words), dtype=np.uint64)
+        self._cuts = (np.zeros((0, words), np.uint64), np.zeros((0, words), np.uint64), np.zeros(0, np.int64), 0)
+        self._last: Integers | None = None
 
     def run(self, beaten: int, steps: float, deadline: Deadline) -> tuple[int, Integers] | None:
-        """Search on for about so many steps; returns the best value above ``beaten`` and its entries."""
+        """Search on for about so many steps; returns the best value above ``beaten`` and its neurons."""
         forest, slots, worth = self.forest, self.slots, self.slots.form.value
         self._state[1], self.steps = beaten - worth + 1, 0
         while not self.done and self.steps < steps and not deadline.passed:
+            if (known := self._unlisted) is not None:
+                self._cuts = known.right, known.wrong, known.values, known.cuts
             self.steps += _advance(
-                *(min(STEPS, int(min(steps, 1 << 40)) - self.steps), self._roots),
+                *(max(1, min(STEPS, int(min(steps, 1 << 40)) - self.steps)), self._roots, slots.unlisted),
                 *(slots.force, slots.follows, slots.free, slots.paired, forest.every, self._classes),
                 *(self._state, self._chosen, self._caps, self._pick, self._answer, self._count, self._place),
                 *(self._options, forest.wrong, forest.values, forest.members, forest.always, forest.sometimes),
-                *(forest.best, forest.span, forest.children, self._stack),
+                *(forest.best, forest.span, forest.children, self._stack, self._rows, *self._cuts),
             )
+            if self._state[2] and not self._ask(deadline):
+                break
             self.done = bool(self._state[0] < 0)
         value = int(self._state[1]) - 1 + worth
         if value <= beaten:
             return None
-        entries = np.empty(len(self.order), dtype=np.int64)
-        entries[self.order] = self._answer
-        return value, entries
+        size = len(self.order) - slots.unlisted
+        columns = [forest.weights(int(self._lists[slot]), int(self._answer[slot])) for slot in range(size)]
+        if self._last is not None:
+            columns.append(self._last)
+        return value, np.stack(columns, axis=1)[:, np.argsort(self.order)]
+
+    def _ask(self, deadline: Deadline) -> bool:
+        """Ask for the last slot's neuron; returns whether there was time."""
+        assert self._unlisted is not None
+        chosen = int(self._chosen[len(self.order) - 1])
+        found = self._unlisted.best(self._rows[0], self._rows[1], int(self._state[1]) - chosen, deadline)
+        if found is None:
+            return False
+        value, weights, work = found
+        self.steps += work
+        self._state[2] = 0
+        if weights is not None and chosen + value >= self._state[1]:
+            self._state[1], self._last = chosen + value + 1, weights
+            self._answer[:] = self._pick
+        return True
 
 
 @njit(cache=True)
 def _advance(
     most,
     roots,
+    unlisted,
     force,
     follows,
     free,
@@ -159,9 +195,15 @@ def _advance(
     span,
     children,
     stack,
+    rows_asked,
+    cut_right,
+    cut_wrong,
+    cut_values,
+    cuts,
 ):
-    """Search on; ``state`` is the depth, -1 at the end, and the least sum of values that would be better."""
+    """Search on; ``state`` is the depth, -1 at the end, the least sum that would be better, and whether to ask."""
     size, words = roots.shape[0], every.shape[0]
+    spare = options[size]
     right, wrong_on = np.zeros((size, words), np.uint64), np.zeros((size, words), np.uint64)
     steps = 0
     depth = state[0]
@@ -188,6 +230,17 @@ def _advance(
                     break
                 floor = state[1] - (total - caps[depth, slot])
                 entry = -1
+                if unlisted and slot == size - 1:
+                    for cut in range(cuts):
+                        holds = cut_values[cut] < caps[depth, slot]
+                        for w in range(words):
+                            if (cut_right[cut, w] & ~right[slot, w]) | (cut_wrong[cut, w] & ~wrong_on[slot, w]):
+                                holds = False
+                        if holds:
+                            total += cut_values[cut] - caps[depth, slot]
+                            caps[depth, slot] = cut_values[cut]
+                    dead = caps[depth, slot] < floor
+                    continue
                 same = slot > depth and roots[slot] == roots[slot - 1]
                 for w in range(words):
                     if same and (right[slot, w] != right[slot - 1, w] or wrong_on[slot, w] != wrong_on[slot - 1, w]):
@@ -199,11 +252,12 @@ def _advance(
                         break
                 else:
                     steps += 1
-                    entry = best_entry(
+                    count_found = fitting(
                         roots[slot],
                         right[slot],
                         wrong_on[slot],
                         floor,
+                        True,
                         wrong,
                         values,
                         members,
@@ -213,10 +267,12 @@ def _advance(
                         span,
                         children,
                         stack,
+                        spare,
                     )
-                    if entry < 0:
+                    if count_found == 0:
                         dead = True
                         break
+                    entry = np.int64(spare[0])
                 top = entry
                 if slot == depth:
                     pick[depth] = entry
@@ -227,6 +283,10 @@ def _advance(
                 depth -= 1
                 continue
             if depth == size - 1:
+                if unlisted:
+                    rows_asked[0], rows_asked[1] = right[depth], wrong_on[depth]
+                    state[0], state[2] = depth - 1, 1
+                    return steps
                 entry = pick[depth]
                 state[1] = chosen[depth] + values[entry] + 1
                 for slot in range(size):
@@ -240,11 +300,12 @@ def _advance(
             else:
                 value = values[pick[depth]]
                 floor = _least(chosen[depth], caps[depth], follows, depth, state[1], value)
-                number = all_entries(
+                number = fitting(
                     roots[depth],
                     right[depth],
                     wrong_on[depth],
                     floor,
+                    False,
                     wrong,
                     values,
                     members,

@@ -121,15 +121,6 @@ def mostly_right(form: Form, neurons: int) -> Form:
     return Form(_as_number(table[np.arange(1 << neurons) ^ flips]), form.value, (first, *form.upper[1:]))
 
 
-@lru_cache(maxsize=256)
-def without_neuron(form: Form, neurons: int, which: int) -> tuple[Slots, ...]:
-    """What the other neurons may do if one of them may do anything: a form of one neuron fewer, without weights."""
-    patterns = np.array([p for p in range(1 << neurons) if form.accepted >> p & 1])
-    low = patterns & ((1 << which) - 1)
-    others = sorted(set((low | (patterns >> (which + 1) << which)).tolist()))
-    return tuple(Slots.of(Form(sum(1 << p for p in others), form.value, ()), (0,) * (neurons - 1), ()))
-
-
 FREE, SMALLER, ALIKE = 0, 1, 2
 """How a slot's neuron compares to that of the slot before: in any way, of no larger value, or not before it in the
 list."""
@@ -140,7 +131,8 @@ class Slots:
     """A form and an order in which its neurons are chosen, as tables for the search.
 
     First come neurons that must be right on all rows, then those that do not matter, then all others by their values;
-    so a form is searched once for each order of these that differs from others.
+    so a form is searched once for each order of these that differs from others.  A neuron that is not from a list
+    comes last.
 
     Attributes
     ----------
@@ -156,6 +148,8 @@ class Slots:
     paired
         Whether neurons in two slots that are always of different opinion give only patterns of an earlier form that is
         worth no less.
+    unlisted
+        Whether the neuron in the last slot is not from a list.
     """
 
     form: Form
@@ -164,9 +158,10 @@ class Slots:
     follows: NDArray[np.int8]
     free: NDArray[np.bool_]
     paired: NDArray[np.bool_]
+    unlisted: bool
 
     @classmethod
-    def of(cls, form: Form, lists: Sequence[int], before: Sequence[Form]) -> list[Slots]:
+    def of(cls, form: Form, lists: Sequence[int], before: Sequence[Form], unlisted: int | None = None) -> list[Slots]:
         """All orders that are needed.
 
         Parameters
@@ -177,31 +172,49 @@ class Slots:
             The list that each neuron is from.
         before
             Forms that were searched before.
+        unlisted
+            A neuron that is not from a list.
         """
         neurons = len(lists)
         table, patterns = _as_table(form.accepted, neurons), np.arange(1 << neurons)
         signs = pattern_signs(neurons)[table]
         fixed = [j for j in range(neurons) if len(set(signs[:, j].tolist())) == 1]
         free = [j for j in range(neurons) if (table == table[patterns ^ (1 << j)]).all()]
-        others = [j for j in range(neurons) if j not in fixed + free]
-        alike = {
-            (a, b): lists[a] == lists[b] and bool((table == table[_swapped(patterns, a, b)]).all())
-            for a in others
-            for b in others
-        }
+        last = [] if unlisted is None else [unlisted]
+        fixed, free = [j for j in fixed if j not in last], [j for j in free if j not in last]
+        others = [j for j in range(neurons) if j not in fixed + free + last]
+        alike = {(a, b): lists[a] == lists[b] and _interchangeable(table, a, b) for a in others for b in others}
         paired = _paired(table, lists, [other for other in before if other.value >= form.value])
         result = []
         for rest in permutations(others):
             if any(alike[rest[b], rest[a]] and rest[b] < rest[a] for b in range(len(rest)) for a in range(b)):
                 continue  # the same with other names
-            order = [*fixed, *free, *rest]
+            order = [*fixed, *free, *rest, *last]
             follows = np.zeros(neurons, dtype=np.int8)
-            for slot in range(len(fixed) + len(free) + 1, neurons):
+            for slot in range(len(fixed) + len(free) + 1, neurons - len(last)):
                 follows[slot] = ALIKE if alike[order[slot - 1], order[slot]] else SMALLER
             free_slots = np.array([j in free for j in order])
             force = _forced(table[_moved(patterns, order)], neurons)
-            result.append(cls(form, tuple(order), force, follows, free_slots, paired[np.ix_(order, order)]))
+            paired_slots = paired[np.ix_(order, order)]
+            result.append(cls(form, tuple(order), force, follows, free_slots, paired_slots, bool(last)))
         return result
+
+
+def neurons_that_decide(form: Form, neurons: int, *, also_right: bool = False) -> list[int]:
+    """The neurons that matter to the form; those that must be right on all rows only if asked for."""
+    table, patterns = _as_table(form.accepted, neurons), np.arange(1 << neurons)
+    matters = [j for j in range(neurons) if (table != table[patterns ^ (1 << j)]).any()]
+    return [j for j in matters if also_right or len(set(pattern_signs(neurons)[table, j].tolist())) > 1]
+
+
+def one_of_each_kind(form: Form, neurons: Sequence[int], of: int) -> list[int]:
+    """One of those among these neurons that may change places in the form of so many neurons."""
+    table = _as_table(form.accepted, of)
+    return [j for n, j in enumerate(neurons) if not any(_interchangeable(table, j, other) for other in neurons[:n])]
+
+
+def _interchangeable(table: NDArray[np.bool_], a: int, b: int) -> bool:
+    return bool((table == table[_swapped(np.arange(len(table)), a, b)]).all())
 
 
 def _moved(patterns: NDArray[np.intp], order: Sequence[int]) -> NDArray[np.intp]:

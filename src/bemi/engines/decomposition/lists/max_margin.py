@@ -7,25 +7,35 @@ better network of that form with two neurons below the level l has at most
 
     g + 2 (l - 1) + (n - n_U - 2) M + n_U U.
 
-If only one is below, the others are listed: so they are combined without it, and it adds l - 1.  The level falls until
-all this is no more than V for every form.
+If only one is below, the others are listed: they are combined, and the last neuron is asked for where they leave room
+for a better network (:mod:`bemi.engines.decomposition.lists.unlisted`).  So the level falls until two neurons below it
+cannot make a better network.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from bemi.engines.decomposition.lists.bitset_tree import Forest
 from bemi.engines.decomposition.lists.combination import combine
-from bemi.engines.decomposition.lists.forms import MOST_DEEP, MOST_NEURONS, Form, Slots, without_neuron
-from bemi.engines.decomposition.lists.neuron_list import MOST_DICHOTOMIES, Lister, NeuronList, seconds_needed
-from bemi.engines.decomposition.lists.proofs import MOST_CHECKED_VECTORS, MOST_CHECKING, checking_work
+from bemi.engines.decomposition.lists.forms import (
+    MOST_DEEP,
+    MOST_NEURONS,
+    Form,
+    Slots,
+    neurons_that_decide,
+    one_of_each_kind,
+)
+from bemi.engines.decomposition.lists.proofs import MOST_CHECKING, can_be_checked, checking_work
+from bemi.engines.decomposition.lists.unlisted import Unlisted
 from bemi.engines.decomposition.lists.upper_layers import widest_slots
+from bemi.engines.decomposition.neuron.all_weights import MOST_DICHOTOMIES, AllWeights, NeuronList, seconds_needed
 from bemi.engines.decomposition.neuron.widest import widest
 from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers
@@ -112,39 +122,38 @@ class _Combining:
         self.clock = self.limits.deadline()
         self.steps = math.inf if self.limits.nodes is None else self.limits.nodes * STEPS_PER_NODE
         self.best: Network | None = None
-        self.lister = Lister(self.rows, self.problem.weight_bound)
+        self.every = AllWeights(self.rows, self.problem.weight_bound)
         self.size = self.problem.layers[1]
         self.slots = widest_slots(self.problem.hidden_layers, self.problem.weight_bound)
         caps = self.problem.margin_caps()
         self.widest = caps[0]  # M
         self.right = caps[0]  # U
-        self.single: Integers | None = None
+        self.right_is_known = False
+        self.singles: list[Integers] = []
+        self.unlisted = Unlisted(self.rows, self.every)
         self.bound = self.size * caps[0] + max(slots.form.value for slots in self.slots)
 
     def run(self) -> None:
         """Lower the level until the bound meets the value."""
-        wanted = float(FIRST_LIST if self.lister.vectors < CHEAP_VECTORS else FIRST_DEAR_LIST)
-        level = self.lister.level_of(wanted)
         single = widest(self.rows, np.ones(len(self.rows), np.int64), self.problem.weight_bound, self._share())
-        self.single = single.weights
-        self.right = self.right if single.bound is None else single.bound
         unsigned = self.problem.data[:, self.problem.live]  # where no input has both signs, that is simple
         wide = widest(unsigned, np.zeros(len(unsigned), np.int64), self.problem.weight_bound, self._share())
-        self.widest = self.widest if wide.bound is None else wide.bound
-        self.right = min(self.right, self.widest)
-        while True:
-            listing = Deadline()
-            listed = self.lister.list(level, deadline=self.clock)
-            seconds = listing.elapsed
+        self.singles = [each.weights for each in (wide, single) if each.weights is not None]
+        self.right_is_known = single.margin == single.bound
+        self.right, self.widest = min(single.bound, wide.bound), wide.bound
+        self._combine(NeuronList.of(self.rows, self.widest + 1, ()))
+        wanted = float(FIRST_LIST if self.every.vectors < CHEAP_VECTORS else FIRST_DEAR_LIST)
+        level = self.widest + 1
+        while self.bound > self._enough() and level > 1 and not self.clock.passed:
+            below = max(self._level_for_one(), self.every.level_of(min(wanted, MOST_DICHOTOMIES)), 1)
+            level = min(level - 1, below)
+            if level < self.every.hopeless_below:
+                return
+            listed = self.every.list(level, self.clock)
             self._combine(listed)
-            if not listed.complete or self.clock.passed or self.bound <= self._enough() or level == 1:
+            if not listed.complete:
                 return
             wanted = max(wanted, 2 * len(listed.values)) * GROWTH
-            below = max(self._needed(), self.lister.level_of(min(wanted, MOST_DICHOTOMIES)), 1)
-            left = self.clock.left
-            if min(level - 1, below) < self.lister.hopeless_below or (left is not None and left < seconds):
-                return  # a longer list takes longer
-            level = min(level - 1, below)
 
     def _share(self) -> Deadline:
         return self.clock.share(NEURON_SHARE)
@@ -161,83 +170,85 @@ class _Combining:
             least = min(least, *((self.value or 0) + 1 - slots.form.value - (sum(caps) - cap) for cap in caps))
         return least
 
+    def _level_for_one(self) -> int:
+        """The level below which no better network has two neurons."""
+        level = self.widest
+        for slots in self.slots:
+            caps = sorted(cap for cap, free in zip(self._caps(slots), slots.free, strict=True) if not free)
+            others = slots.form.value + sum(self._caps(slots)) - sum(caps[:2])
+            left = (self.value or 0) - others
+            level = min(level, max(left - caps[0], left // 2) + 1) if len(caps) > 1 else level
+        return level
+
     def _caps(self, slots: Slots) -> list[int]:
         """What bounds the margin of each slot's neuron."""
         return [self.right if forced else self.widest for forced in slots.force[0, 0]]
 
     def _combine(self, listed: NeuronList) -> None:
         """Search all forms, and set the bound."""
-        if listed.complete:
-            self.widest = int(listed.values[0]) if len(listed.values) else min(self.widest, listed.level - 1)
-            self.right = min(self.right, self.widest)
-        if self.single is not None:
-            value = int((self.rows @ self.single).min())
-            if value < listed.level:
-                listed = listed.with_neuron(self.rows, self.single, value)
-        if not len(listed.values):
-            self.bound = min(self.bound, max(slots.form.value + sum(self._caps(slots)) for slots in self.slots))
-            return
-        forest = Forest.of([listed], len(self.rows))
+        if listed.complete and len(listed.values):
+            self.widest = int(listed.values[0])
+        elif listed.complete:
+            self.widest = min(self.widest, listed.level - 1)
+        self.right = min(self.right, self.widest)
+        forest = Forest.of([listed.joined(NeuronList.of(self.rows, listed.level, self.singles))], len(self.rows))
         possible = [slots for slots in self.slots if self.right or not (slots.force[0, 0] > 0).any()]
-        bound = 0
+        found = self._search(forest, possible)
+        if listed.complete and not found:
+            self.bound = min(self.bound, self._below(forest, possible, listed.level - 1))
+            return
+        open_ = found if listed.complete else possible
+        bound = max((slots.form.value + sum(self._caps(slots)) for slots in open_), default=0)
+        self.bound = min(self.bound, max(bound, self.value or 0))
+
+    def _search(
+        self, forest: Forest, slots: Sequence[Slots], caps: Integers | None = None, beaten: int | None = None
+    ) -> list[Slots]:
+        """Search forms, and keep what is better; returns those that are open."""
+        caps = np.full(self.size, self.widest) if caps is None else caps
         found = combine(
-            *(forest, possible, np.zeros(self.size, np.int64), np.full(self.size, self.widest), self.value or 0),
+            *(forest, slots, np.zeros(self.size, np.int64), caps, beaten or self.value or 0),
+            unlisted=[self.unlisted] * self.size,
             steps=self.steps,
             deadline=self.clock,
         )
         self.steps -= found.steps
-        if found.entries is not None:
-            assert found.form is not None
+        if found.first is not None and found.form is not None:
             self.value = found.value
-            self.best = combined_network(self.problem, [listed] * self.size, forest, found.form, found.entries)
-        for slots in possible:
-            caps = self._caps(slots)
-            total = slots.form.value + sum(caps)
-            if slots in found.open or not listed.complete:
-                bound = max(bound, total)
-        if listed.complete and not found.open and listed.level > 1:
-            bound = self._below(forest, possible, listed.level - 1)
-        self.bound = min(self.bound, max(bound, self.value or 0))
+            self.best = combined_network(self.problem, found.first, found.form)
+        return found.open
 
     def _below(self, forest: Forest, possible: Sequence[Slots], most: int) -> int:
         """What bounds networks with one or more neurons below the list's level, which have at most ``most``."""
-        bound, size = self.value or 0, self.size
-        forms = {slots.form: slots for slots in possible}
-        single: list[tuple[Form, int, int]] = []
+        bound, forms = 0, {slots.form: slots for slots in possible if most}
         for form, slots in forms.items():
             caps = self._caps(slots)
             losses = sorted(cap - min(cap, most) for cap, free in zip(caps, slots.free, strict=True) if not free)
-            total = form.value + sum(caps)
             if len(losses) > 1:
-                bound = max(bound, total - losses[0] - losses[1])
-            for place, j in enumerate(slots.order):
-                if not slots.free[place]:
-                    single.append((form, j, min(caps[place], most)))
+                bound = max(bound, form.value + sum(caps) - losses[0] - losses[1])
         # One neuron is below, and the others are in the list.
-        for form, j, margin in single:
-            if size == 1:
-                bound = max(bound, form.value + margin)
-                continue
-            worth = Form(0, form.value + margin, ())
-            slots_without = [replace(slots, form=worth) for slots in without_neuron(form, size, j)]
-            alone, caps_without = np.zeros(size - 1, np.int64), np.full(size - 1, self.widest)
-            found = combine(forest, slots_without, alone, caps_without, bound, steps=self.steps, deadline=self.clock)
-            self.steps -= found.steps
-            bound = max(bound, found.value)
-            if found.open:
-                caps = self._caps(forms[form])
-                bound = max(bound, form.value + sum(caps) - min(cap - min(cap, most) for cap in caps))
-        return bound
+        for form, slots in forms.items():
+            deciding = neurons_that_decide(form, self.size, also_right=not self.right_is_known)
+            for j in one_of_each_kind(form, deciding, self.size):
+                place = slots.order.index(j)
+                caps = self._caps(slots)
+                caps[place] = min(caps[place], most)
+                limits = np.full(self.size, self.widest)
+                limits[j] = caps[place]
+                last = _with_unlisted(form, self.size, j)
+                if self._search(forest, last, limits, max(bound, self.value or 0)):
+                    bound = max(bound, form.value + sum(caps))
+        return max(bound, self.value or 0)
 
     def proof(self) -> dict[str, Any] | None:
         """The proof that nothing beats the value; None if the checker cannot replay it in its time (R64)."""
         if len(self.problem.hidden_layers) > 1 or self.value is None or self.bound > self.value or self.clock.passed:
             return None
-        level = max(1, min(self.right + 1, self._needed()))
-        vectors = self.lister.vectors
-        if vectors > MOST_CHECKED_VECTORS:
+        if not can_be_checked(self.rows.shape[1], self.problem.weight_bound):
             return None
-        listed = self.lister.list(level, deadline=self.clock)
+        level = max(1, min(self.right + 1, self._needed()))
+        vectors = self.every.vectors // 2
+        listed = self.every.list(level, self.clock)
         if not listed.complete:
             return None
         if len(listed.values):
@@ -249,11 +260,13 @@ class _Combining:
         return {"kind": "combinations", "value": self.value, "any": self.widest, "labels": self.right}
 
 
-def combined_network(
-    problem: Problem, lists: Sequence[NeuronList], forest: Forest, form: Form, entries: Integers
-) -> Network:
-    """The network of some entries of the forest, one from each neuron's list."""
-    first = np.zeros((problem.data.shape[1], len(entries)), dtype=np.int64)
-    for j, entry in enumerate(entries.tolist()):
-        first[problem.live, j] = forest.weights(lists, j, entry)
-    return Network((first, *(np.array(layer) for layer in form.upper)), problem.weight_bound)
+@lru_cache(maxsize=256)
+def _with_unlisted(form: Form, size: int, neuron: int) -> tuple[Slots, ...]:
+    return tuple(Slots.of(form, (0,) * size, (), unlisted=neuron))
+
+
+def combined_network(problem: Problem, first: Integers, form: Form) -> Network:
+    """The network of a first layer of live inputs, and the layers of a form."""
+    weights = np.zeros((problem.data.shape[1], first.shape[1]), dtype=np.int64)
+    weights[problem.live] = first
+    return Network((weights, *(np.array(layer) for layer in form.upper)), problem.weight_bound)

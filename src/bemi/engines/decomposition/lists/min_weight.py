@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from bemi.engines.decomposition.lists.max_margin import STEPS_PER_NODE, can_list, signed_rows
-from bemi.engines.decomposition.lists.proofs import links_proof
+from bemi.engines.decomposition.lists.proofs import can_be_checked, links_proof
 from bemi.engines.decomposition.lists.upper_layers import smallest_layers
 from bemi.engines.portfolio import Finding, StageState
 from bemi.limits import Limits
@@ -23,6 +23,11 @@ def applies(problem: Problem, state: StageState) -> bool:
     if state.network is None or not isinstance(state.keep, KeepMargins) or not can_list(problem):
         return False
     return min(int(layer.min()) for layer in state.keep.margins) >= 1
+
+
+def uncertified(problem: Problem, state: StageState) -> bool:
+    """Whether lists apply, but are too long for the checker."""
+    return applies(problem, state) and not can_be_checked(len(problem.live), problem.weight_bound)
 
 
 def search(problem: Problem, state: StageState, limits: Limits) -> Finding:

@@ -21,6 +21,11 @@ MOST_CHECKING = 1_000_000_000
 """Steps of the checker that a proof may take, about: a third of its budget."""
 
 
+def can_be_checked(inputs: int, weight_bound: int) -> bool:
+    """Whether the checker can list the neurons."""
+    return (2 * weight_bound + 1) ** inputs / 2 <= MOST_CHECKED_VECTORS
+
+
 def checking_work(rows: int, vectors: int, dichotomies: int, steps: int) -> int:
     """About how many steps the checker takes to list neurons and to repeat a search."""
     return rows * (vectors // 50 + 8 * dichotomies) + steps * rows * (3 + dichotomies // 1024)
@@ -37,9 +42,9 @@ def links_proof(
     """The proof that there are no fewer links; None if the checker cannot replay it in its time (R65)."""
     if len(hidden) > 1 or found.lists is None or found.bound < found.links:
         return None
-    vectors = (2 * weight_bound + 1) ** rows.shape[1] // 2
-    if vectors > MOST_CHECKED_VECTORS:
+    if not can_be_checked(rows.shape[1], weight_bound):
         return None
+    vectors = (2 * weight_bound + 1) ** rows.shape[1] // 2
     levels = [listed.level for listed in found.lists]
     chosen = np.array([levels.index(m) for m in margins[0]])
     caps = np.array([int(listed.values[0]) for listed in found.lists])[chosen]

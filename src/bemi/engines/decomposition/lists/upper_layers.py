@@ -26,11 +26,13 @@ from bemi.engines.decomposition.lists.forms import (
     covering_forms,
     margin_forms,
     mostly_right,
+    neurons_that_decide,
     pattern_signs,
     pattern_turns,
     undominated,
 )
-from bemi.engines.decomposition.lists.neuron_list import Lister, NeuronList, seconds_needed
+from bemi.engines.decomposition.lists.unlisted import Unlisted
+from bemi.engines.decomposition.neuron.all_weights import AllWeights, NeuronList, seconds_needed
 from bemi.exact import Integers
 from bemi.limits import FOREVER, Deadline
 
@@ -75,15 +77,14 @@ def _sets(neurons: int, alike: tuple[tuple[int, ...], ...]) -> Iterator[list[int
 
 def _widest_upper(patterns: Integers, hidden: tuple[int, ...], weight_bound: int) -> tuple[int, Weights | None]:
     """The largest sum of margins of upper layers that give + on all patterns, and their weights if there are any."""
-    listed = Lister(patterns, weight_bound).list(1, deadline=FOREVER)
+    listed = AllWeights(patterns, weight_bound).list(1, FOREVER)
     if not len(listed.values):
         return 0, None
     forest, lists = Forest.of([listed], len(patterns)), np.zeros(hidden[0], dtype=np.int64)
     found = combine(forest, widest_slots(hidden, weight_bound), lists, np.full(hidden[0], listed.values[0]), 0)
-    if found.form is None or found.entries is None:
+    if found.form is None or found.first is None:
         return 0, None
-    first = np.stack([forest.weights([listed], 0, entry) for entry in found.entries], axis=1)
-    return found.value, (tuple(map(tuple, first.tolist())), *found.form.upper)
+    return found.value, (tuple(map(tuple, found.first.tolist())), *found.form.upper)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,34 +133,51 @@ def smallest_layers(
         When to stop.
     """
     levels = sorted(set(margins[0]), reverse=True)
-    lister, listing = Lister(rows, weight_bound), deadline.share(LIST_SHARE)
+    every, listing = AllWeights(rows, weight_bound), deadline.share(LIST_SHARE)
     left = listing.left
-    dear = left is not None and seconds_needed(rows.shape[1], weight_bound) > left
-    hopeless = math.inf if dear else lister.hopeless_below
-    lists = [lister.list(level, by_links=True, deadline=listing) for level in levels if level >= hopeless]
-    if len(lists) < len(levels):
-        # Too many neurons have the smaller margins; what is left is a bound.
-        caps = [_most_value(rows, weight_bound, listed) for listed in lists]
-        caps += [_fewest_possible(rows, weight_bound, level) for level in levels[len(lists) :]]
+    if left is not None and seconds_needed(rows.shape[1], weight_bound) > left:
+        caps = [_fewest_possible(rows, weight_bound, level) for level in levels]
         above = sum(-(-m // weight_bound) for layer in margins[1:] for m in layer)
         return Smallest(beaten, None, min(beaten, above - sum(caps[levels.index(m)] for m in margins[0])))
+    long = [level < every.hopeless_below for level in levels]
+    lists = [
+        _smallest_two(every, level, listing) if too_long else every.list(level, listing, by_links=True)
+        for level, too_long in zip(levels, long, strict=True)
+    ]
     if any(listed.complete and not len(listed.values) for listed in lists):
         return Smallest(beaten, None, beaten)
     chosen = np.array([levels.index(m) for m in margins[0]])
     alike = tuple(tuple(j for j, m in enumerate(margins[0]) if m == level) for level in levels)
     caps = np.array([_most_value(rows, weight_bound, listed) for listed in lists])[chosen]
     forms = smallest_forms(hidden, weight_bound, margins[1:], alike, beaten + int(caps.sum()), deadline)
-    slots = [each for number, form in enumerate(forms) for each in Slots.of(form, chosen.tolist(), forms[:number])]
-    forest = Forest.of(lists, len(rows))
+    slots: list[Slots] = []
+    never: list[Slots] = []
     complete = all(listed.complete for listed in lists)
-    found = combine(forest, slots, chosen, caps, -beaten, steps=steps, deadline=deadline)
-    open_ = found.open if complete else slots
+    for number, form in enumerate(forms):
+        asked = [j for j in neurons_that_decide(form, len(chosen)) if long[chosen[j]]]
+        before = forms[:number] if not asked else ()
+        each = Slots.of(form, chosen.tolist(), before, asked[0] if len(asked) == 1 else None)
+        (slots if len(asked) < 2 and complete else never).extend(each)
+    forest = Forest.of(lists, len(rows))
+    unlisted = [
+        Unlisted(rows, every, m, by_links=True) if long[n] else None for m, n in zip(margins[0], chosen, strict=True)
+    ]
+    # Without complete lists combinations may still be better, but prove nothing.
+    some = slots if complete else [each for each in never if not each.unlisted]
+    found = combine(forest, some, chosen, caps, -beaten, unlisted=unlisted, steps=steps, deadline=deadline)
+    open_ = [*never, *found.open]
     bound = -max([found.value, *(int(caps.sum()) + each.form.value for each in open_)])
-    if found.form is None or found.entries is None:
-        return Smallest(beaten, None, bound, lists if complete else None)
-    own = [lists[n] for n in chosen]
-    first = np.stack([forest.weights(own, j, entry) for j, entry in enumerate(found.entries)], axis=1)
-    return Smallest(-found.value, (first, *map(np.array, found.form.upper)), bound, lists if complete else None)
+    known = lists if complete and not any(long) else None
+    if found.form is None or found.first is None:
+        return Smallest(beaten, None, bound, known)
+    return Smallest(-found.value, (found.first, *map(np.array, found.form.upper)), bound, known)
+
+
+def _smallest_two(every: AllWeights, level: int, deadline: Deadline) -> NeuronList:
+    """Instead of a long list the neuron with the fewest links, and that of the neurons that are right on all rows."""
+    smallest = every.best(np.zeros(every.rows, np.int64), deadline, level=level, by_links=True)
+    right = every.best(np.ones(every.rows, np.int64), deadline, level=level, by_links=True)
+    return smallest.joined(right)
 
 
 def smallest_forms(

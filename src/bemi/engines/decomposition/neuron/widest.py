@@ -5,29 +5,23 @@ sign open.  R61 in docs/certificates.md defines the proofs.
 
 - If no input has both signs in the data, a constant neuron has the margin ``P min_k ||x^k||_1``, and none has more.
 - Under given signs of all rows, branch and bound on the weights by linear programs (``weight_tree.py``).
-- Few weights are all tried, in two halves.  The second half of the inputs has N weight vectors, one bit each; for every
-  row and threshold there is a string of bits that tells whose sums reach it.  For each weight vector of the first half,
-  a row's sum turns the margin into thresholds on the second; the conjunction over rows leaves the neurons that have the
-  margin, and raises the margin with each that it finds.  A dozen rows usually leave none, so a billion neurons take
-  about a tenth of a second.
+- Few weights are all tried (``all_weights.py``), at a level that rises with each neuron that is found.
 - Otherwise a best-first search over the signs lists the dichotomies whose linear programs have larger margins than the
   best neuron (``shortlist.py``), and each has a tree over its weights.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bemi.engines.decomposition.neuron.exhaustive import input_order
+from bemi.engines.decomposition.neuron.all_weights import AllWeights
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP, Signs
 from bemi.engines.decomposition.neuron.shortlist import Lister
 from bemi.engines.decomposition.neuron.weight_tree import WeightTree
 from bemi.exact import Integers
-from bemi.jit import njit
 from bemi.limits import Deadline
 
 MOST_NEURONS = 10**12
@@ -44,15 +38,6 @@ _TERNARY_SHARE = 0.2
 
 MOST_STEPS = 500_000_000
 """Steps of the checker that a proof may take, about; half a minute."""
-
-_SECOND_HALF = 20_000
-"""Weight vectors of the second half at most: their thresholds stay in the processor's cache."""
-
-_THRESHOLDS = 256
-"""Thresholds of a row at most; between them, neurons are left that do not have the margin, and tested."""
-
-_AT_A_TIME = 512
-"""Weight vectors of the first half between two looks at the clock."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,125 +159,11 @@ def _constant(data: Integers, weight_bound: int) -> Widest:
 
 def _best_of_all(data: Integers, signs: Integers, weight_bound: int, deadline: Deadline) -> Widest:
     """The best of all weight vectors."""
-    live = np.flatnonzero((data != 0).any(axis=0))
-    order = live[input_order(data[:, live])]
-    ranked = np.argsort(np.abs(data).sum(axis=1), kind="stable")
-    columns = np.ascontiguousarray(data[np.ix_(ranked, order)].T.astype(np.int64))
-    base, second = 2 * weight_bound + 1, 0
-    while second < len(order) and base ** (second + 1) <= _SECOND_HALF:
-        second += 1
-    first = len(order) - second
-    sums = np.ascontiguousarray((_all_weights(second, weight_bound) @ columns[first:]).T)
-    lowest = sums.min(axis=1)
-    steps = np.maximum(1, -(-(sums.max(axis=1) - lowest + 1) // _THRESHOLDS))
-    at_least = _thresholds(sums, lowest, steps, int(((sums.max(axis=1) - lowest) // steps).max()) + 2)
-    vectors = base**first
-    # A neuron without signs may be flipped.
-    begin = 0 if signs.any() else vectors // 2
-    state = np.array([0, -1, -1, 0], dtype=np.int64)
-    arguments = (columns[:first], weight_bound, sums, lowest, steps, at_least, signs[ranked].astype(np.int64), state)
-    complete = True
-    for start in range(begin, vectors, _AT_A_TIME):
-        _try(start, min(vectors, start + _AT_A_TIME), *arguments)
-        if deadline.passed:
-            complete = start + _AT_A_TIME >= vectors
-            break
-    margin, at_first, at_second, tests = state.tolist()
-    weights = None
-    if margin:
-        weights = np.zeros(data.shape[1], dtype=np.int64)
-        weights[order[:first]] = _digits(at_first, first, weight_bound)
-        weights[order[first:]] = _digits(at_second, second, weight_bound)
-    if not complete:
-        cap = weight_bound * int(np.abs(data).sum(axis=1).min())
-        return Widest(weights, margin, cap)
-    work = tests * (3 + sums.shape[1] // 512) + 2 * (vectors - begin) * len(data)
-    return Widest(weights, margin, margin, [margin, ["A"]] if work <= MOST_STEPS else None)
-
-
-def _all_weights(inputs: int, bound: int) -> Integers:
-    """Every weight vector of some inputs, the last weight changing fastest."""
-    sizes = (2 * bound + 1,) * inputs
-    return np.ascontiguousarray(np.indices(sizes).reshape(inputs, math.prod(sizes)).T - bound)
-
-
-def _digits(place: int, inputs: int, bound: int) -> Integers:
-    """The weight vector at a place of that order."""
-    return np.array(np.unravel_index(place, (2 * bound + 1,) * inputs), dtype=np.int64) - bound
-
-
-@njit(cache=True, error_model="numpy")
-def _thresholds(sums, lowest, steps, most):
-    """By row and threshold, one bit per vector: whether its sum is at least ``lowest + threshold step``."""
-    rows, vectors = sums.shape
-    words = (vectors + 63) // 64
-    at_least = np.zeros((rows, most, words), np.uint64)
-    for k in range(rows):
-        for j in range(vectors):
-            g = (sums[k, j] - lowest[k]) // steps[k]
-            at_least[k, g, j >> 6] |= np.uint64(1) << np.uint64(j & 63)
-        for g in range(most - 2, -1, -1):
-            for w in range(words):
-                at_least[k, g, w] |= at_least[k, g + 1, w]
-    return at_least
-
-
-@njit(cache=True, error_model="numpy")
-def _try(start, end, columns, bound, sums, lowest, steps, at_least, signs, state):
-    """Try vectors of the first half with all of the second; ``state`` is the best margin, its places, and tests."""
-    first, rows = columns.shape
-    most, words = at_least.shape[1], at_least.shape[2]
-    left = np.empty(words, np.uint64)
-    own = np.empty(rows, np.int64)
-    for place in range(start, end):
-        own[:] = 0
-        rest = place
-        for i in range(first - 1, -1, -1):
-            weight = rest % (2 * bound + 1) - bound
-            rest //= 2 * bound + 1
-            if weight != 0:
-                for k in range(rows):
-                    own[k] += weight * columns[i, k]
-        level = state[0]
-        any_left = np.uint64(1)
-        for k in range(rows):
-            above = min(max((level + 1 - own[k] - lowest[k]) // steps[k], 0), most - 1)
-            below = min(max(-((level + own[k] + lowest[k]) // steps[k]), 0), most - 1)
-            plus, minus = at_least[k, above], at_least[k, below]
-            any_left = np.uint64(0)
-            if k == 0:
-                for w in range(words):
-                    left[w] = at_least[k, 0, w]
-            if signs[k] > 0:
-                for w in range(words):
-                    left[w] &= plus[w]
-                    any_left |= left[w]
-            elif signs[k] < 0:
-                for w in range(words):
-                    left[w] &= ~minus[w]
-                    any_left |= left[w]
-            else:
-                for w in range(words):
-                    left[w] &= plus[w] | ~minus[w]
-                    any_left |= left[w]
-            state[3] += 1
-            if any_left == 0:
-                break
-        if any_left == 0:
-            continue
-        for w in range(words):
-            bits = left[w]
-            j = w * 64
-            while bits != 0:
-                if bits & np.uint64(1):
-                    margin = np.int64(1) << 62
-                    for k in range(rows):
-                        total = own[k] + sums[k, j]
-                        reached = total * signs[k] if signs[k] != 0 else abs(total)
-                        margin = min(margin, reached)
-                        if margin <= state[0]:
-                            break
-                    if margin > state[0]:
-                        state[0], state[1], state[2] = margin, place, j
-                bits >>= np.uint64(1)
-                j += 1
+    every = AllWeights(data, weight_bound)
+    found = every.best(signs, deadline)
+    margin = int(found.margins.max(initial=0))
+    weights = found.weights[:, 0] if margin else None
+    if not found.complete:
+        return Widest(weights, margin, weight_bound * int(np.abs(data).sum(axis=1).min()))
+    proof = [margin, ["A"]] if every.checking_work <= MOST_STEPS else None
+    return Widest(weights, margin, margin, proof)

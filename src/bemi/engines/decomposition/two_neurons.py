@@ -1,13 +1,18 @@
-"""Max-Margin in closed form: one hidden layer of one or two neurons, one output, any weights.
+"""One hidden layer of one or two neurons and one output: closed forms, for any weights.
 
-No sum is 0, so the output is an odd function of the signs of two neurons: it is one of them, up to a flip.  With U the
-largest margin of a neuron that gives the codes, and M* that of any neuron, the largest sum of margins is
+**Max-Margin.** No sum is 0, so the output is an odd function of the signs of two neurons: it is one of them, up to a
+flip.  With U the largest margin of a neuron that gives the codes, and M* that of any neuron, the largest sum of margins
+is
 
     max(U + M* + P, 2 U + 2 P),
 
 the first with an output that sees one neuron only, the second with two neurons that give the codes; with one neuron it
 is U + P.  If no neuron gives the codes, there is no network, whatever the layers above are.
 ``bemi.certificate.widest`` has the proof.
+
+**Sat-Margin.** Let an output be confident from t >= 1 on.  If its weights have absolute values a >= b with
+``a - b >= t``, its sign is the first neuron's, up to a flip; otherwise it is confident only where both agree.  So no
+network has more rows right than the best single neuron, whose output has the weight P or -P.
 """
 
 from __future__ import annotations
@@ -17,12 +22,16 @@ from typing import Any
 import numpy as np
 
 from bemi.engines.decomposition.max_margin.search import distinct_rows
+from bemi.engines.decomposition.neuron.all_weights import AllWeights, seconds_needed
 from bemi.engines.decomposition.neuron.widest import widest
 from bemi.engines.portfolio import Finding, StageState
 from bemi.limits import Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.stages.result import Outcome
+
+MOST_SECONDS = 100.0
+"""Without a limit, searches over all weights that take longer are not begun."""
 
 MOST_INPUTS = 64
 """Inputs up to which the search over a neuron's weights is worth a try."""
@@ -62,6 +71,34 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
     return Finding(
         Network((first, output), bound), bound=most, proof=proof, certified=proof is not None, outcome=Outcome.LIMIT
     )
+
+
+AGREEMENT = 3.0
+"""How many times as long as a list it takes to count the rows on which neurons agree."""
+
+
+def agreement_applies(problem: Problem, state: StageState) -> bool:
+    """Whether all weights of a neuron can be tried in the time."""
+    if len(problem.layers) != 3 or not applies(problem, state) or not len(problem.live):
+        return False
+    needed = 2 * AGREEMENT * seconds_needed(problem.live.size, problem.weight_bound)
+    return needed < (MOST_SECONDS if state.clock.left is None else state.clock.left)
+
+
+def search_agreement(problem: Problem, state: StageState, limits: Limits) -> Finding:
+    """The strategy for Sat-Margin: the neuron that agrees with most codes, or with most codes turned round."""
+    every, codes, clock = AllWeights(problem.data, problem.weight_bound), problem.codes[:, 0], limits.deadline()
+    best, value, complete = None, 0 if state.value is None else state.value, True
+    for turn in (1, -1):
+        neuron, reached, tried = every.agreeing(turn * codes, clock, beaten=value)
+        complete = complete and tried
+        if neuron is not None:
+            others = np.zeros_like(neuron)
+            first = np.stack([neuron, *[others] * (problem.layers[1] - 1)], axis=1)
+            output = np.zeros((problem.layers[1], 1), dtype=np.int64)
+            output[0] = turn * problem.weight_bound
+            best, value = Network((first, output), problem.weight_bound), reached
+    return Finding(best, bound=value if complete else None, certified=False, outcome=Outcome.LIMIT)
 
 
 def _proof(**neurons: list[Any] | None) -> dict[str, Any] | None:
