@@ -68,7 +68,7 @@ def test_damaged_pairs_are_refused(pairs, message):
 def test_pairs_need_labels_and_are_not_monotone():
     with pytest.raises(ValueError, match="pairs of bits are chosen by the labels: give them to fit, too"):
         TableBits(pairs=2).fit(X)
-    with pytest.raises(ValueError, match="pairs of bits grow with two columns, .*; use pairs=0"):
+    with pytest.raises(ValueError, match=r"pairs of bits grow with two columns, .*; use pairs=0"):
         TableBits(pairs=40).fit(X, Y).monotone_inputs(0)
     candidates = FewBitClassifier(monotone={"age": 1}).choose(X, Y).accuracies
     assert not any("pairs" in name or "similarities" in name for name in candidates)
