@@ -146,7 +146,10 @@ HEADER = (
     *("bemi", "classes", "classes_dtype", "feature_names", "features", "input_scaling", "inputs", "networks"),
     *("settings", "solver", "training_digest", "transform"),
 )
-PARTS = ("expected", "given_rows", "probabilities", "score_counts", "selection", "signs", "subsets", "uncounted")
+PARTS = (
+    *("expected", "given_rows", "image", "probabilities", "rate", "score_counts", "selection", "signs", "subsets"),
+    "uncounted",
+)
 
 
 def whole_file(header, packed, digest, claims):

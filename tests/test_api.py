@@ -59,7 +59,7 @@ def test_the_api_lists_every_public_name():
     assert public - {"bemi.export.onnx.OnnxNotInstalled"} <= {*LISTED, *values}
 
 
-@pytest.mark.parametrize("name", [name for name in LISTED if not name.startswith("bemi_lab.")])
+@pytest.mark.parametrize("name", LISTED)
 def test_examples(name, tmp_path, monkeypatch):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -55,7 +56,7 @@ def test_a_long_table_from_training_to_labels(folder, tmp_path, capsys):
     result = json.loads(out)
     settings = result["settings"]
     assert (settings["estimator"], settings["kind"]) == ("few-bit", "signal")
-    assert settings["why"] == "60 windows of 32 samples of 2 channels (x, y) from 4 recordings"
+    assert settings["why"] == "60 windows of 32 samples of 2 channels (x, y) from 4 recordings, 50 samples a second"
     assert result["estimate"]["recordings"] == 4
     assert result["estimate"]["accuracy"] > 0.9
     assert next(iter(result["estimate"]["candidates"])) == "windows as recorded"
@@ -217,3 +218,69 @@ def test_other_models_have_no_recordings(tmp_path, capsys):
     code, _, error = run(capsys, "predict", tmp_path / "m", tmp_path / "a.csv", "--id", "a")
     assert code == 2
     assert "--id is for windows of a signal, which this model does not take" in error
+
+
+def test_another_rate_and_other_units_are_doubted_in_one_line(folder, tmp_path, capsys):
+    places = ["--id", "who", "--time", "t"]
+    command = ["predict", folder / "m.bemi", tmp_path / "other.csv", *places]
+    new = wrist(2, seed=1)
+    cases = {
+        "": new,
+        "recordings have 25 samples a second, the model was trained on 50: --resample 50 brings": new.assign(
+            t=2 * new.t
+        ),
+        "values of x, y are 0.00": new.assign(x=new.x / 1000, y=new.y / 1000),
+        "values of y are 9.": new.assign(y=9.81 * new.y),
+    }
+    for said, frame in cases.items():
+        frame.to_csv(tmp_path / "other.csv", index=False)
+        code, _, error = run(capsys, *command)
+        assert code == 0
+        assert error.startswith(f"bemi: {said}" if said else "")
+        assert error.count("\n") == bool(said)
+    # Seconds instead of milliseconds are the same rate.
+    new.assign(t=new.t / 1000).to_csv(tmp_path / "other.csv", index=False)
+    assert run(capsys, *command)[2] == ""
+    new.assign(t=2 * new.t).to_csv(tmp_path / "other.csv", index=False)
+    code, _, error = run(capsys, *command, "--resample", "50", "--json")
+    assert code == 0
+    assert error == "bemi: resampled from 25 to 50 Hz, times in ms: 576 samples become 1,150\n"
+
+
+def test_results_of_recordings_and_smoothed_labels(folder, capsys):
+    places = ["--id", "who", "--time", "t", "--hop", "4"]
+    command = ["evaluate", folder / "m.bemi", folder / "new.csv", *places, "--target", "what"]
+    windows = bemi.windows(wrist(2, seed=1), 32, 4, id="who", time="t", target="what")
+    labels = bemi.load(folder / "m.bemi").predict(windows.X)
+    for smooth in ((), ("--smooth", "9,7")):
+        code, out, _ = run(capsys, *command, *smooth, "--json")
+        assert code == 0
+        result = json.loads(out)
+        if smooth:
+            labels = bemi.Smoothing(9, 7)(labels, windows.groups)
+            assert sum(row[-1] for row in result["confusion"]) == 2 * 6  # before a label has seven votes
+        assert result["accuracy"] == np.mean(labels == windows.y)
+        assert [one["recording"] for one in result["by_recording"]] == ["0", "1"]
+        for one, own in zip(result["by_recording"], (windows.groups == 0, windows.groups == 1), strict=True):
+            assert one["rows"] == own.sum()
+            assert one["accuracy"] == np.mean(labels[own] == windows.y[own])
+            assert one["class"] is None
+    code, out, _ = run(capsys, *command)
+    assert out.index("recall") < out.index("recordings, the worst first")
+    assert "status" not in out
+    whole = bemi.windows(wrist(2, seed=1), 32, 4, id="who", time="t", channels=["x", "y"])
+    code, out, _ = run(capsys, "predict", folder / "m.bemi", folder / "new.csv", *places, "--smooth", "9,7")
+    rows = list(csv.DictReader(out.splitlines()))
+    expected = bemi.Smoothing(9, 7, unsure="")(bemi.load(folder / "m.bemi").predict(whole.X), whole.groups)
+    assert [row["prediction"] for row in rows] == expected.tolist()
+
+
+def test_the_header_names_rate_channels_and_usual_values(folder, tmp_path, capsys):
+    code, _, _ = run(capsys, "export", "c", folder / "m.bemi", "-o", tmp_path)
+    assert code == 0
+    header = (tmp_path / "bemi_model.h").read_text()
+    assert "#define BEMI_SAMPLE_RATE 50\n" in header
+    assert "There are 50 samples a second." in header
+    for channel, name in enumerate("xy"):
+        low, high = re.search(rf"c = {channel}: {name}, usually (-?\d+) to (-?\d+)", header).groups()
+        assert wrist()[name].min() <= int(low) < 0 < int(high) <= wrist()[name].max()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from bemi import load
 from bemi.cli import main
 from bemi.io import DataFileError, check_labelled, has_pictures, read_pictures
 
@@ -91,3 +92,29 @@ def test_train_evaluate_and_predict_on_folders(tmp_path, capsys):
     assert len(rows) == 20
     assert main([*train, "--target", "label"]) == 2
     assert capsys.readouterr().err == "bemi: --target is for CSV files, not for images\n"
+
+
+def test_pixel_models_of_resized_folders_know_their_size(tmp_path, capsys):
+    """What images are resized to is part of the model, in every command and export."""
+    X, y = load_digits(n_class=2, return_X_y=True)
+    for row, (pixels, digit) in enumerate(zip(X[:40], y, strict=False)):
+        part, large = "train" if row < 20 else "test", np.kron((15 * pixels).reshape(8, 8), np.ones((3, 3)))
+        save(tmp_path / part, f"{digit}/{row}.png", large.astype(np.uint8))
+    model, test = str(tmp_path / "m.bemi"), str(tmp_path / "test")
+    paper = ["--paper", "--stages", "sm", "--hidden-layers", "2", "--time-limit", "2", "--jobs", "1"]
+    assert main(["train", str(tmp_path / "train"), "-o", model, "--image-shape", "8x4", *paper, "--quiet"]) == 0
+    assert main(["evaluate", model, test, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["accuracy"] > 0.9
+    assert main(["predict", model, test, "--json"]) == 0
+    labels = json.loads(capsys.readouterr().out)["labels"]
+    small = read_pictures(tmp_path / "test", (8, 4)).X
+    assert labels == load(model).predict(small.to_numpy()).tolist()
+    assert load(model).ensemble_.inputs.image_shape == (8, 4, 1)
+    for target, name in (("c", "bemi_model.h"), ("verilog", "bemi_model.v")):
+        assert main(["export", target, model, "-o", str(tmp_path / target)]) == 0
+        text = (tmp_path / target / name).read_text()
+        assert "Inputs are an image from the top left, 8 lines of 4 pixels" in text
+        assert "[4 * r + c] is the pixel in line r, column c." in text
+    assert "#define BEMI_IMAGE_WIDTH 4\n" in (tmp_path / "c" / "bemi_model.h").read_text()
+    assert main(["export", "page", model, "-o", str(tmp_path / "p.html")]) == 0
+    assert '"height":8,"width":4' in (tmp_path / "p.html").read_text().replace(" ", "")

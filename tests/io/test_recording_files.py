@@ -184,9 +184,9 @@ def test_a_row_per_window_with_a_number_of_channels(tmp_path, expected):
         read(tmp_path / "a.csv", columns=Columns(target="what"), count=3)
     with pytest.raises(ValueError, match="columns are not named as samples of channels"):
         read(tmp_path / "a.csv", columns=Columns(target="what", channels=("x",)))
-    with pytest.raises(ValueError, match="hop and time are for rows that are samples"):
+    with pytest.raises(ValueError, match="hop, time, resample and fill are for rows that are samples"):
         read(tmp_path / "a.csv", columns=Columns(target="what", time="a"))
-    with pytest.raises(ValueError, match="hop and time are for rows that are samples"):
+    with pytest.raises(ValueError, match="hop, time, resample and fill are for rows that are samples"):
         read(tmp_path / "a.csv", columns=Columns(target="what"), hop=3)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bemi.io.signals import Reading
     from bemi.io.windowing import Windows
 
-ABOUT_RECORDINGS = ("hop", "id", "time", "channels")
+ABOUT_RECORDINGS = ("hop", "id", "time", "channels", "resample", "fill")
 """Options that only signals have."""
 
 
@@ -37,6 +37,8 @@ class TrainingData:
         Channels of a signal; None for other rows.
     names
         Their names, if they have any.
+    rate
+        Samples per second of a signal; None if unknown, and for other rows.
     why
         What the rows are, if the file or the options tell.
     """
@@ -47,6 +49,7 @@ class TrainingData:
     shape: tuple[int, ...] | None = None
     channels: int | None = None
     names: Sequence[str] = ()
+    rate: float | None = None
     why: str = ""
 
 
@@ -151,7 +154,7 @@ def _pictures_for(folder: Path, ensemble: Ensemble, *, labelled: bool) -> ModelR
 
     if not has_pictures(folder):
         raise ValueError(f"{folder} is a folder without images, and this model takes no recordings")
-    pictures = read_pictures(folder, getattr(ensemble.inputs.transform, "image_shape", None))
+    pictures = read_pictures(folder, ensemble.inputs.image_shape)
     pixels, features = pictures.X.shape[1], ensemble.inputs.features
     if pixels != features:
         raise ValueError(f"images of {folder} have {pixels} pixels, the model has {features}")
@@ -175,9 +178,11 @@ def _windows(options: argparse.Namespace, notes: Notes) -> TrainingData:
         notes("windows are not grouped by recording (--id), so the estimate may be too high if they overlap")
     else:
         why += f" from {counted(len(pd.unique(windows.groups)), 'recording')}"
+    if windows.rate is not None:
+        why += f", {windows.rate:g} samples a second"
     X = training_rows(windows)
     names = windows.channels if isinstance(X, pd.DataFrame) else ()
-    return TrainingData(X, windows.y, windows.groups, channels=channels, names=names, why=why)
+    return TrainingData(X, windows.y, windows.groups, channels=channels, names=names, rate=windows.rate, why=why)
 
 
 def _reading(options: argparse.Namespace) -> Reading:
@@ -195,6 +200,8 @@ def _reading(options: argparse.Namespace) -> Reading:
         count=options.channels if number else None,
         missing=options.missing,
         drop=getattr(options, "drop", ()),
+        resample=options.resample,
+        fill=options.fill,
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bemi.cli.data import rows_for
-from bemi.cli.options import IMAGE, add_json, add_missing, add_recordings, image_shape_or_none
+from bemi.cli.options import IMAGE, add_json, add_missing, add_recordings, image_shape_or_none, smoothing
 from bemi.cli.output import Notes, check_writable, show
 
 if TYPE_CHECKING:
@@ -129,12 +129,12 @@ def _file(options: argparse.Namespace) -> Result:
 
 def _add_c_options(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
-    add("--optimize", choices=C_GOALS, default="speed", help="what to optimise for (default: %(default)s)")
+    add("--optimize", choices=C_GOALS, default="speed", help="what to optimize for (default: %(default)s)")
     smallest = "type of an input (default: the smallest for the training rows)"
     add("--input-type", choices=C_INPUT_TYPES, help=smallest)
     add(
         "--smooth",
-        type=_smoothing,
+        type=smoothing,
         metavar="LENGTH,VOTES",
         help="add bemi_smooth: the last LENGTH labels vote, and a label needs VOTES of them (default: none)",
     )
@@ -149,25 +149,17 @@ def _add_name(command: argparse.ArgumentParser, what: str) -> None:
     command.add_argument("--name", default=PREFIX, help=f"what {what} (default: %(default)s)")
 
 
-def _smoothing(text: str) -> tuple[int, int]:
-    try:
-        length, votes = map(int, text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"needs two numbers such as 5,3, got {text!r}") from None
-    return length, votes
-
-
 def _write_c(options: argparse.Namespace, model: Classifier) -> Result:
     from bemi import Smoothing
     from bemi.export import c
 
-    smoothing = None if options.smooth is None else Smoothing(*options.smooth)
+    smoother = None if options.smooth is None else Smoothing(*options.smooth)
     made = c.write(
         model,
         options.output,
         optimize=options.optimize,
         input_type=options.input_type,
-        smoothing=smoothing,
+        smoothing=smoother,
         probabilities=options.probabilities,
         name=options.name,
         layout=options.layout,

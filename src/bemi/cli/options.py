@@ -67,6 +67,18 @@ def add_recordings(command: argparse.ArgumentParser) -> None:
         metavar="A,B",
         help="columns of the signal (default: all others), or how many channels a row per window has",
     )
+    add("--resample", type=float, metavar="HZ", help="bring recordings to this many samples a second (default: none)")
+    filled = "interpolate up to N missing samples in a row; longer gaps split (default: none, with --resample 1)"
+    add("--fill", type=int, metavar="N", help=filled)
+
+
+def smoothing(text: str) -> tuple[int, int]:
+    """How many labels vote, and how many votes a label needs: ``5,3``."""
+    try:
+        length, votes = map(int, text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"needs two numbers such as 5,3, got {text!r}") from None
+    return length, votes
 
 
 def channels(text: str) -> int | tuple[str, ...]:

@@ -145,10 +145,12 @@ def performance_tables(result: dict[str, Any]) -> list[Table]:
     if chances is not None:
         table.add_row("log-loss", _decimals(chances["log_loss"]))
         table.add_row("Brier score", _decimals(chances["brier"]))
-        table.add_row("mean distance of chances from what happened", _percent(chances["calibration_error"]))
+        table.add_row("expected calibration error", _percent(chances["calibration_error"]))
     if result["unknown_labels"]:
         table.add_row("labels that the model does not know", f"{result['unknown_labels']:,}")
-    return [table, _classes_table(result), *([] if chances is None else [_calibration_table(result)])]
+    more = [] if chances is None else [_calibration_table(result)]
+    recordings = [] if result["by_recording"] is None else [_recordings_table(result["by_recording"])]
+    return [table, _classes_table(result), *recordings, *more]
 
 
 MOST_COLUMNS = 10
@@ -162,7 +164,7 @@ def _classes_table(result: dict[str, Any]) -> Table:
     classes = result["classes"]
     open_ = any(row[-1] for row in result["confusion"])
     heads = [shown(one["label"]) for one in classes] + (["unclassified"] if open_ else [])
-    table = Table(title="classes, and what their rows are labelled")
+    table = Table(title="classes, and the labels of their rows")
     table.add_column("class")
     small = len(heads) <= MOST_COLUMNS
     for head in ("rows", "recall", "precision", *(heads if small else [])):
@@ -177,14 +179,34 @@ def _classes_table(result: dict[str, Any]) -> Table:
     return table
 
 
+MOST_RECORDINGS = 20
+"""Recordings in a table; the others are those with a higher accuracy."""
+
+
+def _recordings_table(recordings: list[dict[str, Any]]) -> Table:
+    """Each recording, the worst first."""
+    from rich.table import Table
+
+    table = Table(title="recordings, the worst first")
+    for head in ("recording", "class", "rows", "accuracy", "mostly labelled"):
+        table.add_column(head, justify="right" if head in ("rows", "accuracy") else "left")
+    for one in sorted(recordings, key=lambda one: one["accuracy"])[:MOST_RECORDINGS]:
+        own = "several" if one["class"] is None else shown(one["class"])
+        cells = (shown(one["recording"]), own, str(one["rows"]), _percent(one["accuracy"]), shown(one["mostly"]))
+        table.add_row(*cells)
+    if len(recordings) > MOST_RECORDINGS:
+        table.caption = f"{len(recordings) - MOST_RECORDINGS} more, which --json has"
+    return table
+
+
 def _calibration_table(result: dict[str, Any]) -> Table:
-    """Chances against what happened."""
+    """Predicted probabilities beside observed frequencies."""
     from rich.table import Table
 
     classes = result["classes"]
-    of = f"chance of {shown(classes[1]['label'])}" if len(classes) == 2 else "chance of the likeliest class"
-    table = Table(title="chances and what happened")
-    for head in (of, "happened", "rows"):
+    of = f"probability of {shown(classes[1]['label'])}" if len(classes) == 2 else "largest probability"
+    table = Table(title="calibration")
+    for head in (of, "observed", "rows"):
         table.add_column(head, justify="right")
     for part in result["probabilities"]["calibration"]:
         table.add_row(_percent(part["chance"]), _percent(part["happened"]), str(part["rows"]))

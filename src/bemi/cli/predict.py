@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bemi.cli.data import ModelRows, rows_for
-from bemi.cli.options import add_json, add_missing, add_recordings
+from bemi.cli.options import add_json, add_missing, add_recordings, smoothing
 from bemi.cli.output import Notes, check_writable, performance_tables, show, statuses_table
 
 if TYPE_CHECKING:
+    from bemi.ensemble.smoothing import Smoothing
     from bemi.estimators import Classifier
 
 
@@ -38,7 +39,7 @@ def add_command(commands: Any) -> None:
     )
     _add_reading_options(command)
 
-    command = commands.add_parser("evaluate", help="accuracy, classes and probabilities on labelled data")
+    command = commands.add_parser("evaluate", help="measure accuracy, recall, AUC and calibration on labelled data")
     command.set_defaults(run=evaluate, example="bemi evaluate model.bemi test.csv --target label")
     command.add_argument("model", type=Path)
     command.add_argument(
@@ -53,6 +54,8 @@ def add_command(commands: Any) -> None:
 
 
 def _add_reading_options(command: argparse.ArgumentParser) -> None:
+    about = "smooth labels over time: of the last LENGTH, a label needs VOTES (default: none)"
+    command.add_argument("--smooth", type=smoothing, metavar="LENGTH,VOTES", help=about)
     add_recordings(command)
     add_missing(command)
     add_json(command)
@@ -66,7 +69,7 @@ def predict(options: argparse.Namespace) -> int:
         check_writable(path)
     rows = rows_for(options, classifier.ensemble_, notes, labelled=False)
     X, places = rows.X, _places(rows)
-    labels = classifier.predict(X).tolist()
+    labels = _labels(classifier, rows, _smoother(options))
     chances = _chances(classifier, X) if options.proba else None
     if options.votes is not None:
         _write_votes(options.votes, classifier, X, labels)
@@ -93,11 +96,31 @@ def evaluate(options: argparse.Namespace) -> int:
     notes = Notes()
     rows = rows_for(options, ensemble, notes, labelled=True)
     recordings = None if rows.windows is None else rows.windows.groups
-    result = performance(ensemble, rows.X, rows.y, recordings) | {"notes": notes.lines}
+    result = performance(ensemble, rows.X, rows.y, recordings, _smoother(options)) | {"notes": notes.lines}
     notes.print()
     by_paper = options.statuses or ensemble.training.settings["estimator"] == "bemi"
     show(options, result, *performance_tables(result), *([statuses_table(result)] if by_paper else []))
     return 0
+
+
+def _smoother(options: argparse.Namespace) -> Smoothing | None:
+    """What smooths class indices as the user wants."""
+    from bemi import Smoothing
+    from bemi.problem.problem import ABSTAIN
+
+    if options.smooth is None:
+        return None
+    length, votes = options.smooth
+    return Smoothing(length, votes, unsure=ABSTAIN)
+
+
+def _labels(classifier: Classifier, rows: ModelRows, smoother: Smoothing | None) -> list[Any]:
+    """Labels; smoothed ones are None before any had enough votes."""
+    if smoother is None:
+        return classifier.predict(rows.X).tolist()
+    ensemble, groups = classifier.ensemble_, None if rows.windows is None else rows.windows.groups
+    codes = smoother(ensemble.votes(rows.X).label, groups)
+    return [label if code >= 0 else None for label, code in zip(ensemble.labels(codes).tolist(), codes, strict=True)]
 
 
 def _places(rows: ModelRows) -> dict[str, list[Any]]:

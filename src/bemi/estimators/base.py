@@ -116,7 +116,7 @@ class Classifier(_ScikitLearn):
     """Base of the estimators: an ensemble of few-bit networks, one for every set of classes, that vote.
 
     A subclass has a signature of declared settings (:mod:`bemi.settings`) and says by :meth:`_translated`, or by
-    :meth:`_resolved` if rows matter, what training shall do.  ``{parameters}`` in its docstring becomes their
+    :meth:`_resolved` if rows matter, what to train.  ``{parameters}`` in its docstring becomes their
     description.
 
     Attributes
@@ -179,7 +179,7 @@ class Classifier(_ScikitLearn):
         if cls.__doc__ and "{parameters}" in cls.__doc__:
             cls.__doc__ = cls.__doc__.replace("{parameters}", settings.docstring(cls).replace("\n", "\n    "))
 
-    # What training shall do --------------------------------------------------------------------------------------
+    # What to train -----------------------------------------------------------------------------------------------
 
     def _settings(self) -> dict[str, Any]:
         """All settings of training: those of this estimator, and the defaults of those that it does not have."""

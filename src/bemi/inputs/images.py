@@ -50,6 +50,19 @@ def full_shape(shape: Any, features: int) -> tuple[int, int, int]:
     return height, width, channels
 
 
+def pixel_order(shape: tuple[int, int, int], values: str = "", name: str = "x") -> tuple[str, ...]:
+    """What exports say about rows that are images: their size, and where each pixel is; ``values`` is their range."""
+    height, width, channels = shape
+    place, what = f"{width} * r + c", "the pixel in line r, column c"
+    if channels > 1:
+        place, what = f"{channels} * ({place}) + k", "channel k in line r, column c"
+    of = f" of {channels} values" if channels > 1 else ""
+    return (
+        f"Inputs are an image from the top left, {height} lines of {width} pixels{of}{values}:",
+        f"{name}[{place}] is {what}.",
+    )
+
+
 def why_no_image(rows: NDArray) -> str | None:
     """What distinguishes these rows from square grey images; None if nothing does."""
     if rows.ndim != 2 or not len(rows):

@@ -32,12 +32,18 @@ class Inputs:
     transform
         From these integers, or from raw features if it takes those, to the inputs of the networks; None if the integers
         are the inputs.
+    image
+        Height, width and channels of images, for which a transform need not ask; None if nobody told.
+    rate
+        Samples per second of windows of a signal; None if nobody told.
     """
 
     features: int
     names: tuple[str, ...] | None
     scaling: InputScaling
     transform: Transform | None = None
+    image: tuple[int, int, int] | None = None
+    rate: float | None = None
 
     @classmethod
     def fit(
@@ -164,6 +170,11 @@ class Inputs:
         return self.transform.output_bounds(low, high)
 
     @property
+    def rows_inside(self) -> int:
+        """Number of training rows that the transform keeps, and with it every file and export of the model."""
+        return getattr(self.transform, "rows_inside", 0)
+
+    @property
     def closed_range(self) -> tuple[int, int] | None:
         """The range of integers that the transform accepts; None if it accepts all of 32 bits, or takes no integers."""
         if self.transform is None or not self.takes_integers:
@@ -174,8 +185,8 @@ class Inputs:
 
     @property
     def image_shape(self) -> tuple[int, int, int] | None:
-        """Height, width and channels if the transform knows that rows are images; otherwise None."""
-        return getattr(self.transform, "image_shape", None)
+        """Height, width and channels if rows are known to be images; otherwise None."""
+        return getattr(self.transform, "image_shape", self.image)
 
     @property
     def window_shape(self) -> tuple[int, int] | None:

@@ -77,7 +77,7 @@ class Cells:
 
 
 def read_cells(path: Path, tell: Tell) -> Cells:
-    """Read a CSV file with a header, or what :mod:`bemi.io.sources` reads as one; the separator is recognised."""
+    """Read a CSV file with a header, or what :mod:`bemi.io.sources` reads as one; the separator is recognized."""
     encoding = _encoding(path)
     with TextIOWrapper(opened(path), encoding=encoding, errors="replace", newline="") as file:
         separator = separator_of(file.read(_SAMPLE))

@@ -16,10 +16,11 @@ from bemi.inputs.signal import as_windows
 from bemi.io import MISSING_TOKENS
 from bemi.io.cells import Cells, Tell, read_cells
 from bemi.io.columns import NO_RULES, ModelColumns, features_for, index_column
-from bemi.io.recordings import Recording, recordings_of
+from bemi.io.recordings import recordings_of
+from bemi.io.resampling import Recording
 from bemi.io.sources import DataFileError
 from bemi.io.tables import NPZ_TARGET, labels, read_npz
-from bemi.io.windowing import Columns, Windows, cut_all, tell_doubts
+from bemi.io.windowing import Columns, Cutting, Windows, cut_all, tell_doubts
 
 _LABEL_OF_FILE = re.compile(r"[^\d_.\- ]+")
 """The label at the start of a file's name: all before the first digit, underscore, point, hyphen or blank."""
@@ -27,8 +28,7 @@ _LABEL_OF_FILE = re.compile(r"[^\d_.\- ]+")
 
 def read_recordings(
     path: Path,
-    window: int,
-    hop: int,
+    cutting: Cutting,
     columns: Columns,
     tell: Tell,
     *,
@@ -42,8 +42,8 @@ def read_recordings(
     ----------
     path
         The file or folder.
-    window, hop, columns
-        As in :func:`bemi.windows`; sizes are checked.
+    cutting, columns
+        As in :func:`bemi.windows`.
     tell
         Gets the lines that the user should see.
     missing
@@ -71,7 +71,7 @@ def read_recordings(
             group=file.relative_to(path).with_suffix("").as_posix() if path.is_dir() else None,
         )
         recordings += [_labelled(recording, given[file]) if given else recording for recording in own]
-    return cut_all(recordings, found, window, hop, tell, channels_named=columns.channels is not None)
+    return cut_all(recordings, found, cutting, tell, channels_named=columns.channels is not None)
 
 
 def _tables(

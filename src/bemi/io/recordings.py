@@ -17,41 +17,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from bemi.io.cells import Tell
-
-
-@dataclass(frozen=True, eq=False)
-class Recording:
-    """Samples of a sensor.
-
-    Attributes
-    ----------
-    name
-        What messages call it.
-    group
-        What it shares with other recordings, such as the person who wore the sensor; None if nothing is known.
-    rows
-        Position of each sample in the table that it comes from, from 0.
-    values
-        Shape (samples, channels), NaN where missing.
-    times
-        When each sample was taken, as numbers; None without times.
-    starts
-        The same as it was given; the number of the sample without times.
-    labels
-        Label of each sample, None where there is none; None if no sample has one.
-    """
-
-    name: str
-    group: Any
-    rows: NDArray[np.intp]
-    values: NDArray
-    times: NDArray[np.float64] | None
-    starts: NDArray
-    labels: NDArray | None
-
-    def sample(self, position: int) -> str:
-        """Human-readable position of a sample."""
-        return f"{self.name}, row {self.rows[position] + 1}"
+from bemi.io.resampling import GAP, Recording, sampling_rate, unit_of
 
 
 def recordings_of(
@@ -72,6 +38,7 @@ def recordings_of(
     """
     values = _numbers(table, channels, name)
     times = None if time is None else as_numbers(table[time], f"{name}: column {time!r}")
+    unit = None if time is None else unit_of(time, table[time])
     labels = None if target is None else _labels(table[target])
     for own, rows in _rows_by_id(table, id, name):
         yield Recording(
@@ -82,6 +49,7 @@ def recordings_of(
             times=None if times is None else times[rows],
             starts=np.arange(len(rows)) if time is None else table[time].to_numpy()[rows],
             labels=None if labels is None else labels[rows],
+            unit=unit,
         )
 
 
@@ -132,9 +100,6 @@ def _rows_by_id(table: pd.DataFrame, id: Any, name: str) -> Iterator[tuple[Any, 
     yield from zip(ids.tolist(), np.split(order, np.cumsum(np.bincount(codes))[:-1]), strict=True)
 
 
-GAP = 1.5
-"""A step of time this many times the usual one is a gap."""
-
 UNEVEN = 0.1
 """Largest share by which the rate of a recording, or the duration of a window, may differ from the usual one; also the
 largest share of steps that may be gaps."""
@@ -158,6 +123,9 @@ class Windows:
         were given one by one.
     channels
         Names of the channels.
+    rate
+        Samples per second; None without times.  If nothing tells the unit of times, it is taken to be the one of s, ms,
+        us and ns with which there are 1 to 1,000.
 
     Examples
     --------
@@ -180,6 +148,7 @@ class Windows:
     groups: NDArray | None
     starts: NDArray | None
     channels: tuple[Any, ...]
+    rate: float | None = None
 
     def __repr__(self) -> str:
         windows, time, channels = self.X.shape
@@ -220,10 +189,13 @@ def cut(recordings: Sequence[Recording], channels: tuple[Any, ...], window: int,
         if not made:
             tally.without.append(recording.name)
     if not X:
-        raise ValueError(f"no window of {window} samples is left: {'; '.join(tally.lines()) or 'there are no samples'}")
+        why = "; ".join(tally.lines()) or "there are no samples"
+        help_ = "; resample and fill bring recordings in order" if tally.gaps or tally.missing or tally.uneven else ""
+        raise ValueError(f"no window of {window} samples is left: {why}{help_}")
     for line in tally.lines():
         tell(line)
-    return Windows(np.concatenate(X), _plain(y) if y else None, _plain(groups), np.concatenate(starts), channels)
+    rate = None if interval is None else sampling_rate(interval, recordings[0].unit)[0]
+    return Windows(np.concatenate(X), _plain(y) if y else None, _plain(groups), np.concatenate(starts), channels, rate)
 
 
 def usual_step(recordings: Sequence[Recording]) -> float | None:
@@ -242,14 +214,14 @@ def usual_step(recordings: Sequence[Recording]) -> float | None:
         median = float(np.median(own)) if len(own) else usual
         if abs(median - usual) > UNEVEN * usual:
             raise ValueError(
-                f"{recording.name} has a sample every {median:.6g}, most others have one every {usual:.6g}; resample "
-                "the recordings to one rate"
+                f"{recording.name} has a sample every {median:.6g}, most others have one every {usual:.6g}; bring them "
+                "to one rate: resample=HZ, or --resample HZ"
             )
     gaps = int((pooled > GAP * usual).sum())
     if gaps > UNEVEN * len(pooled):
         raise ValueError(
             f"sampling is uneven: {100 * gaps / len(pooled):.0f} % of the steps of time are longer than {GAP} times "
-            f"the median of {usual:.6g}; resample the recordings to one rate"
+            f"the median of {usual:.6g}; bring them to one rate: resample=HZ, or --resample HZ"
         )
     return usual
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
@@ -14,9 +16,10 @@ from bemi.inputs.inputs import Inputs
 from bemi.io import MISSING_TOKENS
 from bemi.io.cells import Tell, read_cells
 from bemi.io.recording_files import column_names, read_arrays, read_recordings, read_rows, samples_in
+from bemi.io.recordings import UNEVEN
 from bemi.io.sources import DataFileError
 from bemi.io.tables import check_classes, is_npz
-from bemi.io.windowing import Columns, Windows, checked_sizes
+from bemi.io.windowing import Columns, Cutting, Windows
 
 
 @dataclass(frozen=True)
@@ -25,8 +28,8 @@ class Reading:
 
     Attributes
     ----------
-    window, hop
-        As in :func:`bemi.windows`; None if windows are given one by one, or if the model knows.
+    window, hop, resample, fill
+        As in :func:`bemi.windows`; the window is None if windows are given one by one, or if the model knows.
     columns
         Columns of long tables, and of tables with a row per window.
     count
@@ -43,6 +46,12 @@ class Reading:
     count: int | None = None
     missing: Sequence[str] = MISSING_TOKENS
     drop: Sequence[str] = ()
+    resample: float | None = None
+    fill: int | None = None
+
+
+OTHER_UNIT = 5.0
+"""Values this many times larger or smaller than in training may be in another unit."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +64,17 @@ class ModelWindows:
         Samples, and channels of each.
     channels
         Names of the channels; None if the model does not know them.
+    rate
+        Samples per second; None if the model does not know it.
+    quantiles
+        Of each channel, fractions of the training samples and the values up to which these are; None if unknown.
     """
 
     time: int
     count: int
     channels: tuple[str, ...] | None
+    rate: float | None = None
+    quantiles: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
     @classmethod
     def of(cls, inputs: Inputs) -> ModelWindows | None:
@@ -69,7 +84,37 @@ class ModelWindows:
         time, count = inputs.window_shape
         told = None if inputs.names is None else samples_in(inputs.names)
         in_order = told is not None and [name for place in told[1] for name in place] == list(inputs.names or ())
-        return cls(time, count, told[0] if told is not None and in_order and len(told[0]) == count else None)
+        names = told[0] if told is not None and in_order and len(told[0]) == count else None
+        return cls(time, count, names, inputs.rate, getattr(inputs.transform, "sample_quantiles", None))
+
+    def usual(self, channel: int) -> tuple[float, float]:
+        """Between which values most training samples of a channel are."""
+        assert self.quantiles is not None
+        values = self.quantiles[1][channel]
+        return float(values.min()), float(values.max())
+
+    def doubts(self, found: Windows) -> Iterator[str]:
+        """A line for a rate, and one for units, that seem to be others than in training."""
+        if self.rate is not None and found.rate is not None:
+            times = math.log(found.rate / self.rate)
+            # Files may have times in ms and in s, and not tell.
+            if abs(times - math.log(1000) * round(times / math.log(1000))) > math.log(1 + UNEVEN):
+                yield (
+                    f"recordings have {found.rate:g} samples a second, the model was trained on {self.rate:g}: "
+                    f"--resample {self.rate:g} brings them to its rate"
+                )
+        if self.quantiles is None or not len(found.X):
+            return
+        names, first = [], ""
+        for channel, (shares, trained) in enumerate(zip(*self.quantiles, strict=True)):
+            given = np.quantile(found.X[:, :, channel], shares)
+            now, then = (float(np.sqrt((values**2).mean())) for values in (given, trained))
+            if min(now, then) > 0 and abs(math.log(now / then)) > math.log(OTHER_UNIT):
+                ends = [f"{values.min():.3g} to {values.max():.3g}" for values in (given, trained)]
+                names.append(str(found.channels[channel]))
+                first = first or f"{now / then:.3g} times as large as in training ({ends[0]}, in training {ends[1]})"
+        if names:
+            yield f"values of {', '.join(names)} are {first}: are they in the same units?"
 
     def rows(self, found: Windows, names: Sequence[str] | None) -> pd.DataFrame | NDArray:
         """Windows as the model takes them: with the names of its features if it has any."""
@@ -87,8 +132,10 @@ def training_rows(found: Windows) -> pd.DataFrame | NDArray:
 
 
 def _refuse_hop(path: Path, reading: Reading) -> None:
-    if reading.hop is not None or reading.columns.time is not None:
-        raise DataFileError(f"{path} has windows, which are not cut again; hop and time are for rows that are samples")
+    if any(value is not None for value in (reading.hop, reading.columns.time, reading.resample, reading.fill)):
+        raise DataFileError(
+            f"{path} has windows, which are not cut again; hop, time, resample and fill are for rows that are samples"
+        )
 
 
 def read_training(path: Path, reading: Reading, tell: Tell) -> Windows:
@@ -154,15 +201,17 @@ def read_for_model(path: Path, model: ModelWindows, reading: Reading, tell: Tell
         )
     if labelled and found.y is None:
         raise DataFileError(f"{path} has no labels; name their column or array with --target")
+    for line in model.doubts(found):
+        tell(line)
     return found
 
 
 def _long(path: Path, reading: Reading, tell: Tell, *, labelled: bool) -> Windows:
     if reading.count is not None:
         raise DataFileError(f"{path} has one column per channel: give the names of the channels, not their number")
-    window, hop = checked_sizes(reading.window, reading.hop)
+    cutting = Cutting(reading.window, reading.hop, reading.resample, reading.fill)  # type: ignore[arg-type]
     return read_recordings(
-        path, window, hop, reading.columns, tell, missing=reading.missing, drop=reading.drop, labelled=labelled
+        path, cutting, reading.columns, tell, missing=reading.missing, drop=reading.drop, labelled=labelled
     )
 
 

@@ -13,10 +13,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from bemi.checks import check_integer
+from bemi.checks import check_integer, check_number
 from bemi.inputs.signal.samples import LONGEST, SHORTEST
 from bemi.io.cells import Tell
 from bemi.io.recordings import Recording, Windows, cut, recordings_of
+from bemi.io.resampling import regular
 
 USUAL_NAMES = {"id": ("id",), "time": ("time", "timestamp"), "target": ("label",)}
 """Columns that are taken if the user names none."""
@@ -54,6 +55,23 @@ class Columns:
         return Columns(**roles, channels=tuple(channels))
 
 
+@dataclass(frozen=True)
+class Cutting:
+    """How recordings are cut: the arguments of :func:`windows` of the same names, checked; the hop is half a window."""
+
+    window: int
+    hop: int | None = None
+    resample: float | None = None
+    fill: int | None = None
+
+    def __post_init__(self) -> None:
+        check_integer("window", self.window, SHORTEST, LONGEST)
+        check_integer("hop", self.hop, 1, optional=True)
+        check_integer("fill", self.fill, 0, optional=True)
+        check_number("resample", self.resample, positive=True, optional=True, what="number of samples per second")
+        object.__setattr__(self, "hop", max(1, int(self.window) // 2) if self.hop is None else int(self.hop))
+
+
 def windows(
     data: pd.DataFrame | ArrayLike | str | os.PathLike,
     window: int,
@@ -63,6 +81,8 @@ def windows(
     time: Any = None,
     target: Any = None,
     channels: Sequence[Any] | None = None,
+    resample: float | None = None,
+    fill: int | None = None,
 ) -> Windows:
     """Cut recordings into windows.
 
@@ -86,6 +106,11 @@ def windows(
         Column of labels; None for a column named label, if any.
     channels
         Columns of the signal; None for all others.
+    resample
+        Samples per second to bring all recordings to, by straight lines between their samples; None for none.
+    fill
+        Missing samples in a row, lost or without a value, that are interpolated; longer gaps split a recording.  None
+        for none, or for one with ``resample``.
 
     Examples
     --------
@@ -98,37 +123,32 @@ def windows(
     >>> cut
     <6 windows of 20 samples of 1 channels, 2 recordings, 2 classes>
     """
-    window, hop = checked_sizes(window, hop)
+    cutting = Cutting(window, hop, resample, fill)
     columns = Columns(id, time, target, channels)
     notes: list[str] = []
     if isinstance(data, (str, os.PathLike)):
         from bemi.io.recording_files import read_recordings
 
-        found = read_recordings(Path(data), window, hop, columns, notes.append)
+        found = read_recordings(Path(data), cutting, columns, notes.append)
     else:
         table = data if isinstance(data, pd.DataFrame) else pd.DataFrame(np.asarray(data))
         columns = columns.found_in(table.columns.tolist(), "the table")
         recordings = recordings_of(
             table, columns.channels or (), id=columns.id, time=columns.time, target=columns.target, name="the table"
         )
-        found = cut_all(list(recordings), columns, window, hop, notes.append, channels_named=channels is not None)
+        found = cut_all(list(recordings), columns, cutting, notes.append, channels_named=channels is not None)
     for line in notes:
         warnings.warn(line, UserWarning, stacklevel=2)
     return found
 
 
-def checked_sizes(window: Any, hop: Any) -> tuple[int, int]:
-    """Window and hop; ValueError unless the window is long enough for the differences of a signal."""
-    check_integer("window", window, SHORTEST, LONGEST)
-    check_integer("hop", hop, 1, optional=True)
-    return int(window), max(1, int(window) // 2) if hop is None else int(hop)
-
-
 def cut_all(
-    recordings: Sequence[Recording], columns: Columns, window: int, hop: int, tell: Tell, *, channels_named: bool
+    recordings: Sequence[Recording], columns: Columns, cutting: Cutting, tell: Tell, *, channels_named: bool
 ) -> Windows:
     """The windows of recordings, with a line for everything that the user should know."""
-    found = cut(recordings, tuple(columns.channels or ()), window, hop, tell)
+    even = regular(recordings, cutting.resample, cutting.fill, tell)
+    assert cutting.hop is not None
+    found = cut(even, tuple(columns.channels or ()), cutting.window, cutting.hop, tell)
     if not channels_named:
         check_no_column_of_another_kind(found.X, found.channels)
     tell_doubts(found.X, found.channels, tell)

@@ -37,7 +37,10 @@ MEMBERS = frozenset(
     }
 )
 PARTS = frozenset(
-    {"subsets", "given_rows", "selection", "signs", "uncounted", "probabilities", "score_counts", "expected"}
+    {
+        *("subsets", "given_rows", "selection", "signs", "uncounted", "probabilities", "score_counts", "expected"),
+        *("image", "rate"),
+    }
 )
 """Members of every header, and optional ones, present only if they carry information."""
 

@@ -181,6 +181,13 @@ def _check_inputs(header: Mapping[str, Any]) -> None:
         raise ValueError("without a transform the networks must have an input per feature")
     if header["transform"] is not None:
         _check_parameters(header["transform"], "transform")
+    if "image" in header:
+        sizes = [whole(size, "a size of images", 1, features) for size in listed(header["image"], "image", 3, 3)]
+        if math.prod(sizes) != features:
+            raise ValueError("image must be height, width and channels of as many values as there are features")
+    rate = header.get("rate", 1.0)
+    if type(rate) is not float or not 0 < rate < math.inf:
+        raise ValueError(f"rate must be a positive number of samples per second, got {brief(rate)}")
     if header["feature_names"] is not None:
         for name in listed(header["feature_names"], "feature_names", features, features):
             text(name, "a feature's name")
@@ -287,9 +294,11 @@ def _check_probabilities(header: Mapping[str, Any]) -> None:
     found = members(header["probabilities"], "probabilities", {"sigmoids", "prior"})
     networks = len(header["networks"])
     for sigmoid in listed(found["sigmoids"], "sigmoids", networks, networks):
-        slope, intercept = listed(sigmoid, "a sigmoid", 2, 2)
+        # The third number is younger.
+        slope, *others = listed(sigmoid, "a sigmoid", 3, 2)
         whole(slope, "a slope", 0, LARGEST_SLOPE)
-        whole(intercept, "an intercept", -LARGEST_INTERCEPT, LARGEST_INTERCEPT)
+        for number in others:
+            whole(number, "an intercept", -LARGEST_INTERCEPT, LARGEST_INTERCEPT)
     for share in listed(found["prior"], "prior", classes, classes):
         whole(share, "a share of a class", 1, UNIT)
 

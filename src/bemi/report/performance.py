@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import log_loss, precision_recall_fscore_support, roc_auc_score
 
 from bemi.ensemble.ensemble import Ensemble
+from bemi.ensemble.smoothing import Smoothing
 from bemi.exact import Integers
 from bemi.problem.problem import ABSTAIN
 from bemi.report.estimates import accuracy_range, effective_rows
@@ -18,7 +21,13 @@ BINS = 5
 """Parts of the rows, from the least likely on, whose chances are compared with what happened."""
 
 
-def performance(ensemble: Ensemble, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> dict[str, Any]:
+def performance(
+    ensemble: Ensemble,
+    X: ArrayLike,
+    y: ArrayLike,
+    groups: ArrayLike | None = None,
+    smoothing: Smoothing | None = None,
+) -> dict[str, Any]:
     """All that labelled rows tell about a model, as plain data.
 
     Parameters
@@ -29,9 +38,14 @@ def performance(ensemble: Ensemble, X: ArrayLike, y: ArrayLike, groups: ArrayLik
         Rows and labels.  Labels that the model does not know count as wrong, and only for the accuracy.
     groups
         The recording of each row; None if every row stands for itself.
+    smoothing
+        Smooths class indices, with ``unsure=ABSTAIN``, each recording apart; None for labels as they are.  Chances and
+        statuses are not smoothed.
     """
     truth = ensemble.class_indices(y)
     votes = ensemble.votes(X, truth)
+    if smoothing is not None:
+        votes = replace(votes, label=smoothing(votes.label, groups))
     found = evaluation(ensemble, X, y, votes)
     right = (votes.label == truth) & (truth != ABSTAIN)
     recordings = None if groups is None else np.unique(np.asarray(groups).astype(str), return_inverse=True)[1]
@@ -45,6 +59,7 @@ def performance(ensemble: Ensemble, X: ArrayLike, y: ArrayLike, groups: ArrayLik
     return found | {
         "range": list(accuracy_range(found["accuracy"], rows)),
         "recordings": None if recordings is None else int(recordings.max()) + 1,
+        "by_recording": None if groups is None else _by_recording(ensemble, np.asarray(groups), y, votes.label, right),
         "base_rate": float(counts.max() / len(truth)),
         "unknown_labels": int((~known).sum()),
         "classes": [
@@ -60,6 +75,23 @@ def performance(ensemble: Ensemble, X: ArrayLike, y: ArrayLike, groups: ArrayLik
         **_ranking(ensemble, X, truth, known),
         "probabilities": _probabilities(ensemble, X, truth, known),
     }
+
+
+def _by_recording(
+    ensemble: Ensemble, groups: NDArray[Any], y: ArrayLike, labels: Integers, right: NDArray[np.bool_]
+) -> list[dict[str, Any]]:
+    """Rows, accuracy and the most frequent label of each recording, and its class if it has one only."""
+    table = pd.DataFrame({"truth": np.asarray(y), "label": ensemble.labels(labels), "right": right})
+    return [
+        {
+            "recording": str(name),
+            "class": str(own.truth.iloc[0]) if own.truth.nunique() == 1 else None,
+            "rows": len(own),
+            "accuracy": float(own.right.mean()),
+            "mostly": str(own.label.mode().iloc[0]),
+        }
+        for name, own in table.groupby(groups, sort=False)
+    ]
 
 
 def _ranking(ensemble: Ensemble, X: ArrayLike, truth: Integers, known: NDArray[np.bool_]) -> dict[str, Any]:

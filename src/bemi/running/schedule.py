@@ -146,7 +146,7 @@ def run(
 
 
 def _is_untrained(training: Training) -> bool:
-    """Whether a budget left no time for any stage: the next run shall train this network."""
+    """Whether a budget left no time for any stage: the next run trains this network."""
     return all(report.outcome is Outcome.NO_TIME for report in training.reports.values())
 
 
@@ -250,7 +250,9 @@ def progress(total: int, *, show: bool, what: str = "training") -> Iterator[Prog
         TextColumn("{task.description}"),
     )
     gaps: list[float] = []
-    with Progress(*columns, console=Console(stderr=True), disable=not show) as display:
+    # In notebooks, too, as text: widgets would need a package of their own.
+    console = Console(stderr=True, force_jupyter=False)
+    with Progress(*columns, console=console, disable=not show) as display:
         bar = display.add_task("", total=total)
 
         def advance(training: Training | None, text: str = "") -> None:

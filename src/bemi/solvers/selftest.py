@@ -65,4 +65,4 @@ def failures(solve: Callable[..., Solution], *, integers_only: bool = False) -> 
         elif abs(solution.bound - truth) > 1e-6:
             yield f"{name}: proves {solution.bound:g}, the optimum is {truth:g}"
     if solve(infeasible(), limits=Limits()).status is not Status.INFEASIBLE:
-        yield "infeasible program: not recognised"
+        yield "infeasible program: not recognized"

@@ -41,6 +41,12 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
     After ``fit``, ``start_`` is that network or None, ``network_`` the trained one, and ``reports_`` has the result of
     every step by name.  The last input is a constant, and the last neuron of every hidden layer has no incoming links,
     so that it gives +1: their outgoing links are the biases.
+
+    Examples
+    --------
+    >>> from bemi_lab import baselines
+    >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
+    >>> clf = baselines.BaselineClassifier("min-hinge", hidden_layers=(2,), time_limit=None)
     """
 
     def __init__(
@@ -65,7 +71,13 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         self.from_start = from_start
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> BaselineClassifier:
-        """Train the network; raises :class:`NoNetwork` if the system finds none in time."""
+        """Train the network; raises :class:`NoNetwork` if the system finds none in time.
+
+        Examples
+        --------
+        >>> clf.fit(X, y).score(X, y)
+        1.0
+        """
         self.__dict__.pop("network_", None)
         self.start_: Network | None = None
         system = self._check()
@@ -141,17 +153,35 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         return hasattr(self, "network_")
 
     def sums(self, X: ArrayLike) -> Integers:
-        """Pre-activations of the outputs, shape (rows, classes)."""
+        """Pre-activations of the outputs, shape (rows, classes).
+
+        Examples
+        --------
+        >>> clf.sums(X).shape
+        (4, 2)
+        """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, ensure_all_finite=False)
         check_finite(X, getattr(self, "feature_names_in_", None))
         return self.network_.pre_activations(with_constant(self.input_scaling_(X), self._unit))[-1]
 
     def outputs(self, X: ArrayLike) -> Integers:
-        """Outputs in {-1, +1}, shape (rows, classes): a row is *all good* if its class has the only +1."""
+        """Outputs in {-1, +1}, shape (rows, classes): a row is *all good* if its class has the only +1.
+
+        Examples
+        --------
+        >>> clf.outputs(X[:1]).tolist()
+        [[1, -1]]
+        """
         return sign(self.sums(X))
 
     def predict(self, X: ArrayLike) -> NDArray:
-        """The class with the largest sum; ties go to the first."""
+        """The class with the largest sum; ties go to the first.
+
+        Examples
+        --------
+        >>> clf.predict([[0, 4, 4]]).tolist()
+        ['cat']
+        """
         sums = self.sums(X)
         return self.classes_[sums.argmax(axis=1)]

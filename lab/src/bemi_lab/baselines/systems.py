@@ -39,7 +39,14 @@ class Train(Protocol):
 
 @dataclass(frozen=True)
 class System:
-    """A system of another paper."""
+    """A system of another paper.
+
+    Examples
+    --------
+    >>> from bemi_lab import baselines
+    >>> baselines.SYSTEMS["min-hinge"].title
+    'Min-Hinge'
+    """
 
     title: str  # the name its authors give it
     paper: str
@@ -53,7 +60,17 @@ class System:
     ignores_constant_inputs: bool = False  # that are the same in all rows, be they zero or not
 
     def value(self, problem: Problem, network: Network) -> Objective | None:
-        """The objective of a network, None if it is not feasible."""
+        """The objective of a network, None if it is not feasible.
+
+        Examples
+        --------
+        >>> from bemi import Network
+        >>> from bemi.problem.problem import Problem
+        >>> import numpy as np
+        >>> problem = Problem(np.array([[1, 0], [0, 1]]), np.array([[1, -1], [-1, 1]]), (), 1)
+        >>> baselines.SYSTEMS["max-correct"].value(problem, Network((np.array([[1, -1], [-1, 1]]),)))
+        2
+        """
         goal = self.goal(problem)
         value = goal.value(network)
         return None if value is None else goal.in_report_units(value)

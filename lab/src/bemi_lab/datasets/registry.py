@@ -31,7 +31,15 @@ _NOT_HERE = "not here yet"
 
 @dataclass(frozen=True)
 class Description:
-    """A data set before it is loaded; ``train``, ``test`` are rows, and ``features`` those of a row."""
+    """A data set before it is loaded; ``train``, ``test`` are rows, and ``features`` those of a row.
+
+    Examples
+    --------
+    >>> from bemi_lab import datasets
+    >>> iris = next(known for known in datasets.available() if known.name == "iris")
+    >>> iris.rows, iris.features, iris.classes, iris.place
+    (150, 4, 3, 'part of scikit-learn')
+    """
 
     name: str
     train: int
@@ -77,6 +85,13 @@ def load(name: str) -> Dataset:
 
     Missing values are NaN.  In ``heart-disease`` these are cells marked ``?``, and zeros in ``trestbps`` and ``chol``,
     which no patient can have.  Impute them from training rows only; otherwise test rows leak into training.
+
+    Examples
+    --------
+    >>> from bemi_lab import datasets
+    >>> iris = datasets.load("iris")
+    >>> iris.train_X.shape, iris.has_test
+    ((150, 4), False)
     """
     known = described(name)
     if known.package is not None and find_spec(known.package) is None:
@@ -87,18 +102,39 @@ def load(name: str) -> Dataset:
 
 
 def fetch(name: str) -> tuple[Path, ...]:
-    """Download what is missing of a data set, and return the folders that hold its files."""
+    """Download what is missing of a data set, and return the folders that hold its files.
+
+    Examples
+    --------
+    >>> from bemi_lab import datasets
+    >>> datasets.fetch("iris")  # part of scikit-learn
+    ()
+    """
     files = storage.stored(described(name))
     return tuple(dict.fromkeys(file.path.parent for file in files.values()))
 
 
 def available() -> tuple[Description, ...]:
-    """All data sets, as their descriptions; nothing is read or downloaded."""
+    """All data sets, as their descriptions; nothing is read or downloaded.
+
+    Examples
+    --------
+    >>> from bemi_lab import datasets
+    >>> "mnist" in {known.name for known in datasets.available()}
+    True
+    """
     return tuple(SETS.values())
 
 
 def is_here(name: str) -> bool:
-    """Whether a data set can be loaded without a download."""
+    """Whether a data set can be loaded without a download.
+
+    Examples
+    --------
+    >>> from bemi_lab import datasets
+    >>> datasets.is_here("iris")
+    True
+    """
     return described(name).here
 
 

@@ -35,6 +35,13 @@ class Dataset:
     samples, channels); tables with text are DataFrames; other rows are floats.  NaN is a missing value.  If the
     publishers did not set test rows apart, all rows are in the training part.  ``groups`` says whom a row comes from,
     where that is known.
+
+    Examples
+    --------
+    >>> from bemi_lab import datasets
+    >>> iris = datasets.load("iris")
+    >>> iris.class_names, len(iris.table)
+    (('setosa', 'versicolor', 'virginica'), 150)
     """
 
     name: str
@@ -49,7 +56,14 @@ class Dataset:
 
     @classmethod
     def without_test(cls, name: str, X: Any, y: NDArray[Any], **more: Any) -> Dataset:
-        """A data set whose rows are all in the training part."""
+        """A data set whose rows are all in the training part.
+
+        Examples
+        --------
+        >>> own = datasets.Dataset.without_test("own", iris.train_X[:100], iris.train_y[:100])
+        >>> own.has_test
+        False
+        """
         return cls(name, X, y, X[:0], y[:0], **more)
 
     @property
@@ -66,7 +80,15 @@ class Dataset:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Training and test rows; ``disjoint`` says that samples of different indices share no training row."""
+    """Training and test rows; ``disjoint`` says that samples of different indices share no training row.
+
+    Examples
+    --------
+    >>> from bemi_lab import datasets
+    >>> few = datasets.sample(datasets.load("iris"), 5, 0)
+    >>> few.train_X.shape, few.test_X.shape
+    ((15, 4), (135, 4))
+    """
 
     train_X: Any
     train_y: NDArray[Any]
@@ -76,7 +98,15 @@ class Sample:
 
 
 def draw(labels: ArrayLike, per_class: int, seed: int) -> NDArray[np.intp]:
-    """Indices of a few-shot sample: ``per_class`` rows of every class, uniformly at random, classes in order."""
+    """Indices of a few-shot sample: ``per_class`` rows of every class, uniformly at random, classes in order.
+
+    Examples
+    --------
+    >>> from bemi_lab import datasets
+    >>> labels = datasets.load("iris").train_y
+    >>> labels[datasets.draw(labels, 2, seed=0)].tolist()
+    [0, 0, 1, 1, 2, 2]
+    """
     labels = np.asarray(labels)
     check_integer("per_class", per_class, 1)
     rng = np.random.default_rng(seed)
@@ -108,6 +138,12 @@ def sample(
 
     By the rule ``"random"``, rows are drawn uniformly by the seed.  By ``"paper"`` they are the paper's
     (:func:`paper_positions`), which depend on the ``sizes`` of all samples in its experiment instead.
+
+    Examples
+    --------
+    >>> from bemi_lab import datasets
+    >>> datasets.sample(datasets.load("iris"), 5, 0, classes=(0, 2)).train_y.tolist()
+    [0, 0, 0, 0, 0, 2, 2, 2, 2, 2]
     """
     check_integer("per_class", per_class, 1)
     check_integer("index", index, 0)
@@ -166,6 +202,13 @@ def split(dataset: Dataset, index: int, seed: int = 0, *, rows: int = 200, test:
     """The random split of the given index: ``rows`` rows of the training part, ``test`` of them held out for testing.
 
     Splits are not stratified, and splits of different indices are independent.
+
+    Examples
+    --------
+    >>> from bemi_lab import datasets
+    >>> halves = datasets.split(datasets.load("iris"), 0, rows=100, test=50)
+    >>> len(halves.train_y), len(halves.test_y)
+    (50, 50)
     """
     check_integer("index", index, 0)
     check_integer("test", test, 1)
@@ -252,6 +295,14 @@ class Split:
     ``per-class-20``: 20 training rows of every class.  ``random-40``: 40 rows whatever their class.  ``fold``:
     five-fold cross-validation of at most 1,000 rows.  ``published``: all of the publishers'
     training and test rows.
+
+    Examples
+    --------
+    >>> from bemi_lab import datasets
+    >>> iris = datasets.load("iris")
+    >>> split = datasets.Split.parse("per-class-20")
+    >>> split.title
+    '20 per class'
     """
 
     name: str
@@ -260,7 +311,13 @@ class Split:
 
     @classmethod
     def parse(cls, name: str) -> Split:
-        """The split of that name."""
+        """The split of that name.
+
+        Examples
+        --------
+        >>> datasets.Split.parse("fold").samples
+        5
+        """
         kind, _, rows = name.rpartition("-")
         if name == "fold":
             return cls(name, name, FOLDS)
@@ -283,13 +340,25 @@ class Split:
         return self.rows if self.kind in ("fold", PUBLISHED) else None
 
     def of_images(self, dataset: Dataset, index: int, seed: int) -> Sample:
-        """Training and test images: all of them, or a few-shot sample."""
+        """Training and test images: all of them, or a few-shot sample.
+
+        Examples
+        --------
+        >>> split.of_images(datasets.load("digits"), 0, seed=0).train_X.shape
+        (200, 64)
+        """
         if self.kind == PUBLISHED:
             return Sample(dataset.train_X, dataset.train_y, dataset.test_X, dataset.test_y)
         return sample(dataset, self.rows, index, seed)
 
     def suits_table(self, labels: NDArray[Any]) -> bool:
-        """Whether a table with these labels has enough rows: of its two largest classes, or in all."""
+        """Whether a table with these labels has enough rows: of its two largest classes, or in all.
+
+        Examples
+        --------
+        >>> split.suits_table(iris.train_y)
+        True
+        """
         if self.kind == "per-class":
             room = sorted(int(TRAINING_SHARE * count) for count in np.unique(labels, return_counts=True)[1])
             return room[-2] >= self.rows
@@ -299,6 +368,12 @@ class Split:
         """Training and test rows of a table; the index is a seed, or the number of a fold.
 
         A class that has too few rows gives 70 % of them.
+
+        Examples
+        --------
+        >>> train, test = split.of_table(iris.train_y, 0)
+        >>> len(train), len(test)
+        (60, 90)
         """
         if self.kind == "fold":
             rows = np.sort(np.random.default_rng(7).permutation(len(labels))[:MOST_TESTED])
@@ -319,7 +394,13 @@ class Split:
         return np.concatenate(train_parts), _at_most(np.concatenate(rest), rng)
 
     def suits_windows(self, labels: NDArray[Any]) -> bool:
-        """Whether every class has windows left to test."""
+        """Whether every class has windows left to test.
+
+        Examples
+        --------
+        >>> split.suits_windows(iris.train_y)
+        True
+        """
         if self.kind != "per-class":
             raise ValueError(f"windows are split by per-class-N, got {self.name!r}")
         return bool(np.unique(labels, return_counts=True)[1].min() > self.rows)
@@ -328,6 +409,12 @@ class Split:
         """Training and test windows, some of every class.
 
         Where it is known whom windows come from, those of one half of the people train, and those of the others test.
+
+        Examples
+        --------
+        >>> train, test = split.of_windows(iris.train_y, None, seed=0)
+        >>> len(train), len(test)
+        (60, 90)
         """
         rng = np.random.default_rng(seed)
         pool = np.arange(len(labels))

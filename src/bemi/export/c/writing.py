@@ -18,6 +18,9 @@ from bemi.export.c.inputs import READING, class_names, declarations, input_types
 from bemi.export.c.layout import AnyLayout, layout_of
 from bemi.export.c.text import comment, named, runtime, string
 from bemi.files import write_texts
+from bemi.inputs.images import pixel_order
+from bemi.inputs.inputs import Inputs
+from bemi.io.signals import ModelWindows
 
 PREDICT = "            int label = bemi_predict(given);"
 SCALE_AND_PREDICT = """            static bemi_input_t x[BEMI_INPUTS];
@@ -29,6 +32,13 @@ OPTIMIZE = ("speed", "size")
 
 LAYOUTS = {"plain": ("", None), "arduino": ("src/", "library.properties"), "cmake": ("", "CMakeLists.txt")}
 """Folder of header and source, and the file that tells a build system about them."""
+
+
+IMAGE = """/* Shape of the image. */
+#define BEMI_IMAGE_HEIGHT {}
+#define BEMI_IMAGE_WIDTH {}
+#define BEMI_IMAGE_CHANNELS {}
+"""
 
 
 @dataclass(frozen=True)
@@ -186,6 +196,10 @@ def _header(layout: AnyLayout, smoothing: Smoothing | None, source: str, name: s
     raw = () if layout.transform is None else layout.transform.readings
     labels = ensemble.classes.tolist()
     shape = "" if layout.transform is None else layout.transform.header
+    if ensemble.inputs.rate is not None:
+        shape += f"/* Samples per second. */\n#define BEMI_SAMPLE_RATE {ensemble.inputs.rate:g}\n"
+    if ensemble.inputs.image_shape is not None:
+        shape += IMAGE.format(*ensemble.inputs.image_shape)
     own = Template(runtime("bemi_model.h")).safe_substitute(
         version=bemi.__version__,
         flash=costs.flash,
@@ -248,17 +262,33 @@ def _example(layout: AnyLayout, smoothing: Smoothing | None, folder: str) -> str
 
 def _inputs(layout: AnyLayout, name: str) -> list[str]:
     """What the inputs are; one line per feature if they are readings, or made of them."""
+    image = layout.ensemble.inputs.image_shape
     if layout.scaling is not None:
         return [
             f"Inputs are made of readings by {name}_scale.",
+            *(() if image is None else pixel_order(image, name="reading")),
             *units(scaled_readings(layout.ensemble.inputs), "reading"),
         ]
     if layout.transform is not None and layout.transform.readings:
         return ["Inputs are readings.", *units(layout.transform.readings, "x")]
     if layout.transform is not None and layout.transform.about_inputs:
-        return list(layout.transform.about_inputs)
+        return [*layout.transform.about_inputs, *_channels(layout.ensemble.inputs)]
+    if image is not None:
+        return list(pixel_order(image))
     names = enumerate(layout.ensemble.inputs.names or ())
     return ["Inputs are the features as they are.", *(f"  x[{place}] = {feature}" for place, feature in names)]
+
+
+def _channels(inputs: Inputs) -> list[str]:
+    """Names and usual values of the channels of a signal, and its rate; nothing for other rows."""
+    windows = ModelWindows.of(inputs)
+    if windows is None:
+        return []
+    lines = [] if windows.rate is None else [f"There are {windows.rate:g} samples a second."]
+    for channel, name in enumerate(windows.channels or [None] * windows.count):
+        usual = "" if windows.quantiles is None else "usually {:.6g} to {:.6g}".format(*windows.usual(channel))
+        lines.append(f"  c = {channel}: {', '.join(filter(None, (name, usual)))}")
+    return lines
 
 
 def _scale_declaration(layout: AnyLayout) -> str:

@@ -21,6 +21,7 @@ from bemi.export.verilog.sums import Stream, parallel_module
 from bemi.files import write_texts
 from bemi.inputs.circuit_terms import BitTerm, NumberTerm
 from bemi.inputs.fixed_point import in_units
+from bemi.inputs.images import pixel_order
 
 MOST_LEVELS = 100
 """Categories with more levels are not listed; their readings are the positions in the sorted list of levels."""
@@ -194,14 +195,17 @@ def _input(circuit: Circuit, interface: str) -> list[str]:
     lines += [
         "A transfer happens in every clock in which in_valid and in_ready are 1; until then in_data must not change."
     ]
-    units = circuit.ensemble.inputs.reading_units()
+    inputs = circuit.ensemble.inputs
+    units = inputs.reading_units()
+    if inputs.image_shape is not None:
+        lines += pixel_order(inputs.image_shape, name="feature ")
     if units is None:
         return [*lines, "Features enter as they are; in this range they get the same label as in Python."]
     lines += [
         "They are readings: the features in the units below, rounded to the nearest integer, halves to the even one.",
         f"Smaller and larger readings are replaced by {given.low} and {given.high}.",
     ]
-    scaling = circuit.ensemble.inputs.scaling
+    scaling = inputs.scaling
     if scaling.scale is not None and scaling.limit is None:
         lines.append(f"Up to {SCALED_LIMIT // 127} times the largest training magnitude, labels are those of Python.")
     if given.has_missing:

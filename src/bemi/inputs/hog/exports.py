@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bemi.exact import Integers
 from bemi.inputs.export_hooks import CTable, CTransform, PageScript, bits_of, file_of, smallest_type
 from bemi.inputs.hog.constants import WINDOW
+from bemi.inputs.images import pixel_order
 
 if TYPE_CHECKING:
     from bemi.export.onnx.graph import Tensor
@@ -24,13 +25,6 @@ ROOT_BITS = (128, 64, 32, 16, 8, 4, 2, 1)
 
 ROOTS = [isqrt(255 * i) for i in range(256)]
 """Nearly 16 times the root of a byte, rounded down."""
-
-
-HEADER = """/* Shape of the image. */
-#define BEMI_IMAGE_HEIGHT {}
-#define BEMI_IMAGE_WIDTH {}
-#define BEMI_IMAGE_CHANNELS {}
-"""
 
 
 def c_code(hog: IntegerHog, low: int, high: int) -> CTransform:
@@ -79,20 +73,7 @@ def c_code(hog: IntegerHog, low: int, high: int) -> CTransform:
         + 4 * (2 * fixed.columns + 3) * (hog.orientations + 1)
         + 80,
         instructions=pixels * (PIXEL + CHANNEL * (channels - 1)),
-        about_inputs=_about_inputs(*hog.shape_, hog.maximum_),
-        header=HEADER.format(*hog.shape_),
-    )
-
-
-def _about_inputs(height: int, width: int, channels: int, maximum: int) -> tuple[str, ...]:
-    """Shape and order of the pixels."""
-    place, what = f"{width} * r + c", "the pixel in line r, column c"
-    if channels > 1:
-        place, what = f"{channels} * ({place}) + k", "channel k in line r, column c"
-    of = f" of {channels} values" if channels > 1 else ""
-    return (
-        f"Inputs are an image from the top left, {height} lines of {width} pixels{of}, in 0..{maximum}:",
-        f"x[{place}] is {what}.",
+        about_inputs=pixel_order(hog.shape_, f", in 0..{hog.maximum_}"),
     )
 
 

@@ -15,7 +15,7 @@ from bemi.checks import check_choice, check_integer, is_integer
 from bemi.exact import Integers
 from bemi.inputs.export_hooks import CTransform, CWindow, PageScript
 from bemi.inputs.signal import exports
-from bemi.inputs.signal.responses import KERNELS, LARGEST, Layout, counts, responses, usual_rocket
+from bemi.inputs.signal.responses import KERNELS, LARGEST, THRESHOLDS, Layout, counts, responses, usual_rocket
 from bemi.inputs.signal.samples import BITS, LONGEST, SHORTEST, Samples, as_rows, as_windows, shape_of, shaped
 from bemi.inputs.transform import Takes, own_parameters
 
@@ -227,6 +227,17 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         """Smallest and largest reading."""
         check_is_fitted(self)
         return self.samples_.reading_range
+
+    @property
+    def sample_quantiles(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Fractions of the training samples, and the values up to which these are; shape (channels, thresholds)."""
+        per_channel = len(self.layout_.differences) // self.layout_.channels
+        levels = THRESHOLDS * per_channel * np.arange(self.layout_.channels)[:, None] + np.arange(THRESHOLDS)
+        samples = self.samples_
+        shifts, offsets, decimals = (
+            np.array(part)[:, None] for part in (samples.shifts, samples.offsets, samples.decimals)
+        )
+        return levels * GOLDEN % 65536 / 65536, ((self.thresholds_[levels] << shifts) + offsets) * 10.0**-decimals
 
     def reading_units(self) -> list[dict[str, Any]]:
         """Name and decimals of each reading."""
