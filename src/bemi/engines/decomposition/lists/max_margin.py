@@ -153,18 +153,20 @@ class _Combining:
         wanted = float(FIRST_LIST if self.every.vectors < CHEAP_VECTORS else FIRST_DEAR_LIST)
         before = len(listed.values)
         while self.bound > self._enough() and not self.clock.passed:
-            enough, count = self._level_for_one(), len(listed.values)
-            last = listed.level if count * count > MOST_DICHOTOMIES * max(before, 100) else self._last_level()
-            if listed.level <= max(enough, last):
+            enough, last, count = self._level_for_one(), self._last_level(), len(listed.values)
+            too_many = min(count * count / max(before, 100), self.every.vectors / 2) > MOST_DICHOTOMIES
+            if listed.level <= max(enough, last) or too_many:
                 # A longer list leaves fewer questions.
-                self._ask(listed, self.clock if listed.level <= last else Deadline.after(ASKING * self.clock.elapsed))
-            if listed.level <= last or self.bound <= self._enough():
+                final = listed.level <= last or too_many
+                self._ask(listed, self.clock if final else Deadline.after(ASKING * self.clock.elapsed))
+            if listed.level <= last or self.bound <= self._enough() or self.clock.passed:
                 break
             level = max(last, self.every.level_of(wanted), enough if listed.level > enough else 1)
             level = min(level, max(enough, listed.level - 1 - listed.level // 8), listed.level - 1)
             longer = self.every.list(level, self.clock.share(LIST_SHARE))
             if not longer.complete:
-                self._ask(listed, self.clock)
+                if not too_many:
+                    self._ask(listed, self.clock)
                 break
             listed, before = longer, count
             self._combine(listed)

@@ -38,7 +38,7 @@ _TESTS, _LOOKS = 1 << 20, 1 << 22
 
 _SAMPLED_PARTS, _SAMPLED_SUMS = 64, 3e7  # of a sample at most
 _TAIL = 20  # neurons at the end of the sample that are enough for an estimate
-_SECONDS_PER_VECTOR, _SECONDS_BEFORE, _DEAR = 3e-10, 1e-8, 1e8
+_SECONDS_PER_VECTOR, _SECONDS_BEFORE, _DEAR = 1e-10, 1e-9, 1e8
 
 
 @dataclass(frozen=True, eq=False)
