@@ -36,6 +36,9 @@ from bemi.checks import (
 AUTO = "auto"
 """Value of a parameter that an estimator chooses from the rows."""
 
+EXPLAINABLE = "explainable"
+"""The same for inputs, of which only those are taken that do not keep training rows in the model."""
+
 LARGEST_SEED = 2**256
 
 Check = Callable[[str, Any], None]
@@ -406,11 +409,12 @@ SETTINGS: dict[str, Setting] = {
             "Turns the scaled integers of the features into the inputs of the networks: :class:`bemi.IntegerHog` for "
             "images, :class:`bemi.TableBits` for tables, :class:`bemi.SignalCounts` for windows of a signal, of shape "
             "(windows, time, channels), :class:`bemi.ConstantInput`, or None for the features as they are.",
-            automatic="suits the rows",
+            automatic='suits the rows; ``"explainable"`` does the same without similarities to training rows, which '
+            "keep these rows in the model",
             option=Option(
                 "what networks see: gradient histograms, an additional constant input, bits of a table, counts of a "
                 "signal, or the features as they are",
-                choices=_transforms,
+                choices=lambda: (*_transforms(), EXPLAINABLE),
             ),
         ),
         Setting(
@@ -639,13 +643,14 @@ def check(given: Mapping[str, Any], automatic: Iterable[str] = ()) -> None:
     """Raise ValueError for the first invalid value; settings in ``automatic`` may also be ``"auto"``."""
     chosen = tuple(automatic)
     for name, value in given.items():
-        if name in SETTINGS and not (name in chosen and is_auto(value)):
+        left = name in chosen and is_auto(value) and (value == AUTO or name == "inputs")
+        if name in SETTINGS and not left:
             SETTINGS[name].values.check(name, value)
 
 
 def is_auto(value: Any) -> bool:
     """Whether a parameter is left to the estimator."""
-    return isinstance(value, str) and value == AUTO
+    return isinstance(value, str) and value in (AUTO, EXPLAINABLE)
 
 
 def docstring(estimator: type) -> str:

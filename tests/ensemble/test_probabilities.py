@@ -1,6 +1,7 @@
 """Chances from integer scores: exact where they can be, and the same arithmetic in 32 bits everywhere."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -29,7 +30,7 @@ def logistic(z):
 
 @given(st.floats(0, 50), st.floats(-20, 20), st.integers(-500, 500))
 def test_a_byte_is_the_rounded_chance(slope, intercept, twice):
-    found = Sigmoid.of(slope, intercept).probability(twice)
+    found = replace(Sigmoid.of(slope, intercept), moved=None).probability(twice)
     assert abs(found - min(255, max(1, 256 * logistic(slope * twice / 2 + intercept)))) <= 0.5 + 1e-4
 
 
@@ -38,9 +39,10 @@ def test_a_byte_is_the_rounded_chance(slope, intercept, twice):
     st.floats(-30, 30),
     st.integers(-(2**29), 2**29),
     st.integers(0, 2**29),
+    st.sampled_from([None, 0, UNIT]),
 )
-def test_a_table_follows_its_sigmoid(slope, intercept, lowest, width):
-    sigmoid, highest = Sigmoid.of(slope, intercept), min(2**29, lowest + width)
+def test_a_table_follows_its_sigmoid(slope, intercept, lowest, width, moved):
+    sigmoid, highest = replace(Sigmoid.of(slope, intercept), moved=moved), min(2**29, lowest + width)
     table = ProbabilityTable.of(sigmoid, lowest, highest)
     assert len(table.entries) <= LONGEST_TABLE
     assert sorted(table.entries) == list(table.entries)
@@ -56,10 +58,24 @@ def test_a_table_follows_its_sigmoid(slope, intercept, lowest, width):
     assert table(np.array([2**31 - 1])) == table.entries[-1] == sigmoid.probability(2 * highest)
 
 
+@given(
+    st.one_of(st.floats(0, 2), st.floats(0, 1e-3), st.just(0.0)),
+    st.floats(-30, 30),
+    st.integers(-(2**20), -1),
+    st.integers(0, 2**20),
+)
+def test_the_more_probable_class_is_the_sign_of_the_score(slope, intercept, lowest, highest):
+    table = ProbabilityTable.of(Sigmoid.of(slope, intercept), lowest, highest)
+    scores = np.unique([*range(-3, 3), -(2**22), 2**22, *np.linspace(lowest, highest, 99).astype(np.int64)])
+    assert np.array_equal(table(scores) > 128, scores >= 0)
+    assert not (table(scores) == 128).any()
+
+
 def test_sigmoids_stay_in_the_range_of_files():
     assert Sigmoid.of(1e9, -1e9) == Sigmoid(LARGEST_SLOPE, -LARGEST_INTERCEPT)
     assert Sigmoid.of(-0.5, 0.25) == Sigmoid(0, UNIT // 4)
-    assert Sigmoid.of(0.5, 0.25).shifted(1.0) == Sigmoid(UNIT // 2, 5 * UNIT // 4)
+    assert Sigmoid.of(0.5, 0.25).shifted(1.0) == Sigmoid(UNIT // 2, UNIT // 4, UNIT)
+    assert Sigmoid(UNIT // 2, UNIT // 4, None).shifted(1.0) == Sigmoid(UNIT // 2, 5 * UNIT // 4, None)
 
 
 def test_two_classes_share_the_whole():

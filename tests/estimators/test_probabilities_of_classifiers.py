@@ -51,6 +51,18 @@ def test_the_sign_of_a_score_is_the_label(cancer):
     assert np.array_equal(classifier.predict(X), classifier.classes_[(values > 0).astype(int)])
 
 
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_the_more_probable_of_two_classes_is_the_label(class_weight):
+    X, y = load_iris(return_X_y=True)
+    rows = np.concatenate([np.arange(50, 100), np.arange(100, 112)])
+    classifier = soft(class_weight=class_weight).fit(X[rows][:, :2], y[rows])
+    chances = classifier.predict_proba(X[50:, :2])
+    assert np.array_equal(classifier.classes_[chances.argmax(axis=1)], classifier.predict(X[50:, :2]))
+    assert (chances[:, 0] != chances[:, 1]).all()
+    (sigmoid,) = classifier.ensemble_.probabilities.sigmoids
+    assert sigmoid.intercept, "even odds must be elsewhere"
+
+
 def test_a_score_of_zero_is_the_first_class():
     X = np.array([[1, 0], [2, 0], [0, 1], [0, 3]])
     classifier = soft_margins(**SOFT).fit(X, ["a", "a", "b", "b"])
@@ -203,7 +215,7 @@ def test_saved_and_pickled_chances_come_back(cancer, iris, tmp_path):
     ("change", "message"),
     [
         (lambda p: p["sigmoids"].pop(), "sigmoids must be a list of 3 values"),
-        (lambda p: p["sigmoids"][0].append(1), "a sigmoid must be a list of 2 values"),
+        (lambda p: p["sigmoids"][0].append(1), "a sigmoid must be a list of 2 to 3 values"),
         (lambda p: p["sigmoids"][0].__setitem__(0, -1), "a slope must be an integer in 0.."),
         (lambda p: p["sigmoids"][0].__setitem__(1, 2**41), "an intercept must be an integer in"),
         (lambda p: p["sigmoids"][0].__setitem__(1, 0.5), "an intercept must be an integer in"),

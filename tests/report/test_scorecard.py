@@ -116,7 +116,7 @@ def test_bits_beside_unused_values_are_a_card_too():
     classifier = table_model(values=True)
     with pytest.raises(
         ValueError,
-        match=r"^a scorecard has points for bits only: train with TableBits\(values=False, similarities=0\)$",
+        match=r"^a scorecard has points for single bits only: train with inputs=TableBits\(\)$",
     ):
         classifier.scorecard()
     weights = classifier.ensemble_.networks[0].weights[0].copy()

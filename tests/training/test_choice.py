@@ -125,7 +125,7 @@ def test_a_rare_class_is_not_given_up():
     defaults = DEFAULTS | {"inputs": TableBits(thresholds=0, values=True)}
     choice = choose([timid, bold], X, y, defaults=defaults, weights=None, seed=0)
     assert choice.accuracies["timid"] > 0.94
-    assert choice.name == "bold"
+    assert choice.name.startswith("bold")
 
 
 def test_weighted_estimates_say_so():

@@ -88,6 +88,7 @@ def _overview(found: dict[str, Any]) -> Table:
         ("classes", ", ".join(map(str, found["classes"]))),
         *([("columns", named)] if plain else []),
         ("inputs", f"{found['inputs']['number']}: {found['inputs']['are']}"),
+        *([("training rows inside", str(found["rows_inside"]))] if found["rows_inside"] else []),
         ("trained on", f"{rows} rows by {training['solver']}"),
         ("settings", ", ".join(f"{name} {_words(value)}" for name, value in given.items())),
         ("probabilities", "yes" if found["probabilities"] else "no"),

@@ -37,7 +37,7 @@ from bemi.cli.output import (
     show,
 )
 from bemi.inputs import registry
-from bemi.settings import AUTO, SETTINGS
+from bemi.settings import AUTO, EXPLAINABLE, SETTINGS
 
 if TYPE_CHECKING:
     from bemi.ensemble.ensemble import Ensemble
@@ -203,6 +203,8 @@ def _named_inputs(name: str, data: TrainingData) -> Any:
     """The transform of a short name, told the shape of images or the channels of a signal."""
     from bemi.inputs.transform import Takes
 
+    if name == EXPLAINABLE:
+        return name
     named = registry.by_short_name(name)
     if data.channels is not None and named is not None and Takes.by(named) is Takes.WINDOWS:
         return named(data.channels)  # type: ignore[call-arg]
@@ -215,7 +217,8 @@ def _kind(options: argparse.Namespace, data: TrainingData) -> Any:
 
     if data.channels is not None:
         return "signal"
-    takes = Takes.by(None if options.inputs is None else registry.by_short_name(options.inputs))
+    named = None if options.inputs in (None, EXPLAINABLE) else registry.by_short_name(options.inputs)
+    takes = Takes.by(named)
     if data.shape is None or options.kind == "table" or (options.kind is None and takes is Takes.RAW_COLUMNS):
         return options.kind or AUTO
     return data.shape
@@ -354,17 +357,17 @@ def _note_units(classifier: Any, data: TrainingData, notes: Notes) -> None:
 
 
 def _report(options: argparse.Namespace, classifier: Any, data: TrainingData, notes: Notes) -> None:
-    from bemi.report.summary import evaluation, large_gaps, training_summary
+    from bemi.report.summary import evaluation, large_gaps, rows_inside, training_summary
 
     choice, ensemble = classifier.choice_, classifier.ensemble_
-    gaps = large_gaps(ensemble)
+    remarks = [line for line in (large_gaps(ensemble), rows_inside(ensemble)) if line]
     about = {"estimator": classifier.NAME, "networks": _in_words(ensemble)}
     if choice is not None:
         asked = "" if options.kind is None else f"--kind {options.kind}"
         about |= {"kind": choice.kind, "why": data.why or asked or choice.why}
     summary = training_summary(ensemble) | {
         "settings": about,
-        "notes": [*notes.lines, *([gaps] if gaps else [])],
+        "notes": [*notes.lines, *remarks],
         "reused_networks": classifier.reused_networks_,
         "model": str(options.output),
         "training": evaluation(ensemble, data.X, data.y),
@@ -383,8 +386,8 @@ def _report(options: argparse.Namespace, classifier: Any, data: TrainingData, no
     if classifier.reused_networks_:
         count = f"{classifier.reused_networks_} of {counted(summary['networks'], 'network')}"
         print(f"found in {options.run_dir} and not trained again: {count}")
-    if gaps:
-        print(gaps)
+    for line in remarks:
+        print(line)
     print(f"model written to {options.output}")
 
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from bemi.checks import check_choice
+from bemi.checks import check_choice, counted
 from bemi.ensemble.folding import FoldedEnsemble, FoldedNetwork
 from bemi.ensemble.probabilities import Probabilities, shares_of
 from bemi.ensemble.radius import Radii, certified_radii
@@ -163,6 +163,13 @@ class Ensemble:
     score_counts: tuple[Mapping[int, int], ...] | None = None
     _folded: dict[bool, FoldedEnsemble] = field(default_factory=dict, repr=False)
     """Folded ensembles for prediction, by whether all inputs are at least 0; created on first use."""
+
+    def __repr__(self) -> str:
+        inside = f", {self.inputs.rows_inside} training rows inside" if self.inputs.rows_inside else ""
+        about = f"{counted(len(self.networks), 'network')} of layers {list(self.layers)}"
+        return (
+            f"Ensemble({len(self.classes)} classes, {about}, weights -{self.weight_bound}..{self.weight_bound}{inside})"
+        )
 
     @cached_property
     def keys(self) -> tuple[tuple, ...]:

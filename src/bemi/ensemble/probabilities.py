@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from functools import cache
 from typing import Any
@@ -31,6 +31,9 @@ LARGEST_INTERCEPT = 2**40
 
 CERTAIN = 256
 """Denominator of the bytes in tables, which are in 1..255."""
+
+UNDECIDED = UNIT // 64
+"""Log-odds at least this far from even, with the sign of the score, so that a byte is never exactly a half."""
 
 WHOLE = 2**16
 """Denominator of probabilities."""
@@ -61,30 +64,41 @@ def _thresholds() -> tuple[int, ...]:
 class Sigmoid:
     """Log-odds of the first class of a network: ``(slope * score + intercept) / 2^32``, Platt's sigmoid.
 
+    The label is the sign of the score, which is right more often than the side of even odds.  So that the more probable
+    class is the label, log-odds of the wrong sign are replaced by the smallest that a byte shows.
+
     Attributes
     ----------
     slope
         At least 0: a larger score never makes the first class less likely.
     intercept
         Log-odds at score 0, with the prior of the training rows.
+    moved
+        Added at the end, for another prior; None in files written before labels and probabilities agreed.
     """
 
     slope: int
     intercept: int
+    moved: int | None = 0
 
     @classmethod
     def of(cls, slope: float, intercept: float) -> Sigmoid:
         """The sigmoid of real numbers, rounded and clipped to the range that files hold."""
-        inside = max(-LARGEST_INTERCEPT, min(LARGEST_INTERCEPT, round(intercept * UNIT)))
-        return cls(max(0, min(LARGEST_SLOPE, round(slope * UNIT))), inside)
+        return cls(max(0, min(LARGEST_SLOPE, round(slope * UNIT))), _inside(intercept * UNIT))
 
     def shifted(self, log_odds: float) -> Sigmoid:
         """The sigmoid with this added to the log-odds."""
-        return Sigmoid.of(self.slope / UNIT, self.intercept / UNIT + log_odds)
+        if self.moved is None:
+            return replace(self, intercept=_inside(self.intercept + log_odds * UNIT))
+        return replace(self, moved=_inside(self.moved + log_odds * UNIT))
 
     def probability(self, twice_score: int) -> int:
         """``256 / (1 + exp(-log-odds))`` at half of ``twice_score``, rounded to 1..255."""
-        return 1 + bisect_right(_thresholds(), self.slope * twice_score + 2 * self.intercept)
+        twice = self.slope * twice_score + 2 * self.intercept
+        if self.moved is not None:
+            decided = max(twice, 2 * UNDECIDED) if twice_score >= 0 else min(twice, -2 * UNDECIDED)
+            twice = decided + 2 * self.moved
+        return 1 + bisect_right(_thresholds(), twice)
 
 
 @dataclass(frozen=True)
@@ -111,14 +125,15 @@ class ProbabilityTable:
         first = _last(lowest, highest, lambda score: sigmoid.probability(2 * score) == least)
         last = -_last(-highest, -first, lambda score: sigmoid.probability(-2 * score) == most)
         shift = 0
-        while (last - first) >> shift > LONGEST_TABLE - 3:
+        while (last - first) >> shift > LONGEST_TABLE - 4:
             shift += 1
         width = 1 << shift
-        # Entry 0 ends with the first score and the last entry begins near the last one; in between, the middle of the
-        # scores of an entry stands for them all.
-        start = first - width + 1
+        # Entry 0 ends with the first score or before it, and the last entry begins near the last one; in between, the
+        # middle of the scores of an entry stands for them all.  No entry has scores of both signs.
+        start = (first + 1) // width * width - width
         middles = range(2 * start + width - 1, 2 * last, 2 * width)
-        return cls(start, shift, (least, *map(sigmoid.probability, middles[1:]), *([most] if last > first else [])))
+        between = (max(least, sigmoid.probability(middle)) for middle in middles[1:])
+        return cls(start, shift, (least, *between, *([most] if last > first else [])))
 
     @property
     def end(self) -> int:
@@ -176,6 +191,11 @@ class Probabilities:
         """
         firsts = np.stack([table(column) for table, column in zip(self.tables, scores.T, strict=True)], axis=1)
         return coupled(firsts, len(self.prior))
+
+
+def _inside(number: float) -> int:
+    """A number of log-odds in the range that files hold."""
+    return max(-LARGEST_INTERCEPT, min(LARGEST_INTERCEPT, round(number)))
 
 
 def shares_of(given: Mapping[Any, float], labels: Sequence[Any]) -> list[float]:

@@ -7,6 +7,7 @@ measurements.
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -30,11 +31,12 @@ from bemi.inputs.registry import takes_images
 from bemi.inputs.scaling import are_integers
 from bemi.inputs.signal import SignalCounts
 from bemi.inputs.table import TableBits
-from bemi.inputs.table.cells import as_given
+from bemi.inputs.table.cells import as_given, as_pandas
+from bemi.inputs.table.text import ColumnWarning
 from bemi.inputs.transform import Takes
-from bemi.report.summary import large_gaps
+from bemi.report.summary import large_gaps, rows_inside
 from bemi.running.schedule import progress
-from bemi.settings import AUTO, SETTINGS, is_auto
+from bemi.settings import AUTO, EXPLAINABLE, SETTINGS, is_auto
 from bemi.stages import SOFT_STAGES, SPARSE_STAGES
 from bemi.training.choice import Candidate, Choice, choose, unknown
 from bemi.training.plan import Settings, Task, seed_of
@@ -68,6 +70,9 @@ FEW_CARD_ROWS = 100
 
 USUAL_PENALTY = 3.0
 """C for bits of a table where nothing is compared."""
+
+PAIRS = 32
+"""Pairs of bits, at most."""
 
 LANDMARKS = 256
 """Training rows that others are compared with, at most."""
@@ -147,16 +152,21 @@ def signals(why: str = "asked for") -> Kind:
 
 
 def tables(why: str = "asked for") -> Kind:
-    """Values, bits, similarities to training rows or all of them, whichever cross-validation prefers."""
+    """Values, bits, pairs of bits, similarities to training rows or all of them, whichever cross-validation prefers.
+
+    Similarities keep training rows in the model, so they must be better by more than a standard error.
+    """
     inputs = {
         "values": TableBits(thresholds=0, values=True),
         "bits": TableBits(),
         "values and bits": TableBits(values=True),
-        "similarities": TableBits(thresholds=0, similarities=LANDMARKS),
-        "values, bits and similarities": TableBits(values=True, similarities=LANDMARKS),
+        "bits and pairs of bits": TableBits(pairs=PAIRS),
+        "values, bits and pairs": TableBits(values=True, pairs=PAIRS),
+        "similarities to training rows": TableBits(thresholds=0, similarities=LANDMARKS),
+        "values, bits and similarities to training rows": TableBits(values=True, similarities=LANDMARKS),
     }
     candidates = tuple(
-        Candidate(f"{name}, C = {C:g}", {"inputs": transform, "C": C})
+        Candidate(f"{name}, C = {C:g}", {"inputs": transform, "C": C}, 0, 1.0, bool(transform.similarities))
         for name, transform in inputs.items()
         for C in PENALTIES
     )
@@ -211,9 +221,13 @@ def left_to_choose(kind: Kind, given: Mapping[str, Any]) -> tuple[Candidate, ...
     """Distinct candidates of a kind that can obey the settings that are given, without these."""
     fixed = {name: given[name] for name in COMPARED if not is_auto(given[name])}
     different: dict[str, Candidate] = {}
+    explainable = isinstance(given["inputs"], str) and given["inputs"] == EXPLAINABLE
     for candidate in kind.candidates:
-        if given["monotone"] is not None and getattr(candidate.settings.get("inputs"), "similarities", False):
-            continue  # a similarity to a row grows with no column
+        if candidate.last_resort and explainable:
+            continue
+        inputs = candidate.settings.get("inputs")
+        if given["monotone"] is not None and (getattr(inputs, "similarities", 0) or getattr(inputs, "pairs", 0)):
+            continue  # they do not grow with one column
         open_settings = {name: value for name, value in candidate.settings.items() if name not in fixed}
         different.setdefault(repr(sorted(open_settings.items())), replace(candidate, settings=open_settings))
     if len(different) == 1:
@@ -221,7 +235,7 @@ def left_to_choose(kind: Kind, given: Mapping[str, Any]) -> tuple[Candidate, ...
     return tuple(different.values())
 
 
-class SoftMarginClassifier(Classifier):
+class SoftMarginClassifier(Classifier, ABC):
     """What estimators with soft margins share: rows may have weights, and come from recordings.
 
     Attributes
@@ -230,6 +244,8 @@ class SoftMarginClassifier(Classifier):
         The chosen settings, the reasons, and the expected accuracy: a :class:`bemi.training.choice.Choice`; None in a
         classifier read from a file.
     """
+
+    inputs: Any
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
@@ -256,6 +272,8 @@ class SoftMarginClassifier(Classifier):
         array([0, 1, 2])
         """
         self._fit(X, y, sample_weight, groups)
+        if is_auto(self.inputs) and self.ensemble_.inputs.rows_inside:
+            warnings.warn(rows_inside(self.ensemble_), ColumnWarning, stacklevel=2)
         gaps = large_gaps(self.ensemble_)
         if gaps:
             warnings.warn(gaps, ConvergenceWarning, stacklevel=2)
@@ -323,6 +341,7 @@ class SoftMarginClassifier(Classifier):
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
     ) -> Settings:
         given = self._translated(self._settings())
+        X = as_pandas(X)
         check_given(X)
         rows = as_given(X)
         labels = labels_of(y, rows)
@@ -335,9 +354,9 @@ class SoftMarginClassifier(Classifier):
         automatic = {name: value for name, value in kind.usual.items() if is_auto(given[name])}
         return self._with_probabilities({**given, **automatic, **self.choice_.candidate.settings}, kind, labels)
 
+    @abstractmethod
     def _kind(self, X: Any) -> Kind:
         """What the rows are, and what there is to choose."""
-        raise NotImplementedError
 
     def _with_probabilities(self, chosen: Settings, kind: Kind, labels: NDArray) -> Settings:
         """The settings, with probabilities or without."""

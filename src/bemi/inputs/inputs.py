@@ -170,6 +170,11 @@ class Inputs:
         return self.transform.output_bounds(low, high)
 
     @property
+    def rows_inside(self) -> int:
+        """Number of training rows that the transform keeps, and with it every file and export of the model."""
+        return getattr(self.transform, "rows_inside", 0)
+
+    @property
     def closed_range(self) -> tuple[int, int] | None:
         """The range of integers that the transform accepts; None if it accepts all of 32 bits, or takes no integers."""
         if self.transform is None or not self.takes_integers:

@@ -294,9 +294,11 @@ def _check_probabilities(header: Mapping[str, Any]) -> None:
     found = members(header["probabilities"], "probabilities", {"sigmoids", "prior"})
     networks = len(header["networks"])
     for sigmoid in listed(found["sigmoids"], "sigmoids", networks, networks):
-        slope, intercept = listed(sigmoid, "a sigmoid", 2, 2)
+        # The third number is younger.
+        slope, *others = listed(sigmoid, "a sigmoid", 3, 2)
         whole(slope, "a slope", 0, LARGEST_SLOPE)
-        whole(intercept, "an intercept", -LARGEST_INTERCEPT, LARGEST_INTERCEPT)
+        for number in others:
+            whole(number, "an intercept", -LARGEST_INTERCEPT, LARGEST_INTERCEPT)
     for share in listed(found["prior"], "prior", classes, classes):
         whole(share, "a share of a class", 1, UNIT)
 

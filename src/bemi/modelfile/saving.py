@@ -9,7 +9,7 @@ import math
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import astuple, fields
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
@@ -134,7 +134,7 @@ def _parts(ensemble: Ensemble, networks: list[dict[str, Any]]) -> dict[str, Any]
     if any(value is not None for value in selection.values()):
         found["selection"] = _plain(selection)
     if ensemble.probabilities is not None:
-        sigmoids = [[sigmoid.slope, sigmoid.intercept] for sigmoid in ensemble.probabilities.sigmoids]
+        sigmoids = [[n for n in astuple(sigmoid) if n is not None] for sigmoid in ensemble.probabilities.sigmoids]
         found["probabilities"] = {"sigmoids": sigmoids, "prior": list(ensemble.probabilities.prior)}
     found |= {name: value for name in ("image", "rate") if (value := getattr(ensemble.inputs, name)) is not None}
     if ensemble.training.expected is not None:
@@ -242,7 +242,8 @@ def _probabilities(header: dict[str, Any], networks: Sequence[Network], inputs: 
     found = header.get("probabilities")
     if found is None:
         return None
-    return Probabilities.of([Sigmoid(*line) for line in found["sigmoids"]], found["prior"], networks, inputs)
+    sigmoids = [Sigmoid(line[0], line[1], (*line, None)[2]) for line in found["sigmoids"]]
+    return Probabilities.of(sigmoids, found["prior"], networks, inputs)
 
 
 def _score_counts(header: dict[str, Any]) -> tuple[dict[int, int], ...] | None:

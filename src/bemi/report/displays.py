@@ -7,7 +7,7 @@ scikit-learn's own: ``ConfusionMatrixDisplay.from_estimator(clf, X, y)``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from math import isqrt
 from typing import Any
 
@@ -34,11 +34,15 @@ def _axes(ax: Any, width: float = 5.0, height: float = 4.0) -> Any:
     return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class _Display:
     """What displays share: after ``plot``, ``ax_`` and ``figure_``."""
 
-    ax_: Any = field(init=False, default=None, repr=False)
+    ax_: Any = field(init=False, default=None)
+
+    def __repr__(self) -> str:
+        shapes = (f"{part.name} {np.shape(getattr(self, part.name))}" for part in fields(self) if part.init)
+        return f"{type(self).__name__}({', '.join(shapes)})"
 
     @property
     def figure_(self) -> Any:
@@ -46,7 +50,7 @@ class _Display:
         return None if self.ax_ is None else self.ax_.figure
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class WeightsDisplay(_Display):
     """Weights of one neuron: an image if inputs are pixels, otherwise bars of the largest weights.
 
@@ -151,7 +155,7 @@ class WeightsDisplay(_Display):
         return self
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class VotesDisplay(_Display):
     """The votes on one row: how many of its networks each class wins.
 
@@ -225,7 +229,7 @@ class VotesDisplay(_Display):
         return self
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class MarginsDisplay(_Display):
     """Margins of labelled rows: the decision value of the true class minus the largest other.
 
@@ -296,7 +300,7 @@ class MarginsDisplay(_Display):
         return self
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class FrontierDisplay(_Display):
     """Accuracy against size of several classifiers, with the Pareto frontier as a line.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
@@ -54,3 +56,38 @@ def accuracy_range(share: float, rows: float, level: float = LEVEL) -> tuple[flo
     low = 0.0 if hits <= 0 else float(betaincinv(hits, rows - hits + 1, tail))
     high = 1.0 if hits >= rows else float(betaincinv(hits + 1, rows - hits, 1 - tail))
     return low, high
+
+
+def expected_accuracy(estimate: tuple[float, float, float] | None) -> str:
+    """An expected accuracy and its range in words; empty if there is none."""
+    if estimate is None:
+        return ""
+    accuracy, low, high = (100 * share for share in estimate)
+    return f"expected accuracy on new rows {accuracy:.1f} % ({low:.0f} to {high:.0f} %)"
+
+
+@dataclass(frozen=True, eq=False)
+class Tested:
+    """What cross-validation tells of a model.
+
+    Attributes
+    ----------
+    right
+        How often each tested row was labelled right.
+    weights
+        Of these rows.
+    groups
+        The recording of each; None if every row stands for itself.
+    folds
+        Of the cross-validation.
+    """
+
+    right: Floats
+    weights: Floats
+    groups: Integers | None
+    folds: int
+
+    def accuracy(self, optimism: float) -> tuple[float, float, float]:
+        """The expected accuracy and its range; the best of many looks better than it is by the ``optimism``."""
+        expected = min(1.0, max(0.0, float(np.average(self.right, weights=self.weights)) - optimism))
+        return expected, *accuracy_range(expected, effective_rows(self.right, self.weights, self.groups))

@@ -8,7 +8,8 @@ from html import escape
 from bemi.checks import counted
 from bemi.ensemble.ensemble import Ensemble
 from bemi.files import printable
-from bemi.report.summary import shown_stage, training_summary
+from bemi.report.estimates import expected_accuracy
+from bemi.report.summary import rows_inside, shown_stage, training_summary
 
 MOST_CLASSES = 20
 """A grid of more classes is too wide for a notebook."""
@@ -33,7 +34,9 @@ def fitted_html(ensemble: Ensemble) -> str:
     head = f"{counted(summary['networks'], 'network')} [{layers}], weights &minus;{bound}..{bound}"
     links = f"{summary['mean_links']:.1f} of {summary['total_links']} links per network"
     votes = f"the networks vote; ties: {ensemble.ties.name}, {ensemble.ties.words}"
-    parts = [f"<p><b>{head}</b>; {links}; {votes}.</p>", _stages(summary)]
+    known = [expected_accuracy(ensemble.training.expected), rows_inside(ensemble)]
+    told = "".join(f"<p>{escape(line[0].upper() + line[1:])}.</p>" for line in known if line)
+    parts = [f"<p><b>{head}</b>; {links}; {votes}.</p>", told, _stages(summary)]
     pairs = all(len(key) == 2 for key in ensemble.keys)
     small = len(ensemble.classes) <= MOST_CLASSES
     parts.append(_grid(ensemble) if pairs and small and len(ensemble.networks) > 1 else _list(ensemble))

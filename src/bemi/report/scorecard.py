@@ -16,7 +16,8 @@ from bemi.checks import check_choice, counted
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.probabilities import CERTAIN, UNIT, ProbabilityTable, Sigmoid
 from bemi.exact import Integers
-from bemi.inputs.table.columns import AtLeast, Column, Constant, IsLike, Output, Value
+from bemi.inputs.table.columns import AtLeast, Both, Column, Constant, IsLike, Output, Value
+from bemi.report.estimates import expected_accuracy
 
 MOST_TOTALS = 10
 """Lines of a list of totals; more neighbouring totals are put together."""
@@ -259,7 +260,7 @@ def signed(number: int, minus: str = "-") -> str:
 
 def _line(output: Output, columns: Sequence[Column], points: int, place: int) -> Line:
     column = columns[output.column]
-    return Line(column.name, output.name(column)[len(column.name) :].strip(), points, place)
+    return Line(column.name, output.name(columns)[len(column.name) :].strip(), points, place)
 
 
 def _by_column(linked: Iterable[int], outputs: Sequence[Output]) -> list[list[int]]:
@@ -454,10 +455,7 @@ def proof_of(ensemble: Ensemble) -> tuple[str, ...]:
     final = [list(reports.values())[-1] for reports in ensemble.reports]
     rows = {next(iter(reports.values())).rows for reports in ensemble.reports}
     found = [f"Trained on {' to '.join(f'{n:,}' for n in sorted({min(rows), max(rows)}))} rows"]
-    if ensemble.training.expected is not None:
-        accuracy, low, high = (100 * share for share in ensemble.training.expected)
-        found[0] += f"; expected accuracy on new rows {accuracy:.1f} % ({low:.0f} to {high:.0f} %)"
-    found[0] += "."
+    found[0] = "; ".join(filter(None, [found[0], expected_accuracy(ensemble.training.expected)])) + "."
     gaps = [report.gap for report in final if report.ran]
     if gaps and math.isfinite(max(gaps)):
         limit = ensemble.training.settings.get("max_links")
@@ -474,7 +472,7 @@ def why_no_card(ensemble: Ensemble) -> str | None:
         return "a scorecard needs bits: train with inputs=TableBits()"
     if len(ensemble.layers) > 2 or ensemble.subsets.shape[1] > 2:
         return "a scorecard needs networks of two classes without a hidden layer: hidden_layers=()"
-    others = [place for place, output in enumerate(transform.outputs_) if isinstance(output, (Value, IsLike))]
+    others = [place for place, output in enumerate(transform.outputs_) if isinstance(output, (Value, Both, IsLike))]
     if any(network.weights[0][others].any() for network in ensemble.networks):
-        return "a scorecard has points for bits only: train with TableBits(values=False, similarities=0)"
+        return "a scorecard has points for single bits only: train with inputs=TableBits()"
     return None

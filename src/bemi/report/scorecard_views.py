@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -161,9 +162,18 @@ def figure(cards: Sequence[Card]) -> Any:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError("matplotlib is not installed; install it with: pip install 'bemi[figures]'") from error
+
+    class Picture(Figure):
+        """A figure that notebooks show without pyplot."""
+
+        def _repr_png_(self) -> bytes:
+            written = BytesIO()
+            self.savefig(written, format="png")
+            return written.getvalue()
+
     curves = cards[0].table is not None
     heights = [LINE_HEIGHT * (len(card.lines) + 1) + FRAME_HEIGHT for card in cards]
-    made = Figure(figsize=(WIDTH + CURVE_WIDTH * curves, sum(heights)), layout="constrained")
+    made = Picture(figsize=(WIDTH + CURVE_WIDTH * curves, sum(heights)), layout="constrained")
     ratios = [WIDTH, CURVE_WIDTH] if curves else [WIDTH]
     axes = made.subplots(len(cards), len(ratios), squeeze=False, height_ratios=heights, width_ratios=ratios)
     for card, row in zip(cards, axes, strict=True):

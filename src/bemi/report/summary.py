@@ -86,6 +86,13 @@ def large_gaps(ensemble: Ensemble) -> str:
     return f"{where}; give more time (time_limit), or prove less: smaller C, fewer rows, columns or links"
 
 
+def rows_inside(ensemble: Ensemble) -> str:
+    """That the model contains training rows, in one line; empty if it contains none."""
+    count = ensemble.inputs.rows_inside
+    without = "inputs='explainable' trains without"
+    return f"the model contains {count} training rows, to which it compares new ones; {without}" if count else ""
+
+
 def shown_stage(ensemble: Ensemble) -> str:
     """The last stage whose gap is worth showing."""
     return next((name for name in reversed(ensemble.stages) if get(name).shows_gap), ensemble.stages[-1])
@@ -148,6 +155,7 @@ def contents(ensemble: Ensemble) -> dict[str, Any]:
         "columns": _columns(inputs),
         "named": inputs.names is not None,
         "inputs": {"number": inputs.size, "are": describe(inputs.transform)},
+        "rows_inside": inputs.rows_inside,
         "training": _training(ensemble),
         "networks": [
             {

@@ -250,7 +250,9 @@ def progress(total: int, *, show: bool, what: str = "training") -> Iterator[Prog
         TextColumn("{task.description}"),
     )
     gaps: list[float] = []
-    with Progress(*columns, console=Console(stderr=True), disable=not show) as display:
+    # In notebooks, too, as text: widgets would need a package of their own.
+    console = Console(stderr=True, force_jupyter=False)
+    with Progress(*columns, console=console, disable=not show) as display:
         bar = display.add_task("", total=total)
 
         def advance(training: Training | None, text: str = "") -> None:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bemi.checks import counted
 from bemi.limits import Deadline
 from bemi.network import Network
 from bemi.problem.problem import Objective, Problem
@@ -194,6 +195,12 @@ class StageResult:
     ) -> StageResult:
         """The report of a stage that could not run and leaves the network unchanged."""
         return cls.of(stage, problem, network, None, None, clock=clock, proof="none", outcome=outcome, message=message)
+
+    def __repr__(self) -> str:
+        if not self.ran:
+            return f"StageResult({self.stage}: {self.message or self.outcome.label})"
+        numbers = f"objective {self.objective}, bound {self.bound}, gap {100 * self.gap:.2f} %"
+        return f"StageResult({self.stage}: {numbers}, {self.proof}, {counted(self.links, 'link')})"
 
     @property
     def ran(self) -> bool:

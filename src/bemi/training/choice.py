@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from sklearn.utils import _safe_indexing
 
 from bemi.exact import Integers
 from bemi.inputs.inputs import Inputs
-from bemi.report.estimates import accuracy_range, effective_rows
+from bemi.report.estimates import Tested
 from bemi.training.machines import Lesson, Restrictions, labels
 from bemi.training.training_set import class_in_one_group, group_codes, group_folds, row_folds, variants_of
 
@@ -62,6 +62,9 @@ STANDARD_ERRORS = 1.5
 
 FEWEST = 3
 """Rows or recordings of a class, on average, that it takes to leave the usual candidate."""
+
+LARGEST_PENALTY = 1000.0
+"""Where the largest C of a kind is the best, larger ones are tried up to this one."""
 
 _EQUAL = 1e-9
 """Difference of accuracies below which they are equal."""
@@ -92,6 +95,8 @@ class Candidate:
         only if there is enough to compare and they beat it clearly.  Without a usual candidate the best one is taken.
     standard_errors
         What clearly means for this one: by how many standard errors of the difference it must beat the usual one.
+    last_resort
+        Whether it must beat the best of the others clearly even where none is usual.
 
     Examples
     --------
@@ -104,6 +109,7 @@ class Candidate:
     settings: Mapping[str, Any]
     usual_up_to: float = 0
     standard_errors: float = STANDARD_ERRORS
+    last_resort: bool = False
 
 
 @dataclass(frozen=True)
@@ -163,6 +169,9 @@ class Choice:
     def name(self) -> str:
         """Name of the chosen candidate."""
         return self.candidate.name
+
+    def __repr__(self) -> str:
+        return f"Choice({self.in_words()})"
 
     def in_words(self) -> str:
         """The choice as one line of text.
@@ -232,37 +241,34 @@ def choose(
     if folds < 2 or np.bincount(rows.targets).min() < 2:
         return unknown(candidates[usual or 0], "too few rows to compare settings or to estimate the accuracy")
     repeats = REPEATS if len(rows.targets) <= ENOUGH_ROWS else 1
-    alike = _alike(candidates, defaults)
-    right = np.zeros((len(rows.targets), len(candidates)))
-    with watch(repeats * folds * len(alike)) as advance:
-        for _ in range(repeats):
-            parts = rows.folds(folds, rng)
-            right += _right(alike, rows, parts, np.unique(parts), len(classes), advance)
-    right /= repeats
-    margins = _margins(right, rows.weights, rows.groups, usual or 0)
-    handicaps = _handicaps(candidates, usual, margins, enough=per_class >= FEWEST)
+    splits = [rows.folds(folds, rng) for _ in range(repeats)]
+    candidates, right = _compared(candidates, defaults, rows, splits, len(classes), watch)
+    first = _reference(candidates, usual, _plain_merits(right, rows))
+    margins = _margins(right, rows.weights, rows.groups, first)
+    handicaps = _handicaps(candidates, usual, first, margins, enough=per_class >= FEWEST)
     chosen = int(_merits(right, rows.weights[None], rows.targets, handicaps)[0].argmax())
     accuracies = np.average(right, axis=0, weights=rows.weights)
     # By how much the best of the candidates looks better than it is.
-    optimism = float(accuracies[chosen] - _resampled(right, rows, handicaps, rng).mean())
-    told = _Told(rows, right[:, chosen], np.ones(len(rows.targets), dtype=bool), len(np.unique(parts)))
+    optimism = max(0.0, float(accuracies[chosen] - _resampled(right, rows, handicaps, rng).mean()))
+    tested = rows.tested(right[:, chosen], splits[-1], np.unique(splits[-1]))
     if len(rows.targets) < len(targets):
-        told = _told(candidates[chosen], defaults, every.some(MOST_TESTED, rng), len(classes), rng, watch)
-        optimism *= len(rows.targets) / len(told.rows.targets)
-    expected, low, high = told.accuracy(optimism)
+        more = every.some(MOST_TESTED, rng)
+        tested = _tested(candidates[chosen], defaults, more, len(classes), rng, watch)
+        optimism *= len(rows.targets) / len(more.targets)
+    expected, low, high = tested.accuracy(optimism)
     return Choice(
         candidate=candidates[chosen],
         expected=expected,
         low=low,
         high=high,
         accuracies=dict(zip((c.name for c in candidates), accuracies.tolist(), strict=True)),
-        folds=told.folds,
+        folds=tested.folds,
         repeats=repeats,
-        rows=int(told.tested.sum()),
+        rows=len(tested.right),
         given=len(targets),
         weighted=bool((omega != 1).any()),
         recordings=None if names is None else len(names),
-        reason=_reason(candidates, usual, chosen, accuracies, margins, enough=per_class >= FEWEST),
+        reason=_reason(candidates, usual, first, chosen, accuracies, margins, enough=per_class >= FEWEST),
     )
 
 
@@ -303,6 +309,35 @@ class _Rows:
             return row_folds(self.targets, folds, rng)
         return group_folds(self.targets, np.unique(self.groups, return_inverse=True)[1], folds, rng)
 
+    def tested(self, right: NDArray, parts: Integers, held_out: Integers) -> Tested:
+        """What the rows of the folds held out tell of a candidate that labels these rows right."""
+        own = np.isin(parts, held_out)
+        groups = None if self.divided else self.groups[own]
+        return Tested(right[own], self.weights[own], groups, len(np.unique(parts)))
+
+
+def _compared(
+    candidates: Sequence[Candidate],
+    defaults: Mapping[str, Any],
+    rows: _Rows,
+    splits: Sequence[Integers],
+    classes: int,
+    watch: Watch,
+) -> tuple[Sequence[Candidate], NDArray[np.float64]]:
+    """The candidates, with larger C where the largest is the best, and how often each labels each row right."""
+
+    def measured(some: Sequence[Candidate]) -> NDArray[np.float64]:
+        alike = _alike(some, defaults)
+        with watch(sum(int(parts.max()) + 1 for parts in splits) * len(alike)) as advance:
+            found = [_right(alike, rows, parts, np.unique(parts), classes, advance) for parts in splits]
+        return np.mean(found, axis=0)
+
+    right = measured(candidates)
+    while (further := _further(candidates, _plain_merits(right, rows))) is not None:
+        candidates = (*candidates, further)
+        right = np.column_stack([right, measured([further])])
+    return candidates, right
+
 
 def _right(
     alike: list[list[_Group]],
@@ -317,7 +352,7 @@ def _right(
     right = np.zeros((len(rows.targets), count))
     for members in alike:
         # Inputs are slower than machines.
-        seen = _Seen.of(members[0].settings, rows.X)
+        seen = _Seen.of(members[0].settings, rows.X, rows.targets)
         for held in (parts == part for part in held_out):
             fold = seen.without(held, rows.targets, rows.weights)
             for group in members:
@@ -327,43 +362,21 @@ def _right(
     return right
 
 
-@dataclass(frozen=True, eq=False)
-class _Told:
-    """What cross-validation tells of one candidate: which rows were tested, how often right, in how many folds."""
-
-    rows: _Rows
-    right: NDArray
-    tested: NDArray[np.bool_]
-    folds: int
-
-    def accuracy(self, optimism: float) -> tuple[float, float, float]:
-        """The expected accuracy and its range; the best candidate looks better than it is by the ``optimism``."""
-        right, weights = self.right[self.tested], self.rows.weights[self.tested]
-        expected = min(1.0, max(0.0, float(np.average(right, weights=weights)) - optimism))
-        groups = None if self.rows.divided else self.rows.groups[self.tested]
-        return expected, *accuracy_range(expected, effective_rows(right, weights, groups))
-
-
-def _told(
+def _tested(
     candidate: Candidate,
     defaults: Mapping[str, Any],
     rows: _Rows,
     classes: int,
     rng: np.random.Generator,
     watch: Watch,
-) -> _Told:
-    """The cross-validation of one candidate on many rows."""
+) -> Tested:
+    """The cross-validation of one candidate on many rows; folds are held out until they have enough rows."""
     parts = rows.folds(FOLDS, rng)
-    held = _enough(parts, ENOUGH_TESTED)
-    with watch(len(held)) as advance:
-        right = _right(_alike([candidate], defaults), rows, parts, held, classes, advance)[:, 0]
-    return _Told(rows, right, np.isin(parts, held), len(np.unique(parts)))
-
-
-def _enough(parts: Integers, rows: int) -> Integers:
-    """Folds, one after the other, until they have enough rows."""
     folds, sizes = np.unique(parts, return_counts=True)
-    return folds[: int(np.searchsorted(np.cumsum(sizes), rows)) + 1]
+    held_out = folds[: int(np.searchsorted(np.cumsum(sizes), ENOUGH_TESTED)) + 1]
+    with watch(len(held_out)) as advance:
+        right = _right(_alike([candidate], defaults), rows, parts, held_out, classes, advance)[:, 0]
+    return rows.tested(right, parts, held_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -393,9 +406,9 @@ class _Seen:
     scaling: Any
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any], X: Any) -> _Seen:
+    def of(cls, settings: Mapping[str, Any], X: Any, targets: Integers) -> _Seen:
         names = [str(name) for name in X.columns] if isinstance(X, pd.DataFrame) else None
-        inputs = Inputs.fit(X, settings["input_scaling"], settings["inputs"], names)
+        inputs = Inputs.fit(X, settings["input_scaling"], settings["inputs"], names, targets)
         return cls(inputs, inputs.checked(X), settings["input_scaling"])
 
     def without(self, held: NDArray[np.bool_], targets: Integers, omega: NDArray) -> _Fold:
@@ -490,40 +503,82 @@ def _margins(right: NDArray, omega: NDArray, groups: Integers, usual: int) -> ND
     return np.sqrt((sums**2).sum(axis=0)) / omega.sum()
 
 
-def _handicaps(candidates: Sequence[Candidate], usual: int | None, margins: NDArray, *, enough: bool) -> NDArray:
-    """By how much each candidate must beat the usual one; nothing if there is none."""
-    if usual is None:
-        return np.zeros(len(margins))
+def _plain_merits(right: NDArray, rows: _Rows) -> NDArray[np.float64]:
+    return _merits(right, rows.weights[None], rows.targets, np.zeros(right.shape[1]))[0]
+
+
+def _further(candidates: Sequence[Candidate], merits: NDArray) -> Candidate | None:
+    """The best candidate with a larger C, if no other C of its kind is as large and smaller ones are worse."""
+    best = int(merits.argmax())
+    candidate = candidates[best]
+    price = candidate.settings.get("C", LARGEST_PENALTY)
+    kind = _without_price(candidate)
+    others = [place for place, c in enumerate(candidates) if place != best and _without_price(c) == kind]
+    smaller = [place for place in others if candidates[place].settings["C"] < price]
+    if price >= LARGEST_PENALTY or not smaller or len(smaller) < len(others):
+        return None
+    if merits[best] <= merits[smaller].max() + _EQUAL:
+        return None
+    higher = float(f"{10 / 3 * price:.1g}")
+    name = f"{candidate.name.removesuffix(f', C = {price:g}')}, C = {higher:g}"
+    return replace(candidate, name=name, settings={**candidate.settings, "C": higher}, usual_up_to=0)
+
+
+def _without_price(candidate: Candidate) -> str:
+    return repr(sorted((name, value) for name, value in candidate.settings.items() if name != "C"))
+
+
+def _reference(candidates: Sequence[Candidate], usual: int | None, merits: NDArray) -> int:
+    """What others must beat clearly: the usual candidate, or else the best one that is no last resort."""
+    if usual is not None:
+        return usual
+    last = np.array([candidate.last_resort for candidate in candidates])
+    return int(np.where(last & ~last.all(), -np.inf, merits).argmax())
+
+
+def _handicaps(
+    candidates: Sequence[Candidate], usual: int | None, first: int, margins: NDArray, *, enough: bool
+) -> NDArray:
+    """By how much each candidate must beat the first; nothing if none is usual, and it is no last resort."""
+    held_back = np.array([usual is not None or candidate.last_resort for candidate in candidates])
+    held_back[first] = False
     # Of equals the usual candidate is taken, although it is not the first.
     errors = np.array([candidate.standard_errors for candidate in candidates])
     needed = errors * margins + _EQUAL if enough else np.full(len(margins), np.inf)
-    return np.where(np.arange(len(margins)) == usual, 0.0, needed)
+    return np.where(held_back, needed, 0.0)
 
 
 def _reason(
     candidates: Sequence[Candidate],
     usual: int | None,
+    first: int,
     chosen: int,
     accuracies: NDArray,
     margins: NDArray,
     *,
     enough: bool,
 ) -> str:
-    """Why the usual candidate was chosen or another one."""
-    if usual is None or len(candidates) == 1:
+    """Why the usual candidate, or the best one without training rows, was chosen or another one."""
+    if len(candidates) == 1:
         return ""
-    if not enough:
+    others = [place for place in range(len(candidates)) if place != first]
+    if usual is None:
+        others = [place for place in others if candidates[place].last_resort]
+        if not others or (chosen != first and not candidates[chosen].last_resort):
+            return ""
+    elif not enough:
         return "the usual choice for so few rows of each class"
-    others = [place for place in range(len(candidates)) if place != usual]
     best = (
         chosen
-        if chosen != usual
+        if chosen != first
         else max(others, key=lambda place: accuracies[place] - candidates[place].standard_errors * margins[place])
     )
-    gain = f"{100 * (accuracies[best] - accuracies[usual]):+.1f} ± {100 * margins[best]:.1f} points"
-    if chosen == usual:
-        return f"usual here; {candidates[best].name} scored {gain}, too little to change"
-    return f"{gain} against {candidates[usual].name}"
+    gain = f"{100 * (accuracies[best] - accuracies[first]):+.1f} ± {100 * margins[best]:.1f} points"
+    if chosen != first:
+        return f"{gain} against {candidates[first].name}"
+    if usual is None and accuracies[best] <= accuracies[first]:
+        return ""
+    return f"{'' if usual is None else 'usual here; '}{candidates[best].name} scored {gain}, too little to change"
 
 
 def _accuracies(right: NDArray, weights: NDArray) -> NDArray:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 
 from bemi.checks import check_finite
 from bemi.inputs.signal.samples import as_rows, as_windows
-from bemi.inputs.table.cells import as_given, as_table, check_no_text
+from bemi.inputs.table.cells import as_given, as_pandas, as_table, check_no_text
 from bemi.inputs.table.text import ColumnWarning, look_continuous
 from bemi.inputs.transform import Takes
 
@@ -60,6 +60,7 @@ def warn_if_continuous(y: ArrayLike) -> None:
 
 def training_rows(estimator: Any, X: ArrayLike, y: ArrayLike, takes: Takes, *, reset: bool) -> tuple[Any, NDArray]:
     """Checked rows and labels; the estimator learns names and number of the features if ``reset``."""
+    X = as_pandas(X)
     check_given(X)
     if takes is Takes.RAW_COLUMNS:
         # The transform reads and checks the cells; scikit-learn's validation would reject text.
@@ -79,6 +80,7 @@ def training_rows(estimator: Any, X: ArrayLike, y: ArrayLike, takes: Takes, *, r
 
 def rows_to_predict(estimator: Any, X: ArrayLike, takes: Takes) -> Any:
     """Rows of the right shape and names; the ensemble checks their values."""
+    X = as_pandas(X)
     if takes is Takes.RAW_COLUMNS:
         return as_table(X)
     if takes is Takes.WINDOWS:

@@ -86,9 +86,12 @@ def test_integers_need_no_scaling():
 @needs_gcc
 @pytest.mark.parametrize("optimize", ["speed", "size"])
 @pytest.mark.parametrize("classes", [2, 4])
-@pytest.mark.parametrize(("values", "similarities"), [(False, 0), (True, 0), (False, 20), (True, 20)])
-def test_cells_of_a_table(values, similarities, classes, optimize, tmp_path):
-    classifier = table_model(values=values, similarities=similarities, classes=classes)
+@pytest.mark.parametrize(
+    "inputs",
+    [{}, {"values": True}, {"pairs": 30}, {"similarities": 20}, {"values": True, "similarities": 20, "pairs": 9}],
+)
+def test_cells_of_a_table(inputs, classes, optimize, tmp_path):
+    classifier = table_model(**inputs, classes=classes)
     write(classifier, tmp_path, optimize=optimize)
     X = new_rows(400)
     readings = wild_readings(classifier.transform_, 1000)
@@ -159,6 +162,7 @@ MODELS = {
     "values and bits": lambda: table_model(values=True, classes=4),
     "two classes, values and bits": lambda: table_model(values=True),
     "similarities": lambda: table_model(similarities=20, thresholds=0),
+    "pairs": lambda: table_model(pairs=20),
 }
 
 

@@ -428,6 +428,7 @@ TABLES = {
     "bits": {},
     "values and bits": {"values": True, "thresholds": 3},
     "similarities": {"similarities": 20},
+    "pairs": {"pairs": 20, "values": True, "similarities": 5},
     "four classes": {"classes": 4},
     "five classes, the paper's ties": {"classes": 5, "ties": "abstain"},
 }

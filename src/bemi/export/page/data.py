@@ -50,6 +50,7 @@ def model_data(ensemble: Ensemble) -> dict[str, Any]:
     parts = zip(folded, ensemble.splitting, ensemble.reports, strict=True)
     return {
         "features": ensemble.inputs.features,
+        "rowsInside": ensemble.inputs.rows_inside,
         "layers": ensemble.layers,
         "weightBound": ensemble.weight_bound,
         "bitsPerWeight": bits_per_weight(ensemble.weight_bound),

@@ -22,6 +22,7 @@ from bemi.inputs.table.cells import UNIT_LEVEL, Similarities, as_table, columns_
 from bemi.inputs.table.columns import (
     VALUE_GRID,
     AtLeast,
+    Both,
     Column,
     Constant,
     IsLevel,
@@ -29,16 +30,18 @@ from bemi.inputs.table.columns import (
     IsMissing,
     Output,
     Value,
+    bits_of,
     outputs_of,
     units_of,
 )
+from bemi.inputs.table.pairs import best_pairs
 from bemi.inputs.table.text import listed
 from bemi.inputs.transform import Takes, own_parameters
 
 if TYPE_CHECKING:
     from bemi.export.onnx.graph import Tensor
 
-MOST_SIMILARITIES = 4096
+MOST_SIMILARITIES = MOST_PAIRS = 4096
 
 BITS_CONSTANT = 2
 """The constant beside bits of -1 and 1 alone: as much as a bit changes by.
@@ -68,6 +71,9 @@ class TableBits(TransformerMixin, BaseEstimator):
     distinct
         Whether to leave out bits that tell the same as another one in all training rows, as those of a column that is
         there twice do.  Scorecards do.
+    pairs
+        Add at most this many pairs of bits, such as ``age >= 54.5 and smoker = yes``, by which a network sees two
+        columns together; 0 for none.  They are chosen by the labels.
 
     Attributes
     ----------
@@ -115,6 +121,7 @@ class TableBits(TransformerMixin, BaseEstimator):
         categorical: Sequence[str | int] = (),
         numeric: Sequence[str | int] = (),
         distinct: bool = False,
+        pairs: int = 0,
     ) -> None:
         self.thresholds = thresholds
         self.values = values
@@ -122,6 +129,7 @@ class TableBits(TransformerMixin, BaseEstimator):
         self.categorical = categorical
         self.numeric = numeric
         self.distinct = distinct
+        self.pairs = pairs
 
     def describe(self) -> str:
         """What the networks see, in a few words.
@@ -133,6 +141,7 @@ class TableBits(TransformerMixin, BaseEstimator):
         """
         parts = ["centred values"] if self.values else []
         parts += [f"bits at up to {self.thresholds} thresholds per column"] if self.thresholds else []
+        parts += [f"up to {self.pairs} pairs of bits"] if self.pairs else []
         parts += [f"similarities to up to {self.similarities} training rows"] if self.similarities else []
         return ", ".join([*parts, "categories and missing cells as bits, and a constant input"])
 
@@ -144,7 +153,7 @@ class TableBits(TransformerMixin, BaseEstimator):
         X
             Data frame, or array of shape (rows, columns).
         y
-            Ignored.
+            Labels, for pairs; otherwise ignored.
 
         Examples
         --------
@@ -153,6 +162,7 @@ class TableBits(TransformerMixin, BaseEstimator):
         """
         check_integer("thresholds", self.thresholds, 0, 1000)
         check_integer("similarities", self.similarities, 0, MOST_SIMILARITIES)
+        check_integer("pairs", self.pairs, 0, MOST_PAIRS)
         table = as_table(X)
         validate_data(self, table, skip_check_array=True)
         if not len(table):
@@ -164,13 +174,13 @@ class TableBits(TransformerMixin, BaseEstimator):
         kinds = zip(names, cells, self._kinds(names), strict=True)
         columns = [Column.from_cells(name, own, categorical=kind) for name, own, kind in kinds]
         self.remarks_ = remarks_on(names, cells, [column.name for column in columns if column.levels is not None])
-        self._fit_columns(columns, _read(columns, cells))
+        self._fit_columns(columns, _read(columns, cells), y)
         if len(self.outputs_) < 2:
             raise ValueError("no column carries information: each is empty or constant")
         return self
 
-    def _fit_columns(self, columns: Sequence[Column], readings: Integers) -> TableBits:
-        """Choose thresholds and scales for columns with these readings."""
+    def _fit_columns(self, columns: Sequence[Column], readings: Integers, y: ArrayLike | None) -> TableBits:
+        """Choose thresholds, scales and pairs for columns with these readings."""
         scaled = bool(self.values) or self.similarities > 0
         fitted = [
             column.fitted(own, thresholds=self.thresholds, values=scaled)
@@ -181,18 +191,25 @@ class TableBits(TransformerMixin, BaseEstimator):
         # A bit beside values is as long as several of them, the more so the fewer bits there are.
         level = 1 if not self.values else 32 if self.thresholds else 64
         constant = level if scaled else BITS_CONSTANT
-        self._with_columns(fitted, level, constant, None)
+        pairs: list[tuple[int, int]] = []
+        if self.pairs:
+            if y is None:
+                raise ValueError("pairs of bits are chosen by the labels: give them to fit, too")
+            bits = bits_of(fitted)
+            on = self._evaluated(bits, readings, 1)
+            pairs = best_pairs(on, [bit.column for bit in bits], y, self.pairs)
+        self._with_columns(fitted, level, constant, None, pairs)
         if self.similarities and units_of(fitted):
             units = self.units(readings)
             likeness = Similarities.fit(units, self.similarities)
             if self.values or self.thresholds:
                 likeness = likeness.beside(self.from_fixed_point_inputs(readings), units)
-            self._with_columns(fitted, level, constant, likeness)
+            self._with_columns(fitted, level, constant, likeness, pairs)
         return self
 
     def _without_repeats(self, columns: list[Column], readings: Integers) -> list[Column]:
         """The columns without bits that equal an earlier one, or its opposite, in all rows."""
-        bits = outputs_of(columns, values=False, landmarks=0, constant=1)[:-1]
+        bits = bits_of(columns)
         on = self._evaluated(bits, readings, 1)
         seen: set[bytes] = set()
         for output, cells in zip(bits, on.T, strict=True):
@@ -211,11 +228,8 @@ class TableBits(TransformerMixin, BaseEstimator):
         return columns
 
     def refitted(self, readings: Integers, y: ArrayLike | None = None) -> TableBits:
-        """The transform fitted on rows with these readings, with the kinds, units and levels of the columns as here.
-
-        Labels ``y`` are ignored.
-        """
-        return clone(self)._fit_columns(self.columns_, readings)
+        """The transform fitted on rows with these readings and labels; kinds, units and levels of columns stay."""
+        return clone(self)._fit_columns(self.columns_, readings, y)
 
     def _kinds(self, names: list[str]) -> list[bool | None]:
         """Whether each column was said to be categorical; None if nothing was said."""
@@ -229,13 +243,19 @@ class TableBits(TransformerMixin, BaseEstimator):
         return kinds
 
     def _with_columns(
-        self, columns: Sequence[Column], level: int, constant: int, likeness: Similarities | None
+        self,
+        columns: Sequence[Column],
+        level: int,
+        constant: int,
+        likeness: Similarities | None,
+        pairs: Sequence[Sequence[int]],
     ) -> TableBits:
         self.columns_, self.level_, self.constant_, self.similarities_ = tuple(columns), level, constant, likeness
+        self._pairs = [(int(first), int(second)) for first, second in pairs]
         self.n_features_in_ = len(self.columns_)
         landmarks = 0 if likeness is None else len(likeness.landmarks)
         self.outputs_ = outputs_of(
-            self.columns_, values=bool(self.values), landmarks=landmarks, constant=self.constant_
+            self.columns_, values=bool(self.values), landmarks=landmarks, constant=self.constant_, pairs=self._pairs
         )
         return self
 
@@ -293,7 +313,7 @@ class TableBits(TransformerMixin, BaseEstimator):
         return self._evaluated(units_of(self.columns_), readings, UNIT_LEVEL)
 
     def _evaluated(self, outputs: Sequence[Output], readings: Integers, level: int) -> Integers:
-        """Outputs that are made of one column each, with bits of this level."""
+        """Outputs that are made of one or two columns each, with bits of this level."""
         # Constants are the rest.
         values = np.tile(np.array([output.reading for output in outputs], dtype=np.int64), (len(readings), 1))
         for kind in (Value, AtLeast, IsLevel, IsMissing):
@@ -307,7 +327,16 @@ class TableBits(TransformerMixin, BaseEstimator):
                 limits = np.array([output.reading for output in own], dtype=np.int64)
                 on = cells >= limits if kind is AtLeast else cells == limits
                 values[:, places] = np.where(on, level, -level)
+        pairs = [(place, output.bits) for place, output in enumerate(outputs) if isinstance(output, Both)]
+        if pairs:
+            first, second = (self._evaluated([bits[side] for _, bits in pairs], readings, level) for side in (0, 1))
+            values[:, [place for place, _ in pairs]] = np.minimum(first, second)
         return values
+
+    @property
+    def rows_inside(self) -> int:
+        """Number of training rows that the transform keeps."""
+        return 0 if self.similarities_ is None else len(self.similarities_.landmarks)
 
     @property
     def like_outputs(self) -> slice:
@@ -340,7 +369,7 @@ class TableBits(TransformerMixin, BaseEstimator):
         ['age >= 50', 'smoker = yes', 'constant']
         """
         check_is_fitted(self)
-        return [output.name(self.columns_[output.column]) for output in self.outputs_]
+        return [output.name(self.columns_) for output in self.outputs_]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """As :meth:`output_names`, for scikit-learn.
@@ -370,6 +399,8 @@ class TableBits(TransformerMixin, BaseEstimator):
             raise ValueError(f"column {column.name!r} holds categories, which have no order; only numbers are monotone")
         if self.similarities_ is not None:
             raise ValueError("similarities to training rows are not monotone in any column; use similarities=0")
+        if self._pairs:
+            raise ValueError("pairs of bits grow with two columns, so monotone cannot restrict one; use pairs=0")
         grows = [isinstance(o, (Value, AtLeast)) and o.column == feature for o in self.outputs_]
         return np.array(grows, dtype=np.int64)
 
@@ -409,6 +440,7 @@ class TableBits(TransformerMixin, BaseEstimator):
             "values": bool(self.values),
             "similarities": None if self.similarities_ is None else self.similarities_.record(),
             "columns": records,
+            **({"pairs": list(map(list, self._pairs))} if self._pairs else {}),
         }
 
     @classmethod
@@ -421,7 +453,8 @@ class TableBits(TransformerMixin, BaseEstimator):
         >>> copy.n_outputs == bits.n_outputs
         True
         """
-        own = own_parameters(cls, parameters, {"level", "constant", "values", "similarities", "columns"})
+        names = {"level", "constant", "values", "similarities", "columns"} | ({"pairs"} & parameters.keys())
+        own = own_parameters(cls, parameters, names)
         check_integer("level", own["level"], 1, VALUE_GRID)
         check_integer("constant", own["constant"], 1, VALUE_GRID)
         if not isinstance(own["values"], bool) or not isinstance(own["columns"], list) or not own["columns"]:
@@ -431,14 +464,17 @@ class TableBits(TransformerMixin, BaseEstimator):
         if own["similarities"] is not None:
             ends = np.array([VALUE_GRID if isinstance(unit, Value) else UNIT_LEVEL for unit in units_of(columns)])
             likeness = Similarities.from_record(own["similarities"], -ends, ends)
+        pairs = own.get("pairs", [])
+        _check_pairs(pairs, bits_of(columns))
         transform = cls(
             thresholds=max(len(column.thresholds) for column in columns),
             values=own["values"],
             similarities=0 if likeness is None else len(likeness.landmarks),
             categorical=tuple(place for place, column in enumerate(columns) if column.levels is not None),
             distinct=any(column.left_out for column in columns),
+            pairs=len(pairs),
         )
-        return transform._with_columns(columns, int(own["level"]), int(own["constant"]), likeness)
+        return transform._with_columns(columns, int(own["level"]), int(own["constant"]), likeness, pairs)
 
     def onnx(self, x: Tensor) -> Tensor:
         """The transform as a part of an ONNX graph."""
@@ -475,6 +511,19 @@ class TableBits(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
         return tags
+
+
+def _check_pairs(pairs: Any, bits: Sequence[Output]) -> None:
+    """Raise ValueError unless these are pairs of a file."""
+    if not isinstance(pairs, (list, tuple)) or len(pairs) > MOST_PAIRS:
+        raise ValueError(f"pairs must be a list of at most {MOST_PAIRS}")
+    for pair in pairs:
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            raise ValueError("a pair must have two bits")
+        for place in pair:
+            check_integer("a bit of a pair", place, 0, len(bits) - 1)
+        if bits[pair[0]].column == bits[pair[1]].column:
+            raise ValueError("a pair must have bits of two columns")
 
 
 def _read(columns: Sequence[Column], cells: Sequence[pd.Series]) -> Integers:

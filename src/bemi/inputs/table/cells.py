@@ -27,8 +27,19 @@ from bemi.inputs.table.text import (
 )
 
 
+def as_pandas(X: Any) -> Any:
+    """A data frame of another library, such as polars or pyarrow, as one of pandas; anything else as it is."""
+    if isinstance(X, (pd.DataFrame, np.ndarray)) or not hasattr(X, "to_pandas"):
+        return X
+    try:
+        return X.to_pandas()
+    except ImportError as error:
+        raise ImportError(f"a {type(X).__module__} table needs pyarrow: pip install 'bemi[tables]'") from error
+
+
 def as_given(X: Any) -> pd.DataFrame | NDArray:
     """Rows as a data frame or an array, with cells as they are."""
+    X = as_pandas(X)
     if sparse.issparse(X):
         raise TypeError("the rows are a sparse matrix, and dense rows are needed: give X.toarray()")
     # A list of rows with text and numbers must not become an array of text.

@@ -228,9 +228,9 @@ class Output:
     column: int
     reading: int = 0
 
-    def name(self, column: Column) -> str:
-        """What it tells, given its column."""
-        return column.name
+    def name(self, columns: Sequence[Column]) -> str:
+        """What it tells, given all columns."""
+        return columns[self.column].name
 
 
 class Value(Output):
@@ -240,14 +240,15 @@ class Value(Output):
 class AtLeast(Output):
     """Whether a number reaches a threshold."""
 
-    def name(self, column: Column) -> str:
-        return column.at_least(self.reading)
+    def name(self, columns: Sequence[Column]) -> str:
+        return columns[self.column].at_least(self.reading)
 
 
 class IsLevel(Output):
     """Whether a category has a level."""
 
-    def name(self, column: Column) -> str:
+    def name(self, columns: Sequence[Column]) -> str:
+        column = columns[self.column]
         assert column.levels is not None
         return f"{column.name} = {column.levels[self.reading]}"
 
@@ -255,21 +256,43 @@ class IsLevel(Output):
 class IsMissing(Output):
     """Whether a cell is missing."""
 
-    def name(self, column: Column) -> str:
-        return f"{column.name} missing"
+    def name(self, columns: Sequence[Column]) -> str:
+        return f"{columns[self.column].name} missing"
+
+
+@dataclass(frozen=True)
+class Both(Output):
+    """Whether two bits are on; ``column`` and ``reading`` are those of the first.
+
+    Attributes
+    ----------
+    bits
+        The two.
+    """
+
+    bits: tuple[Output, ...] = ()
+
+    @classmethod
+    def of(cls, *bits: Output) -> Both:
+        """The pair of two bits, a threshold first."""
+        first, second = sorted(bits, key=lambda bit: not isinstance(bit, AtLeast))
+        return cls(first.column, first.reading, (first, second))
+
+    def name(self, columns: Sequence[Column]) -> str:
+        return " and ".join(bit.name(columns) for bit in self.bits)
 
 
 class IsLike(Output):
     """How alike the row is to a training row; its column does not matter, and ``reading`` is that row's number."""
 
-    def name(self, column: Column) -> str:
+    def name(self, columns: Sequence[Column]) -> str:
         return f"like row {self.reading + 1}"
 
 
 class Constant(Output):
     """The constant that stands in for a bias; its column does not matter, and ``reading`` is its value."""
 
-    def name(self, column: Column) -> str:
+    def name(self, columns: Sequence[Column]) -> str:
         return "constant"
 
 
@@ -289,13 +312,31 @@ def _has_bit(unit: Output, column: Column) -> bool:
     return not isinstance(unit, Value) and not ordered and unit.reading not in column.left_out
 
 
-def outputs_of(columns: Sequence[Column], *, values: bool, landmarks: int, constant: int) -> tuple[Output, ...]:
-    """All outputs of these columns, in order."""
-    units = units_of(columns)
+def bits_of(columns: Sequence[Column]) -> tuple[Output, ...]:
+    """All bits of one column each: thresholds first."""
     return (
-        *(output for output in units if values and isinstance(output, Value)),
         *(AtLeast(place, threshold) for place, column in enumerate(columns) for threshold in column.thresholds),
-        *(output for output in units if _has_bit(output, columns[output.column])),
+        *(output for output in units_of(columns) if _has_bit(output, columns[output.column])),
+    )
+
+
+def outputs_of(
+    columns: Sequence[Column],
+    *,
+    values: bool,
+    landmarks: int,
+    constant: int,
+    pairs: Sequence[tuple[int, int]] = (),
+) -> tuple[Output, ...]:
+    """All outputs of these columns, in order; ``pairs`` are positions among their bits."""
+    bits = bits_of(columns)
+    both = [Both.of(bits[p], bits[q]) for p, q in pairs]
+    # In C, thresholds stand together.
+    both.sort(key=lambda pair: sum(not isinstance(bit, AtLeast) for bit in pair.bits))
+    return (
+        *(output for output in units_of(columns) if values and isinstance(output, Value)),
+        *bits,
+        *both,
         *(IsLike(0, number) for number in range(landmarks)),
         Constant(0, constant),
     )

@@ -32,6 +32,7 @@ from bemi.inputs.table.cells import ENTRIES, STEPS, UNIT_LEVEL, as_table, column
 from bemi.inputs.table.columns import (
     VALUE_GRID,
     AtLeast,
+    Both,
     Column,
     Constant,
     IsLevel,
@@ -60,6 +61,7 @@ SCRIPT_KINDS = {
     AtLeast: "atLeast",
     IsLevel: "equals",
     IsMissing: "equals",
+    Both: "both",
     IsLike: "like",
     Constant: "constant",
 }
@@ -76,10 +78,13 @@ class ReadingTests:
         The bits, in the order of the transform.
     column_kind
         Type of a column's position.
+    of
+        What they are the tests of, in names; empty for single bits.
     """
 
     outputs: Sequence[Output]
     column_kind: str
+    of: str = ""
 
     @property
     def macros(self) -> dict[str, object]:
@@ -88,17 +93,19 @@ class ReadingTests:
         reaches, equals = "(value) >= (reading)", "(value) == (reading)"
         mixed = f"{reaches} && ((test) < {thresholds} || {equals})"
         holds = reaches if thresholds == len(self.outputs) else mixed if thresholds else equals
-        made: dict[str, object] = {"BEMI_TESTS": len(self.outputs), "BEMI_HOLDS(test, value, reading)": f"({holds})"}
-        return made | read_macro("COLUMN", self.column_kind) | read_macro("READING", self._kind)
+        names = f"BEMI_{self.of}TESTS", f"BEMI_{self.of}HOLDS(test, value, reading)"
+        made: dict[str, object] = {names[0]: len(self.outputs), names[1]: f"({holds})"}
+        return made | read_macro(f"{self.of}COLUMN", self.column_kind) | read_macro(f"{self.of}READING", self._kind)
 
     @property
     def tables(self) -> tuple[CTable, ...]:
         """Column and reading of each test."""
         if not self.outputs:
             return ()
+        of = self.of.lower()
         return (
-            CTable("bemi_columns", self.column_kind, [output.column for output in self.outputs]),
-            CTable("bemi_readings", self._kind, [output.reading for output in self.outputs]),
+            CTable(f"bemi_{of}columns", self.column_kind, [output.column for output in self.outputs]),
+            CTable(f"bemi_{of}readings", self._kind, [output.reading for output in self.outputs]),
         )
 
     @property
@@ -114,9 +121,13 @@ def c_code(table: TableBits, used: Sequence[int]) -> CTransform:
     like = [output for output in outputs if isinstance(output, IsLike)]
     units = list(units_of(table.columns_)) if like else []
     column_kind = _column_kind(table)
-    tests = ReadingTests([o for o in outputs if not isinstance(o, (Value, IsLike, Constant))], column_kind)
+    tests = ReadingTests([o for o in outputs if isinstance(o, (AtLeast, IsLevel, IsMissing))], column_kind)
+    pairs = [output.bits for output in outputs if isinstance(output, Both)]
+    sides = [ReadingTests([b[side] for b in pairs], column_kind, of) for side, of in enumerate(("FIRST_", "SECOND_"))]
     macros = {
         **tests.macros,
+        "BEMI_PAIRS": len(pairs),
+        **(sides[0].macros | sides[1].macros if pairs else {}),
         "BEMI_VALUES": len(values),
         "BEMI_LIKE": len(like),
         "BEMI_CONSTANT": sum(output.reading for output in outputs if isinstance(output, Constant)),
@@ -132,14 +143,17 @@ def c_code(table: TableBits, used: Sequence[int]) -> CTransform:
     return CTransform(
         source="\n".join([*(part.source for part in parts if part.source), file_of(__package__, "table_bits.c")]),
         macros=macros,
-        tables=(*tests.tables, *(made for part in parts for made in part.tables)),
-        code_bytes=BITS_BYTES + sum(part.code_bytes for part in parts),
+        tables=(
+            *(made for part in (tests, *sides) for made in part.tables),
+            *(made for part in parts for made in part.tables),
+        ),
+        code_bytes=BITS_BYTES + (BITS_BYTES if pairs else 0) + sum(part.code_bytes for part in parts),
         stack_bytes=len(units),
         instructions=20
-        + TEST * len(tests.outputs)
+        + TEST * (len(tests.outputs) + 2 * len(pairs))
         + (SCALE_INSTRUCTIONS + TEST) * (len(values) + len(units))
         + len(like) * (LANDMARK + APART * len(units)),
-        readings=_readings(table, [*outputs, *units]),
+        readings=_readings(table, [*outputs, *units, *(bit for bits in pairs for bit in bits)]),
     )
 
 
@@ -185,13 +199,13 @@ def _likeness(table: TableBits, numbers: Sequence[int], column_kind: str) -> CCo
 
 
 def c_neuron(table: TableBits, weights: Integers) -> CTransform | None:
-    """A neuron as a card: a start and points for tests that hold; None if it also weighs values or similarities.
+    """A neuron as a card: a start and points for tests that hold; None if it also weighs anything else.
 
     With bits of ``+-level``, tests that are 1 or 0, and a constant c,
     ``sum w_i bit_i + w_c c = (w_c c - level sum w_i) + sum 2 level w_i test_i``.
     """
     linked = [(table.outputs_[place], int(weights[place])) for place in np.flatnonzero(weights)]
-    if any(isinstance(output, (Value, IsLike)) for output, _ in linked):
+    if any(isinstance(output, (Value, Both, IsLike)) for output, _ in linked):
         return None
     tests = ReadingTests([o for o, _ in linked if not isinstance(o, Constant)], _column_kind(table))
     if not tests.outputs:
@@ -232,6 +246,9 @@ def onnx(table: TableBits, x: Tensor) -> Tensor:
         outputs = list(group)
         if kind is IsLike:
             tensors.append(_similarities(x, table))
+        elif kind is Both:
+            first, second = (_holds(x, [output.bits[side] for output in outputs]) for side in (0, 1))  # type: ignore[attr-defined]
+            tensors.append((first & second).choose(table.level_, -table.level_))
         else:
             tensors.append(_evaluated(x, table, outputs, table.level_))
     first, *others = tensors
@@ -250,6 +267,14 @@ def _similarities(x: Tensor, table: TableBits) -> Tensor:
     return x.graph.constant(likeness.table, np.int32).gather(steps, axis=0)
 
 
+def _holds(x: Tensor, bits: list[Output]) -> Tensor:
+    """Whether bits of any kind are on."""
+    cells = x.gather([bit.column for bit in bits], axis=1)
+    limits = [bit.reading for bit in bits]
+    reach = x.graph.constant([[isinstance(bit, AtLeast) for bit in bits]], np.bool_)
+    return (cells >= limits) & (cells.equals(limits) | reach)
+
+
 def _evaluated(x: Tensor, table: TableBits, outputs: list[Output], level: int) -> Tensor:
     """Outputs of one kind, each made of one column."""
     kind = type(outputs[0])
@@ -260,8 +285,7 @@ def _evaluated(x: Tensor, table: TableBits, outputs: list[Output], level: int) -
     if kind is Value:
         scaled = table.value_scale(outputs).onnx(cells).clipped(-VALUE_GRID, VALUE_GRID).cast(np.int32)
         return cells.equals(MISSING).choose(0, scaled)
-    on = cells >= limits if kind is AtLeast else cells.equals(limits)
-    return on.choose(level, -level)
+    return _holds(x, outputs).choose(level, -level)
 
 
 def page_script(table: TableBits) -> PageScript:
@@ -271,13 +295,12 @@ def page_script(table: TableBits) -> PageScript:
         for c in table.columns_
     ]
     outputs = [
-        _output(output, table.columns_[output.column], name)
-        for output, name in zip(table.outputs_, table.output_names(), strict=True)
+        _output(output, table.columns_, name) for output, name in zip(table.outputs_, table.output_names(), strict=True)
     ]
     data = {"columns": columns, "outputs": outputs, "level": table.level_, "like": None}
     likeness = table.similarities_
     if likeness is not None:
-        units = [_output(unit, table.columns_[unit.column], "") for unit in units_of(table.columns_)]
+        units = [_output(unit, table.columns_, "") for unit in units_of(table.columns_)]
         data["like"] = {
             "units": units,
             "level": UNIT_LEVEL,
@@ -289,9 +312,12 @@ def page_script(table: TableBits) -> PageScript:
     return PageScript(file_of(__package__, "table_bits.js"), data)
 
 
-def _output(output: Output, column: Column, name: str) -> dict[str, Any]:
+def _output(output: Output, columns: Sequence[Column], name: str) -> dict[str, Any]:
     data: dict[str, Any] = {"name": name, "kind": SCRIPT_KINDS[type(output)], "column": output.column}
+    if isinstance(output, Both):
+        return data | {"bits": [_output(bit, columns, bit.name(columns)) for bit in output.bits]}
     if isinstance(output, Value):
+        column = columns[output.column]
         return data | {"scale": [column.centre, column.multiplier, column.shift], "limit": VALUE_GRID}
     return data | {"reading": output.reading}
 
@@ -337,11 +363,13 @@ def _range(column: Column) -> tuple[float, float, float]:
 
 
 def circuit_terms(table: TableBits) -> list[Term]:
-    """What a circuit computes for each output; ValueError if the table has similarities."""
-    if table.similarities_ is not None:
-        raise ValueError(
-            "similarities to training rows cannot be exported to Verilog yet; train with TableBits(similarities=0)"
-        )
+    """What a circuit computes for each output; ValueError if the table has similarities or pairs."""
+    for kind, what, name in (
+        (IsLike, "similarities to training rows", "similarities"),
+        (Both, "pairs of bits", "pairs"),
+    ):
+        if any(isinstance(output, kind) for output in table.outputs_):
+            raise ValueError(f"{what} cannot be exported to Verilog yet; train with TableBits({name}=0)")
     return [_term(table, output) for output in table.outputs_]
 
 

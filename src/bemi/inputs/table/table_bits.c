@@ -1,5 +1,6 @@
-/* What the networks see of a table: BEMI_VALUES centred values, BEMI_TESTS bits, BEMI_LIKE similarities to training rows,
-   and BEMI_CONSTANT unless it is 0.  A bit is BEMI_LEVEL if its test of a reading holds, otherwise -BEMI_LEVEL. */
+/* What the networks see of a table: BEMI_VALUES centred values, BEMI_TESTS bits, BEMI_PAIRS pairs of bits, BEMI_LIKE
+   similarities to training rows, and BEMI_CONSTANT unless it is 0.  A bit is BEMI_LEVEL if its test of a reading holds, a
+   pair if both tests do, otherwise -BEMI_LEVEL. */
 #if BEMI_LIKE
 /* Value or bit by which rows are compared. */
 static int_fast16_t bemi_unit(const bemi_input_t *x, uint_fast16_t i)
@@ -34,7 +35,7 @@ static void bemi_similarities(const bemi_input_t *x, bemi_value_t *z)
 
 static void bemi_transform(const bemi_input_t *x, bemi_value_t *z)
 {
-#if BEMI_VALUES || BEMI_TESTS
+#if BEMI_VALUES || BEMI_TESTS || BEMI_PAIRS
     uint_fast16_t i;
 #endif
 #if BEMI_VALUES
@@ -49,6 +50,16 @@ static void bemi_transform(const bemi_input_t *x, bemi_value_t *z)
         *z++ = BEMI_HOLDS(i, value, reading) ? BEMI_LEVEL : -BEMI_LEVEL;
     }
 #endif
+#if BEMI_PAIRS
+    for (i = 0; i < BEMI_PAIRS; i++) {
+        int32_t value = x[BEMI_READ_FIRST_COLUMN(bemi_first_columns[i])];
+        int32_t reading = BEMI_READ_FIRST_READING(bemi_first_readings[i]);
+        int_fast8_t on = BEMI_FIRST_HOLDS(i, value, reading);
+        value = x[BEMI_READ_SECOND_COLUMN(bemi_second_columns[i])];
+        reading = BEMI_READ_SECOND_READING(bemi_second_readings[i]);
+        *z++ = on && BEMI_SECOND_HOLDS(i, value, reading) ? BEMI_LEVEL : -BEMI_LEVEL;
+    }
+#endif
 #if BEMI_LIKE
     bemi_similarities(x, z);
     z += BEMI_LIKE;
@@ -58,7 +69,7 @@ static void bemi_transform(const bemi_input_t *x, bemi_value_t *z)
 #elif BEMI_LIKE
     (void)z;
 #endif
-#if !BEMI_VALUES && !BEMI_TESTS && !BEMI_LIKE
+#if !BEMI_VALUES && !BEMI_TESTS && !BEMI_PAIRS && !BEMI_LIKE
     (void)x;
 #endif
 }

@@ -25,8 +25,17 @@
     constant: (found, output) => output.reading,
   };
 
+  const isOn = (found, bits) => bits.every((bit) => OUTPUTS[bit.kind](found[bit.column], bit, 1) > 0);
+
   const evaluated = (found, outputs, level) =>
-    outputs.map((output) => OUTPUTS[output.kind](found[output.column], output, level));
+    outputs.map((output) =>
+      output.kind === "both"
+        ? isOn(found, output.bits) ? level : -level
+        : OUTPUTS[output.kind](found[output.column], output, level),
+    );
+
+  /** Outputs that are not of one column. */
+  const OTHERS = { constant: "constant", like: "similar training rows", both: "pairs of columns" };
 
   /** How alike the row is to each landmark. */
   function similarities(found, { units, level, landmarks, steps, halving, table }) {
@@ -42,17 +51,17 @@
     inputs(cells, { columns, outputs, level, like }) {
       const found = cells.map((cell, i) => readingOf(cell, columns[i]));
       const alike = like === null ? [] : similarities(found, like);
-      return outputs.map((output) =>
-        output.kind === "like" ? alike[output.reading] : OUTPUTS[output.kind](found[output.column], output, level),
-      );
+      const own = outputs.filter(({ kind }) => kind !== "like");
+      const values = evaluated(found, own, level);
+      return outputs.map((output) => (output.kind === "like" ? alike[output.reading] : values.shift()));
     },
-    fieldOf: ({ outputs }, input) => (["like", "constant"].includes(outputs[input].kind) ? null : outputs[input].column),
+    fieldOf: ({ outputs }, input) => (outputs[input].kind in OTHERS ? null : outputs[input].column),
     /** Inputs of the same column. */
     inputGroups({ columns, outputs }) {
       const groups = new Map();
       outputs.forEach(({ kind, column }, input) => {
-        const own = ["like", "constant"].includes(kind) ? kind : column;
-        const name = { constant: "constant", like: "similar training rows" }[kind] ?? columns[column].name;
+        const own = kind in OTHERS ? kind : column;
+        const name = OTHERS[kind] ?? columns[column].name;
         if (!groups.has(own)) groups.set(own, { name, members: [], constant: kind === "constant" });
         groups.get(own).members.push(input);
       });
@@ -61,7 +70,7 @@
     /** The cell that an input is made of. */
     inputWords({ outputs }, input, row) {
       const { kind, column } = outputs[input];
-      if (["like", "constant"].includes(kind)) return "";
+      if (kind in OTHERS) return "";
       return row[column] === null ? "missing" : typeof row[column] === "number" ? short(row[column]) : textOf(row[column]);
     },
     inputNames: ({ outputs }) => outputs.map(({ name }) => name),

@@ -42,7 +42,7 @@ _DATE = re.compile(
 
 
 class ColumnWarning(UserWarning):
-    """A column, or the labels, may not be what they seem."""
+    """A column, the labels or the model may not be what they seem."""
 
 
 def number_in(text: str, decimal_comma: bool = False) -> float:

@@ -17,11 +17,12 @@ const weights = `whole numbers from −${data.weightBound} to ${data.weightBound
 function introduce() {
   const networks = alone ? "One small network" : `${count(data.networks.length)} small networks`;
   const trained = data.training === null ? "" : ` Trained on ${plural(data.training, "row")}.`;
+  const kept = data.rowsInside ? ` This page contains ${data.rowsInside} of them, to which it compares new rows.` : "";
   const task = ensemble.decidesAlone
     ? `tells ${listed(data.labels)} apart`
     : `${alone ? "decides between" : "vote on"} ${count(data.labels.length)} classes`;
   byId("about").textContent =
-    `${networks} of ${data.layers.join(" – ")} neurons, whose weights are ${weights}, ${task}.${trained}`;
+    `${networks} of ${data.layers.join(" – ")} neurons, whose weights are ${weights}, ${task}.${trained}${kept}`;
   const watch = onlyCard !== null ? "watch the points add up" : alone ? "watch the answer change" : "watch them vote";
   byId("try-title").textContent = `${ACT} and ${watch}`;
   byId("tour").append(...tour().map(([id, name, text]) => make("li", {}, make("a", { href: `#${id}` }, name), ` ${text}`)));
