@@ -375,7 +375,7 @@ SETTINGS: dict[str, Setting] = {
             "weight_bound",
             1,
             _whole(1, 2**31 - 1),
-            "Weights are integers in ``{-weight_bound..weight_bound}``: 1, 3 and 7 take 2, 3 and 4 bits.",
+            "Weights are integers from ``-weight_bound`` to ``weight_bound``: 1, 3 and 7 take 2, 3 and 4 bits.",
             automatic="is 7, and 15 for tables, whose proofs it brings closer",
             recorded=True,
             of_networks=True,

@@ -14,6 +14,8 @@ import bemi
 from bemi.cli import main
 
 FAST = ["--jobs", "1", "--time-limit", "2"]
+USUAL = [*FAST, "--no-estimate"]
+"""Settings without a choice, which takes most of the time."""
 WRIST = ["--window", "32", "--hop", "16", "--id", "who", "--time", "t", "--target", "what"]
 
 
@@ -47,6 +49,7 @@ def folder(tmp_path_factory):
     wrist().to_csv(folder / "train.csv", index=False)
     wrist(2, seed=1).to_csv(folder / "new.csv", index=False)
     assert main(["train", str(folder / "train.csv"), "-o", str(folder / "m.bemi"), *WRIST, *FAST]) == 0
+    assert main(["train", str(folder / "train.csv"), "-o", str(folder / "usual.bemi"), *WRIST, *USUAL]) == 0
     return folder
 
 
@@ -122,16 +125,16 @@ def test_other_kinds_of_files_give_the_same_model(folder, tmp_path, capsys):
     code, _, error = run(
         capsys,
         *("train", tmp_path / "rows.csv", "-o", tmp_path / "m"),
-        *("--inputs", "signal", "--id", "who", "--target", "what", *FAST),
+        *("--inputs", "signal", "--id", "who", "--target", "what", *USUAL),
     )
     assert (code, error) == (0, "")
-    assert same_networks(tmp_path / "m", folder / "m.bemi")
+    assert same_networks(tmp_path / "m", folder / "usual.bemi")
 
     np.savez(tmp_path / "a.npz", X=windows.X, y=windows.y, groups=windows.groups)
-    code, out, error = run(capsys, "train", tmp_path / "a.npz", "-o", tmp_path / "m", "--window", "32", *FAST, "--json")
+    code, out, error = run(capsys, "train", tmp_path / "a.npz", "-o", tmp_path / "m", "--window", "32", *USUAL, "--json")
     assert (code, error) == (0, "")
     assert json.loads(out)["settings"]["why"] == "60 windows of 32 samples of 2 channels from 4 recordings"
-    assert same_networks(tmp_path / "m", folder / "m.bemi")
+    assert same_networks(tmp_path / "m", folder / "usual.bemi")
 
 
 def test_a_folder_of_recordings(tmp_path, capsys):
@@ -167,11 +170,11 @@ def test_copies_and_units_are_said(tmp_path, capsys):
 
 
 def test_a_signal_of_raw_samples_if_asked(folder, tmp_path, capsys):
-    command = ["train", folder / "train.csv", "-o", tmp_path / "m", *WRIST, *FAST]
-    code, _, _ = run(capsys, *command, "--inputs", "none")
+    command = ["train", folder / "train.csv", "-o", tmp_path / "m", *WRIST]
+    code, _, _ = run(capsys, *command, *USUAL, "--inputs", "none")
     assert code == 0
     assert bemi.load(tmp_path / "m").transform_ is None
-    code, _, _ = run(capsys, *command, "--paper", "--subsets", "2")
+    code, _, _ = run(capsys, *command, *FAST, "--paper", "--subsets", "2")
     assert code == 0
     assert bemi.load(tmp_path / "m").transform_.window_shape == (32, 2)
 

@@ -73,7 +73,7 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
     )
 
 
-AGREEMENT = 3.0
+AGREEMENT = 8.0
 """How many times as long as a list it takes to count the rows on which neurons agree."""
 
 

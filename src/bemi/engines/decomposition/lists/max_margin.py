@@ -53,8 +53,14 @@ CHEAP_VECTORS = 1e8
 NEURON_SHARE = 0.25
 """Part of the time for the widest neuron, with the labels and without."""
 
-LIST_SHARE, SECONDS_BEFORE = 0.9, 0.1
-"""Part of the time that the first list may take, with so many seconds to find the forms; otherwise none is begun."""
+LIST_SHARE, SECONDS_BEFORE = 0.5, 0.1
+"""Part of the time that a list may take, with so many seconds to find the forms; otherwise none is begun."""
+
+ASKING = 2.0
+"""How many times as long as everything before questions may take before a longer list is tried."""
+
+SECONDS_PER_NEURON = 2e-7
+"""What a neuron of a list takes, about; different ones often have the same dichotomy."""
 
 MOST_ROWS = 500
 """Rows up to which lists and trees are small."""
@@ -129,6 +135,7 @@ class _Combining:
         self.widest = caps[0]  # M
         self.right = caps[0]  # U
         self.right_is_known = False
+        self.open = 0  # what bounds combinations of listed neurons that were not tried
         self.singles: list[Integers] = []
         self.unlisted = Unlisted(self.rows, self.every)
         self.bound = self.size * caps[0] + max(slots.form.value for slots in self.slots)
@@ -141,19 +148,34 @@ class _Combining:
         self.singles = [each.weights for each in (wide, single) if each.weights is not None]
         self.right_is_known = single.margin == single.bound
         self.right, self.widest = min(single.bound, wide.bound), wide.bound
-        self._combine(NeuronList.of(self.rows, self.widest + 1, ()))
+        listed = NeuronList.of(self.rows, self.widest + 1, ())
+        self._combine(listed)
         wanted = float(FIRST_LIST if self.every.vectors < CHEAP_VECTORS else FIRST_DEAR_LIST)
-        level = self.widest + 1
-        while self.bound > self._enough() and level > 1 and not self.clock.passed:
-            below = max(self._level_for_one(), self.every.level_of(min(wanted, MOST_DICHOTOMIES)), 1)
-            level = min(level - 1, below)
-            if level < self.every.hopeless_below:
-                return
-            listed = self.every.list(level, self.clock)
+        before = len(listed.values)
+        while self.bound > self._enough() and not self.clock.passed:
+            enough, last, count = self._level_for_one(), self._last_level(), len(listed.values)
+            too_many = min(count * count / max(before, 100), self.every.vectors / 2) > MOST_DICHOTOMIES
+            if listed.level <= max(enough, last) or too_many:
+                # A longer list leaves fewer questions.
+                final = listed.level <= last or too_many
+                self._ask(listed, self.clock if final else Deadline.after(ASKING * self.clock.elapsed))
+            if listed.level <= last or self.bound <= self._enough() or self.clock.passed:
+                break
+            level = max(last, self.every.level_of(wanted), enough if listed.level > enough else 1)
+            level = min(level, max(enough, listed.level - 1 - listed.level // 8), listed.level - 1)
+            longer = self.every.list(level, self.clock.share(LIST_SHARE))
+            if not longer.complete:
+                if not too_many:
+                    self._ask(listed, self.clock)
+                break
+            listed, before = longer, count
             self._combine(listed)
-            if not listed.complete:
-                return
             wanted = max(wanted, 2 * len(listed.values)) * GROWTH
+
+    def _last_level(self) -> int:
+        """The level of a list that takes all the time."""
+        left = self.clock.left
+        return 1 if left is None else self.every.level_of(LIST_SHARE * left / SECONDS_PER_NEURON)
 
     def _share(self) -> Deadline:
         return self.clock.share(NEURON_SHARE)
@@ -186,23 +208,25 @@ class _Combining:
 
     def _combine(self, listed: NeuronList) -> None:
         """Search all forms, and set the bound."""
-        if listed.complete and len(listed.values):
-            self.widest = int(listed.values[0])
-        elif listed.complete:
-            self.widest = min(self.widest, listed.level - 1)
+        self.widest = int(listed.values[0]) if len(listed.values) else min(self.widest, listed.level - 1)
         self.right = min(self.right, self.widest)
+        forest, possible = self._forest(listed)
+        open_ = self._search(forest, possible)
+        self.open = max((slots.form.value + sum(self._caps(slots)) for slots in open_), default=0)
+        self.bound = min(self.bound, max(self._below(possible, listed.level - 1), self.open, self.value or 0))
+
+    def _forest(self, listed: NeuronList) -> tuple[Forest, list[Slots]]:
+        """The tree of a list with the best single neurons, and the forms that are possible."""
         forest = Forest.of([listed.joined(NeuronList.of(self.rows, listed.level, self.singles))], len(self.rows))
-        possible = [slots for slots in self.slots if self.right or not (slots.force[0, 0] > 0).any()]
-        found = self._search(forest, possible)
-        if listed.complete and not found:
-            self.bound = min(self.bound, self._below(forest, possible, listed.level - 1))
-            return
-        open_ = found if listed.complete else possible
-        bound = max((slots.form.value + sum(self._caps(slots)) for slots in open_), default=0)
-        self.bound = min(self.bound, max(bound, self.value or 0))
+        return forest, [slots for slots in self.slots if self.right or not (slots.force[0, 0] > 0).any()]
 
     def _search(
-        self, forest: Forest, slots: Sequence[Slots], caps: Integers | None = None, beaten: int | None = None
+        self,
+        forest: Forest,
+        slots: Sequence[Slots],
+        caps: Integers | None = None,
+        beaten: int | None = None,
+        deadline: Deadline | None = None,
     ) -> list[Slots]:
         """Search forms, and keep what is better; returns those that are open."""
         caps = np.full(self.size, self.widest) if caps is None else caps
@@ -210,7 +234,7 @@ class _Combining:
             *(forest, slots, np.zeros(self.size, np.int64), caps, beaten or self.value or 0),
             unlisted=[self.unlisted] * self.size,
             steps=self.steps,
-            deadline=self.clock,
+            deadline=deadline or self.clock,
         )
         self.steps -= found.steps
         if found.first is not None and found.form is not None:
@@ -218,16 +242,28 @@ class _Combining:
             self.best = combined_network(self.problem, found.first, found.form)
         return found.open
 
-    def _below(self, forest: Forest, possible: Sequence[Slots], most: int) -> int:
-        """What bounds networks with one or more neurons below the list's level, which have at most ``most``."""
-        bound, forms = 0, {slots.form: slots for slots in possible if most}
-        for form, slots in forms.items():
-            caps = self._caps(slots)
-            losses = sorted(cap - min(cap, most) for cap, free in zip(caps, slots.free, strict=True) if not free)
+    def _below(self, possible: Sequence[Slots], most: int) -> int:
+        """What bounds networks with neurons below the list's level, which have at most ``most``."""
+        bound = 0
+        for slots in possible if most else ():
+            caps, losses = self._caps(slots), self._losses(slots, most)
+            bound = max(bound, slots.form.value + sum(caps) - losses[0])
+        return bound
+
+    def _losses(self, slots: Slots, most: int) -> list[int]:
+        """How much less than their bounds neurons of a form have below a margin, the least first."""
+        caps = zip(self._caps(slots), slots.free, strict=True)
+        return sorted(cap - min(cap, most) for cap, free in caps if not free)
+
+    def _ask(self, listed: NeuronList, deadline: Deadline) -> None:
+        """Bound networks with neurons below the list: the last one is asked for if it is the only one."""
+        forest, possible = self._forest(listed)
+        most, bound = listed.level - 1, max(self.open, self.value or 0)
+        for slots in possible:
+            losses = self._losses(slots, most)
             if len(losses) > 1:
-                bound = max(bound, form.value + sum(caps) - losses[0] - losses[1])
-        # One neuron is below, and the others are in the list.
-        for form, slots in forms.items():
+                bound = max(bound, slots.form.value + sum(self._caps(slots)) - losses[0] - losses[1])
+        for form, slots in {slots.form: slots for slots in possible}.items():
             deciding = neurons_that_decide(form, self.size, also_right=not self.right_is_known)
             for j in one_of_each_kind(form, deciding, self.size):
                 place = slots.order.index(j)
@@ -235,10 +271,11 @@ class _Combining:
                 caps[place] = min(caps[place], most)
                 limits = np.full(self.size, self.widest)
                 limits[j] = caps[place]
-                last = _with_unlisted(form, self.size, j)
-                if self._search(forest, last, limits, max(bound, self.value or 0)):
+                if self._search(
+                    forest, _with_unlisted(form, self.size, j), limits, max(bound, self.value or 0), deadline
+                ):
                     bound = max(bound, form.value + sum(caps))
-        return max(bound, self.value or 0)
+        self.bound = min(self.bound, max(bound, self.value or 0))
 
     def proof(self) -> dict[str, Any] | None:
         """The proof that nothing beats the value; None if the checker cannot replay it in its time (R64)."""

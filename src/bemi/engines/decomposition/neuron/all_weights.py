@@ -33,12 +33,12 @@ _SECOND_HALF = 20_000
 _THRESHOLDS = 256
 """Thresholds of a row at most; between them, neurons are left that do not have the margin, and tested."""
 
-_TESTS = 1 << 20
-"""Tests of rows between two looks at the clock: some tenths of a second."""
+_TESTS, _LOOKS = 1 << 20, 1 << 22
+"""Tests of rows, and neurons that are left, between two looks at the clock: some tenths of a second."""
 
 _SAMPLED_PARTS, _SAMPLED_SUMS = 64, 3e7  # of a sample at most
 _TAIL = 20  # neurons at the end of the sample that are enough for an estimate
-_SECONDS_PER_VECTOR, _SECONDS_BEFORE, _DEAR = 3e-10, 1e-8, 1e8
+_SECONDS_PER_VECTOR, _SECONDS_BEFORE, _DEAR = 1e-10, 1e-9, 1e8
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,9 +112,12 @@ class AllWeights:
             last += 1
         self._first, self._last = len(live) - last, last
         self.vectors = self.base ** len(live)
-        self._ranked = np.argsort(np.abs(data).sum(axis=1), kind="stable")
-        columns = np.ascontiguousarray(data[np.ix_(self._ranked, self._order)].T.astype(np.int64))
-        vectors = self._digits(np.arange(self.base**last), last)
+        norms = np.abs(data).sum(axis=1)
+        self._ranked = np.argsort(norms, kind="stable")
+        self._largest = weight_bound * int(norms.max(initial=0)) + 1
+        kind = np.int32 if self._largest < 2**31 else np.int64
+        columns = np.ascontiguousarray(data[np.ix_(self._ranked, self._order)].T.astype(kind))
+        vectors = self._digits(np.arange(self.base**last), last).astype(kind)
         self._columns, self._sums = columns[: self._first], vectors @ columns[self._first :]
         self._links = np.count_nonzero(vectors, axis=1)
         self._tests = 0
@@ -219,6 +222,13 @@ class AllWeights:
             return None, beaten, part >= stop
         return self._weights(state[1:2])[:, 0], int(state[0]), part >= stop
 
+    def _in_order(self, wrong: Words) -> Words:
+        """Sets of rows by their rank, as sets of rows."""
+        bits = np.unpackbits(wrong.view(np.uint8), axis=1, bitorder="little")[:, : self.rows]
+        rows = np.zeros((len(wrong), wrong.shape[1] * 64), dtype=np.uint8)
+        rows[:, self._ranked] = bits
+        return np.packbits(rows, axis=1, bitorder="little").view(np.uint64)
+
     def _weights(self, places: Integers) -> Integers:
         """The neurons with these numbers of first and second half, as columns; turned round if negative."""
         turned = places < 0
@@ -245,11 +255,11 @@ class AllWeights:
         margins, places = np.zeros(room, np.int64), np.zeros(room, np.int64)
         stop = self.base**self._first
         part, within, count = 0 if signs.any() else stop // 2, 0, 0
-        ranked = signs[self._ranked].astype(np.int64)
+        ranked = signs[self._ranked].astype(self._sums.dtype)
         state = np.array([max(level, 1 if by_links else beaten + 1), 0, beaten])
         while part < stop:
             part, within, count = _scan(
-                *(self._columns, self.bound, *self._tables, self._sums, self._links, self._ranked, ranked),
+                *(self._columns, self.bound, *self._tables, self._sums, self._links, ranked, self._largest),
                 *(part, stop, within, by_links, best, state, table, wrong, values, margins, places, count),
             )
             if count == room:
@@ -266,7 +276,12 @@ class AllWeights:
         self._tests += int(state[1])
         order = np.argsort(-values[:count], kind="stable")
         return NeuronList(
-            level, part >= stop, wrong[order], values[order], margins[order], self._weights(places[order])
+            level,
+            part >= stop,
+            self._in_order(wrong[order]),
+            values[order],
+            margins[order],
+            self._weights(places[order]),
         )
 
 
@@ -318,6 +333,20 @@ def _rehash(table, wrong, count):
         table[np.int64(slot)] = entry
 
 
+@njit(cache=True)
+def _margin(own, sums, signs, free, largest):
+    """The margin of a neuron, as a loop without branches."""
+    least = own.dtype.type(largest)
+    if free:
+        for k in range(own.shape[0]):
+            least = min(least, abs(own[k] + sums[k]))
+    else:
+        for k in range(own.shape[0]):
+            total = own[k] + sums[k]
+            least = min(least, total * signs[k] if signs[k] != 0 else abs(total))
+    return least
+
+
 @njit(cache=True, error_model="numpy")
 def _scan(
     columns,
@@ -327,8 +356,8 @@ def _scan(
     at_least,
     sums,
     links,
-    order,
     signs,
+    largest,
     part,
     end,
     within,
@@ -349,9 +378,9 @@ def _scan(
     first, rows = columns.shape
     most, vectors = at_least.shape[1], sums.shape[0]
     left = np.empty(at_least.shape[2], np.uint64)
-    own, found = np.empty(rows, np.int64), np.zeros(wrong.shape[1], np.uint64)
-    mask = np.uint64(table.shape[0] - 1)
-    while part < end and state[1] < _TESTS:
+    own, found = np.empty(rows, sums.dtype), np.zeros(wrong.shape[1], np.uint64)
+    mask, free, looked = np.uint64(table.shape[0] - 1), not signs.any(), 0
+    while part < end and state[1] < _TESTS and looked < _LOOKS:
         own[:] = 0
         rest, linked = part, 0
         for i in range(first - 1, -1, -1):
@@ -400,21 +429,18 @@ def _scan(
                     continue
                 if by_links and -(linked + links[j]) <= state[2]:
                     continue
-                least = np.int64(1) << 62
-                for k in range(rows):
-                    total = own[k] + sums[j, k]
-                    least = min(least, total * signs[k] if signs[k] != 0 else abs(total))
-                    if least < state[0]:
-                        break
+                looked += 1
+                least = _margin(own, sums[j], signs, free, largest)
                 if least < state[0]:
                     continue
                 value = -(linked + links[j]) if by_links else least
-                if count == values.shape[0]:
+                if count == values.shape[0] and not best:
                     return part, j, count
-                found[:] = 0
-                for k in range(rows):
-                    if own[k] + sums[j, k] < 0:
-                        found[order[k] >> 6] |= np.uint64(1) << np.uint64(order[k] & 63)
+                for v in range(found.shape[0]):
+                    word = np.uint64(0)
+                    for k in range(64 * v, min(rows, 64 * v + 64)):
+                        word |= np.uint64(own[k] + sums[j, k] < 0) << np.uint64(k - 64 * v)
+                    found[v] = word
                 place = part * vectors + j
                 if best:
                     wrong[0] = found
@@ -466,7 +492,7 @@ def _agree(columns, bound, lowest, steps, at_least, sums, targets, part, end, st
     while (1 << planes) <= rows:
         planes += 1
     counts, alive, moved = np.empty((planes, words), np.uint64), np.empty(words, np.uint64), np.empty(words, np.uint64)
-    own = np.empty(rows, np.int64)
+    own = np.empty(rows, sums.dtype)
     while part < end and state[2] < _TESTS:
         own[:] = 0
         rest = part
