@@ -131,7 +131,8 @@ def test_other_kinds_of_files_give_the_same_model(folder, tmp_path, capsys):
     assert same_networks(tmp_path / "m", folder / "usual.bemi")
 
     np.savez(tmp_path / "a.npz", X=windows.X, y=windows.y, groups=windows.groups)
-    code, out, error = run(capsys, "train", tmp_path / "a.npz", "-o", tmp_path / "m", "--window", "32", *USUAL, "--json")
+    arguments = [tmp_path / "a.npz", "-o", tmp_path / "m", "--window", "32", *USUAL, "--json"]
+    code, out, error = run(capsys, "train", *arguments)
     assert (code, error) == (0, "")
     assert json.loads(out)["settings"]["why"] == "60 windows of 32 samples of 2 channels from 4 recordings"
     assert same_networks(tmp_path / "m", folder / "usual.bemi")
