@@ -10,6 +10,7 @@ from bemi.engines import monolithic, portfolio
 from bemi.engines.decomposition import two_neurons
 from bemi.engines.decomposition.lists import max_margin as listed_margins
 from bemi.engines.decomposition.lists import min_weight as listed_links
+from bemi.engines.decomposition.lists import sat_margin as listed_rows
 from bemi.engines.decomposition.max_margin import enumeration as neuron_choices
 from bemi.engines.decomposition.max_margin import few_splits, widening
 from bemi.engines.decomposition.max_margin import search as dichotomies
@@ -93,6 +94,7 @@ SAT_MARGIN = (
     Strategy("patterns", 0.9, always, patterns.search),
     Strategy("one neuron", 0.9, two_neurons.agreement_applies, two_neurons.search_agreement),
     Strategy("prices", 0.3, lambda p, s: _searched(p) and prices.applicable(p), prices.search),
+    Strategy("lists", 0.3, listed_rows.applies, listed_rows.search),
     Strategy("alternation", 0.8, _priced, alternation.search),
     Strategy("annealing", 0.5, _larger_than(SMALL_COLUMNS, MEDIUM_COLUMNS), annealing.search),
     Strategy("annealing", 0.9, _larger_than(MEDIUM_COLUMNS), annealing.search),

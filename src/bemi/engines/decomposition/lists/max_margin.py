@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from bemi.engines.decomposition.lists.bitset_tree import Forest
-from bemi.engines.decomposition.lists.combination import combine
+from bemi.engines.decomposition.lists.combination import combine, trees_for
 from bemi.engines.decomposition.lists.forms import (
     MOST_DEEP,
     MOST_NEURONS,
@@ -31,8 +31,9 @@ from bemi.engines.decomposition.lists.forms import (
     Slots,
     neurons_that_decide,
     one_of_each_kind,
+    output_margin,
 )
-from bemi.engines.decomposition.lists.proofs import MOST_CHECKING, can_be_checked, checking_work
+from bemi.engines.decomposition.lists.proofs import MOST_CHECKING, can_be_checked, listing_work, searching_work
 from bemi.engines.decomposition.lists.unlisted import Unlisted
 from bemi.engines.decomposition.lists.upper_layers import widest_slots
 from bemi.engines.decomposition.neuron.all_weights import MOST_DICHOTOMIES, AllWeights, NeuronList, seconds_needed
@@ -105,7 +106,7 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
     needed = SECONDS_BEFORE + seconds_needed(rows.shape[1], problem.weight_bound)
     if limits.seconds is not None and needed > LIST_SHARE * limits.seconds:
         return Finding()
-    combining = _Combining(problem, rows, limits, state.value)
+    combining = Combining(problem, rows, limits, state.value)
     combining.run()
     if combining.best is None and combining.bound == 0 and state.value is None:
         return Finding(outcome=Outcome.INFEASIBLE)
@@ -116,13 +117,26 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
 
 
 @dataclass
-class _Combining:
-    """Lists and combinations, until nothing better is possible."""
+class Combining:
+    """Lists and combinations, until nothing better is possible.
+
+    Attributes
+    ----------
+    problem, rows, limits
+        What is searched, its distinct rows times their codes, and when to stop.
+    value
+        Only networks with a larger sum of margins are of interest; then that of the best one.
+    least_output
+        The smallest margin of the output that is of interest.
+    best, bound
+        The best network found, and what no network exceeds.
+    """
 
     problem: Problem
     rows: Integers
     limits: Limits
     value: int | None
+    least_output: int = 1
 
     def __post_init__(self) -> None:
         self.clock = self.limits.deadline()
@@ -130,7 +144,11 @@ class _Combining:
         self.best: Network | None = None
         self.every = AllWeights(self.rows, self.problem.weight_bound)
         self.size = self.problem.layers[1]
-        self.slots = widest_slots(self.problem.hidden_layers, self.problem.weight_bound)
+        self.slots = [
+            slots
+            for slots in widest_slots(self.problem.hidden_layers, self.problem.weight_bound)
+            if output_margin(slots.form, self.size) >= self.least_output
+        ]
         caps = self.problem.margin_caps()
         self.widest = caps[0]  # M
         self.right = caps[0]  # U
@@ -181,8 +199,7 @@ class _Combining:
         return self.clock.share(NEURON_SHARE)
 
     def _enough(self) -> float:
-        value = self.value or 0
-        return value + self.limits.gap * max(1, value)
+        return 0.0 if self.value is None else self.value + self.limits.gap * max(1, self.value)
 
     def _needed(self) -> int:
         """The level below which no neuron is part of a better network."""
@@ -217,8 +234,9 @@ class _Combining:
 
     def _forest(self, listed: NeuronList) -> tuple[Forest, list[Slots]]:
         """The tree of a list with the best single neurons, and the forms that are possible."""
-        forest = Forest.of([listed.joined(NeuronList.of(self.rows, listed.level, self.singles))], len(self.rows))
-        return forest, [slots for slots in self.slots if self.right or not (slots.force[0, 0] > 0).any()]
+        possible = [slots for slots in self.slots if self.right or not (slots.force[0, 0] > 0).any()]
+        known = listed.joined(NeuronList.of(self.rows, listed.level, self.singles))
+        return trees_for([known], len(self.rows), possible), possible
 
     def _search(
         self,
@@ -288,12 +306,12 @@ class _Combining:
         listed = self.every.list(level, self.clock)
         if not listed.complete:
             return None
+        work: int | None = 0
         if len(listed.values):
-            forest = Forest.of([listed], len(self.rows))
             alone, caps = np.zeros(self.size, np.int64), np.full(self.size, self.widest)
-            again = combine(forest, self.slots, alone, caps, self.value, deadline=self.clock)
-            if again.open or checking_work(len(self.rows), vectors, len(listed.values), again.steps) > MOST_CHECKING:
-                return None
+            work = searching_work(len(self.rows), [listed], self.slots, alone, caps, self.value, self.clock)
+        if work is None or work + listing_work(len(self.rows), vectors, len(listed.values)) > MOST_CHECKING:
+            return None
         return {"kind": "combinations", "value": self.value, "any": self.widest, "labels": self.right}
 
 
