@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from bemi.engines.decomposition.neuron.all_weights import NeuronList, Words
 from bemi.exact import Integers
 from bemi.jit import njit
+from bemi.limits import FOREVER, Deadline
 
 LEAF = 12
 """Neurons that are looked at one by one."""
@@ -65,8 +66,16 @@ class Forest:
     roots: Integers
 
     @classmethod
-    def of(cls, lists: Sequence[NeuronList], rows: int, *, all_entries: bool = True, best_only: bool = False) -> Forest:
-        """Trees of these lists: of all entries, and of those that are not dominated."""
+    def of(
+        cls,
+        lists: Sequence[NeuronList],
+        rows: int,
+        *,
+        all_entries: bool = True,
+        best_only: bool = False,
+        deadline: Deadline = FOREVER,
+    ) -> Forest:
+        """Trees of these lists: of all entries, and of those that are not dominated, if there is time to tell."""
         every = all_rows(rows)
         wrong = np.concatenate([np.stack([a.wrong, ~a.wrong & every], axis=1).reshape(-1, len(every)) for a in lists])
         values = np.concatenate([np.repeat(a.values, 2) for a in lists])
@@ -76,7 +85,7 @@ class Forest:
         entries = [np.arange(end - 2 * len(a.values), end, dtype=np.int32) for a, end in zip(lists, ends, strict=True)]
         nothing = entries[0][:0]
         members = [part if all_entries else nothing for part in entries]
-        members += [_undominated(wrong, values, part, rows) if best_only else nothing for part in entries]
+        members += [_undominated(wrong, values, part, rows, deadline) if best_only else nothing for part in entries]
         tables, roots = _trees(wrong, values, members, rows)
         return cls(
             *(tuple(lists), every, wrong, values, neurons, turned, *tables, np.concatenate(members)),
@@ -122,14 +131,16 @@ FIRST_BLOCK = 1000
 """Entries with the fewest wrong rows that are kept unseen; each block after that is as large as all before it."""
 
 
-def _undominated(wrong: Words, values: Integers, entries: NDArray[np.int32], rows: int) -> NDArray[np.int32]:
+def _undominated(
+    wrong: Words, values: Integers, entries: NDArray[np.int32], rows: int, deadline: Deadline
+) -> NDArray[np.int32]:
     """The entries that are not dominated, and a few that are: those of a block are not compared with each other."""
     ranked = entries[np.argsort(np.bitwise_count(wrong[entries]).sum(axis=1), kind="stable")]
     kept, done = ranked[:0], 0
     while done < len(ranked):
         block = ranked[done : done + max(FIRST_BLOCK, done)]
         done += len(block)
-        if len(kept):
+        if len(kept) and not deadline.passed:
             members = np.sort(kept)
             (always, _, best, span, children), _ = _trees(wrong, values, [members], rows)
             block = block[~_dominated(block, wrong, values, members, always, best, span, children)]

@@ -23,18 +23,24 @@ from bemi.exact import Integers
 from bemi.jit import njit
 from bemi.limits import FOREVER, Deadline
 
-STEPS = 200_000
-"""Questions to trees between two looks at the clock: some tenths of a second."""
+STEPS = 10_000
+"""Questions to trees between two looks at the clock: some tenths of a second where lists are long."""
 
 
 ROUND = 20_000
 """Steps of every form in the first round; each round has ten times as many."""
 
 
-def trees_for(lists: Sequence[NeuronList], rows: int, slots: Iterable[Slots]) -> Forest:
+TREE_SHARE = 0.2
+"""Part of the time left that it may take to find out which neurons are dominated."""
+
+
+def trees_for(lists: Sequence[NeuronList], rows: int, slots: Iterable[Slots], deadline: Deadline = FOREVER) -> Forest:
     """The trees of lists that these slots need."""
     kinds = {bool(kind) for each in slots for kind in each.monotone}
-    return Forest.of(lists, rows, all_entries=False in kinds, best_only=True in kinds)
+    return Forest.of(
+        lists, rows, all_entries=False in kinds, best_only=True in kinds, deadline=deadline.share(TREE_SHARE)
+    )
 
 
 @dataclass(frozen=True, eq=False)

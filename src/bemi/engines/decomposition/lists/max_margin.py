@@ -57,8 +57,8 @@ NEURON_SHARE = 0.25
 LIST_SHARE, SECONDS_BEFORE = 0.5, 0.1
 """Part of the time that a list may take, with so many seconds to find the forms; otherwise none is begun."""
 
-ASKING = 2.0
-"""How many times as long as everything before questions may take before a longer list is tried."""
+PATIENCE = 2.0
+"""How many times as long as everything before it a search may take before a longer list is tried."""
 
 SECONDS_PER_NEURON = 2e-7
 """What a neuron of a list takes, about; different ones often have the same dichotomy."""
@@ -155,6 +155,7 @@ class Combining:
         self.right_is_known = False
         self.open = 0  # what bounds combinations of listed neurons that were not tried
         self.singles: list[Integers] = []
+        self._trees: tuple[NeuronList, Forest] | None = None
         self.unlisted = Unlisted(self.rows, self.every)
         self.bound = self.size * caps[0] + max(slots.form.value for slots in self.slots)
 
@@ -167,7 +168,7 @@ class Combining:
         self.right_is_known = single.margin == single.bound
         self.right, self.widest = min(single.bound, wide.bound), wide.bound
         listed = NeuronList.of(self.rows, self.widest + 1, ())
-        self._combine(listed)
+        self._combine(listed, self.clock)
         wanted = float(FIRST_LIST if self.every.vectors < CHEAP_VECTORS else FIRST_DEAR_LIST)
         before = len(listed.values)
         while self.bound > self._enough() and not self.clock.passed:
@@ -176,7 +177,7 @@ class Combining:
             if listed.level <= max(enough, last) or too_many:
                 # A longer list leaves fewer questions.
                 final = listed.level <= last or too_many
-                self._ask(listed, self.clock if final else Deadline.after(ASKING * self.clock.elapsed))
+                self._ask(listed, self.clock if final else Deadline.after(PATIENCE * self.clock.elapsed))
             if listed.level <= last or self.bound <= self._enough() or self.clock.passed:
                 break
             level = max(last, self.every.level_of(wanted), enough if listed.level > enough else 1)
@@ -187,7 +188,8 @@ class Combining:
                     self._ask(listed, self.clock)
                 break
             listed, before = longer, count
-            self._combine(listed)
+            final = level <= last or self.clock.left is None
+            self._combine(listed, self.clock if final else Deadline.after(PATIENCE * self.clock.elapsed))
             wanted = max(wanted, 2 * len(listed.values)) * GROWTH
 
     def _last_level(self) -> int:
@@ -223,20 +225,22 @@ class Combining:
         """What bounds the margin of each slot's neuron."""
         return [self.right if forced else self.widest for forced in slots.force[0, 0]]
 
-    def _combine(self, listed: NeuronList) -> None:
+    def _combine(self, listed: NeuronList, deadline: Deadline) -> None:
         """Search all forms, and set the bound."""
         self.widest = int(listed.values[0]) if len(listed.values) else min(self.widest, listed.level - 1)
         self.right = min(self.right, self.widest)
         forest, possible = self._forest(listed)
-        open_ = self._search(forest, possible)
+        open_ = self._search(forest, possible, deadline=deadline)
         self.open = max((slots.form.value + sum(self._caps(slots)) for slots in open_), default=0)
         self.bound = min(self.bound, max(self._below(possible, listed.level - 1), self.open, self.value or 0))
 
     def _forest(self, listed: NeuronList) -> tuple[Forest, list[Slots]]:
-        """The tree of a list with the best single neurons, and the forms that are possible."""
-        possible = [slots for slots in self.slots if self.right or not (slots.force[0, 0] > 0).any()]
-        known = listed.joined(NeuronList.of(self.rows, listed.level, self.singles))
-        return trees_for([known], len(self.rows), possible), possible
+        """The trees of a list with the best single neurons, and the forms that are possible."""
+        if self._trees is None or self._trees[0] is not listed:
+            self._trees = None  # makes room
+            known = listed.joined(NeuronList.of(self.rows, listed.level, self.singles))
+            self._trees = listed, trees_for([known], len(self.rows), self.slots, self.clock)
+        return self._trees[1], [slots for slots in self.slots if self.right or not (slots.force[0, 0] > 0).any()]
 
     def _search(
         self,

@@ -163,7 +163,7 @@ def smallest_layers(
     ]
     # Without complete lists combinations may still be better, but prove nothing.
     some = slots if complete else [each for each in never if not each.unlisted]
-    forest = trees_for(lists, len(rows), some)
+    forest = trees_for(lists, len(rows), some, deadline)
     found = combine(forest, some, chosen, caps, -beaten, unlisted=unlisted, steps=steps, deadline=deadline)
     open_ = [*never, *found.open]
     bound = -max([found.value, *(int(caps.sum()) + each.form.value for each in open_)])
