@@ -12,6 +12,7 @@ _HOMES = {
     "radius": ("Radii", "exact_radius", "network_radius"),
     "smoothing": ("Smoothing",),
     "subsets": ("chosen_subsets", "class_subsets", "components", "fewest", "given_subsets", "memberships"),
+    "unknown": ("KnownRanges",),
     "voting": ("LabelStatus", "Votes", "class_decisions", "label_statuses", "pair_decision", "shares", "vote"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

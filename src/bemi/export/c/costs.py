@@ -7,7 +7,7 @@ and run exports to compare.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bemi.inputs.export_hooks import CCode, CTransform
 
@@ -35,6 +35,8 @@ CODE = {
     "scale.c": 60,
     "probabilities.c": 400,
     "probabilities_pair.c": 60,
+    "unknown.c": 280,
+    "unknown.c, columns": 320,
 }
 """Bytes of code by file of the runtime."""
 
@@ -141,6 +143,10 @@ class Costs:
     instructions: int
     without_tie: int
     state: int = 0
+
+    def longer(self, steps: int) -> Costs:
+        """The costs of a prediction with further instructions."""
+        return replace(self, instructions=self.instructions + steps, without_tie=self.without_tie + steps)
 
     def in_words(self) -> list[str]:
         """The costs as human-readable lines.
