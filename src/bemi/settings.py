@@ -425,7 +425,9 @@ SETTINGS: dict[str, Setting] = {
             'feature, ``"per-feature"`` and ``"common"`` always scale, ``"centred"`` moves medians to zero, which '
             "needs a constant input, None requires integers.  Zero stays zero otherwise.",
             recorded=True,
-            option=Option("how features become integers: auto, centred, common, per-feature, none (default: auto)"),
+            option=Option(
+                "how features become integers: auto, centred, common, per-feature, none (default: auto)", metavar="NAME"
+            ),
         ),
         Setting(
             "copies",
@@ -548,7 +550,7 @@ SETTINGS: dict[str, Setting] = {
             _choice(_ties),
             '``"margin"`` gives every row a label; ``"abstain"`` is the paper\'s rule: a row without a clear winner is '
             'labelled -1, or ``"unclassified"`` if the classes are strings.',
-            option=Option("rule for rows without a clear winner: margin or abstain (default: margin)"),
+            option=Option("rule for rows without a clear winner: margin or abstain (default: margin)", metavar="NAME"),
         ),
         Setting(
             "engine",
@@ -557,7 +559,9 @@ SETTINGS: dict[str, Setting] = {
             'How a stage is run: ``"decomposition"`` searches neuron by neuron and certifies its bounds, '
             '``"monolithic"`` hands the whole stage to the solver as one program, as the paper does.',
             recorded=True,
-            option=Option("how stages are solved: decomposition or monolithic (default: decomposition)"),
+            option=Option(
+                "how stages are solved: decomposition or monolithic (default: decomposition)", metavar="NAME"
+            ),
         ),
         Setting(
             "solver",
@@ -566,7 +570,7 @@ SETTINGS: dict[str, Setting] = {
             '``"highs"``, ``"gurobi"``, ``"scip"`` or ``"cpsat"``; the name of an entry point in the group '
             '``"bemi.solvers"``, or of a module such as ``"my_package.my_solver"``.',
             recorded=True,
-            option=Option("MILP solver: highs, gurobi, scip or cpsat (default: highs)"),
+            option=Option("MILP solver: highs, gurobi, scip or cpsat (default: highs)", metavar="NAME"),
         ),
         Setting(
             "time_limit",
