@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import bemi
-from bemi.stages.registry import STAGES
+from bemi.stages import STAGES
 
 ROOT = Path(bemi.__file__).parent
 MODULES = {

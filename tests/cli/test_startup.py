@@ -86,7 +86,7 @@ def test_the_measure_itself_can_fail():
 
 
 def test_choices_are_those_of_their_homes():
-    from bemi.certificate.limits import DEFAULT_BUDGET
+    from bemi.certificate import DEFAULT_BUDGET
     from bemi.export import c, page, verilog
 
     assert verify.BUDGET == DEFAULT_BUDGET

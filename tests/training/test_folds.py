@@ -13,7 +13,7 @@ from soft_margins import choosing
 
 from bemi import SignalCounts, SignalScenarios
 from bemi.settings import SETTINGS
-from bemi.training.choice import Candidate, choose
+from bemi.training import Candidate, choose
 from bemi.training.training_set import class_in_one_group, group_codes, group_folds, row_folds
 
 
