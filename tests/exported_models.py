@@ -11,12 +11,10 @@ import numpy as np
 from sklearn.datasets import load_digits, load_iris, load_wine
 from soft_margins import soft_margins
 
-from bemi import BeMiClassifier, ConstantInput, IntegerHog, SignalCounts
-from bemi.ensemble import TIES, vote
-from bemi.ensemble.unknown import looks_at_columns
+from bemi import BeMiClassifier, ConstantInput, IntegerHog, Network, SignalCounts
+from bemi.ensemble import TIES, looks_at_columns, vote
 from bemi.exact import Rows
 from bemi.inputs.fixed_point import MISSING
-from bemi.network import Network
 
 NODES = 20
 

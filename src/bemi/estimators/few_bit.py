@@ -226,8 +226,9 @@ def left_to_choose(kind: Kind, given: Mapping[str, Any]) -> tuple[Candidate, ...
         if candidate.last_resort and explainable:
             continue
         inputs = candidate.settings.get("inputs")
-        if given["monotone"] is not None and (getattr(inputs, "similarities", 0) or getattr(inputs, "pairs", 0)):
-            continue  # they do not grow with one column
+        joins_columns = any(getattr(inputs, name, None) for name in ("similarities", "pairs"))
+        if given["monotone"] is not None and joins_columns:
+            continue  # such inputs do not grow with one column
         open_settings = {name: value for name, value in candidate.settings.items() if name not in fixed}
         different.setdefault(repr(sorted(open_settings.items())), replace(candidate, settings=open_settings))
     if len(different) == 1:
