@@ -7,7 +7,7 @@ and run exports to compare.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bemi.inputs.export_hooks import CCode, CTransform
 
@@ -144,10 +144,6 @@ class Costs:
     without_tie: int
     state: int = 0
 
-    def longer(self, steps: int) -> Costs:
-        """The costs of a prediction with further instructions."""
-        return replace(self, instructions=self.instructions + steps, without_tie=self.without_tie + steps)
-
     def in_words(self) -> list[str]:
         """The costs as human-readable lines.
 
@@ -176,6 +172,7 @@ def costs(
     transform: CTransform | None,
     *others: CCode | None,
     state: int = 0,
+    further: int = 0,
 ) -> Costs:
     """Costs of an export.
 
@@ -195,6 +192,8 @@ def costs(
         Further code, which is not part of a prediction, such as that for scaling readings; None without one.
     state
         Bytes of RAM for each stream.
+    further
+        Instructions of a prediction after the vote.
     """
     first_layer = steps(work.file, work.additions, work.groups, work.bits)
     if work.batches:
@@ -206,6 +205,7 @@ def costs(
         + NEURON * work.neurons
         + UPPER * work.upper
         + (0 if transform is None else transform.instructions)
+        + further
     )
     tie = steps(work.file, work.tie_additions, work.tie_groups, work.bits)
     tie += 2 * work.networks * (NETWORK + COUNT * work.classes)

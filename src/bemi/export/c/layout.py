@@ -370,12 +370,11 @@ class Layout:
             ]
             state = stream_bytes(self.window, self.input_types.type)
         others = (self.scaling, self.probabilities, self.known)
-        made = costs(files, self.tables.bytes, self._stack_arrays(), work, self.transform, *others, state=state)
-        return made if self.ensemble.known_ranges is None else made.longer(self._steps_of_known())
-
-    def _steps_of_known(self) -> int:
-        assert self.ensemble.known_ranges is not None
-        return unknown.instructions(self.ensemble.known_ranges, 0 if self.batches is None else len(self.used) // 8 + 1)
+        ranges, further = self.ensemble.known_ranges, 0
+        if ranges is not None:
+            further = unknown.instructions(ranges, work.batches)
+        arrays = self._stack_arrays()
+        return costs(files, self.tables.bytes, arrays, work, self.transform, *others, state=state, further=further)
 
     def _stack_arrays(self) -> int:
         """Bytes of arrays on the stack, without those of the transform."""
