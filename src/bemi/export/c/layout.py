@@ -370,11 +370,11 @@ class Layout:
             ]
             state = stream_bytes(self.window, self.input_types.type)
         others = (self.scaling, self.probabilities, self.known)
-        ranges, further = self.ensemble.known_ranges, 0
+        ranges, after = self.ensemble.known_ranges, 0
         if ranges is not None:
-            further = unknown.instructions(ranges, work.batches)
+            after = unknown.instructions(ranges, work.batches)
         arrays = self._stack_arrays()
-        return costs(files, self.tables.bytes, arrays, work, self.transform, *others, state=state, further=further)
+        return costs(files, self.tables.bytes, arrays, work, self.transform, *others, state=state, further=after)
 
     def _stack_arrays(self) -> int:
         """Bytes of arrays on the stack, without those of the transform."""
