@@ -71,8 +71,8 @@ MOST_WEIGHT_BOUND = 7
 FIRST_LIST, FIRST_DEAR_LIST, GROWTH = 20_000, 500, 8
 """Dichotomies to aim at in the first list, the same for many vectors, and how many times as many come next."""
 
-STEPS_PER_NODE = 20_000
-"""How a node limit translates into questions to trees."""
+STEPS_PER_NODE, NEURONS_PER_NODE = 20_000, 100_000
+"""How a node limit translates into questions to trees, and into neurons to list."""
 
 
 def can_list(problem: Problem) -> bool:
@@ -173,9 +173,11 @@ class _Combining:
             wanted = max(wanted, 2 * len(listed.values)) * GROWTH
 
     def _last_level(self) -> int:
-        """The level of a list that takes all the time."""
-        left = self.clock.left
-        return 1 if left is None else self.every.level_of(LIST_SHARE * left / SECONDS_PER_NEURON)
+        """The level of a list that takes all the time, or all that a node limit allows."""
+        left, nodes = self.clock.left, self.limits.nodes
+        most = math.inf if left is None else LIST_SHARE * left / SECONDS_PER_NEURON
+        most = most if nodes is None else min(most, nodes * NEURONS_PER_NODE)
+        return 1 if most == math.inf else self.every.level_of(most)
 
     def _share(self) -> Deadline:
         return self.clock.share(NEURON_SHARE)
