@@ -9,7 +9,8 @@ from soft_margins import choosing, soft_margins
 from bemi import ConstantInput, FewBitClassifier, TableBits, load, save
 from bemi.inputs.table.text import ColumnWarning
 from bemi.settings import SETTINGS
-from bemi.training.choice import MOST_ROWS, Candidate, choose
+from bemi.training import Candidate, choose
+from bemi.training.choice import MOST_ROWS
 from bemi.training.machines import Answers
 
 SOFT = {"weight_bound": 7, "time_limit": 2.0, "probabilities": False}

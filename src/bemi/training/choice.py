@@ -413,19 +413,71 @@ def _tested(
 
 
 @dataclass(frozen=True, eq=False)
-class _Fold:
+class HeldOut:
+    """Rows, and what machines that were trained without them make of them.
+
+    Attributes
+    ----------
+    X, targets
+        The rows as they are given, and class indices.
+    folds, labels
+        Folds, and class indices that machines trained in each give to the rows held out there; nothing if a class has a
+        single row, or group.
+    groups
+        Number of groups in each class, which are the rows themselves unless groups are given.
+    """
+
+    X: Any
+    targets: Integers
+    folds: Sequence[Fold]
+    labels: Sequence[Integers]
+    groups: Integers
+
+    @classmethod
+    def of(
+        cls,
+        settings: Mapping[str, Any],
+        X: Any,
+        y: Any,
+        *,
+        weights: NDArray,
+        groups: ArrayLike | None,
+        seed: int,
+        most: int,
+        folds: int,
+    ) -> HeldOut:
+        """Label at most so many rows by cross-validation, with machines of these settings."""
+        classes, targets = np.unique(y, return_inverse=True)
+        rng = np.random.default_rng(seed)
+        of_group = np.arange(len(targets)) if groups is None else group_codes(groups, len(targets))[0]
+        rows = _Rows(X, targets, weights, of_group, divided=groups is None).some(most, rng)
+        apart = np.array([len(np.unique(rows.groups[rows.targets == label])) for label in range(len(classes))])
+        if apart.min() < 2:
+            return cls(rows.X, rows.targets, (), (), apart)
+        parts = rows.folds(min(folds, int(apart.max())), rng)
+        held = [parts == part for part in np.unique(parts)]
+        [[group]] = _alike([Candidate("", settings)], settings)
+        seen = _Seen.of(group.settings, rows.X, rows.targets)
+        parted = [seen.without(own, rows.targets, rows.weights) for own in held]
+        labels = [next(group.answers(fold, len(classes))).labels for fold in parted]
+        return cls(rows.X, rows.targets, parted, labels, apart)
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
     """What candidates with the same inputs learn and are tested on, some rows being held out.
 
     Attributes
     ----------
-    inputs, trained
-        Inputs fitted on the other rows, and these rows as the inputs read them.
+    inputs, trained, held_out
+        Inputs fitted on the other rows, these rows, and those held out, as the inputs read them.
     lesson, tested
         What networks see of the other rows, and of the rows held out.
     """
 
     inputs: Inputs
     trained: NDArray
+    held_out: NDArray
     lesson: Lesson
     tested: Integers
 
@@ -444,11 +496,11 @@ class _Seen:
         inputs = Inputs.fit(X, settings["input_scaling"], settings["inputs"], names, targets)
         return cls(inputs, inputs.checked(X), settings["input_scaling"])
 
-    def without(self, held: NDArray[np.bool_], targets: Integers, omega: NDArray) -> _Fold:
+    def without(self, held: NDArray[np.bool_], targets: Integers, omega: NDArray) -> Fold:
         trained = self.rows[~held]
         inputs = self.inputs.refitted(trained, self.scaling, targets[~held])
         lesson = Lesson(inputs(trained), targets[~held], omega[~held])
-        return _Fold(inputs, trained, lesson, inputs(self.rows[held]))
+        return Fold(inputs, trained, self.rows[held], lesson, inputs(self.rows[held]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -472,7 +524,7 @@ class _Group:
         prices, positions = zip(*sorted(members), strict=True)
         return cls(list(positions), list(prices), settings)
 
-    def answers(self, fold: _Fold, classes: int) -> Iterator[Answers]:
+    def answers(self, fold: Fold, classes: int) -> Iterator[Answers]:
         """What the machines of each price say of the rows held out."""
         lesson = fold.lesson
         if self.settings["copies"] is not None:
@@ -605,7 +657,7 @@ def _reason(
         if not others or (chosen != first and not candidates[chosen].last_resort):
             return ""
     elif not enough:
-        return "the usual choice for so few rows of each class"
+        return "the default with so few rows of each class"
     best = (
         chosen
         if chosen != first
@@ -616,7 +668,7 @@ def _reason(
         return f"{gain} against {candidates[first].name}"
     if usual is None and accuracies[best] <= accuracies[first]:
         return ""
-    return f"{'' if usual is None else 'usual here; '}{candidates[best].name} scored {gain}, too little to change"
+    return f"{'' if usual is None else 'the default here; '}{candidates[best].name} scored {gain}, too little to change"
 
 
 def _accuracies(right: NDArray, weights: NDArray) -> NDArray:
