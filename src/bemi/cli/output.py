@@ -53,6 +53,7 @@ def show(options: argparse.Namespace, result: dict[str, Any], *tables: Table) ->
 
     console = Console()
     for table in tables:
+        table.min_width = min(len(str(table.title or "")), console.width)  # a title that fits is not broken
         console.print(table)
 
 
