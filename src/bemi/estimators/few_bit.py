@@ -438,6 +438,7 @@ class FewBitClassifier(SoftMarginClassifier):
         monotone: Mapping[Any, int] | None = None,
         class_weight: str | Mapping[Any, float] | None = None,
         probabilities: bool | str = "auto",
+        reject: float | None = None,
         subsets: int | Sequence[Sequence] | None = None,
         ties: str = "margin",
         time_limit: float | Sequence[float] | None = 10.0,
@@ -459,6 +460,7 @@ class FewBitClassifier(SoftMarginClassifier):
         self.monotone = monotone
         self.class_weight = class_weight
         self.probabilities = probabilities
+        self.reject = reject
         self.subsets = subsets
         self.ties = ties
         self.time_limit = time_limit
