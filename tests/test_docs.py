@@ -98,6 +98,7 @@ GIVEN: dict[str, Callable[[], dict[str, Any]]] = {
     "probabilities.md": screened,
     "scaling.md": scaled,
     "scenarios-and-selection.md": dict,
+    "unknown.md": screened,
     "signals-device.md": lambda: {"label": 0, "labels": [0, 0, 1, 1, 1], "recordings": [0, 0, 1, 1, 1]},
 }
 """Pages that speak of your rows and your classifier, and what these may be."""
