@@ -53,6 +53,7 @@ def show(options: argparse.Namespace, result: dict[str, Any], *tables: Table) ->
 
     console = Console()
     for table in tables:
+        table.min_width = min(len(str(table.title or "")), console.width)  # a title that fits is not broken
         console.print(table)
 
 
@@ -152,7 +153,7 @@ def performance_tables(result: dict[str, Any]) -> list[Table]:
         table.add_row(about, _percent(rejection["rejected"], 2))
         table.add_row("accuracy of the others", _percent(rejection["accuracy_of_accepted"], 2))
         if "unknown" in rejection:
-            table.add_row(f"of {rejection['unknown']:,} unknown rows rejected", _percent(rejection["recognised"], 2))
+            table.add_row(f"of {rejection['unknown']:,} unknown rows rejected", _percent(rejection["recognized"], 2))
             table.add_row("AUC of unknown rows against known ones", _decimals(rejection["auc"]))
     if result["unknown_labels"]:
         table.add_row("labels that the model does not know", f"{result['unknown_labels']:,}")

@@ -210,7 +210,7 @@ def kind_of(X: Any, kind: Any = AUTO, inputs: Any = AUTO) -> Kind:
         return tables(f"{type(inputs).__name__} takes tables")
     why_not = why_no_image(rows)
     if why_not is not None:
-        return tables(f"the rows are not treated as images: {why_not}")
+        return tables(f"not images: {why_not}")
     side = isqrt(rows.shape[1])
     return images(
         rows, None, f"{side} x {side} non-negative integers per row, with neighbours alike, are treated as images"

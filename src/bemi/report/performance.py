@@ -84,7 +84,7 @@ def performance(
 def _rejection(
     ensemble: Ensemble, X: Any, known: NDArray[np.bool_], right: NDArray[np.bool_], unknown: ArrayLike | None
 ) -> dict[str, Any] | None:
-    """How many known rows are rejected, and how well unknown rows are recognised; None if every row is labelled."""
+    """How many known rows are rejected, and how well unknown rows are recognized; None if every row is labelled."""
     ranges = ensemble.known_ranges
     if ranges is None:
         if unknown is not None:
@@ -104,7 +104,7 @@ def _rejection(
     truth = np.repeat([False, True], [len(strange), len(other)])
     return found | {
         "unknown": len(other),
-        "recognised": float((other > ranges.threshold).mean()),
+        "recognized": float((other > ranges.threshold).mean()),
         "auc": float(roc_auc_score(truth, np.concatenate([strange, other]))) if len(strange) else None,
     }
 

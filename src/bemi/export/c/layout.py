@@ -55,7 +55,7 @@ class Layout:
     probabilities
         The code that computes probabilities, None if the ensemble has none.
     known
-        The code that recognises unknown rows, None if every row is labelled.
+        The code that recognizes unknown rows, None if every row is labelled.
     weights
         First-layer weights of all networks, as bytes.
     batches

@@ -87,7 +87,7 @@ def model_data(ensemble: Ensemble) -> dict[str, Any]:
 
 
 def _known(ensemble: Ensemble) -> dict[str, Any] | None:
-    """By what a page recognises unknown rows; None if every row is labelled."""
+    """By what a page recognizes unknown rows; None if every row is labelled."""
     ranges = ensemble.known_ranges
     if ranges is None:
         return None
