@@ -78,7 +78,13 @@ class InputScaling:
         return replace(self, low=low, high=high)
 
     def lost_features(self, X: NDArray) -> NDArray[np.integer]:
-        """Features that differ, by little beside their size, but not once they are rounded to integers."""
+        """Features that differ, by little beside their size, but not once they are rounded to integers.
+
+        Examples
+        --------
+        >>> scaling.lost_features(np.array([[0.5, 10.0], [1.0, -20.0]]))
+        array([], dtype=int64)
+        """
         if self.scale is None or not len(X):
             return np.arange(0)
         spreads, sizes = np.ptp(X, axis=0), np.abs(X).max(axis=0)
