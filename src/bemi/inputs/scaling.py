@@ -82,8 +82,9 @@ class InputScaling:
 
         Examples
         --------
-        >>> scaling.lost_features(np.array([[0.5, 10.0], [1.0, -20.0]]))
-        array([], dtype=int64)
+        >>> import numpy as np
+        >>> InputScaling.fit([[1e6], [-1e6]], "common").lost_features(np.array([[1e6], [1e6 + 1]]))
+        array([0])
         """
         if self.scale is None or not len(X):
             return np.arange(0)
