@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from bemi import ConstantInput, IntegerHog
-from bemi.inputs import Takes, registry
-from bemi.inputs.export_hooks import SHARED_NAMES, CTransform, PageScript, export_hook
+from bemi.inputs import CTransform, PageScript, Takes, registry
+from bemi.inputs.export_hooks import SHARED_NAMES, export_hook
 from bemi.inputs.registry import TRANSFORMS, by_name, by_short_name, describe, from_parameters, make, short_names
 
 ROWS = np.random.default_rng(0).integers(0, 17, (30, 64))
@@ -83,8 +83,8 @@ def test_the_contract(name):
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_the_hooks_for_exports(name):
     # With everything that it can compute, so that no code is left out.
-    options = {"values": True, "similarities": 5} if name == "bits" else {}
-    transform = by_short_name(name)(**options).fit(ROWS)
+    options = {"values": True, "similarities": 5, "pairs": 3} if name == "bits" else {}
+    transform = by_short_name(name)(**options).fit(ROWS, ROWS[:, 0] > np.median(ROWS[:, 0]))
     chosen = [range(transform.n_outputs)] if getattr(transform, "selects_outputs", False) else []
     code = export_hook(transform, "c_code", "C")(0, 255, *chosen)
     macros = {macro.split("(")[0] for macro in code.macros}

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bemi.cli import program
 from bemi.cli.data import rows_for
 from bemi.cli.options import IMAGE, add_json, add_missing, add_recordings, image_shape_or_none, smoothing
 from bemi.cli.output import Notes, check_writable, show
@@ -80,13 +81,13 @@ class Target:
 
 
 def add_command(commands: Any) -> None:
-    command = commands.add_parser("export", help="write a model for use outside Python")
+    command = program.add(commands, "export", "write a model for use outside Python")
     command.set_defaults(example="bemi export c model.bemi -o device\nbemi export c --help")
     targets = command.add_subparsers(dest="target", required=True, metavar="target")
     for target in TARGETS.values():
-        own = targets.add_parser(target.name, help=target.description)
+        own = program.add(targets, target.name, target.description)
         own.set_defaults(run=partial(_run, target), example=target.example)
-        own.add_argument("model", type=Path)
+        own.add_argument("model", type=Path, help="model file")
         folder = target.output == "folder"
         what = "folder to write to" if folder else f"{target.output} to write"
         own.add_argument("-o", "--output", type=Path, required=True, metavar="DIR" if folder else "FILE", help=what)
@@ -113,8 +114,11 @@ def _costs(options: argparse.Namespace, files: Iterable[str], costs: Any, rows: 
 
     numbers = asdict(costs)
     table = Table(title=f"{options.output}: {', '.join(files)}", show_header=False, caption=at)
+    table.add_column()
+    table.add_column(justify="right")
     for name, text in rows.items():
-        table.add_row(text, str(numbers[name]))
+        if numbers[name] or name != "state":  # only signals have streams
+            table.add_row(text, f"{numbers[name]:,}")
     return {"folder": str(options.output), **numbers}, table
 
 
@@ -124,7 +128,7 @@ def _file(options: argparse.Namespace) -> Result:
 
     size = options.output.stat().st_size
     result = {"file": str(options.output), "bytes": size}
-    return result, Table(title=f"{options.output}: {size} bytes", show_header=False)
+    return result, Table(title=f"{options.output}: {size:,} bytes", show_header=False)
 
 
 def _add_c_options(command: argparse.ArgumentParser) -> None:
@@ -164,7 +168,7 @@ def _write_c(options: argparse.Namespace, model: Classifier) -> Result:
         name=options.name,
         layout=options.layout,
     )
-    return _costs(options, made.files, made.costs, C_COSTS, "at most, on a Cortex-M3 and compiled with gcc -Os")
+    return _costs(options, made.files, made.costs, C_COSTS, "upper limits for a Cortex-M3, gcc -Os")
 
 
 def _write_onnx(options: argparse.Namespace, model: Classifier) -> Result:
@@ -201,7 +205,7 @@ def _write_verilog(options: argparse.Namespace, model: Classifier) -> Result:
         vectors=options.vectors,
         name=options.name,
     )
-    estimated = "estimated for an iCE40, clocks exact; 'make report' in the folder measures"
+    estimated = "estimates for an iCE40; clocks are exact\n'make report' in the folder measures"
     return _costs(options, made.files, made.costs, VERILOG_COSTS, estimated)
 
 
@@ -219,8 +223,8 @@ def _add_page_options(command: argparse.ArgumentParser) -> None:
         "784 or 64 features are treated as images of 28x28 or 8x8)",
     )
     add("--title", help="heading of the page (default: a question with the classes)")
-    add_recordings(command)
     add_missing(command)
+    add_recordings(command)
 
 
 def _write_page(options: argparse.Namespace, model: Classifier) -> Result:
@@ -242,7 +246,7 @@ def _write_page(options: argparse.Namespace, model: Classifier) -> Result:
     table.add_row("networks", str(len(ensemble.networks)))
     if test is not None:
         result |= {"test_rows": len(test.y), "samples": min(options.samples, len(test.y))}
-        table.add_row(test.about, f"{result['test_rows']}, of which {result['samples']} are in the page")
+        table.add_row(test.about, f"{result['test_rows']:,}, of which {result['samples']:,} are in the page")
     return result, table
 
 

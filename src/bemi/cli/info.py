@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bemi.checks import counted
+from bemi.cli import program
 from bemi.cli.options import add_json
 from bemi.cli.output import show, shown, training_table
 
@@ -25,9 +26,9 @@ MOST_CARD_LINES = 50
 
 
 def add_command(commands: Any) -> None:
-    command = commands.add_parser("info", help="what is in a model, how it was trained and what is proved")
+    command = program.add(commands, "info", "show what is in a model, how it was trained and what is proved")
     command.set_defaults(run=run, example="bemi info model.bemi")
-    command.add_argument("model", type=Path)
+    command.add_argument("model", type=Path, help="model file")
     add_json(command)
 
 
@@ -92,11 +93,20 @@ def _overview(found: dict[str, Any]) -> Table:
         ("trained on", f"{rows} rows by {training['solver']}"),
         ("settings", ", ".join(f"{name} {_words(value)}" for name, value in given.items())),
         ("probabilities", "yes" if found["probabilities"] else "no"),
+        ("unknown rows", _rejection(found["rejection"])),
         ("SHA-256", found["sha256"]),
         ("certificate", _of_certificate(found["certificate"])),
     ):
         table.add_row(what, shown(words))
     return table
+
+
+def _rejection(found: dict[str, Any] | None) -> str:
+    if found is None:
+        return "get a label"
+    apart = "" if found["recordings"] is None else f" of {counted(found['recordings'], 'recording')}"
+    about = f"{100 * found['expected']:.1f} % of known rows"
+    return f"are rejected, with an expected {about}, by cross-validation of {counted(found['rows'], 'row')}{apart}"
 
 
 def _columns(columns: list[dict[str, Any]]) -> Table:

@@ -81,6 +81,12 @@ WEIGHT_BOUND, TABLE_BOUND = 7, 15
 """Weight bound, and that of tables: their integer weights come closer to the continuous optimum than with 7, and so
 does the proof, at equal accuracy."""
 
+MANY_CLASSES = 100
+"""With more classes than this, nothing is compared: each candidate takes a machine for every two of them."""
+
+NETWORKS_A_MINUTE, NETWORKS_A_MEGABYTE = 14_000, 200
+"""At most so many networks of three rows a class and eight columns were trained in a minute of one core, and fit."""
+
 CHEAP_ROWS = 2000
 """Up to so many rows with many inputs, images or signals, fitting probabilities takes seconds."""
 
@@ -118,11 +124,17 @@ def images(rows: NDArray, shape: Sequence[int] | None = None, why: str = "asked 
     straight, as_they_are = IntegerHog(shape=given), IntegerHog(shape=given, straighten=False)
     small = ImageDeformations(rotation=4, scaling=0.1, shear=0.05, shift=0.02, bending=0.02, shape=given)
     large = ImageDeformations(shape=given)
-    candidates = (
+    candidates: tuple[Candidate, ...] = (
         Candidate("straightened images, deformed", {"inputs": straight, "copies": large, "C": 1.0}, inf),
         Candidate("images as they are, slightly deformed", {"inputs": as_they_are, "copies": small, "C": 1.0}, 0, 0.5),
         Candidate("images as they are", {"inputs": as_they_are, "copies": None, "C": 10.0}, 0, 0.5),
     )
+    if given is not None and given[2:] == (3,):
+        coloured = IntegerHog(shape=given, straighten=False, colours=True)
+        candidates += (
+            Candidate("shapes and colours, slightly deformed", {"inputs": coloured, "copies": small, "C": 1.0}, 0, 0.5),
+            Candidate("shapes and colours", {"inputs": coloured, "copies": None, "C": 10.0}, 0, 0.5),
+        )
     usual = {
         "inputs": straight,
         "copies": None,
@@ -210,7 +222,7 @@ def kind_of(X: Any, kind: Any = AUTO, inputs: Any = AUTO) -> Kind:
         return tables(f"{type(inputs).__name__} takes tables")
     why_not = why_no_image(rows)
     if why_not is not None:
-        return tables(f"the rows are not treated as images: {why_not}")
+        return tables(f"not images: {why_not}")
     side = isqrt(rows.shape[1])
     return images(
         rows, None, f"{side} x {side} non-negative integers per row, with neighbours alike, are treated as images"
@@ -226,13 +238,24 @@ def left_to_choose(kind: Kind, given: Mapping[str, Any]) -> tuple[Candidate, ...
         if candidate.last_resort and explainable:
             continue
         inputs = candidate.settings.get("inputs")
-        if given["monotone"] is not None and (getattr(inputs, "similarities", 0) or getattr(inputs, "pairs", 0)):
-            continue  # they do not grow with one column
+        joins_columns = any(getattr(inputs, name, None) for name in ("similarities", "pairs"))
+        if given["monotone"] is not None and joins_columns:
+            continue  # such inputs do not grow with one column
         open_settings = {name: value for name, value in candidate.settings.items() if name not in fixed}
         different.setdefault(repr(sorted(open_settings.items())), replace(candidate, settings=open_settings))
     if len(different) == 1:
         return tuple(replace(candidate, name="settings as given") for candidate in different.values())
     return tuple(different.values())
+
+
+def _announced(classes: int) -> str:
+    """What so many classes cost."""
+    networks = classes * (classes - 1) // 2
+    minutes, megabytes = np.ceil([networks / NETWORKS_A_MINUTE, networks / NETWORKS_A_MEGABYTE])
+    return (
+        f"{classes:,} classes take {networks:,} networks, one for each two of them: at least {minutes:.0f} min of "
+        f"processor time and {megabytes:.0f} MB; subsets trains fewer, and no settings are compared"
+    )
 
 
 class SoftMarginClassifier(Classifier, ABC):
@@ -347,6 +370,9 @@ class SoftMarginClassifier(Classifier, ABC):
         labels = labels_of(y, rows)
         warn_if_continuous(labels)
         kind = self._kind(X)
+        classes = len(np.unique(labels))
+        if classes > MANY_CLASSES and given["subsets"] is None:
+            warnings.warn(_announced(classes), ColumnWarning, stacklevel=4)
         given |= {name: value for name, value in kind.usual.items() if name not in COMPARED and is_auto(given[name])}
         self.choice_ = replace(
             self._choice(kind, given, rows, labels, sample_weight, groups), kind=kind.name, why=kind.why
@@ -378,6 +404,8 @@ class SoftMarginClassifier(Classifier, ABC):
         if not candidates:
             return unknown(Candidate("usual settings", {}), f"{len(rows)} large rows are too many to compare settings")
         usual = {name: value for name, value in kind.usual.items() if is_auto(given[name])}
+        if len(np.unique(labels)) > MANY_CLASSES:
+            return unknown(Candidate("usual settings", {}), f"settings are compared for up to {MANY_CLASSES} classes")
         weights = given_weights(sample_weight, len(labels))
         classes, targets = np.unique(labels, return_inverse=True)
         return choose(
@@ -388,6 +416,7 @@ class SoftMarginClassifier(Classifier, ABC):
             weights=weights * class_weights(given["class_weight"], classes, targets, weights)[targets],
             seed=seed_of(given["random_state"]),
             groups=groups,
+            by_rank=kind.name == "table",
             watch=partial(progress, show=bool(given["verbose"]), what="choosing settings"),
         )
 
@@ -437,6 +466,7 @@ class FewBitClassifier(SoftMarginClassifier):
         monotone: Mapping[Any, int] | None = None,
         class_weight: str | Mapping[Any, float] | None = None,
         probabilities: bool | str = "auto",
+        reject: float | None = None,
         subsets: int | Sequence[Sequence] | None = None,
         ties: str = "margin",
         time_limit: float | Sequence[float] | None = 10.0,
@@ -458,6 +488,7 @@ class FewBitClassifier(SoftMarginClassifier):
         self.monotone = monotone
         self.class_weight = class_weight
         self.probabilities = probabilities
+        self.reject = reject
         self.subsets = subsets
         self.ties = ties
         self.time_limit = time_limit

@@ -14,7 +14,7 @@ from bemi.problem.problem import Problem
 
 def applies(problem: Problem, state: StageState) -> bool:
     """Whether neurons can be listed and nothing is known against a network that is right on all rows."""
-    return can_list(problem) and (state.bound is None or state.bound == state.goal.trivial)
+    return can_list(problem, state.limits) and (state.bound is None or state.bound == state.goal.trivial)
 
 
 def search(problem: Problem, state: StageState, limits: Limits) -> Finding:

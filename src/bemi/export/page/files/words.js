@@ -11,6 +11,7 @@ const PROOF_WORDS = {
 /** A decision: its label, and one or two sentences that explain it. */
 function decisionWords(ensemble, outcome) {
   const { labels, ties } = ensemble.data;
+  if (outcome.isUnknown) return unknownWords(ensemble, outcome);
   if (ensemble.decidesAlone) return { label: labels[outcome.decision], reason: aloneWords(ensemble, outcome) };
   const leaders = labels.filter((_, index) => outcome.dominant[index]);
   const first = outcome.dominant.indexOf(true);
@@ -23,10 +24,16 @@ function decisionWords(ensemble, outcome) {
   return { label, reason: `${lead} ${ties.reason}` };
 }
 
+/** Why a row has no label although the networks gave it one. */
+const unknownWords = ({ data: { labels, unclassified } }, { likeliest }) => ({
+  label: unclassified === String(ABSTAIN) ? "unknown" : unclassified,
+  reason: `Unlike the training rows. The networks would say ${labels[likeliest]}.`,
+});
+
 /** What there is to say of a decision between two classes. */
 function aloneWords({ data: { labels } }, { decision, chances }) {
-  const other = labels[1 - decision];
-  return chances === null ? `Rather than ${other}.` : `Chance ${probability(chances[decision] / WHOLE)}, against ${other}.`;
+  if (chances === null) return `Rather than ${labels[1 - decision]}.`;
+  return `Chance of ${labels[decision]}: ${probability(chances[decision] / WHOLE)}.`;
 }
 
 /** A label status, by name. */
@@ -47,7 +54,7 @@ function chanceWords(ensemble, { chances }) {
 function truthWords(ensemble, { decision, status }, truthLabel) {
   if (status === null) return "";
   const right = decision !== ABSTAIN && ensemble.data.labels[decision] === truthLabel;
-  if (ensemble.decidesAlone) return `True label: ${truthLabel}. The decision is ${right ? "right" : "wrong"}.`;
+  if (ensemble.decidesAlone) return `${right ? "Right" : "Wrong"}: it is ${truthLabel}.`;
   return `True label: ${truthLabel}. Status ${status}: ${statusOf(ensemble, status).words}.`;
 }
 
