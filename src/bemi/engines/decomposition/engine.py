@@ -135,25 +135,28 @@ def _can_be_widened(problem: Problem, state: StageState) -> bool:
     return widening.splits(problem, state.network) > problem.layers[-1]
 
 
-def _is_timed(applies: Callable[[Problem, StageState], bool]) -> Callable[[Problem, StageState], bool]:
-    """Whether there is a time limit, without which a short search is the same as a long one."""
-    return lambda problem, state: state.clock.left is not None and applies(problem, state)
+def _in_time_before_lists(problem: Problem, state: StageState) -> bool:
+    """Whether lists apply and there is a time limit, without which a short search is the same as a long one."""
+    return state.clock.left is not None and listed_margins.applies(problem, state)
 
 
 MAX_MARGIN = (
     Strategy("two neurons", 0.8, two_neurons.applies, two_neurons.search),
-    Strategy("short lists", 0.1, _is_timed(listed_margins.applies), listed_margins.search),
-    Strategy("pairs", 0.3, _needs_splits, few_splits.search_pairs),
-    Strategy("majority", 0.1, _has_no_pair, few_splits.search_majority),
-    Strategy("repair", 0.3, _lacks_margins, annealing.repair),
-    Strategy("widening", 0.15, _can_be_widened, widening.search),
+    Strategy("short lists", 0.1, _in_time_before_lists, listed_margins.search),
+    Strategy("repair", 0.3, lambda p, s: _in_time_before_lists(p, s) and _lacks_margins(p, s), annealing.repair),
+    Strategy("widening", 0.15, lambda p, s: _in_time_before_lists(p, s) and _can_be_widened(p, s), widening.search),
     Strategy("lists", 0.9, listed_margins.applies, listed_margins.search),
+    Strategy("pairs", 0.6, _needs_splits, few_splits.search_pairs),
+    Strategy("majority", 0.3, _has_no_pair, few_splits.search_majority),
+    Strategy("repair", 0.6, _lacks_margins, annealing.repair),
+    Strategy("widening", 0.4, _can_be_widened, widening.search),
     Strategy("dichotomies", 1.0, always, dichotomies.search),
     Strategy("enumeration", 1.0, neuron_choices.applies, neuron_choices.search),
     _solver(_within_the_time_left),
 )
-"""Largest margins: first networks with margins where several neurons must split, since the search over dichotomies
-finds only poor ones there; then that search, which also gives the bound."""
+"""Largest margins: lists where they fit, with networks to beat before long ones; networks with margins where several
+neurons must split, since the search over dichotomies finds only poor ones there; then that search, which also gives the
+bound."""
 
 
 def _keeps(kind: type[Keep]) -> Callable[[Problem, StageState], bool]:
