@@ -44,7 +44,7 @@ def table() -> str:
                 default = repr(own[name].default)
                 defaults[default] = f"{defaults.get(default, '')}{letter} "
         shown = " ".join(f"{letters}`{default}`" for default, letters in defaults.items())
-        chosen = f' `"auto"` {setting.automatic}.' if repr(AUTO) in defaults and setting.automatic else ""
+        chosen = f' `"auto"` {markdown(setting.automatic)}.' if repr(AUTO) in defaults and setting.automatic else ""
         about = f"{markdown(setting.about)}{chosen} {ADVICE.get(name, '')}".strip()
         lines.append(f"| `{name}`<br>{shown} | {about} |")
     return "\n".join(lines) + "\n"

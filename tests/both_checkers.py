@@ -15,9 +15,18 @@ from typing import Any
 
 import second_checker
 
-from bemi.certificate import combinations, confidence, links, margins, neurons, separators, verification, widest
-from bemi.certificate.arithmetic import Table
-from bemi.certificate.limits import CertificateError
+from bemi.certificate import (
+    CertificateError,
+    Table,
+    combinations,
+    confidence,
+    links,
+    margins,
+    neurons,
+    separators,
+    verification,
+    widest,
+)
 
 seen: Counter[str] = Counter()
 """How many certificates and single proofs were compared, by what came of it."""

@@ -8,6 +8,7 @@ import numpy as np
 from strategies import run_only
 
 from bemi import BeMiClassifier, FewBitClassifier
+from bemi.engines import initial_network
 from bemi.engines.decomposition.max_margin import few_splits
 from bemi.engines.decomposition.min_weight import separators
 from bemi.engines.decomposition.neuron import shortlist
@@ -15,9 +16,8 @@ from bemi.engines.decomposition.neuron.linear_program import NeuronLP
 from bemi.engines.decomposition.sat_margin import annealing as walk
 from bemi.engines.decomposition.sat_margin import prices
 from bemi.engines.decomposition.soft.resolution import choose_resolution
-from bemi.engines.start import initial_network
 from bemi.limits import Deadline, Limits
-from bemi.problem.problem import KeepMargins, Problem
+from bemi.problem import KeepMargins, Problem
 
 
 def main() -> None:

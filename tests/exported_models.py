@@ -9,10 +9,9 @@ import numpy as np
 from sklearn.datasets import load_digits, load_iris, load_wine
 from soft_margins import soft_margins
 
-from bemi import BeMiClassifier, ConstantInput, IntegerHog, SignalCounts
+from bemi import BeMiClassifier, ConstantInput, IntegerHog, Network, SignalCounts
 from bemi.ensemble import TIES, vote
 from bemi.exact import Rows
-from bemi.network import Network
 
 NODES = 20
 

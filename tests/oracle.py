@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import strategies as st
 
-from bemi.network import Network
-from bemi.problem.problem import Keep, KeepLabels, KeepMargins, Problem, class_codes
+from bemi import Network
+from bemi.problem import Keep, KeepLabels, KeepMargins, Problem, class_codes
 
 ARCHITECTURES = (
     # hidden layers, inputs, outputs, weight bound: at most 3^10 networks each

@@ -8,8 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from bemi.engines.decomposition.soft.resolution import choose_resolution
-from bemi.problem.problem import Problem
-from bemi.problem.soft_margin import ROW_WEIGHT_UNIT
+from bemi.problem import ROW_WEIGHT_UNIT, Problem
 
 
 @st.composite

@@ -8,7 +8,7 @@ from typing import Any
 
 from bemi import FewBitClassifier
 from bemi.estimators.few_bit import Kind
-from bemi.training.choice import Candidate
+from bemi.training import Candidate
 
 
 def soft_margins(**parameters: Any) -> FewBitClassifier:

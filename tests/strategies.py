@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from bemi import Network
 from bemi.engines import portfolio
 from bemi.engines.decomposition import RUNNERS
 from bemi.engines.monolithic import stage_goal
 from bemi.limits import Limits
-from bemi.network import Network
-from bemi.problem.problem import KEEP_LABELS, Keep, Problem
-from bemi.stages.result import StageResult
+from bemi.problem import KEEP_LABELS, Keep, Problem
+from bemi.stages import StageResult
 
 
 def run_only(

@@ -8,8 +8,7 @@ import time
 import numpy as np
 
 import bemi
-from bemi import BeMiClassifier
-from bemi.certificate import verify
+from bemi import BeMiClassifier, verify
 
 SECONDS = 120
 

@@ -1,6 +1,8 @@
 """Few-bit neural networks from few examples, trained by mixed-integer programming, with certified bounds."""
 
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,41 +31,42 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOMES = {
-    "BeMiClassifier": "bemi.estimators",
-    "ConstantInput": "bemi.inputs.constant",
-    "FewBitClassifier": "bemi.estimators",
-    "FrontierDisplay": "bemi.report.displays",
-    "ImageDeformations": "bemi.augment.images",
-    "ImageScenarios": "bemi.augment.images",
-    "IntegerHog": "bemi.inputs.hog",
-    "MarginsDisplay": "bemi.report.displays",
-    "Network": "bemi.network",
-    "NoiseScenarios": "bemi.augment.scenarios",
-    "ScorecardClassifier": "bemi.estimators",
-    "SignalCounts": "bemi.inputs.signal",
-    "SignalScenarios": "bemi.augment.scenarios",
-    "Smoothing": "bemi.ensemble.smoothing",
-    "TableBits": "bemi.inputs.table",
-    "VotesDisplay": "bemi.report.displays",
-    "WeightsDisplay": "bemi.report.displays",
-    "load": "bemi.estimators",
-    "save": "bemi.estimators",
-    "verify": "bemi.certificate",
-    "windows": "bemi.io.windowing",
+    "augment.images": ("ImageDeformations", "ImageScenarios"),
+    "augment.scenarios": ("NoiseScenarios", "SignalScenarios"),
+    "certificate": ("verify",),
+    "ensemble.smoothing": ("Smoothing",),
+    "estimators": ("BeMiClassifier", "FewBitClassifier", "ScorecardClassifier", "load", "save"),
+    "inputs.constant": ("ConstantInput",),
+    "inputs.hog": ("IntegerHog",),
+    "inputs.signal": ("SignalCounts",),
+    "inputs.table": ("TableBits",),
+    "io.windowing": ("windows",),
+    "network": ("Network",),
+    "report.displays": ("FrontierDisplay", "MarginsDisplay", "VotesDisplay", "WeightsDisplay"),
 }
-__all__ = list(_HOMES)
+__all__ = [*chain.from_iterable(_HOMES.values())]
+
+
+def lazily(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a package whose modules have these public names: it imports them on first use.
+
+    So the certificate checker needs only the standard library, and the command line starts quickly.
+    """
+    home_of = {name: module for module, names in homes.items() for name in names}
+
+    def attribute(name: str) -> Any:
+        if name in home_of:
+            return getattr(import_module(f"{package}.{home_of[name]}"), name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return attribute
 
 
 if not TYPE_CHECKING:  # a type checker would take any name for one of this module
+    _public = lazily(__name__, _HOMES)
 
     def __getattr__(name: str) -> Any:
-        # Names are imported on first use, so that the certificate checker needs only the standard library and the
-        # command line starts quickly.
-        if name in _HOMES:
-            return getattr(import_module(_HOMES[name]), name)
-        if name == "__version__":
-            return import_module("importlib.metadata").version("bemi")
-        raise AttributeError(f"module 'bemi' has no attribute {name!r}")
+        return import_module("importlib.metadata").version("bemi") if name == "__version__" else _public(name)
 
 
 def __dir__() -> list[str]:

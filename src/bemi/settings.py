@@ -376,7 +376,7 @@ SETTINGS: dict[str, Setting] = {
             1,
             _whole(1, 2**31 - 1),
             "Weights are integers from ``-weight_bound`` to ``weight_bound``: 1, 3 and 7 take 2, 3 and 4 bits.",
-            automatic="is 7, and 15 for tables, whose proofs it brings closer",
+            automatic="is 7, or 15 for tables, where it tightens the proofs",
             recorded=True,
             of_networks=True,
             option=Option("weights are integers in -P..P", "int", "P"),
@@ -406,11 +406,11 @@ SETTINGS: dict[str, Setting] = {
             "inputs",
             None,
             Values(_check_inputs, _unchecked),
-            "Turns the scaled integers of the features into the inputs of the networks: :class:`bemi.IntegerHog` for "
-            "images, :class:`bemi.TableBits` for tables, :class:`bemi.SignalCounts` for windows of a signal, of shape "
+            "What turns features into the inputs of the networks: :class:`bemi.IntegerHog` for images, "
+            ":class:`bemi.TableBits` for tables, :class:`bemi.SignalCounts` for windows of a signal, of shape "
             "(windows, time, channels), :class:`bemi.ConstantInput`, or None for the features as they are.",
-            automatic='suits the rows; ``"explainable"`` does the same without similarities to training rows, which '
-            "keep these rows in the model",
+            automatic='suits the rows; ``"explainable"`` does too, without similarities, which keep training rows in '
+            "the model",
             option=Option(
                 "what networks see: gradient histograms, an additional constant input, bits of a table, counts of a "
                 "signal, or the features as they are",
@@ -425,7 +425,9 @@ SETTINGS: dict[str, Setting] = {
             'feature, ``"per-feature"`` and ``"common"`` always scale, ``"centred"`` moves medians to zero, which '
             "needs a constant input, None requires integers.  Zero stays zero otherwise.",
             recorded=True,
-            option=Option("how features become integers: auto, centred, common, per-feature, none (default: auto)"),
+            option=Option(
+                "how features become integers: auto, centred, common, per-feature, none (default: auto)", metavar="NAME"
+            ),
         ),
         Setting(
             "copies",
@@ -455,7 +457,7 @@ SETTINGS: dict[str, Setting] = {
             "hinges",
             1,
             _choice(_hinges),
-            "Hinges per row: 1 as in support vector machines, or 2, which come closer to the logistic loss.",
+            "Hinges per row: 1 as in support vector machines, or 2, closer to the logistic loss.",
             recorded=True,
             of_networks=True,
         ),
@@ -528,8 +530,8 @@ SETTINGS: dict[str, Setting] = {
             None,
             Values(_check_subsets, _check_stored_subsets),
             "Which sets of classes get a network: None for all, a list of tuples of labels, or the number of sets, "
-            "which are then chosen so that classes that are hard to tell apart share a network.  With fewer than all "
-            "sets, classes are compared by their share of votes among their own networks.",
+            "chosen so that classes that are hard to tell apart share one.  Classes are then compared by their share "
+            "of votes among their own networks.",
             recorded=True,
             option=Option("train only N networks, chosen from the data (default: all)", "int", "N"),
         ),
@@ -537,8 +539,8 @@ SETTINGS: dict[str, Setting] = {
             "max_per_class",
             None,
             _whole(1, optional=True),
-            "Maximum number of training rows per class, or None for all.  A class with more rows is represented by its "
-            "medoids, with distances measured between network inputs.",
+            "Maximum number of training rows per class, or None for all.  A class with more is represented by its "
+            "medoids, in the distances of network inputs.",
             recorded=True,
             option=Option("train on at most N rows of each class: its medoids", "int", "N"),
         ),
@@ -548,7 +550,7 @@ SETTINGS: dict[str, Setting] = {
             _choice(_ties),
             '``"margin"`` gives every row a label; ``"abstain"`` is the paper\'s rule: a row without a clear winner is '
             'labelled -1, or ``"unclassified"`` if the classes are strings.',
-            option=Option("rule for rows without a clear winner: margin or abstain (default: margin)"),
+            option=Option("rule for rows without a clear winner: margin or abstain (default: margin)", metavar="NAME"),
         ),
         Setting(
             "engine",
@@ -557,7 +559,9 @@ SETTINGS: dict[str, Setting] = {
             'How a stage is run: ``"decomposition"`` searches neuron by neuron and certifies its bounds, '
             '``"monolithic"`` hands the whole stage to the solver as one program, as the paper does.',
             recorded=True,
-            option=Option("how stages are solved: decomposition or monolithic (default: decomposition)"),
+            option=Option(
+                "how stages are solved: decomposition or monolithic (default: decomposition)", metavar="NAME"
+            ),
         ),
         Setting(
             "solver",
@@ -566,7 +570,7 @@ SETTINGS: dict[str, Setting] = {
             '``"highs"``, ``"gurobi"``, ``"scip"`` or ``"cpsat"``; the name of an entry point in the group '
             '``"bemi.solvers"``, or of a module such as ``"my_package.my_solver"``.',
             recorded=True,
-            option=Option("MILP solver: highs, gurobi, scip or cpsat (default: highs)"),
+            option=Option("MILP solver: highs, gurobi, scip or cpsat (default: highs)", metavar="NAME"),
         ),
         Setting(
             "time_limit",
@@ -584,7 +588,7 @@ SETTINGS: dict[str, Setting] = {
             None,
             Values(check_seconds, _unchecked),
             "Seconds for all networks together, or None.  Each network gets an equal part of the time left when it "
-            "starts, and no more than ``time_limit``.",
+            "starts, at most ``time_limit``.",
             option=Option("seconds for all networks together", "float", "S"),
         ),
         Setting(
@@ -601,9 +605,9 @@ SETTINGS: dict[str, Setting] = {
             0.01,
             _number(),
             "A stage stops once the relative gap is proved to be at most this, or earlier with a message that says "
-            "why.  Two stages have rules of their own: Sat-Margin goes on to gap 0, since every row counts, and "
-            "Min-Weight takes no more turns within ten times the gap, since the next percent takes several times as "
-            "long as all before it.  With ``gap=0`` all stages go on until they are optimal or the time is up.",
+            "why.  Two stages differ: Sat-Margin goes on to gap 0, since every row counts, and Min-Weight stops "
+            "improving within ten times the gap, since the next percent would take several times as long.  With "
+            "``gap=0`` all stages go on until they are optimal or the time is up.",
             recorded=True,
             option=Option("stop a stage once proven within this gap (default: 0.01)", "float"),
         ),
@@ -626,7 +630,7 @@ SETTINGS: dict[str, Setting] = {
             None,
             Values(_check_folder, _unchecked),
             "Folder that stores every finished network, or None.  A fit that was interrupted, or is repeated, trains "
-            "only the networks missing from it.",
+            "only the missing networks.",
         ),
     )
 }

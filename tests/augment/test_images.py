@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as arrays
 from scipy.ndimage import map_coordinates
 from sklearn.base import clone
 
-from bemi.augment import ImageDeformations
+from bemi import ImageDeformations
 from bemi.augment.images import STEPS, moved, resampled
 
 

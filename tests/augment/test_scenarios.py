@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from bemi.augment import ImageScenarios, NoiseScenarios, from_parameters, parameters
+from bemi import ImageScenarios, NoiseScenarios
+from bemi.augment import from_parameters, parameters
 
 NOTHING = {"rotations": (), "shears": (), "scalings": (), "shifts": (), "noise": ()}
 

@@ -7,8 +7,8 @@ import pytest
 from sklearn.base import clone
 
 import bemi
-from bemi import SignalCounts
-from bemi.augment import SignalScenarios, from_parameters, parameters
+from bemi import SignalCounts, SignalScenarios
+from bemi.augment import from_parameters, parameters
 
 WINDOWS = np.arange(48).reshape(2, 8, 3) - 10
 

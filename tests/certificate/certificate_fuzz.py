@@ -24,8 +24,7 @@ import both_checkers
 import second_checker
 from certificate_mutants import Mutator, genuine
 
-from bemi.certificate import verification
-from bemi.certificate.limits import CertificateError, Work
+from bemi.certificate import CertificateError, Work, verification
 
 ROOM = 1 << 30
 BUDGET = 30

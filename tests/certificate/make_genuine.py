@@ -22,15 +22,14 @@ import second_checker
 from forgery import forged, made_up, opened, with_kind
 from soft_margins import soft_margins
 
-from bemi import BeMiClassifier, NoiseScenarios, save, verify
+from bemi import BeMiClassifier, ConstantInput, NoiseScenarios, save, verify
+from bemi.engines import initial_network
 from bemi.engines.decomposition.max_margin import few_splits
 from bemi.engines.decomposition.max_margin.dichotomies import Search
 from bemi.engines.decomposition.max_margin.nodes import Budget
 from bemi.engines.decomposition.sat_margin import prices
-from bemi.engines.start import initial_network
-from bemi.inputs.constant import ConstantInput
 from bemi.limits import FOREVER
-from bemi.problem.problem import Problem, class_codes
+from bemi.problem import Problem, class_codes
 
 NODES = {"node_limit": 20, "time_limit": 5}
 

@@ -23,13 +23,10 @@ from sklearn.datasets import load_digits
 from soft_margins import soft_margins
 
 import bemi
-from bemi import BeMiClassifier, save, verify
-from bemi.certificate import CertificateError, certificate_path, training_record
-from bemi.certificate.arithmetic import Rows
-from bemi.certificate.limits import Work
+from bemi import BeMiClassifier, ConstantInput, save, verify
+from bemi.certificate import CertificateError, Rows, Work, certificate_path, training_record
 from bemi.certificate.separators import _angle, _Sides, separation_bound
 from bemi.cli import main
-from bemi.inputs.constant import ConstantInput
 
 SETTINGS = {
     "images": {"hidden_layers": (4, 4)},

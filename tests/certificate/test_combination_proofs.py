@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from strategies import run_only
 
-from bemi.certificate.arithmetic import Rows
+from bemi.certificate import CertificateError, Rows
 from bemi.certificate.combinations import combined_links_bound, combined_margins_bound
-from bemi.certificate.limits import CertificateError
-from bemi.engines.start import initial_network
+from bemi.engines import initial_network
 from bemi.limits import Limits
-from bemi.problem.problem import KeepMargins, Problem
+from bemi.problem import KeepMargins, Problem
 
 
 def instance(seed: int) -> Problem:

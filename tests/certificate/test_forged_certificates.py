@@ -7,12 +7,11 @@ import pytest
 from given_networks import give_networks
 
 from bemi import BeMiClassifier, Network, save, verify
-from bemi.certificate import CertificateError
-from bemi.certificate.arithmetic import Rows
+from bemi.certificate import CertificateError, Rows
 from bemi.certificate.links import links_bound
 from bemi.certificate.margins import MarginProof
 from bemi.certificate.reading import added_rows
-from bemi.stages.result import Outcome, StageResult
+from bemi.stages import Outcome, StageResult
 
 # What stages say of their networks.
 

@@ -13,9 +13,9 @@ from forgery import bits, forged, made_up, opened
 from soft_margins import soft_margins
 
 import bemi
-from bemi import BeMiClassifier
-from bemi.certificate import CertificateError, training_digest, training_record, verify
-from bemi.engines.portfolio import observed
+from bemi import BeMiClassifier, verify
+from bemi.certificate import CertificateError, training_digest, training_record
+from bemi.engines import observed
 from bemi.modelfile import container, saving
 
 SECONDS, MEGABYTES = 10, 500

@@ -12,8 +12,8 @@ import second_checker
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bemi import FewBitClassifier, save
-from bemi.certificate import CertificateError, needed_budget, reading, training_record, verify
+from bemi import FewBitClassifier, save, verify
+from bemi.certificate import CertificateError, needed_budget, reading, training_record
 from bemi.modelfile import saving
 
 

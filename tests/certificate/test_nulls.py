@@ -6,8 +6,7 @@ import pytest
 import second_checker
 from certificate_mutants import genuine, places
 
-from bemi.certificate import verification
-from bemi.certificate.limits import CertificateError, Work
+from bemi.certificate import CertificateError, Work, verification
 
 MODELS = genuine()
 

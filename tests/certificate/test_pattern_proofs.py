@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 from bemi import BeMiClassifier, save, verify
 from bemi.certificate import CertificateError, certificate_path
 from bemi.certificate.confidence import last_layer_bound
-from bemi.problem.problem import class_codes
+from bemi.problem import class_codes
 
 TEN = [tuple(code) for code in class_codes(10).tolist()]
 

@@ -7,12 +7,11 @@ import copy
 import numpy as np
 import pytest
 
-from bemi.certificate import CertificateError
-from bemi.certificate.arithmetic import Rows
+from bemi.certificate import CertificateError, Rows
 from bemi.certificate.margins import MarginProof
 from bemi.engines.decomposition.max_margin.dichotomies import Search
 from bemi.engines.decomposition.max_margin.nodes import Budget
-from bemi.problem.problem import Problem, class_codes
+from bemi.problem import Problem, class_codes
 
 
 @pytest.fixture(scope="module")

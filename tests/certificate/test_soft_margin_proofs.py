@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from bemi.certificate import CertificateError
+from bemi.certificate import CertificateError, Rows
 from bemi.certificate import softmargins as checker
-from bemi.certificate.arithmetic import Rows
 from bemi.certificate.softmargins import Restrictions, SoftMargins
-from bemi.problem.soft_margin import ROW_WEIGHT_UNIT, SoftMargin, soft_value
+from bemi.problem import ROW_WEIGHT_UNIT, SoftMargin, soft_value
 
 DENOMINATOR = 2**20
 

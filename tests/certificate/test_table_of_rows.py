@@ -5,8 +5,7 @@ import io
 
 import pytest
 
-from bemi.certificate.arithmetic import Table
-from bemi.certificate.limits import CertificateError
+from bemi.certificate import CertificateError, Table
 from bemi.certificate.reading import _PIECE, _unpacked
 
 

@@ -18,7 +18,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 import bemi.certificate
-from bemi.certificate.limits import CertificateError
+from bemi.certificate import CertificateError
 
 FOLDER = Path(bemi.certificate.__file__).parent
 MODULES = (

@@ -13,7 +13,7 @@ from soft_margins import soft_margins
 from bemi import TableBits, load, save
 from bemi.cli import info, main
 from bemi.cli.info import MOST_LINES
-from bemi.report.summary import contents
+from bemi.report import contents
 
 SETTINGS = {"mw_loss": 0.01, "time_limit": 1.0}
 

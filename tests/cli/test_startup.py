@@ -56,10 +56,17 @@ def test_help_and_usage_errors_import_nothing_slow(arguments):
 def test_help_on_training_says_which_options_need_the_paper(capsys):
     with pytest.raises(SystemExit):
         main(["train", "--help"])
-    shared, paper = " ".join(capsys.readouterr().out.split()).split("which need --paper:")
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first == "usage: bemi train DATA -o FILE [options]"
+    shared, paper = " ".join(" ".join(lines).split()).split("which need --paper:")
     assert "sm, most training rows confidently right; mm, largest margins; mw, fewest links" in paper
     assert "--hidden-layers N,N hidden layer sizes" in paper
     assert "--kind {image,table,signal} what rows are" in shared
+
+
+def test_the_package_is_the_command():
+    run = [sys.executable, "-m", "bemi", "--version"]
+    assert subprocess.run(run, capture_output=True, text=True, check=True).stdout.startswith("bemi ")
 
 
 def test_options_of_training_are_those_of_the_estimators():
@@ -79,7 +86,7 @@ def test_the_measure_itself_can_fail():
 
 
 def test_choices_are_those_of_their_homes():
-    from bemi.certificate.limits import DEFAULT_BUDGET
+    from bemi.certificate import DEFAULT_BUDGET
     from bemi.export import c, page, verilog
 
     assert verify.BUDGET == DEFAULT_BUDGET

@@ -234,7 +234,7 @@ def test_class_weights_have_the_labels_of_the_file():
 
 def chosen(**parts):
     """A choice between two candidates."""
-    from bemi.training.choice import Candidate, Choice
+    from bemi.training import Candidate, Choice
 
     values = {
         "expected": 0.8125,

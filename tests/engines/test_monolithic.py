@@ -10,15 +10,12 @@ import pytest
 from hypothesis import given, settings
 from oracle import AllNetworks, keeping, tiny_problems
 
-from bemi import solvers
-from bemi.engines import monolithic
-from bemi.engines.start import initial_network
+from bemi import Network, solvers
+from bemi.engines import initial_network, monolithic
 from bemi.limits import Limits
-from bemi.network import Network
-from bemi.problem.problem import Problem
-from bemi.programs.program import Solution
-from bemi.stages.registry import get
-from bemi.stages.result import ClaimMismatch
+from bemi.problem import Problem
+from bemi.programs import Solution
+from bemi.stages import ClaimMismatch, get
 
 NO_LIMIT = Limits()
 

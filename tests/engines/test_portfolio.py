@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bemi.engines import decomposition, portfolio
+from bemi import Network
+from bemi.engines import Finding, Strategy, decomposition, observed, portfolio
 from bemi.engines.monolithic import stage_goal
-from bemi.engines.portfolio import Finding, Strategy, always, observed
+from bemi.engines.portfolio import always
 from bemi.limits import Limits
-from bemi.network import Network
-from bemi.problem.problem import Problem
-from bemi.stages.result import ClaimMismatch, Outcome
+from bemi.problem import Problem
+from bemi.stages import ClaimMismatch, Outcome
 
 PROBLEM = Problem(np.array([[3, 1], [1, 4]]), np.array([[1], [-1]]), (2,), 1)
 ZERO = Network((np.zeros((2, 2)), np.zeros((2, 1))), 1)

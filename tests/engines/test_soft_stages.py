@@ -12,14 +12,13 @@ from sklearn.svm import LinearSVC
 from soft_brute import allowed, by_hand, problems
 from strategies import run_only
 
-from bemi.certificate.arithmetic import Rows
+from bemi import Network
+from bemi.certificate import Rows
 from bemi.certificate.softmargins import Restrictions, SoftMargins
 from bemi.engines.decomposition.soft.resolution import choose_resolution
 from bemi.engines.monolithic import run as monolithic
 from bemi.limits import Limits
-from bemi.network import Network
-from bemi.problem.problem import KeepObjective, Problem
-from bemi.problem.soft_margin import row_norms
+from bemi.problem import KeepObjective, Problem, row_norms
 
 
 def checker_of(problem):

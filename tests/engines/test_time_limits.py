@@ -7,13 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bemi import limits
+from bemi import Network, limits
+from bemi.engines import initial_network
 from bemi.engines.decomposition import engine
-from bemi.engines.start import initial_network
 from bemi.limits import Limits
-from bemi.network import Network
-from bemi.problem.problem import KeepObjective, Problem
-from bemi.problem.soft_margin import SoftMargin
+from bemi.problem import KeepObjective, Problem, SoftMargin
 
 
 def noisy(rows: int, inputs: int) -> Problem:

@@ -6,11 +6,10 @@ from given_networks import give_networks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bemi import BeMiClassifier
+from bemi import BeMiClassifier, Network
 from bemi.ensemble import FoldedEnsemble, FoldedNetwork, class_subsets
 from bemi.ensemble.folding import WIDEST_TABLE
 from bemi.exact import Rows
-from bemi.network import Network
 from bemi.problem import ABSTAIN, decode_outputs
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bemi.ensemble import Sigmoid
+from bemi.ensemble import ProbabilityTable, Sigmoid
 from bemi.ensemble.probabilities import (
     LARGEST_INTERCEPT,
     LARGEST_SLOPE,
@@ -18,7 +18,6 @@ from bemi.ensemble.probabilities import (
     MOST_CLASSES,
     RECIPROCAL,
     UNIT,
-    ProbabilityTable,
     coupled,
     shares_of,
 )

@@ -8,10 +8,9 @@ from given_networks import give_networks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bemi import BeMiClassifier
+from bemi import BeMiClassifier, Network
 from bemi.ensemble import exact_radius, network_radius
 from bemi.ensemble.radius import UNLIMITED
-from bemi.network import Network
 
 REACH = 6
 

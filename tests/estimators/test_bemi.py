@@ -17,10 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from soft_margins import soft_margins
 
-from bemi import BeMiClassifier, FewBitClassifier, IntegerHog, Network, load, save
-from bemi.augment.images import ImageScenarios
-from bemi.augment.medoids import select_rows
-from bemi.augment.scenarios import NoiseScenarios
+from bemi import BeMiClassifier, FewBitClassifier, ImageScenarios, IntegerHog, Network, NoiseScenarios, load, save
+from bemi.augment import select_rows
 
 FAST = {"hidden_layers": (), "node_limit": 5, "time_limit": None}
 

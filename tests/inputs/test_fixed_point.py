@@ -10,13 +10,13 @@ from compiled_c import library, needs_gcc, on_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bemi.inputs import FixedPoint
 from bemi.inputs.fixed_point import (
     FINEST,
     LARGEST_READING,
     LARGEST_SHIFT,
     MISSING,
     MOST_BITS,
-    FixedPoint,
     decimals_for,
     fixed_point_inputs,
     in_units,

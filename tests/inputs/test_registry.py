@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from bemi import ConstantInput, IntegerHog
-from bemi.inputs import Takes, registry
-from bemi.inputs.export_hooks import SHARED_NAMES, CTransform, PageScript, export_hook
+from bemi.inputs import CTransform, PageScript, Takes, registry
+from bemi.inputs.export_hooks import SHARED_NAMES, export_hook
 from bemi.inputs.registry import TRANSFORMS, by_name, by_short_name, describe, from_parameters, make, short_names
 
 ROWS = np.random.default_rng(0).integers(0, 17, (30, 64))

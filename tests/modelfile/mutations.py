@@ -30,10 +30,10 @@ import numpy as np
 import pandas as pd
 
 import bemi
+from bemi import IntegerHog
 from bemi.estimators import Classifier
-from bemi.inputs.hog import IntegerHog
 from bemi.modelfile.container import ModelFileError
-from bemi.report.summary import training_summary
+from bemi.report import training_summary
 
 PREFIX = struct.Struct("<4sHI")
 EXACT_RANGE = 2**31

@@ -15,10 +15,8 @@ import pytest
 from sklearn.datasets import load_digits
 from soft_margins import soft_margins
 
-from bemi import BeMiClassifier, IntegerHog, ScorecardClassifier, save
-from bemi.augment.scenarios import ImageScenarios, NoiseScenarios
+from bemi import BeMiClassifier, ConstantInput, ImageScenarios, IntegerHog, NoiseScenarios, ScorecardClassifier, save
 from bemi.estimators import Classifier
-from bemi.inputs.constant import ConstantInput
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory is limited in the way of Linux")
 

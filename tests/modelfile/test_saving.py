@@ -26,21 +26,22 @@ from bemi import (
     BeMiClassifier,
     ConstantInput,
     FewBitClassifier,
+    ImageScenarios,
     IntegerHog,
+    Network,
+    NoiseScenarios,
     ScorecardClassifier,
     load,
     save,
     verify,
 )
-from bemi.augment.scenarios import ImageScenarios, NoiseScenarios
 from bemi.certificate import CertificateError
 from bemi.estimators import ESTIMATORS, Classifier
 from bemi.inputs.registry import TRANSFORMS
 from bemi.modelfile.container import MEMBERS, PARTS, SCHEMA, ModelFileError
 from bemi.modelfile.header import ESTIMATORS as STAGES_IN_FILES
 from bemi.modelfile.header import RECORDED_SETTINGS, SELECTION
-from bemi.network import Network
-from bemi.report.summary import training_summary
+from bemi.report import training_summary
 
 FAST = {"hidden_layers": (2,), "node_limit": 1, "time_limit": 5}
 SOFT = {"soft": True, "weight_bound": 7}

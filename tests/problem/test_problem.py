@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import AllNetworks, tiny_problems
 
+from bemi import Network
 from bemi.inputs import InputScaling
-from bemi.network import Network
 from bemi.problem import Problem
-from bemi.stages.registry import get
+from bemi.stages import get
 
 CODES = np.array([[1], [-1]])
 

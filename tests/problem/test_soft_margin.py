@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bemi.network import Network
+from bemi import Network
 from bemi.problem import Problem, SoftMargin, hinge_terms, missing_margin, row_hinges, row_norms, soft_value
 
 

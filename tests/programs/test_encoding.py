@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import networks, tiny_problems
 
-from bemi.network import Network
+from bemi import Network
 from bemi.problem import Problem
 from bemi.programs import Encoding
 from bemi.programs.stages import sign_rows

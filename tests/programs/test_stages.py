@@ -10,11 +10,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle import keeping, networks, tiny_problems
 
-from bemi.network import Network
+from bemi import Network
 from bemi.problem import Problem
 from bemi.programs import linearize, max_margin, min_weight, sat_margin
 from bemi.solvers import highs
-from bemi.stages.registry import get
+from bemi.stages import get
 
 PROGRAMS = {"sm": sat_margin, "mm": max_margin, "mw": min_weight}
 

@@ -21,7 +21,7 @@ from joblib.externals.loky.process_executor import BrokenProcessPool, ProcessPoo
 from bemi import BeMiClassifier
 from bemi.running import ATTEMPTS, ClusterLost, Lost, NetworksFailed, Processes, dask, results
 from bemi.running.dask import Cluster
-from bemi.training.plan import Plan, Task
+from bemi.training import Plan, Task
 
 SETTINGS = {"hidden_layers": (2,), "node_limit": 30, "time_limit": None}
 

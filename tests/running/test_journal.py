@@ -10,7 +10,7 @@ import pytest
 from bemi.limits import Limits
 from bemi.problem import Problem
 from bemi.running import Journal
-from bemi.training.pipeline import train
+from bemi.training import train
 
 
 @pytest.fixture(scope="module")

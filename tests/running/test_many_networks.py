@@ -6,8 +6,9 @@ from test_calls import SETTINGS, rows
 
 from bemi import BeMiClassifier, ConstantInput, NoiseScenarios, load, save, verify
 from bemi.ensemble import class_subsets
-from bemi.stages.result import Outcome
-from bemi.training.plan import LEAST_SECONDS, Task, shortened
+from bemi.stages import Outcome
+from bemi.training import Task
+from bemi.training.plan import LEAST_SECONDS, shortened
 
 # A budget for all networks.
 

@@ -9,9 +9,8 @@ from bemi import BeMiClassifier
 from bemi.limits import Limits
 from bemi.problem import Problem
 from bemi.running import Journal, run, schedule
+from bemi.training import Task, Variants
 from bemi.training import plan as task_module
-from bemi.training.pipeline import Variants
-from bemi.training.plan import Task
 
 
 def trained_of(results):

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from bemi.limits import Limits
-from bemi.problem.problem import Problem
-from bemi.stages.result import Outcome, StageResult, stage_record, stage_result
-from bemi.training.pipeline import train
+from bemi.problem import Problem
+from bemi.stages import Outcome, StageResult
+from bemi.stages.result import stage_record, stage_result
+from bemi.training import train
 
 DATA = np.array([[9, 1, 2], [8, 2, 1], [1, 9, 2], [2, 8, 3]])
 CODES = np.array([[1], [1], [-1], [-1]])

@@ -9,10 +9,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from bemi import Network
 from bemi.limits import Deadline
-from bemi.network import Network
-from bemi.problem.problem import Problem
-from bemi.stages.result import Outcome, StageResult
+from bemi.problem import Problem
+from bemi.stages import Outcome, StageResult
 
 PROBLEM = Problem(np.array([[1, 0], [0, 1], [1, 1]]), np.array([[1], [-1], [1]]))
 NETWORK = Network((np.array([[1], [0]]),))
@@ -25,7 +25,7 @@ def test_rationals_of_a_report_print_as_numbers_and_stay_exact():
         "soft", PROBLEM, NETWORK, reached, bound, clock=clock, proof="certified", outcome=Outcome.LIMIT
     )
     assert f"{report.objective:9}|{report.objective:.2f}|{report.bound}" == "   18.838|18.84|0.333333"
-    assert "objective=18.838, bound=0.333333," in repr(report)
+    assert "objective 18.838, bound 0.333333," in repr(report)
     assert (report.objective, report.bound) == (reached, bound)
     assert isinstance(pickle.loads(pickle.dumps(report)).bound, Fraction)
 

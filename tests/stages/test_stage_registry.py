@@ -7,22 +7,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from bemi.engines import decomposition, monolithic
-from bemi.engines.start import first_network
+from bemi import Network
+from bemi.engines import decomposition, first_network, monolithic
 from bemi.limits import Deadline
-from bemi.network import Network
-from bemi.problem.problem import KeepLabels, KeepMargins, KeepObjective, Problem
-from bemi.stages.registry import (
-    PAPER_STAGES,
-    SOFT_STAGES,
-    STAGES,
-    Handover,
-    check_stages,
-    get,
-    list_title,
-    stage_lists,
-)
-from bemi.stages.result import Outcome, StageResult
+from bemi.problem import KeepLabels, KeepMargins, KeepObjective, Problem
+from bemi.stages import PAPER_STAGES, SOFT_STAGES, STAGES, Outcome, StageResult, check_stages, get, list_title
+from bemi.stages.registry import Handover, stage_lists
 from bemi.training.pipeline import stage_parameters
 
 TRAININGS = {

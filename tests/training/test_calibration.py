@@ -9,9 +9,9 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from bemi.engines.decomposition.soft.resolution import choose_resolution
-from bemi.ensemble.probabilities import UNIT, Sigmoid
-from bemi.problem.problem import Problem
-from bemi.problem.soft_margin import ROW_WEIGHT_UNIT, SoftMargin
+from bemi.ensemble import Sigmoid
+from bemi.ensemble.probabilities import UNIT
+from bemi.problem import ROW_WEIGHT_UNIT, Problem, SoftMargin
 from bemi.training import calibration
 from bemi.training.calibration import FOLDS, fitted_sigmoid, held_out_scores, platt
 

@@ -8,7 +8,8 @@ from soft_margins import choosing, soft_margins
 
 from bemi import ConstantInput, FewBitClassifier, TableBits, load, save
 from bemi.settings import SETTINGS
-from bemi.training.choice import MOST_ROWS, Candidate, choose
+from bemi.training import Candidate, choose
+from bemi.training.choice import MOST_ROWS
 
 SOFT = {"weight_bound": 7, "time_limit": 2.0, "probabilities": False}
 STEPS = Candidate("steps", {"inputs": TableBits(), "C": 3.0})

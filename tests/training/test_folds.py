@@ -13,7 +13,7 @@ from soft_margins import choosing
 
 from bemi import SignalCounts, SignalScenarios
 from bemi.settings import SETTINGS
-from bemi.training.choice import Candidate, choose
+from bemi.training import Candidate, choose
 from bemi.training.training_set import class_in_one_group, group_codes, group_folds, row_folds
 
 
@@ -136,9 +136,7 @@ def test_two_recordings_of_a_class_are_too_few_to_leave_what_is_usual():
     X, y, _groups = quiet_and_loud(1)
     halves = np.arange(len(y)) // 2 % 2
     choice = choose([AS_RECORDED, GAINS], X, y, defaults=PLAIN, weights=None, seed=0, groups=halves)
-    assert choice.in_words().startswith(
-        "as recorded (the usual choice for so few rows of each class); expected accuracy"
-    )
+    assert choice.in_words().startswith("as recorded (the default with so few rows of each class); expected accuracy")
 
 
 def test_other_candidates_need_more_than_chance():

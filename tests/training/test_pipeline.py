@@ -10,17 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import keeping, tiny_problems
 
-from bemi import engines
+from bemi import Network, engines
 from bemi import limits as clock
-from bemi.engines import monolithic
-from bemi.engines.portfolio import observed
-from bemi.engines.start import initial_network
+from bemi.engines import initial_network, monolithic, observed
 from bemi.limits import Limits
-from bemi.network import Network
-from bemi.problem.problem import Problem
-from bemi.stages.registry import get
-from bemi.stages.result import Outcome
-from bemi.training.pipeline import check_stages, share_time, train, untrained
+from bemi.problem import Problem
+from bemi.stages import Outcome, get
+from bemi.training import train
+from bemi.training.pipeline import check_stages, share_time, untrained
 
 STAGE_LISTS = [("sm",), ("mm",), ("mw",), ("sm", "mm"), ("sm", "mw"), ("mm", "mw"), ("sm", "mm", "mw")]
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.utils.class_weight import compute_class_weight
 
-from bemi.problem.soft_margin import ROW_WEIGHT_UNIT
+from bemi.problem import ROW_WEIGHT_UNIT
 from bemi.settings import SETTINGS
 from bemi.training.training_set import class_weights, given_weights, in_units
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bemi.limits import Limits
-from bemi.problem.problem import Problem
-from bemi.problem.soft_margin import row_norms, soft_value
+from bemi.problem import Problem, row_norms, soft_value
+from bemi.training import Variants, train, train_lazily
 from bemi.training import pipeline as lazy
-from bemi.training.pipeline import Variants, shortfall, take_worst, train, train_lazily
+from bemi.training.pipeline import shortfall, take_worst
 
 SETTINGS = {"time_limit": None, "limits": Limits(nodes=20)}
 

@@ -16,11 +16,11 @@ import numpy as np
 from bemi_lab.baselines import objectives
 from hypothesis import strategies as st
 
+from bemi import Network
 from bemi.engines.monolithic import min_weight_goal
 from bemi.limits import Limits
-from bemi.network import Network
-from bemi.problem.problem import Problem
-from bemi.programs.encoding import Goal
+from bemi.problem import Problem
+from bemi.programs import Goal
 
 
 @dataclass(frozen=True, eq=False)

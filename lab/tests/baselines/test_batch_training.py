@@ -9,10 +9,10 @@ import pytest
 from bemi_lab.baselines import improvement
 from bemi_lab.baselines.improvement import BATCHES, EPOCHS, train_in_batches
 
+from bemi import Network
 from bemi.limits import Limits
-from bemi.network import Network
-from bemi.problem.problem import Problem
-from bemi.stages.result import StageResult
+from bemi.problem import Problem
+from bemi.stages import StageResult
 
 from .brute_force import Case, Networks
 

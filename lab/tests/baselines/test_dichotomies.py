@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from bemi.limits import FOREVER, Deadline
-from bemi.problem.problem import Problem
+from bemi.problem import Problem
 
 
 def drawn(seed: int, classes: int = 4, rows: int = 2, inputs: int = 6, spread: int = 40) -> Problem:

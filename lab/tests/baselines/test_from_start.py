@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bemi import solvers
 from bemi.engines.monolithic import min_weight_goal
 from bemi.limits import FOREVER, Limits
-from bemi.stages.result import Outcome, StageResult
+from bemi.stages import Outcome, StageResult
 
 from .brute_force import Case, Networks, largest_margin, signs_and_margins
 

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from bemi.network import Network, sign
-from bemi.problem.problem import Problem
+from bemi import Network
+from bemi.network import sign
+from bemi.problem import Problem
 
 SMOOTH = Activation(np.tanh, lambda argument: 1 / np.cosh(argument) ** 2)
 """A stand-in for the sign whose slope is its true one."""

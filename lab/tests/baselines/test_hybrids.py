@@ -12,10 +12,9 @@ from bemi_lab.baselines.margins import by_class, fixed_activations, margins_by_p
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bemi import solvers
+from bemi import Network, solvers
 from bemi.limits import Limits
-from bemi.network import Network
-from bemi.stages.result import Outcome
+from bemi.stages import Outcome
 
 from .brute_force import Case, Networks, cases, largest_margin, signs_and_margins, without_limit
 

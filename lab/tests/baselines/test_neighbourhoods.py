@@ -9,9 +9,10 @@ import pytest
 from bemi_lab.baselines.improvement import improved_neurons, wanted_signs
 from bemi_lab.baselines.objectives import MAX_CORRECT, MIN_HINGE, SAT_MARGIN
 
+from bemi import Network
 from bemi.limits import FOREVER, Deadline
-from bemi.network import Network, sign
-from bemi.problem.problem import Problem
+from bemi.network import sign
+from bemi.problem import Problem
 
 OBJECTIVES = {"sat-margin": SAT_MARGIN, "min-hinge": MIN_HINGE, "max-correct": MAX_CORRECT}
 

@@ -10,13 +10,12 @@ from bemi_lab.baselines import objectives
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from bemi import Network
 from bemi.engines.monolithic import solve_goal
 from bemi.limits import Limits
-from bemi.network import Network
-from bemi.problem.problem import Problem
-from bemi.programs.program import linearize
-from bemi.stages.registry import get
-from bemi.stages.result import Outcome
+from bemi.problem import Problem
+from bemi.programs import linearize
+from bemi.stages import Outcome, get
 
 from .brute_force import (
     ANY_LAYERS,

@@ -15,10 +15,11 @@ from bemi_lab.baselines.starts import Start, fitting_network
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bemi import Network
 from bemi.engines.monolithic import min_weight_goal
 from bemi.limits import FOREVER
-from bemi.network import Network, sign
-from bemi.problem.problem import Problem, one_hot
+from bemi.network import sign
+from bemi.problem import Problem, one_hot
 
 from .brute_force import Case, Networks, cases, largest_margin, signs_and_margins, without_limit
 

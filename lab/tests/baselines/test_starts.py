@@ -12,7 +12,7 @@ from bemi_lab.baselines.starts import _neuron_on_signs, fitting_network, layer_f
 
 from bemi.limits import FOREVER, Deadline
 from bemi.network import sign
-from bemi.problem.problem import Problem, one_hot
+from bemi.problem import Problem, one_hot
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,8 @@ from bemi_lab.experiments.store import NoResults, OtherRun, Store
 from sklearn.svm import SVC
 
 from bemi import IntegerHog
-from bemi.running.schedule import Journal
-from bemi.training.plan import Task
+from bemi.running import Journal
+from bemi.training import Task
 
 SETTINGS = Settings(dataset="digits", time_limit=20.0, node_limit=5)
 

@@ -1,7 +1,7 @@
 """Checks the claims of a trained ensemble in exact integers, with only the standard library."""
 
-from bemi.certificate.arithmetic import training_digest
-from bemi.certificate.limits import DEFAULT_BUDGET, CertificateError
+from bemi.certificate.arithmetic import Rows, Table, training_digest
+from bemi.certificate.limits import DEFAULT_BUDGET, CertificateError, Work
 from bemi.certificate.reading import FORMAT, TrainingRecord, certificate_path, needed_budget, training_record
 from bemi.certificate.verification import Verification, verify
 
@@ -9,8 +9,11 @@ __all__ = [
     "DEFAULT_BUDGET",
     "FORMAT",
     "CertificateError",
+    "Rows",
+    "Table",
     "TrainingRecord",
     "Verification",
+    "Work",
     "certificate_path",
     "needed_budget",
     "training_digest",

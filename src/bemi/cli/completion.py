@@ -9,6 +9,8 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
+from bemi.cli import program
+
 _BASH = """\
 # Completion for bemi.  In bash and zsh: eval "$(bemi completion bash)", or zsh in place of bash.
 _bemi() {{
@@ -31,7 +33,7 @@ _ZSH = "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bash
 
 
 def add_command(commands: Any) -> None:
-    command = commands.add_parser("completion", help="print a completion script for bash, zsh or fish")
+    command = program.add(commands, "completion", "print a completion script for bash, zsh or fish")
     command.set_defaults(run=run, example='eval "$(bemi completion bash)"    # in ~/.bashrc, or zsh in ~/.zshrc')
     command.add_argument("shell", choices=("bash", "zsh", "fish"))
 

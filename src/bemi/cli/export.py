@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bemi.cli import program
 from bemi.cli.data import rows_for
 from bemi.cli.options import IMAGE, add_json, add_missing, add_recordings, image_shape_or_none, smoothing
 from bemi.cli.output import Notes, check_writable, show
@@ -80,13 +81,13 @@ class Target:
 
 
 def add_command(commands: Any) -> None:
-    command = commands.add_parser("export", help="write a model for use outside Python")
+    command = program.add(commands, "export", "write a model for use outside Python")
     command.set_defaults(example="bemi export c model.bemi -o device\nbemi export c --help")
     targets = command.add_subparsers(dest="target", required=True, metavar="target")
     for target in TARGETS.values():
-        own = targets.add_parser(target.name, help=target.description)
+        own = program.add(targets, target.name, target.description)
         own.set_defaults(run=partial(_run, target), example=target.example)
-        own.add_argument("model", type=Path)
+        own.add_argument("model", type=Path, help="model file")
         folder = target.output == "folder"
         what = "folder to write to" if folder else f"{target.output} to write"
         own.add_argument("-o", "--output", type=Path, required=True, metavar="DIR" if folder else "FILE", help=what)
@@ -219,8 +220,8 @@ def _add_page_options(command: argparse.ArgumentParser) -> None:
         "784 or 64 features are treated as images of 28x28 or 8x8)",
     )
     add("--title", help="heading of the page (default: a question with the classes)")
-    add_recordings(command)
     add_missing(command)
+    add_recordings(command)
 
 
 def _write_page(options: argparse.Namespace, model: Classifier) -> Result:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bemi.checks import counted
+from bemi.cli import program
 from bemi.cli.options import add_json
 from bemi.cli.output import show, shown, training_table
 
@@ -25,9 +26,9 @@ MOST_CARD_LINES = 50
 
 
 def add_command(commands: Any) -> None:
-    command = commands.add_parser("info", help="what is in a model, how it was trained and what is proved")
+    command = program.add(commands, "info", "show what is in a model, how it was trained and what is proved")
     command.set_defaults(run=run, example="bemi info model.bemi")
-    command.add_argument("model", type=Path)
+    command.add_argument("model", type=Path, help="model file")
     add_json(command)
 
 

@@ -18,7 +18,7 @@ def add_quiet(command: argparse.ArgumentParser) -> None:
     command.add_argument("--quiet", action="store_true", help="print errors only")
 
 
-def add_many_machines(command: argparse.ArgumentParser) -> None:
+def add_many_machines(command: argparse._ActionsContainer) -> None:
     command.add_argument("--cluster", metavar="ADDRESS", help="train on the Dask cluster with this scheduler")
     command.add_argument(
         "--shard",
@@ -28,36 +28,41 @@ def add_many_machines(command: argparse.ArgumentParser) -> None:
     )
 
 
-def add_missing(command: argparse.ArgumentParser) -> None:
+def add_missing(command: argparse._ActionsContainer) -> None:
     command.add_argument(
         "--missing",
         type=names,
         default=MISSING_TOKENS,
         metavar="LIST",
-        help="CSV cells that are missing, separated by commas, beside empty ones "
+        help="CSV cells that count as missing, with commas between them, beside empty ones "
         f"(default: {' '.join(MISSING_TOKENS)}); write --missing=-9 if the list begins with a minus",
     )
 
 
 def add_column_rules(command: argparse.ArgumentParser) -> None:
-    add = command.add_argument
+    group = command.add_argument_group("columns of CSV files")
+    add = group.add_argument
     add(
         "--categorical",
         type=names,
         default=(),
         metavar="A,B",
-        help="CSV columns to treat as categories, even if numeric",
+        help="columns to treat as categories, even if numeric",
     )
-    add("--numeric", type=names, default=(), metavar="A,B", help="CSV columns in which every cell must be a number")
-    add("--drop", type=names, default=(), metavar="A,B", help="CSV columns to leave out")
+    add("--numeric", type=names, default=(), metavar="A,B", help="columns in which every cell must be a number")
+    add("--drop", type=names, default=(), metavar="A,B", help="columns to leave out")
     keep = "keep a column that looks like an index, such as 1, 2, 3 in order, as a feature"
     add("--keep", action="store_true", help=keep)
-    add_missing(command)
+    add_missing(group)
 
 
-def add_recordings(command: argparse.ArgumentParser) -> None:
+def add_recordings(command: argparse.ArgumentParser, *, train: bool = False) -> None:
     """What windows of a signal are cut from; see docs/signals.md."""
-    add = command.add_argument
+    add = command.add_argument_group("recordings of a signal").add_argument
+    if train:
+        add(
+            "--window", type=int, metavar="N", help="cut recordings into windows of N samples; rows are samples in time"
+        )
     add("--hop", type=int, metavar="N", help="samples from one window to the next (default: half a window)")
     add("--id", metavar="NAME", help="column or array that identifies the recording, such as a person (default: id)")
     add("--time", metavar="NAME", help="column of times, numbers or dates (default: time or timestamp)")

@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bemi.cli import program
 from bemi.cli.data import ModelRows, rows_for
 from bemi.cli.options import add_json, add_missing, add_recordings, smoothing
 from bemi.cli.output import Notes, check_writable, performance_tables, show, statuses_table
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def add_command(commands: Any) -> None:
-    command = commands.add_parser("predict", help="label the rows of a file")
+    command = program.add(commands, "predict", "label the rows of a file")
     command.set_defaults(run=predict, example="bemi predict model.bemi new.csv -o labels.csv")
-    command.add_argument("model", type=Path)
+    command.add_argument("model", type=Path, help="model file")
     command.add_argument(
         "data",
         type=Path,
@@ -39,9 +40,9 @@ def add_command(commands: Any) -> None:
     )
     _add_reading_options(command)
 
-    command = commands.add_parser("evaluate", help="measure accuracy, recall, AUC and calibration on labelled data")
+    command = program.add(commands, "evaluate", "measure accuracy, recall, AUC and calibration on labelled data")
     command.set_defaults(run=evaluate, example="bemi evaluate model.bemi test.csv --target label")
-    command.add_argument("model", type=Path)
+    command.add_argument("model", type=Path, help="model file")
     command.add_argument(
         "data",
         type=Path,
@@ -56,9 +57,9 @@ def add_command(commands: Any) -> None:
 def _add_reading_options(command: argparse.ArgumentParser) -> None:
     about = "smooth labels over time: of the last LENGTH, a label needs VOTES (default: none)"
     command.add_argument("--smooth", type=smoothing, metavar="LENGTH,VOTES", help=about)
-    add_recordings(command)
     add_missing(command)
     add_json(command)
+    add_recordings(command)
 
 
 def predict(options: argparse.Namespace) -> int:

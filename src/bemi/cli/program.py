@@ -24,12 +24,21 @@ class Command(Protocol):
 class Parser(argparse.ArgumentParser):
     """Usage errors are one line, and the exit code is 2.
 
-    A default ``example`` is a command, or several, that ends the help.
+    A default ``example`` is a command, or several, that ends the help.  The first line of the help names the arguments
+    that a command needs; the others follow.
     """
 
     def format_help(self) -> str:
+        if self._subparsers is None:
+            self.usage = f"%(prog)s {' '.join(self._needed())} [options]"
         example = self.get_default("example")
         return super().format_help() + ("" if example is None else f"\nexample:\n{indent(example, '  ')}\n")
+
+    def _needed(self) -> list[str]:
+        """Positional arguments and required options, as they are typed."""
+        positional = [str(action.metavar or action.dest).upper() for action in self._get_positional_actions()]
+        required = [action for action in self._get_optional_actions() if action.required]
+        return [*positional, *(f"{action.option_strings[0]} {action.metavar or 'FILE'}" for action in required)]
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}\n")
@@ -53,6 +62,12 @@ def parser(name: str, description: str, commands: Iterable[Command], *, distribu
     added = made.add_subparsers(dest="command", required=True, metavar="command")
     for command in commands:
         command.add_command(added)
+    return made
+
+
+def add(commands: Any, name: str, about: str) -> Parser:
+    """Add a command; what it does stands in the list of commands and at the beginning of its help."""
+    made: Parser = commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
     return made
 
 

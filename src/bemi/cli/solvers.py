@@ -6,12 +6,13 @@ import argparse
 from typing import Any
 
 from bemi import solvers
+from bemi.cli import program
 from bemi.cli.options import add_json
 from bemi.cli.output import show
 
 
 def add_command(commands: Any) -> None:
-    command = commands.add_parser("solvers", help="list the solvers, their versions, and whether they solve correctly")
+    command = program.add(commands, "solvers", "list the solvers, their versions, and whether they solve correctly")
     command.set_defaults(run=run, example="bemi solvers")
     add_json(command)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from bemi.checks import counted
 from bemi.cli import options as cli_options
+from bemi.cli import program
 from bemi.cli.data import TrainingData, training_data
 from bemi.cli.options import (
     IMAGE,
@@ -48,6 +49,9 @@ OPTIONS = tuple(name for name, setting in SETTINGS.items() if setting.option is 
 ONLY_PAPER = ("hidden_layers", "stages", "input_scaling", "subset_size", "max_per_class", "engine", "solver")
 """Those that only the paper's networks have, apart in the help; a test compares them with the estimators."""
 
+LIMITS = ("time_limit", "total_time_limit", "node_limit", "gap")
+"""Those that say when training stops, apart in the help."""
+
 _EXAMPLE = """\
 bemi train data.csv --target label -o model.bemi
 bemi train photos/ -o model.bemi               # photos/cat/1.png, photos/dog/2.png, ...
@@ -55,7 +59,7 @@ bemi train wrist.csv --window 128 --id person --target activity -o wrist.bemi"""
 
 
 def add_command(commands: Any) -> None:
-    command = commands.add_parser("train", help="train an ensemble and write it to a model file")
+    command = program.add(commands, "train", "train an ensemble and write it to a model file")
     command.set_defaults(run=run, example=_EXAMPLE)
     add = command.add_argument
     add(
@@ -66,27 +70,28 @@ def add_command(commands: Any) -> None:
     )
     add("--target", help="column (CSV, default: label) or array (NPZ, default: y) with the labels")
     add("-o", "--output", type=Path, required=True, help="model file to write")
-    add_column_rules(command)
-    add("--window", type=int, metavar="N", help="cut recordings into windows of N samples; rows are samples in time")
-    add_recordings(command)
-    _add_model_options(command)
-    _add_running_options(command)
     add_quiet(command)
     add_json(command)
+    _add_model_options(command)
+    _add_running_options(command)
+    add_column_rules(command)
+    add_recordings(command, train=True)
 
 
 def _add_model_options(command: argparse.ArgumentParser) -> None:
     """What to train.  An option that is not given leaves the choice to the estimator."""
-    add = command.add_argument
+    model = command.add_argument_group("the model")
+    limits = command.add_argument_group("limits")
+    paper = command.add_argument_group("the paper's networks, which need --paper")
+    add = model.add_argument
     add("--paper", action="store_true", help="train the paper's networks: hidden layers 4,4, weights -1..1")
     add("--scorecard", type=int, metavar="N", help="train a scorecard of at most N lines, for tables")
     shape = "rows are images of this size (default: inferred from the data)"
     add("--image-shape", type=image_shape, metavar=IMAGE, help=shape)
     without = "do not choose settings by cross-validation, which also estimates the accuracy on new rows"
     add("--no-estimate", action="store_true", help=without)
-    paper = command.add_argument_group("options of the paper's networks, which need --paper")
     for name in OPTIONS:
-        _add_setting(paper if name in ONLY_PAPER else command, name)
+        _add_setting(paper if name in ONLY_PAPER else limits if name in LIMITS else model, name)
 
 
 def _add_setting(group: argparse._ActionsContainer, name: str) -> None:
@@ -111,7 +116,8 @@ def _flag(name: str) -> str:
 
 def _add_running_options(command: argparse.ArgumentParser) -> None:
     """How to train: processes, machines."""
-    add = command.add_argument
+    group = command.add_argument_group("processes and machines")
+    add = group.add_argument
     add("--jobs", type=int, default=-1, metavar="N", help="networks trained at the same time (default: one per core)")
     add("--seed", type=int, default=0, help="seed of the solver's random choices (default: 0)")
     add(
@@ -121,7 +127,7 @@ def _add_running_options(command: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="keep every finished network in this folder; repeating the command trains only what is missing",
     )
-    add_many_machines(command)
+    add_many_machines(group)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bemi.cli import program
 from bemi.cli.data import rows_for
 from bemi.cli.options import add_json, add_missing, add_recordings
 from bemi.cli.output import Notes, show
@@ -26,9 +27,9 @@ _ROWS_AT_A_TIME = 1000
 
 
 def add_command(commands: Any) -> None:
-    command = commands.add_parser("verify", help="check a model's certificate in exact integers, without any solver")
+    command = program.add(commands, "verify", "check a model's certificate in exact integers, without a solver")
     command.set_defaults(run=run, example="bemi verify model.bemi")
-    command.add_argument("model", type=Path)
+    command.add_argument("model", type=Path, help="model file; its certificate lies beside it")
     command.add_argument("--data", type=Path, help="the rows that the model must have been trained on: CSV or NPZ")
     command.add_argument("--target", help="column or array of the data with the labels")
     command.add_argument("--digest", help="the SHA-256 that the model file must have, from someone you trust")
@@ -39,9 +40,9 @@ def add_command(commands: Any) -> None:
         metavar="N",
         help=f"millions of steps that the check may take, by default {BUDGET}: a few minutes",
     )
-    add_recordings(command)
     add_missing(command)
     add_json(command)
+    add_recordings(command)
 
 
 def run(options: argparse.Namespace) -> int:

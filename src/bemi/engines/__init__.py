@@ -11,7 +11,17 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
+from bemi import lazily
+
 ENGINES = ("decomposition", "monolithic")
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "portfolio": ("Finding", "Strategy", "observed"),
+        "start": ("first_network", "initial_network"),
+    },
+)
 
 
 def get(name: str) -> ModuleType:

@@ -1,7 +1,8 @@
 """From features to the integers that networks see: scaling, and one folder per transform."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from bemi import lazily
 
 if TYPE_CHECKING:
     from bemi.inputs.export_hooks import CTransform, CWindow, PageScript
@@ -14,17 +15,12 @@ INPUT_SCALINGS = ("auto", "centred", "common", "per-feature", None)
 """Values of the parameter ``input_scaling``."""
 
 _HOMES = {
-    "CTransform": "export_hooks",
-    "CWindow": "export_hooks",
-    "FixedPoint": "fixed_point",
-    "InputScaling": "scaling",
-    "Inputs": "inputs",
-    "PageScript": "export_hooks",
-    "Reader": "transform",
-    "Takes": "transform",
-    "Transform": "transform",
+    "export_hooks": ("CTransform", "CWindow", "PageScript"),
+    "fixed_point": ("FixedPoint",),
+    "inputs": ("Inputs",),
+    "scaling": ("InputScaling",),
+    "transform": ("Reader", "Takes", "Transform"),
 }
-
 __all__ = [
     "INPUT_SCALINGS",
     "CTransform",
@@ -38,9 +34,5 @@ __all__ = [
     "Transform",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    # On first use, since the command line lists scalings and transforms without NumPy.
-    if name in _HOMES:
-        return getattr(import_module(f"bemi.inputs.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'bemi.inputs' has no attribute {name!r}")
+# The command line lists scalings and transforms at its start, without NumPy.
+__getattr__ = lazily(__name__, _HOMES)

@@ -1,7 +1,8 @@
 """Reads rows: tables in CSV and NPZ files, folders of images, and recordings of sensors."""
 
-from importlib import import_module
-from typing import Any
+from itertools import chain
+
+from bemi import lazily
 
 MISSING_TOKENS = ("NA", "NaN", "nan", "N/A", "null", "None", "?")
 """Cells of a CSV file with one of these texts are missing, as empty ones always are."""
@@ -17,12 +18,7 @@ _HOMES = {
     "tables": ("check_classes", "known_labels", "read_features", "read_labelled", "read_test", "row_shape"),
     "windowing": ("Columns", "windows"),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-__all__ = ["MISSING_TOKENS", *_HOME_OF]
+__all__ = ["MISSING_TOKENS", *chain.from_iterable(_HOMES.values())]
 
-
-def __getattr__(name: str) -> Any:
-    # Imported on first use: the command line needs MISSING_TOKENS at its start, but neither NumPy nor pandas.
-    if name in _HOME_OF:
-        return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# The command line needs MISSING_TOKENS at its start, but neither NumPy nor pandas.
+__getattr__ = lazily(__name__, _HOMES)

@@ -154,7 +154,7 @@ def _labels_of_names(folder: Path, files: Sequence[Path], tell: Tell) -> dict[Pa
     if all(len(parts) > 1 for parts in inside.values()):
         found, what = {file: parts[0] for file, parts in inside.items()}, "sub-folders"
     elif any(len(parts) > 1 for parts in inside.values()):
-        raise DataFileError(f"{folder} has files beside sub-folders, so neither tells the labels; name their column")
+        raise DataFileError(f"{folder} has files beside sub-folders, so the labels are ambiguous; name their column")
     else:
         matches = {file: _LABEL_OF_FILE.match(file.stem) for file in files}
         without = [file for file, match in matches.items() if match is None]

@@ -207,7 +207,7 @@ STAGES: dict[str, Stage] = {
         Stage(
             name="soft",
             title="soft margins",
-            asks_for="soft margins, as in a linear support vector machine",
+            asks_for="small weights and few rows inside the margin, as in a support vector machine",
             measure="soft-margin objective",
             time_share=75,
             maximised=False,

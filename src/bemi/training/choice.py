@@ -567,7 +567,7 @@ def _reason(
         if not others or (chosen != first and not candidates[chosen].last_resort):
             return ""
     elif not enough:
-        return "the usual choice for so few rows of each class"
+        return "the default with so few rows of each class"
     best = (
         chosen
         if chosen != first
@@ -578,7 +578,7 @@ def _reason(
         return f"{gain} against {candidates[first].name}"
     if usual is None and accuracies[best] <= accuracies[first]:
         return ""
-    return f"{'' if usual is None else 'usual here; '}{candidates[best].name} scored {gain}, too little to change"
+    return f"{'' if usual is None else 'the default here; '}{candidates[best].name} scored {gain}, too little to change"
 
 
 def _accuracies(right: NDArray, weights: NDArray) -> NDArray:

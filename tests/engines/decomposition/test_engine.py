@@ -14,21 +14,20 @@ from oracle import AllNetworks, keeping, tiny_class_problems, tiny_problems
 from sklearn.datasets import load_digits, load_wine
 from strategies import run_only
 
-from bemi.certificate.arithmetic import Rows
+from bemi import Network
+from bemi.certificate import Rows
 from bemi.certificate.combinations import combined_links_bound, combined_margins_bound
 from bemi.certificate.links import links_bound
 from bemi.certificate.margins import MarginProof
 from bemi.certificate.neurons import listed_links_bound
 from bemi.certificate.widest import widest_bound
+from bemi.engines import initial_network, observed
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.max_margin.search import distinct_rows
-from bemi.engines.portfolio import observed
-from bemi.engines.start import initial_network
 from bemi.limits import Limits
-from bemi.network import Network
-from bemi.problem.problem import Problem
-from bemi.stages.registry import get
-from bemi.training.pipeline import train
+from bemi.problem import Problem
+from bemi.stages import get
+from bemi.training import train
 
 NO_LIMIT = Limits()
 

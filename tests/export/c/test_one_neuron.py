@@ -9,8 +9,8 @@ from compiled_c import HOST_OF_PROBABILITIES, SANITIZED, answers, board, compile
 from exported_models import expected, expected_probabilities, with_networks
 from mixed_tables import table_model, wild_readings
 
+from bemi import Network
 from bemi.export.c import export, write
-from bemi.network import Network
 
 
 def card(lines, *, seed=0, values=False, **settings):

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from mixed_tables import patients
 from simulated_verilog import in_icarus, needs, warnings
 
-from bemi import BeMiClassifier, ConstantInput, TableBits
+from bemi import BeMiClassifier, ConstantInput, Network, TableBits
 from bemi.export.verilog import write
-from bemi.network import Network
 
 INPUTS = ("integers", "signed integers", "wide integers", "constant input", "scaled", "bits", "values and bits")
 

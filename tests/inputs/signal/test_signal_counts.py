@@ -25,7 +25,7 @@ from bemi.inputs import Inputs, Takes
 from bemi.inputs.export_hooks import file_of
 from bemi.inputs.signal.responses import KERNELS, Layout, dilations, usual_rocket
 from bemi.inputs.signal.samples import LARGE, SMALL, Samples
-from bemi.training.choice import Candidate
+from bemi.training import Candidate
 
 SHAPES = {
     "acceleration": (128, 3, 168, 12),

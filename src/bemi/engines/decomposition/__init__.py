@@ -5,18 +5,14 @@ distinct codes.  Each stage is solved this way, with a bound that can be checked
 the monolithic model continues from the best network found.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from bemi import lazily
 
 if TYPE_CHECKING:
     from bemi.engines.decomposition.engine import RUNNERS, run
 
 __all__ = ["RUNNERS", "run"]
 
-
-def __getattr__(name: str) -> Any:
-    """Import the engine on first use: its compiled loops are slow to import."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from bemi.engines.decomposition import engine
-
-    return getattr(engine, name)
+# Its compiled loops are slow to import.
+__getattr__ = lazily(__name__, {"engine": __all__})

@@ -111,7 +111,7 @@ def _written(column: pd.Series) -> list[str]:
 
 
 ONLY_NAMES = "if they are only names, make it a pandas category"
-LEAVE_OUT = "leave it out unless it tells something about new rows"
+LEAVE_OUT = "leave it out unless it carries information about new rows"
 
 
 def remarks_on(names: Sequence[str], columns: Sequence[pd.Series], categories: Collection[str]) -> list[str]:

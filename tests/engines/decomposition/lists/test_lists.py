@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from oracle import AllNetworks, tiny_problems
 from strategies import run_only
 
+from bemi.engines import initial_network
 from bemi.engines.decomposition.lists.bitset_tree import Forest, fitting
 from bemi.engines.decomposition.lists.upper_layers import widest_forms
 from bemi.engines.decomposition.neuron.all_weights import AllWeights
-from bemi.engines.start import initial_network
 from bemi.limits import FOREVER, Limits
-from bemi.problem.problem import KeepMargins, Problem
-from bemi.stages.result import Outcome
+from bemi.problem import KeepMargins, Problem
+from bemi.stages import Outcome
 
 
 def dichotomies(rows, bound, level):

@@ -10,14 +10,12 @@ from hypothesis import given, settings
 from oracle import AllNetworks, tiny_problems
 from strategies import run_only
 
+from bemi.engines import Finding, initial_network, observed
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.max_margin import enumeration as listing
-from bemi.engines.portfolio import Finding, observed
-from bemi.engines.start import initial_network
 from bemi.limits import Limits
-from bemi.problem.problem import Problem
-from bemi.stages.registry import get
-from bemi.stages.result import Outcome
+from bemi.problem import Problem
+from bemi.stages import Outcome, get
 
 INFEASIBLE = Problem(
     np.array([[-4, -5, -4, 0], [0, -1, 1, 4], [3, -2, -2, 1], [0, 3, -1, -4], [3, -1, -2, 2]]),

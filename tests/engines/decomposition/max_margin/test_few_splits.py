@@ -11,19 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import AllNetworks
 
-from bemi import BeMiClassifier, save, verify
-from bemi.certificate import CertificateError
-from bemi.certificate.arithmetic import Rows
+from bemi import BeMiClassifier, Network, save, verify
+from bemi.certificate import CertificateError, Rows
 from bemi.certificate.neurons import splits_bound
+from bemi.engines import observed
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.max_margin import few_splits
 from bemi.engines.decomposition.max_margin.search import distinct_rows
 from bemi.engines.decomposition.neuron import exhaustive
-from bemi.engines.portfolio import observed
 from bemi.limits import FOREVER, Limits
-from bemi.network import Network
-from bemi.problem.problem import Problem, sum_of_margins
-from bemi.stages.result import Outcome
+from bemi.problem import Problem, sum_of_margins
+from bemi.stages import Outcome
 
 
 def checked(problem: Problem, proof: dict) -> int:

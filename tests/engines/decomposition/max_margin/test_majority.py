@@ -8,15 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import AllNetworks
 
+from bemi import Network
+from bemi.engines import Finding, initial_network, observed
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.max_margin import few_splits
 from bemi.engines.decomposition.max_margin.few_splits import PATIENCE, majority
 from bemi.engines.decomposition.sat_margin import alternation, annealing
-from bemi.engines.portfolio import Finding, observed
-from bemi.engines.start import initial_network
 from bemi.limits import FOREVER, Limits
-from bemi.network import Network
-from bemi.problem.problem import Problem, sum_of_margins
+from bemi.problem import Problem, sum_of_margins
 
 OUTPUT = np.array([1, 1, 1, 1, 0])
 

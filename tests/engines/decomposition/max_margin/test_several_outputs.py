@@ -7,15 +7,15 @@ import pytest
 from oracle import AllNetworks
 from strategies import run_only
 
-from bemi.certificate.arithmetic import Rows
+from bemi.certificate import Rows
 from bemi.certificate.margins import MarginProof
+from bemi.engines import initial_network
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.max_margin.search import distinct_rows
-from bemi.engines.start import initial_network
 from bemi.limits import Limits
-from bemi.problem.problem import Problem, class_codes
-from bemi.stages.registry import get
-from bemi.training.pipeline import train
+from bemi.problem import Problem, class_codes
+from bemi.stages import get
+from bemi.training import train
 
 
 def tiny(seed: int) -> Problem:

@@ -7,14 +7,14 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from bemi.certificate.arithmetic import Rows
+from bemi.certificate import Rows
 from bemi.certificate.margins import MarginProof
 from bemi.certificate.shapes import shapes
 from bemi.engines.decomposition.max_margin.dichotomies import Search
 from bemi.engines.decomposition.max_margin.nodes import Budget, Node, PartialNeuron
 from bemi.engines.decomposition.max_margin.search import distinct_rows
 from bemi.engines.decomposition.max_margin.shapes import shape_labels
-from bemi.problem.problem import Problem, class_codes
+from bemi.problem import Problem, class_codes
 
 
 def few_rows(seed: int, rows: int = 7, codes: int = 5, neurons: int = 4, low: int = 0) -> Problem:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import AllNetworks
 
-from bemi.engines import monolithic
+from bemi.engines import initial_network, monolithic
 from bemi.engines.decomposition.max_margin import upper as upper_listing
 from bemi.engines.decomposition.max_margin.upper import (
     can_list,
@@ -17,10 +17,9 @@ from bemi.engines.decomposition.max_margin.upper import (
     widest_listed,
     widest_margins,
 )
-from bemi.engines.start import initial_network
 from bemi.limits import Limits
-from bemi.problem.problem import Problem, class_codes, sum_of_margins
-from bemi.stages.registry import get
+from bemi.problem import Problem, class_codes, sum_of_margins
+from bemi.stages import get
 
 
 def test_bounds_of_the_papers_layers():

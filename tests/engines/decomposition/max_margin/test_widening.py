@@ -8,16 +8,16 @@ from hypothesis import given, settings
 from oracle import AllNetworks, tiny_problems
 from strategies import run_only
 
+from bemi import Network
+from bemi.engines import initial_network
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.max_margin import widening
 from bemi.engines.decomposition.max_margin.nodes import Budget
 from bemi.engines.decomposition.max_margin.widening import splits, widened
 from bemi.engines.decomposition.sat_margin.annealing import most_confident, with_margins
-from bemi.engines.start import initial_network
 from bemi.limits import Deadline, Limits
-from bemi.network import Network
-from bemi.problem.problem import Problem
-from bemi.stages.registry import get
+from bemi.problem import Problem
+from bemi.stages import get
 
 BETWEEN = Problem(
     np.array([[9, 2], [8, 3], [6, 6], [5, 6], [2, 8], [1, 9]]), np.array([[1, 1, -1, -1, 1, 1]]).T, (4,), 3

@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 from oracle import AllNetworks
 
 from bemi import BeMiClassifier, save, verify
-from bemi.certificate import CertificateError
-from bemi.certificate.arithmetic import Rows
+from bemi.certificate import CertificateError, Rows
 from bemi.certificate.neurons import listed_links_bound
+from bemi.engines import initial_network
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.max_margin import few_splits
 from bemi.engines.decomposition.min_weight.enumeration import smallest_neurons
-from bemi.engines.start import initial_network
 from bemi.limits import FOREVER, Limits
-from bemi.problem.problem import KeepMargins, Problem
+from bemi.problem import KeepMargins, Problem
 
 
 def checked(problem: Problem, margins: list[np.ndarray], proof: dict) -> int:

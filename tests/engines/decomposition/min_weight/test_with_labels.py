@@ -14,20 +14,19 @@ from sklearn.datasets import load_digits
 from strategies import run_only
 
 from bemi import BeMiClassifier, save, verify
+from bemi.certificate import CertificateError, Rows
 from bemi.certificate import separators as checked
-from bemi.certificate.arithmetic import Rows
-from bemi.certificate.limits import CertificateError
 from bemi.certificate.separators import separation_bound
+from bemi.engines import initial_network
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.min_weight import separators
 from bemi.engines.decomposition.min_weight import with_labels as nomargins
 from bemi.engines.decomposition.min_weight.separators import Separator, Task
-from bemi.engines.start import initial_network
 from bemi.limits import Limits
 from bemi.network import sign
-from bemi.problem.problem import Problem
-from bemi.stages.registry import get
-from bemi.training.pipeline import train
+from bemi.problem import Problem
+from bemi.stages import get
+from bemi.training import train
 
 NO_LIMIT = Limits()
 FEW = Limits(nodes=2)

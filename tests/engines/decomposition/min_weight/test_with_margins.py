@@ -11,16 +11,14 @@ from hypothesis import strategies as st
 from oracle import AllNetworks, keeping, networks, tiny_problems
 from strategies import run_only
 
-from bemi.certificate.arithmetic import Rows
+from bemi import Network
+from bemi.certificate import Rows
 from bemi.certificate.links import links_bound
-from bemi.engines import monolithic
+from bemi.engines import initial_network, monolithic
 from bemi.engines.decomposition.neuron.few_links import DENOMINATOR, LinksLP, exact_links_bound, fewer_links
-from bemi.engines.start import initial_network
 from bemi.limits import Limits
-from bemi.network import Network
-from bemi.problem.problem import Problem
-from bemi.stages.registry import get
-from bemi.stages.result import Outcome
+from bemi.problem import Problem
+from bemi.stages import Outcome, get
 
 NO_LIMIT = Limits()
 

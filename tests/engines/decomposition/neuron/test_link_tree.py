@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from bemi.certificate.arithmetic import Rows
+from bemi.certificate import Rows
 from bemi.certificate.links import links_bound
 from bemi.engines.decomposition.neuron.few_links import forced_weights
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP

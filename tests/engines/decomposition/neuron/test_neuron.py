@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP
 from bemi.engines.decomposition.neuron.rounding import integer_weights, settled_weights
 from bemi.limits import Limits
-from bemi.programs.program import Builder
+from bemi.programs import Builder
 from bemi.solvers import highs
 
 

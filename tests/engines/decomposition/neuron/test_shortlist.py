@@ -9,14 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
-from bemi.certificate.arithmetic import Rows
-from bemi.certificate.limits import CertificateError
+from bemi.certificate import CertificateError, Rows
 from bemi.certificate.margins import MarginProof
 from bemi.engines.decomposition.max_margin.dichotomies import Search
 from bemi.engines.decomposition.max_margin.nodes import Budget, PartialNeuron
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP
 from bemi.engines.decomposition.neuron.shortlist import Lister
-from bemi.problem.problem import Problem
+from bemi.problem import Problem
 
 
 @st.composite

@@ -14,18 +14,16 @@ from second_checker import one_neuron
 from strategies import run_only
 
 from bemi import BeMiClassifier, save, verify
-from bemi.certificate import CertificateError
+from bemi.certificate import CertificateError, Rows, Work
 from bemi.certificate import widest as checker
-from bemi.certificate.arithmetic import Rows
-from bemi.certificate.limits import Work
+from bemi.engines import initial_network
 from bemi.engines.decomposition import engine, two_neurons
 from bemi.engines.decomposition.max_margin.search import distinct_rows
 from bemi.engines.decomposition.neuron import all_weights, weight_tree
 from bemi.engines.decomposition.neuron import widest as neuron
-from bemi.engines.start import initial_network
 from bemi.limits import FOREVER, Deadline, Limits
-from bemi.problem.problem import Problem, sum_of_margins
-from bemi.stages.result import Outcome
+from bemi.problem import Problem, sum_of_margins
+from bemi.stages import Outcome
 
 
 def margins(data, signs, bound):

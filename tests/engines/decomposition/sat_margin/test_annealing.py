@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bemi import Network
+from bemi.engines import initial_network
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.sat_margin import annealing as satmargin
 from bemi.engines.decomposition.sat_margin.annealing import most_confident, with_margins
-from bemi.engines.start import initial_network
 from bemi.limits import Limits
-from bemi.network import Network
-from bemi.problem.problem import Problem
-from bemi.stages.registry import get
+from bemi.problem import Problem
+from bemi.stages import get
 
 
 def overlapping(rows: int = 120, seed: int = 0) -> Problem:

@@ -10,15 +10,16 @@ import pytest
 from oracle import AllNetworks
 from strategies import run_only
 
+from bemi import Network
 from bemi.certificate import CertificateError
 from bemi.certificate.confidence import last_layer_bound
+from bemi.engines import initial_network
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.sat_margin.patterns import best_last_layers
-from bemi.engines.start import initial_network
 from bemi.limits import Limits
-from bemi.network import Network, confidence_threshold
-from bemi.problem.problem import Problem, class_codes
-from bemi.stages.registry import get
+from bemi.network import confidence_threshold
+from bemi.problem import Problem, class_codes
+from bemi.stages import get
 
 
 def every_last_layer(neurons: int, weight_bound: int, rows: dict[tuple[int, ...], int]) -> int:

@@ -13,15 +13,14 @@ from hypothesis import strategies as st
 from oracle import AllNetworks
 
 from bemi import BeMiClassifier, save, verify
-from bemi.certificate import CertificateError
-from bemi.certificate.arithmetic import Rows
+from bemi.certificate import CertificateError, Rows
 from bemi.certificate.confidence import confident_bound
+from bemi.engines import initial_network
 from bemi.engines.decomposition import engine
 from bemi.engines.decomposition.neuron import exhaustive
 from bemi.engines.decomposition.sat_margin import alternation, prices
-from bemi.engines.start import initial_network
 from bemi.limits import FOREVER, Limits
-from bemi.problem.problem import Problem
+from bemi.problem import Problem
 
 
 def noisy(rows: int, inputs: int, hidden: int, bound: int = 1, seed: int = 0) -> Problem:

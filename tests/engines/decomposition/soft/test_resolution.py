@@ -12,8 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.svm import LinearSVC
 
 from bemi.engines.decomposition.soft.resolution import STEP, choose_resolution, continuous_weights
-from bemi.problem.problem import ROW_WEIGHT_UNIT, Problem
-from bemi.problem.soft_margin import normalised_rows, row_hinges
+from bemi.problem import ROW_WEIGHT_UNIT, Problem, normalised_rows, row_hinges
 
 
 def rows_of(count=80, inputs=12, seed=0):

@@ -11,7 +11,7 @@ from soft_brute import allowed, by_hand, norm, problems
 from strategies import run_only
 
 from bemi.limits import Limits
-from bemi.problem.problem import KeepObjective
+from bemi.problem import KeepObjective
 
 
 def proved(problem, proof, ceiling):

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from soft_brute import best, by_hand, problems, proved
 from strategies import run_only
 
-from bemi.certificate.arithmetic import Rows
+from bemi.certificate import Rows
 from bemi.certificate.softmargins import Restrictions, SoftMargins
 from bemi.engines.decomposition.soft import margins
 from bemi.engines.decomposition.soft import margins as module
 from bemi.engines.decomposition.soft.resolution import choose_resolution
 from bemi.engines.decomposition.soft.terms import DENOMINATOR, most_integer
 from bemi.limits import Limits
-from bemi.problem.problem import Problem
-from bemi.stages.result import Outcome
+from bemi.problem import Problem
+from bemi.stages import Outcome
 
 
 @given(st.lists(st.tuples(st.integers(-(2**40), 2**40), st.integers(-9, 9), st.integers(0, 9)), min_size=1, max_size=5))

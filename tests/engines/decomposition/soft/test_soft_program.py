@@ -13,7 +13,7 @@ from bemi.engines.decomposition.soft import program as module
 from bemi.engines.decomposition.soft.program import linear_program
 from bemi.engines.decomposition.soft.resolution import choose_resolution
 from bemi.engines.decomposition.soft.terms import soft_rows
-from bemi.problem.problem import Problem
+from bemi.problem import Problem
 
 
 def in_full(soft, low, high, link_price=0.0):

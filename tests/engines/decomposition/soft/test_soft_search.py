@@ -16,8 +16,7 @@ from bemi.engines.decomposition.soft.resolution import choose_resolution
 from bemi.engines.decomposition.soft.search import Search, improved
 from bemi.engines.decomposition.soft.terms import soft_rows
 from bemi.limits import FOREVER, Deadline
-from bemi.problem.problem import Problem
-from bemi.problem.soft_margin import SoftMargin
+from bemi.problem import Problem, SoftMargin
 
 
 @given(problems())

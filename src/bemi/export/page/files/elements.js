@@ -63,7 +63,7 @@ function scrolling(name, ...children) {
   new MutationObserver(() => {
     for (const child of holder.children) sizes.observe(child);
   }).observe(holder, { childList: true });
-  holder.append(...children);
+  holder.append(...children.filter((child) => child !== null));
   return holder;
 }
 

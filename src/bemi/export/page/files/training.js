@@ -25,13 +25,15 @@ function trainingCard(ensemble) {
 /** What the numbers mean. */
 function trainingHint({ data: { summary, solver, stageWords } }) {
   const goals = Object.values(stageWords).map(({ title, asksFor }) => `${title}: ${asksFor}.`);
-  const seconds = Object.values(summary.stages).some((numbers) => numbers.seconds === null);
+  const stages = Object.values(summary.stages);
+  const claimed = stages.some(({ certified, ran }) => certified < ran);
+  const untimed = stages.some(({ seconds }) => seconds === null);
   return make(
     "p",
     { class: "hint" },
     `${goals.join(" ")} A gap is how far the result may be from the best possible. Certified bounds can be checked ` +
-      `without a solver (bemi verify); the others rely on ${solver ?? "the solver"}.` +
-      (seconds ? " Times are in the certificate, which was not available." : ""),
+      `without a solver (bemi verify)${claimed ? `; the others rely on ${solver ?? "the solver"}` : ""}.` +
+      (untimed ? " Times are in the certificate, which is not part of this page." : ""),
   );
 }
 

@@ -25,8 +25,8 @@ function decisionWords(ensemble, outcome) {
 
 /** What there is to say of a decision between two classes. */
 function aloneWords({ data: { labels } }, { decision, chances }) {
-  const other = labels[1 - decision];
-  return chances === null ? `Rather than ${other}.` : `Chance ${probability(chances[decision] / WHOLE)}, against ${other}.`;
+  if (chances === null) return `Rather than ${labels[1 - decision]}.`;
+  return `Chance of ${labels[decision]}: ${probability(chances[decision] / WHOLE)}.`;
 }
 
 /** A label status, by name. */
@@ -47,7 +47,7 @@ function chanceWords(ensemble, { chances }) {
 function truthWords(ensemble, { decision, status }, truthLabel) {
   if (status === null) return "";
   const right = decision !== ABSTAIN && ensemble.data.labels[decision] === truthLabel;
-  if (ensemble.decidesAlone) return `True label: ${truthLabel}. The decision is ${right ? "right" : "wrong"}.`;
+  if (ensemble.decidesAlone) return `${right ? "Right" : "Wrong"}: it is ${truthLabel}.`;
   return `True label: ${truthLabel}. Status ${status}: ${statusOf(ensemble, status).words}.`;
 }
 
