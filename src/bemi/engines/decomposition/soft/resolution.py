@@ -108,7 +108,7 @@ def continuous_weights(
 
 
 def continuous_machine(problem: Problem, output: int, price: float, hinges: int, max_links: int | None) -> Floats:
-    """The continuous machine of an output, on the best inputs to keep if links are limited, and on a part of many rows."""
+    """The continuous machine of an output, on a part of many rows; if links are limited, on the best inputs to keep."""
     chosen, counts = _part(problem, output)
     rows, nonzero = normalised_rows(problem.data[chosen], problem.codes[chosen, output])
     limits = price * counts[nonzero]
@@ -132,7 +132,7 @@ def continuous_machine(problem: Problem, output: int, price: float, hinges: int,
 
 
 def _part(problem: Problem, output: int) -> tuple[slice | NDArray[np.intp], Floats]:
-    """Rows that the continuous machine can settle, and how much each counts: as many rows of either sign if possible."""
+    """Rows that the continuous machine can settle, equally many of either sign, and how much each counts."""
     weights = np.ones(len(problem.data)) if problem.row_weights is None else problem.row_weights / ROW_WEIGHT_UNIT
     most = _PRODUCTS // (_PASSES * max(1, problem.data.shape[1]))
     if len(weights) <= most:
