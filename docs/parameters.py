@@ -21,6 +21,7 @@ ADVICE = {
     "C": "Use a smaller value if labels are unreliable.",
     "mw_loss": "0.1 or 0.3 save more links ([measured](../lab/reports/bits-and-links.md)).",
     "probabilities": "[How they are fitted](probabilities.md).",
+    "reject": "[What is rejected](unknown.md).",
     "subsets": "For too many classes to train all pairs ([what it costs](../lab/reports/copies-and-subsets.md)).",
     "max_per_class": "For more rows than time ([what medoids gain](../lab/reports/copies-and-subsets.md)).",
     "copies": "[What they gain](../lab/reports/copies-and-subsets.md).",

@@ -16,7 +16,7 @@ clf = FewBitClassifier().fit(X_train, y_train)
 print(f"{100 * clf.score(X_test, y_test):.1f} % of {len(y_test)} test images are right")
 
 # %%
-# Those were the four lines.  :class:`bemi.FewBitClassifier` looks at the rows, recognises images, chooses among a few
+# Those were the four lines.  :class:`bemi.FewBitClassifier` looks at the rows, recognizes images, chooses among a few
 # settings by cross-validation on the training rows, and says what to expect of new ones:
 
 print(clf.choice_.in_words())

@@ -1,7 +1,9 @@
 """Small trained ensembles of every kind that an export must repeat, and rows to try them on."""
 
 import copy
+import math
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from itertools import pairwise
 
@@ -10,8 +12,9 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from soft_margins import soft_margins
 
 from bemi import BeMiClassifier, ConstantInput, IntegerHog, Network, SignalCounts
-from bemi.ensemble import TIES, vote
+from bemi.ensemble import TIES, looks_at_columns, vote
 from bemi.exact import Rows
+from bemi.inputs.fixed_point import MISSING
 
 NODES = 20
 
@@ -151,6 +154,14 @@ MODELS = {
     "counts for large weights": lambda: _signals(33, 2, rocket=84, settings={"weight_bound": 15}),
     "probabilities of a signal": lambda: _signals(40, 2, rocket=84, settings={"probabilities": True}),
     "probabilities of two signals": lambda: _signals(30, 1, rocket=0, classes=2, settings={"probabilities": True}),
+    "probabilities of unknown rows": lambda: _fitted(
+        *_digits(3, 9), **PROBABILITIES, inputs=ConstantInput(), input_scaling=None, reject=0.3
+    ),
+    "unknown images": lambda: _fitted(*_digits(5, 12), soft=True, inputs=IntegerHog(orientations=8), reject=0.4),
+    "unknown windows": lambda: _signals(33, 2, settings={"weight_bound": 15, "reject": 0.4}),
+    "probabilities of unknown windows": lambda: _signals(
+        40, 2, rocket=84, settings={"probabilities": True, "reject": 0.4}
+    ),
 }
 
 
@@ -169,6 +180,8 @@ def probes(name, count, low, high, seed=0):
         # Flat images, and images with a single bright pixel, take other paths.
         rows[: count // 4] = np.where(rng.random((count // 4, features)) < 0.05, rows[: count // 4], 0)
         rows[0] = 0
+        if classifier.ensemble_.known_ranges is not None:
+            rows[count // 2 :] = np.resize(load_digits().data, (count - count // 2, features))
         return rows
     if isinstance(classifier.transform_, SignalCounts):
         return wild_windows(classifier.transform_, count, seed)
@@ -178,6 +191,8 @@ def probes(name, count, low, high, seed=0):
     rows[: len(wide)] = wide
     rows[0] = 0
     rows[1], rows[2] = low, high
+    if classifier.ensemble_.known_ranges is not None:
+        rows[count // 2 :] = np.resize(classifier.training_rows_[:, :features], (count - count // 2, features))
     return rows
 
 
@@ -185,13 +200,43 @@ def voted(classifier, integers):
     """Votes of Python's networks, from integers that are already scaled."""
     data = classifier.ensemble_.inputs.transformed(integers)
     ensemble = classifier.ensemble_.folded()
-    return vote(
+    outcome = vote(
         ensemble.votes(Rows(data)),
         np.array([n.subset for n in ensemble.networks]),
         len(classifier.classes_),
         ties=TIES[classifier.ties],
         evidence=lambda rows: ensemble.evidence(Rows(data[rows])),
     )
+    ranges = classifier.ensemble_.known_ranges
+    if ranges is None:
+        return outcome
+    values = integers if looks_at_columns(classifier.ensemble_.inputs) else data
+    strange = [strangeness(ranges, *row) for row in zip(values.tolist(), outcome.label.tolist(), strict=True)]
+    return replace(outcome, label=np.where(np.array(strange) > ranges.threshold, -1, outcome.label))
+
+
+def strangeness(ranges, values, label):
+    """How far one row of columns, or of inputs of the networks, is outside the ranges of a class."""
+    features = []
+    for position, centre, exponent in zip(ranges.positions, ranges.centres, ranges.exponents, strict=True):
+        value = int(values[position])
+        if value == MISSING:
+            features.append(0)
+        elif exponent == 127:
+            features.append(-127 if value < 0 else 0)
+        else:
+            features.append(
+                max(-127, min(127, math.trunc(Fraction(value - int(centre)) * Fraction(2) ** int(exponent))))
+            )
+    for number, (first, second) in enumerate(ranges.pairs):
+        other = features[second] if number < ranges.sums else -features[second]
+        features.append(math.trunc(Fraction(features[first] + other, 2)))
+    total = 0
+    for feature, start, shift, (low, high) in zip(
+        features, ranges.starts, ranges.shifts, ranges.steps[label], strict=True
+    ):
+        total += max(0, start + low * 2**shift - feature, feature - start - high * 2**shift)
+    return 0 if label < 0 else total
 
 
 def expected(classifier, integers):
@@ -202,6 +247,11 @@ def expected(classifier, integers):
 def with_probabilities():
     """Names of the models that have probabilities."""
     return [name for name in MODELS if name.startswith("probabilities")]
+
+
+def rejecting():
+    """Names of the models that leave unknown rows without a label."""
+    return [name for name in MODELS if "unknown" in name]
 
 
 def expected_probabilities(classifier, integers):

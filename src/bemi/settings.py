@@ -261,6 +261,11 @@ def _check_switch(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be True or False, got {value!r}")
 
 
+def _check_reject(name: str, value: Any) -> None:
+    if value is not None and not (is_number(value) and 0 < value <= 0.5):
+        raise ValueError(f"{name} must be None or a share above 0 and at most 0.5, got {value!r}")
+
+
 def _check_subsets(name: str, value: Any) -> None:
     if value is not None and not is_list(value) and not is_integer(value, 1):
         raise ValueError(f"{name} must be None, a number or a list of tuples of labels, got {value!r}")
@@ -515,6 +520,16 @@ SETTINGS: dict[str, Setting] = {
             recorded=True,
             of_networks=True,
             option=Option("fit probabilities of the classes, or do not", switch=True),
+        ),
+        Setting(
+            "reject",
+            None,
+            Values(_check_reject, _unchecked),
+            "Share of rows like the training rows that may be rejected, such as 0.05, so that rows like none of them "
+            'are: they get the label of unclassified rows, -1, or ``"unclassified"`` if the classes are strings.  None '
+            "gives every row a class.",
+            recorded=True,
+            option=Option("reject unknown rows, and about this share of known ones, as in 0.05", "float", "SHARE"),
         ),
         Setting(
             "subset_size",

@@ -15,6 +15,7 @@ import hashlib
 import json
 import random
 import struct
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -196,16 +197,22 @@ def _has_stages(networks: Any) -> bool:
 
 
 def repair(header: Any, claims: Any, *, everything: bool = True) -> None:
-    """Make the model say what the certificate says, and let the training digest fit, wherever that can be."""
-    try:
+    """Make the model say what the certificate says, and let the training digest fit, where a mutant still has them."""
+    with suppress(LookupError, TypeError, ValueError, AttributeError):
         if everything:
             for entry, network in zip(header["networks"], claims["networks"], strict=False):
                 for report, stage in zip(entry["reports"], network, strict=False):
                     report.update({name: stage[name] for name in REPORTED if name in stage})
-        rows, labels, weights = claims["rows"], claims["labels"], claims.get("weights")
-        header["training_digest"] = training_digest(rows, labels, weights, header.get("given_rows"))
-    except (LookupError, TypeError, ValueError, AttributeError, OverflowError, struct.error):
-        pass
+        training = claims["rows"], claims["labels"], claims.get("weights"), header.get("given_rows")
+        if _in_64_bits(training):
+            header["training_digest"] = training_digest(*training)
+
+
+def _in_64_bits(value: Any) -> bool:
+    """Whether all integers inside have a digest, which is one of 64-bit integers."""
+    if isinstance(value, (list, tuple)):
+        return all(map(_in_64_bits, value))
+    return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
 def files(parts: Parts) -> tuple[bytes, dict[str, Any]]:

@@ -12,8 +12,10 @@ import struct
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Callable
 from contextlib import nullcontext
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -51,13 +53,30 @@ def few_digits():
     return X[chosen], y[chosen]
 
 
-@pytest.fixture(scope="module", params=list(SETTINGS))
-def model(request, tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("certificate") / "model.bemi"
-    settings = {"node_limit": 200, "time_limit": None} | SETTINGS[request.param]
-    estimator = soft_margins if settings.pop("soft", False) else BeMiClassifier
-    save(estimator(**settings).fit(*few_digits()), path)
-    return path
+SOFT = [name for name in SETTINGS if "soft" in SETTINGS[name]]
+SOFT_AND_FEW_LINKS = [name for name in SOFT if "mw_loss" in SETTINGS[name]]
+WITH_SAT_MARGIN = [name for name in SETTINGS if name not in SOFT]
+SEVERAL_STAGES = WITH_SAT_MARGIN + SOFT_AND_FEW_LINKS
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory) -> Callable[[str], Path]:
+    """A model with these settings, trained once."""
+
+    @cache
+    def path_of(name: str) -> Path:
+        path = tmp_path_factory.mktemp("certificate") / "model.bemi"
+        settings = {"node_limit": 200, "time_limit": None} | SETTINGS[name]
+        estimator = soft_margins if settings.pop("soft", False) else BeMiClassifier
+        save(estimator(**settings).fit(*few_digits()), path)
+        return path
+
+    return path_of
+
+
+@pytest.fixture(params=list(SETTINGS))
+def model(request, saved) -> Path:
+    return saved(request.param)
 
 
 def claims_of(model: Path) -> dict:
@@ -157,10 +176,9 @@ def moved(number: int | str, by: int) -> int | str:
     return f"{changed.numerator:x}/{changed.denominator:x}"
 
 
+@pytest.mark.parametrize("model", WITH_SAT_MARGIN, indirect=True)
 def test_a_changed_t_hat_is_refused(model, tmp_path):
     claims = claims_of(model)
-    if not stages_of(claims, "sm"):
-        pytest.skip("soft margins see all rows")
     sm = stages_of(claims, "sm")[0]
     sm["weights"] = [0] * len(sm["weights"])
     sm["links"] = 0
@@ -240,10 +258,9 @@ def test_a_training_set_cut_to_fit_the_digest_is_refused(model, tmp_path):
     assert refused(model, claims, tmp_path)
 
 
+@pytest.mark.parametrize("model", SEVERAL_STAGES, indirect=True)
 def test_a_stage_that_did_not_run_claims_nothing(model, tmp_path):
     claims = claims_of(model)
-    if len(claims["networks"][0]) < 2:
-        pytest.skip("there is one stage only")
     last = claims["networks"][0][-1]
     last["weights"] = claims["networks"][0][-2]["weights"]
     last |= {"objective": None, "links": claims["networks"][0][-2]["links"], "bound": 1}
@@ -349,10 +366,9 @@ def first_leaf(stage):
     return tree["multipliers"]
 
 
+@pytest.mark.parametrize("model", SOFT, indirect=True)
 def test_other_soft_margins_are_refused(model, tmp_path):
     original = claims_of(model)
-    if not stages_of(original, "soft"):
-        pytest.skip("soft margins only")
     for change, reason in (
         (lambda s: s["soft"].__setitem__("price", "b/1"), "its price is not the model's"),
         (lambda s: s["soft"]["resolutions"].__setitem__(0, "2/1"), "but its weights give"),
@@ -425,10 +441,9 @@ def test_limits_are_those_of_the_model(limited, tmp_path, change, reason):
     assert reason in refused(rewritten(limited, change, tmp_path), claims_of(limited), tmp_path)
 
 
+@pytest.mark.parametrize("model", SOFT_AND_FEW_LINKS, indirect=True)
 def test_a_ceiling_that_is_not_kept_is_refused(model, tmp_path):
     claims = claims_of(model)
-    if not stages_of(claims, "soft") or not stages_of(claims, "mw"):
-        pytest.skip("soft margins and Min-Weight only")
 
     def lower(header: dict) -> None:
         header["settings"]["mw_loss"] = 0.0

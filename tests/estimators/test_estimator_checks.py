@@ -25,7 +25,6 @@ def expected_failures(estimator):
     failures = {"check_class_weight_classifiers": "without a bias no network gives one class everywhere"}
     if getattr(estimator, "probabilities", True):
         failures["check_sample_weight_equivalence_on_dense_data"] = "a row given twice may fall into two folds"
-    if isinstance(estimator, ScorecardClassifier):
         failures["check_classifiers_train"] = "the most probable of three classes is not always the label"
     return failures
 

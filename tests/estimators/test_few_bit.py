@@ -139,7 +139,7 @@ def test_with_two_images_of_a_class_deformed_copies_are_usual(tmp_path):
     few = np.concatenate([np.flatnonzero(y == label)[:2] for label in range(3)])
     clf = bemi.FewBitClassifier(n_jobs=1).fit(X[few], y[few])
     assert clf.choice_.name == "straightened images, deformed"
-    assert "default" in clf.choice_.in_words()
+    assert "the default" in clf.choice_.in_words()
     assert any(len(added) for added in clf.added_rows_.values())
     bemi.save(clf, tmp_path / "m")
     loaded = bemi.load(tmp_path / "m")

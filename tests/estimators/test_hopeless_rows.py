@@ -37,4 +37,4 @@ def test_one_clear_line(case, estimator):
 
 def test_a_table_is_told_nothing_of_n_x_n():
     fitted = FewBitClassifier(C=1.0, node_limit=2, time_limit=None, probabilities=False).fit(X, Y)
-    assert fitted.choice_.why == "the rows are not treated as images: 3 columns cannot be the pixels of a square image"
+    assert fitted.choice_.why == "not images: 3 columns cannot be the pixels of a square image"

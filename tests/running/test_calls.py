@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -156,15 +157,11 @@ class Killer(threading.Thread):
         self.join()
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
-def test_killed_workers_lose_nothing(undisturbed, seed, tmp_path):
-    classifier = BeMiClassifier(**SETTINGS, n_jobs=2, run_dir=tmp_path)
-    Processes.close()
-    with Killer(worker_processes, kills=2, pause=0.5, seed=seed) as killer:
-        classifier.fit(*rows())
+def test_killed_workers_lose_nothing(undisturbed, tmp_path, killed_once):
+    classifier = BeMiClassifier(**SETTINGS, n_jobs=2, run_dir=tmp_path).fit(*rows())
     assert classifier.networks_ == undisturbed
     assert len(list(tmp_path.iterdir())) == len(undisturbed), "one file per network"
-    assert killer.killed >= 1
+    assert {path.name for path in killed_once.iterdir()} == {"0-1", "2-4"}
 
 
 def test_a_network_that_always_kills_its_worker_is_named_and_the_rest_is_kept(monkeypatch, undisturbed):
@@ -176,6 +173,36 @@ def test_a_network_that_always_kills_its_worker_is_named_and_the_rest_is_kept(mo
     again = BeMiClassifier(**SETTINGS, run_dir=caught.value.folder).fit(*rows())
     assert again.reused_networks_ == len(undisturbed) - 1
     assert again.networks_ == undisturbed
+
+
+@dataclass(frozen=True, eq=False)
+class OnceDeadlyTask(Task):
+    """Kills its worker when it runs for the first time, which an empty file remembers."""
+
+    mark: Path = Path()
+
+    def run(self, seconds=None):
+        if not self.mark.exists():
+            self.mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().run(seconds)
+
+
+class OnceDeadlyPlan(Plan):
+    folder = Path()
+
+    def __getitem__(self, index):
+        task, (a, b) = super().__getitem__(index), self.keys[index]
+        return OnceDeadlyTask(**vars(task), mark=self.folder / f"{a}-{b}") if (a, b) in ((0, 1), (2, 4)) else task
+
+
+@pytest.fixture
+def killed_once(monkeypatch, tmp_path_factory):
+    """The folder with the marks of two networks whose workers die once."""
+    folder = tmp_path_factory.mktemp("killed")
+    monkeypatch.setattr(OnceDeadlyPlan, "folder", folder)
+    monkeypatch.setattr("bemi.estimators.base.Plan", OnceDeadlyPlan)
+    return folder
 
 
 class DeadlyTask(Task):
@@ -306,16 +333,12 @@ def test_a_cluster_gives_the_same_networks(cluster, undisturbed, tmp_path):
     assert len(list(tmp_path.iterdir())) == len(undisturbed)
 
 
-def test_a_cluster_with_killed_workers_loses_nothing(cluster, undisturbed, tmp_path):
-    with (
-        cluster.get_client() as client,
-        joblib.parallel_config("dask", client=client),
-        Killer(partial(dask_workers, cluster), kills=1, pause=0.3, seed=0) as killer,
-    ):
+def test_a_cluster_with_killed_workers_loses_nothing(cluster, undisturbed, tmp_path, killed_once):
+    with cluster.get_client() as client, joblib.parallel_config("dask", client=client):
         classifier = BeMiClassifier(**SETTINGS, run_dir=tmp_path).fit(*rows())
     assert classifier.networks_ == undisturbed
     assert len(list(tmp_path.iterdir())) == len(undisturbed)
-    assert killer.killed == 1
+    assert {path.name for path in killed_once.iterdir()} == {"0-1", "2-4"}
 
 
 @pytest.mark.parametrize("classes", [3, pytest.param(6, marks=pytest.mark.slow)])

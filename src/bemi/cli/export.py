@@ -114,8 +114,11 @@ def _costs(options: argparse.Namespace, files: Iterable[str], costs: Any, rows: 
 
     numbers = asdict(costs)
     table = Table(title=f"{options.output}: {', '.join(files)}", show_header=False, caption=at)
+    table.add_column()
+    table.add_column(justify="right")
     for name, text in rows.items():
-        table.add_row(text, str(numbers[name]))
+        if numbers[name] or name != "state":  # only signals have streams
+            table.add_row(text, f"{numbers[name]:,}")
     return {"folder": str(options.output), **numbers}, table
 
 
@@ -125,7 +128,7 @@ def _file(options: argparse.Namespace) -> Result:
 
     size = options.output.stat().st_size
     result = {"file": str(options.output), "bytes": size}
-    return result, Table(title=f"{options.output}: {size} bytes", show_header=False)
+    return result, Table(title=f"{options.output}: {size:,} bytes", show_header=False)
 
 
 def _add_c_options(command: argparse.ArgumentParser) -> None:
@@ -165,7 +168,7 @@ def _write_c(options: argparse.Namespace, model: Classifier) -> Result:
         name=options.name,
         layout=options.layout,
     )
-    return _costs(options, made.files, made.costs, C_COSTS, "at most, on a Cortex-M3 and compiled with gcc -Os")
+    return _costs(options, made.files, made.costs, C_COSTS, "upper limits for a Cortex-M3, gcc -Os")
 
 
 def _write_onnx(options: argparse.Namespace, model: Classifier) -> Result:
@@ -202,7 +205,7 @@ def _write_verilog(options: argparse.Namespace, model: Classifier) -> Result:
         vectors=options.vectors,
         name=options.name,
     )
-    estimated = "estimated for an iCE40, clocks exact; 'make report' in the folder measures"
+    estimated = "estimates for an iCE40; clocks are exact\n'make report' in the folder measures"
     return _costs(options, made.files, made.costs, VERILOG_COSTS, estimated)
 
 
@@ -243,7 +246,7 @@ def _write_page(options: argparse.Namespace, model: Classifier) -> Result:
     table.add_row("networks", str(len(ensemble.networks)))
     if test is not None:
         result |= {"test_rows": len(test.y), "samples": min(options.samples, len(test.y))}
-        table.add_row(test.about, f"{result['test_rows']}, of which {result['samples']} are in the page")
+        table.add_row(test.about, f"{result['test_rows']:,}, of which {result['samples']:,} are in the page")
     return result, table
 
 

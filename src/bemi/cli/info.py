@@ -93,11 +93,20 @@ def _overview(found: dict[str, Any]) -> Table:
         ("trained on", f"{rows} rows by {training['solver']}"),
         ("settings", ", ".join(f"{name} {_words(value)}" for name, value in given.items())),
         ("probabilities", "yes" if found["probabilities"] else "no"),
+        ("unknown rows", _rejection(found["rejection"])),
         ("SHA-256", found["sha256"]),
         ("certificate", _of_certificate(found["certificate"])),
     ):
         table.add_row(what, shown(words))
     return table
+
+
+def _rejection(found: dict[str, Any] | None) -> str:
+    if found is None:
+        return "get a label"
+    apart = "" if found["recordings"] is None else f" of {counted(found['recordings'], 'recording')}"
+    about = f"{100 * found['expected']:.1f} % of known rows"
+    return f"are rejected, with an expected {about}, by cross-validation of {counted(found['rows'], 'row')}{apart}"
 
 
 def _columns(columns: list[dict[str, Any]]) -> Table:

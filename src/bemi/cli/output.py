@@ -53,6 +53,7 @@ def show(options: argparse.Namespace, result: dict[str, Any], *tables: Table) ->
 
     console = Console()
     for table in tables:
+        table.min_width = min(len(str(table.title or "")), console.width)  # a title that fits is not broken
         console.print(table)
 
 
@@ -146,6 +147,14 @@ def performance_tables(result: dict[str, Any]) -> list[Table]:
         table.add_row("log-loss", _decimals(chances["log_loss"]))
         table.add_row("Brier score", _decimals(chances["brier"]))
         table.add_row("expected calibration error", _percent(chances["calibration_error"]))
+    rejection = result["rejection"]
+    if rejection is not None:
+        about = f"known rows rejected (expected: {_percent(rejection['expected'])})"
+        table.add_row(about, _percent(rejection["rejected"], 2))
+        table.add_row("accuracy of the others", _percent(rejection["accuracy_of_accepted"], 2))
+        if "unknown" in rejection:
+            table.add_row(f"of {rejection['unknown']:,} unknown rows rejected", _percent(rejection["recognized"], 2))
+            table.add_row("AUC of unknown rows against known ones", _decimals(rejection["auc"]))
     if result["unknown_labels"]:
         table.add_row("labels that the model does not know", f"{result['unknown_labels']:,}")
     more = [] if chances is None else [_calibration_table(result)]

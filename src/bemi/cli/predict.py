@@ -50,6 +50,8 @@ def add_command(commands: Any) -> None:
     )
     command.add_argument("--target", help="column or array with the labels")
     about = "also accuracy and label statuses under the paper's rule, as for models of --paper"
+    about = "rows like none of the training rows, in a file or folder as the data: how many of them are rejected"
+    command.add_argument("--unknown", type=Path, metavar="FILE", help=about)
     command.add_argument("--statuses", action="store_true", help=about)
     _add_reading_options(command)
 
@@ -97,7 +99,11 @@ def evaluate(options: argparse.Namespace) -> int:
     notes = Notes()
     rows = rows_for(options, ensemble, notes, labelled=True)
     recordings = None if rows.windows is None else rows.windows.groups
-    result = performance(ensemble, rows.X, rows.y, recordings, _smoother(options)) | {"notes": notes.lines}
+    unknown = None
+    if options.unknown is not None:
+        others = argparse.Namespace(**vars(options) | {"data": options.unknown})
+        unknown = rows_for(others, ensemble, notes, labelled=False).X
+    result = performance(ensemble, rows.X, rows.y, recordings, _smoother(options), unknown) | {"notes": notes.lines}
     notes.print()
     by_paper = options.statuses or ensemble.training.settings["estimator"] == "bemi"
     show(options, result, *performance_tables(result), *([statuses_table(result)] if by_paper else []))

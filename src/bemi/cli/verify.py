@@ -95,9 +95,9 @@ def _range(fewest: int, most: int) -> str:
 
 def _notes(checked: Verification, compared: int | None, options: argparse.Namespace) -> list[str]:
     """What the bounds are about, and what was not checked."""
-    lines = [f"certificate of {checked.bytes} bytes checked in {checked.seconds:.1f} s"]
+    lines = [f"certificate of {checked.bytes:,} bytes checked in {checked.seconds:.1f} s"]
     if compared is not None:
-        lines.append(f"trained on the {compared} rows of the data")
+        lines.append(f"trained on the {compared:,} rows of the data")
     elif options.digest is None:
         lines.append("the rows are the file's own; --data compares them with yours")
     return lines

@@ -12,6 +12,7 @@ _HOMES = {
     "radius": ("Radii", "exact_radius", "network_radius"),
     "smoothing": ("Smoothing",),
     "subsets": ("chosen_subsets", "class_subsets", "components", "fewest", "given_subsets", "memberships"),
+    "unknown": ("KnownRanges", "looks_at_columns"),
     "voting": ("LabelStatus", "Votes", "class_decisions", "label_statuses", "pair_decision", "shares", "vote"),
 }
 __all__ = ["TIES", "TieRule", *chain.from_iterable(_HOMES.values())]

@@ -20,6 +20,7 @@ from bemi.ensemble.folding import FoldedEnsemble, FoldedNetwork
 from bemi.ensemble.probabilities import Probabilities, shares_of
 from bemi.ensemble.radius import Radii, certified_radii
 from bemi.ensemble.ties import TIES, TieRule
+from bemi.ensemble.unknown import KnownRanges, values_of
 from bemi.ensemble.voting import Votes, class_decisions, pair_decision, vote
 from bemi.exact import PRE_ACTIVATION_LIMIT, Integers, Rows, Weights
 from bemi.inputs.inputs import Inputs
@@ -137,6 +138,8 @@ class Ensemble:
         What to do with rows that have no clear winner.
     probabilities
         How scores become probabilities of the classes; None if the ensemble was trained without.
+    known_ranges
+        By which rows are unknown, which then get no label; None if every row is labelled.
     score_counts
         For each network, how many training rows of its classes have each score; None if that is not known.
 
@@ -160,6 +163,7 @@ class Ensemble:
     training: TrainingRecord
     ties: TieRule = TIES["margin"]
     probabilities: Probabilities | None = None
+    known_ranges: KnownRanges | None = None
     score_counts: tuple[Mapping[int, int], ...] | None = None
     _folded: dict[bool, FoldedEnsemble] = field(default_factory=dict, repr=False)
     """Folded ensembles for prediction, by whether all inputs are at least 0; created on first use."""
@@ -205,9 +209,10 @@ class Ensemble:
     ) -> Ensemble:
         """An ensemble with other networks; ``changes`` replaces further fields.
 
-        Probabilities and counts of scores belong to the networks that they were made for, so they are dropped.
+        Probabilities, known ranges and counts of scores belong to the networks that they were made for, so they are
+        dropped.
         """
-        changes = {"probabilities": None, "score_counts": None} | changes
+        changes = {"probabilities": None, "known_ranges": None, "score_counts": None} | changes
         return replace(
             self,
             subsets=subsets,
@@ -291,13 +296,37 @@ class Ensemble:
             inputs = np.concatenate([part[place[piece == number]] for number, part in enumerate(pieces)])
             return self._prediction(not_negative=False).evidence(Rows(inputs))
 
-        return vote(
+        outcome = vote(
             np.concatenate(votes),
             self.subsets,
             len(self.classes),
             ties=self.ties,
             evidence=evidence,
             truth=truth,
+        )
+        if self.known_ranges is None:
+            return outcome
+        values = values_of(self.inputs, rows, np.concatenate(pieces))
+        return replace(outcome, label=self.known_ranges.known(values, outcome.label))
+
+    def strangeness(self, X: ArrayLike) -> Integers:
+        """How far each row is outside the ranges of the class that the networks give it.
+
+        Rows above ``known_ranges.threshold`` are unknown.  ValueError for an ensemble that labels every row.
+
+        Examples
+        --------
+        >>> from bemi import FewBitClassifier
+        >>> careful = FewBitClassifier(reject=0.05).fit(X[::5], y[::5]).ensemble_
+        >>> careful.strangeness(X[:2])
+        array([0, 0])
+        """
+        if self.known_ranges is None:
+            raise ValueError("this model labels every row; train it with reject=0.05")
+        labels = replace(self, known_ranges=None).votes(X).label
+        rows = self.inputs.checked(X)
+        return np.concatenate(
+            [self.known_ranges.strangeness(values_of(self.inputs, rows[p]), labels[p]) for p in _pieces(len(rows))]
         )
 
     def votes_by_network(self, X: ArrayLike) -> Integers:
@@ -493,10 +522,14 @@ def ensemble_of(model: Any) -> Ensemble:
     return model.ensemble_
 
 
-def check_open_label(classes: NDArray, ties: TieRule) -> None:
-    """Raise ValueError if a class has the label of rows that the tie rule leaves open."""
+def check_open_label(classes: NDArray, ties: TieRule, *, rejects: bool = False) -> None:
+    """Raise ValueError if a class has the label of rows that the tie rule leaves open, or of unknown rows."""
     label = unclassified_label(classes)
-    if not ties.labels_every_row and label in classes.tolist():
+    if label not in classes.tolist():
+        return
+    if rejects:
+        raise ValueError(f"{label!r} is a class, but reject needs that label for unknown rows; rename the class")
+    if not ties.labels_every_row:
         able = " or ".join(f"ties={rule.name!r}" for rule in TIES.values() if rule.labels_every_row)
         raise ValueError(
             f"{label!r} is a class, but ties={ties.name!r} needs that label for unclassified rows; rename the class or "

@@ -34,6 +34,7 @@ from bemi.settings import OF_NETWORKS, SETTINGS, is_auto
 from bemi.training.calibration import calibrated
 from bemi.training.pipeline import Training, share_time
 from bemi.training.plan import Plan, Settings, Task, check_solver, recorded, task_settings
+from bemi.training.rejection import with_known_ranges
 from bemi.training.training_set import TrainingSet, given_weights
 from bemi.training.validation import check_new_classes, rows_to_predict, training_rows, warn_if_continuous
 
@@ -215,7 +216,10 @@ class Classifier(_ScikitLearn):
         self.__dict__.pop("_ensemble", None)
         chosen = self._resolved(X, y, sample_weight, groups)
         plan = self._planned(chosen, X, y, sample_weight, groups)
-        self._ensemble = self._assembled(chosen, plan, self._train(plan))
+        ensemble = self._assembled(chosen, plan, self._train(plan))
+        if chosen["reject"] is not None:
+            ensemble = with_known_ranges(ensemble, chosen, X, y, sample_weight, groups)
+        self._ensemble = ensemble
         return self
 
     def _fit_shard(
@@ -265,6 +269,8 @@ class Classifier(_ScikitLearn):
         chosen = self._as_fitted(ensemble.training.settings)
         if chosen["subsets"] is not None or chosen["copies"] is not None:
             raise ValueError("classes can be added only if subsets and copies are None; fit again on all rows")
+        if chosen["reject"] is not None:
+            raise ValueError("classes can be added only to models that label every row; fit again on all rows")
         known_rows = ensemble.training.rows
         if chosen["class_weight"] is not None or (known_rows is not None and known_rows.weights is not None):
             raise ValueError(
@@ -405,6 +411,22 @@ class Classifier(_ScikitLearn):
             truth = ensemble.class_indices(y)
         votes = ensemble.votes(rows, truth)
         return replace(votes, label=ensemble.labels(votes.label))
+
+    def strangeness(self, X: ArrayLike) -> Integers:
+        """How unlike the training rows of its class each row is; ``predict`` rejects those above a threshold.
+
+        It is the sum of how far the row is outside the ranges of the class that the networks give it, and the threshold
+        is ``ensemble_.known_ranges.threshold``.  ValueError for a model that was trained without ``reject``.
+
+        Examples
+        --------
+        >>> from bemi import FewBitClassifier
+        >>> careful = FewBitClassifier(reject=0.05).fit(X[::5], y[::5])
+        >>> careful.predict([[0.1, 9, 9, 0.2]]), careful.strangeness([[0.1, 9, 9, 0.2]]) > careful.strangeness(X[:1])
+        (array([-1]), array([ True]))
+        """
+        rows = self._rows(X)
+        return self.ensemble_.strangeness(rows)
 
     def votes_by_network(self, X: ArrayLike) -> NDArray | pd.DataFrame:
         """The label that each network votes for, shape (rows, networks), networks in the order of ``networks_``.
@@ -632,7 +654,7 @@ def _check_classes(chosen: Settings, classes: NDArray) -> None:
         raise ValueError("training needs at least two classes; the labels have only one class")
     if chosen["subset_size"] > len(classes):
         raise ValueError(f"subset_size is {chosen['subset_size']}, but there are only {len(classes)} classes")
-    check_open_label(classes, TIES[chosen["ties"]])
+    check_open_label(classes, TIES[chosen["ties"]], rejects=chosen["reject"] is not None)
 
 
 def _known_rows(ensemble: Ensemble) -> TrainingSet:

@@ -224,7 +224,7 @@ def kind_of(X: Any, kind: Any = AUTO, inputs: Any = AUTO) -> Kind:
         return tables(f"{type(inputs).__name__} takes tables")
     why_not = why_no_image(rows)
     if why_not is not None:
-        return tables(f"the rows are not treated as images: {why_not}")
+        return tables(f"not images: {why_not}")
     side = isqrt(rows.shape[1])
     return images(
         rows, None, f"{side} x {side} non-negative integers per row, with neighbours alike, are treated as images"
@@ -452,6 +452,7 @@ class FewBitClassifier(SoftMarginClassifier):
         monotone: Mapping[Any, int] | None = None,
         class_weight: str | Mapping[Any, float] | None = None,
         probabilities: bool | str = "auto",
+        reject: float | None = None,
         subsets: int | Sequence[Sequence] | None = None,
         ties: str = "margin",
         time_limit: float | Sequence[float] | None = 10.0,
@@ -473,6 +474,7 @@ class FewBitClassifier(SoftMarginClassifier):
         self.monotone = monotone
         self.class_weight = class_weight
         self.probabilities = probabilities
+        self.reject = reject
         self.subsets = subsets
         self.ties = ties
         self.time_limit = time_limit

@@ -58,6 +58,7 @@ class ScorecardClassifier(SoftMarginClassifier):
         C: float | str = "auto",
         hinges: int = 2,
         class_weight: str | Mapping[Any, float] | None = None,
+        reject: float | None = None,
         time_limit: float | Sequence[float] | None = 10.0,
         total_time_limit: float | None = None,
         node_limit: int | None = None,
@@ -74,6 +75,7 @@ class ScorecardClassifier(SoftMarginClassifier):
         self.C = C
         self.hinges = hinges
         self.class_weight = class_weight
+        self.reject = reject
         self.time_limit = time_limit
         self.total_time_limit = total_time_limit
         self.node_limit = node_limit

@@ -66,15 +66,15 @@ def pixel_order(shape: tuple[int, int, int], values: str = "", name: str = "x") 
 def why_no_image(rows: NDArray) -> str | None:
     """What distinguishes these rows from square grey images; None if nothing does."""
     if rows.ndim != 2 or not len(rows):
-        return "they are not a table"
+        return "rows are not a table"
     features = rows.shape[1]
     side = isqrt(features)
     if features < SMALLEST_IMAGE or side * side != features:
         return f"{counted(features, 'column')} cannot be the pixels of a square image"
     if rows.dtype.kind not in "biuf" or not np.isfinite(rows).all() or not are_integers(rows):
-        return "they are not all integers"
+        return "values are not all integers"
     if rows.min() < 0 or rows.max() > LARGEST_PIXEL:
-        return f"their values are not within 0..{LARGEST_PIXEL}"
+        return f"values are not within 0..{LARGEST_PIXEL}"
     rows = rows[:: max(1, len(rows) // ENOUGH_ROWS)]
     # A fixed permutation of the columns, so that the same rows always give the same answer.
     shuffled = rows[:, np.random.default_rng(0).permutation(features)]

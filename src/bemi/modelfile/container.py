@@ -39,7 +39,7 @@ MEMBERS = frozenset(
 PARTS = frozenset(
     {
         *("subsets", "given_rows", "selection", "signs", "uncounted", "probabilities", "score_counts", "expected"),
-        *("image", "rate"),
+        *("image", "rate", "known_ranges"),
     }
 )
 """Members of every header, and optional ones, present only if they carry information."""

@@ -20,6 +20,7 @@ from bemi import stages
 from bemi.checks import LARGEST_INTEGER, brief, listed, members, text, whole
 from bemi.ensemble.probabilities import LARGEST_INTERCEPT, LARGEST_SLOPE, UNIT
 from bemi.ensemble.probabilities import MOST_CLASSES as MOST_CLASSES_WITH_CHANCES
+from bemi.ensemble.unknown import check_record
 from bemi.exact import PRE_ACTIVATION_LIMIT
 from bemi.inputs.fixed_point import LARGEST_READING, LARGEST_SHIFT, MOST_BITS, MOST_DECIMALS
 from bemi.modelfile.container import MEMBERS, PARTS
@@ -41,8 +42,11 @@ LEVELS = 4
 SELECTION = ("subsets", "max_per_class", "copies")
 """Settings about which networks and rows there are, in a part of their own if one of them is not None."""
 
-RECORDED_SETTINGS = ("estimator", *(name for name in RECORDED if name not in (*SELECTION, "probabilities")), "ties")
-"""Settings that every model file has; whether there are probabilities follows from a part of their own."""
+OF_PARTS = ("probabilities", "reject")
+"""Settings that follow from parts of their own."""
+
+RECORDED_SETTINGS = ("estimator", *(name for name in RECORDED if name not in (*SELECTION, *OF_PARTS)), "ties")
+"""Settings that every model file has."""
 
 ESTIMATORS = {"bemi": stages.PAPER_STAGES, "few-bit": stages.SPARSE_STAGES, "scorecard": stages.SOFT_STAGES}
 """Names of the estimators, and the stages that their networks may have.  A few-bit model may have further settings that
@@ -100,6 +104,8 @@ def checked(header: Any) -> dict[str, Any]:
         _check_selection(header["selection"])
     if "probabilities" in header:
         _check_probabilities(header)
+    if "known_ranges" in header:
+        check_record(header["known_ranges"], len(header["classes"]), max(header["features"], header["inputs"]))
     if "expected" in header:
         _check_expected(header["expected"])
     if "score_counts" in header:

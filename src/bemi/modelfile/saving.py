@@ -24,6 +24,7 @@ from bemi.ensemble.ensemble import Ensemble, TrainingRecord, check_open_label
 from bemi.ensemble.probabilities import Probabilities, Sigmoid
 from bemi.ensemble.subsets import class_subsets, given_subsets
 from bemi.ensemble.ties import TIES
+from bemi.ensemble.unknown import KnownRanges, looks_at_columns
 from bemi.exact import Integers
 from bemi.files import write_atomically
 from bemi.inputs import registry
@@ -120,7 +121,8 @@ def _limits(inputs: Inputs, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parts(ensemble: Ensemble, networks: list[dict[str, Any]]) -> dict[str, Any]:
-    """Members needed only for a selection of networks or rows, for variants of rows, or for probabilities."""
+    """Members needed only for a selection of networks or rows, for variants of rows, or for probabilities and unknown
+    rows."""
     found: dict[str, Any] = {}
     subsets = ensemble.subsets
     if len(subsets) < math.comb(len(ensemble.classes), subsets.shape[1]):
@@ -136,6 +138,8 @@ def _parts(ensemble: Ensemble, networks: list[dict[str, Any]]) -> dict[str, Any]
     if ensemble.probabilities is not None:
         sigmoids = [[n for n in astuple(sigmoid) if n is not None] for sigmoid in ensemble.probabilities.sigmoids]
         found["probabilities"] = {"sigmoids": sigmoids, "prior": list(ensemble.probabilities.prior)}
+    if ensemble.known_ranges is not None:
+        found["known_ranges"] = ensemble.known_ranges.record()
     found |= {name: value for name in ("image", "rate") if (value := getattr(ensemble.inputs, name)) is not None}
     if ensemble.training.expected is not None:
         found["expected"] = list(map(float, ensemble.training.expected))
@@ -205,7 +209,7 @@ def _ensemble(header: Any, weights: bytes) -> Ensemble:
     classes = np.array(header["classes"], dtype=header["classes_dtype"])
     if classes.tolist() != header["classes"]:
         raise ValueError("labels do not fit their type")
-    check_open_label(classes, TIES[ties])
+    check_open_label(classes, TIES[ties], rejects="known_ranges" in header)
     inputs = _inputs(header)
     if any(header[name] != value for name, value in _limits(inputs, settings).items()):
         raise ValueError("signs or uncounted inputs are not those of the transform")
@@ -233,6 +237,7 @@ def _ensemble(header: Any, weights: bytes) -> Ensemble:
         training=_training_record(header, settings),
         ties=TIES[ties],
         probabilities=_probabilities(header, networks, inputs),
+        known_ranges=_known_ranges(header, inputs),
         score_counts=_score_counts(header),
     )
 
@@ -244,6 +249,16 @@ def _probabilities(header: dict[str, Any], networks: Sequence[Network], inputs: 
         return None
     sigmoids = [Sigmoid(line[0], line[1], (*line, None)[2]) for line in found["sigmoids"]]
     return Probabilities.of(sigmoids, found["prior"], networks, inputs)
+
+
+def _known_ranges(header: dict[str, Any], inputs: Inputs) -> KnownRanges | None:
+    """By which ranges rows are unknown, if any are."""
+    if "known_ranges" not in header:
+        return None
+    found = KnownRanges.from_record(header["known_ranges"])
+    if found.positions.max(initial=0) >= (inputs.features if looks_at_columns(inputs) else inputs.size):
+        raise ValueError("a position of known_ranges is beyond the features")
+    return found
 
 
 def _score_counts(header: dict[str, Any]) -> tuple[dict[int, int], ...] | None:
@@ -285,7 +300,9 @@ def _training_record(header: dict[str, Any], settings: dict[str, Any]) -> Traini
     chosen = {name: _tuples(selection[name]) for name in SELECTION}
     chosen["copies"] = None if known is None else scenarios.from_parameters(known)
     return TrainingRecord(
-        settings=settings | chosen | {"probabilities": "probabilities" in header},
+        settings=settings
+        | chosen
+        | {"probabilities": "probabilities" in header, "reject": header.get("known_ranges", {}).get("asked")},
         digest=header["training_digest"],
         solver=header["solver"],
         given_rows=header.get("given_rows"),

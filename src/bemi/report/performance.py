@@ -27,6 +27,7 @@ def performance(
     y: ArrayLike,
     groups: ArrayLike | None = None,
     smoothing: Smoothing | None = None,
+    unknown: ArrayLike | None = None,
 ) -> dict[str, Any]:
     """All that labelled rows tell about a model, as plain data.
 
@@ -41,6 +42,8 @@ def performance(
     smoothing
         Smooths class indices, with ``unsure=ABSTAIN``, each recording apart; None for labels as they are.  Chances and
         statuses are not smoothed.
+    unknown
+        Rows like none that the model was trained on; None without.  Only for a model that rejects unknown rows.
     """
     truth = ensemble.class_indices(y)
     votes = ensemble.votes(X, truth)
@@ -62,6 +65,7 @@ def performance(
         "by_recording": None if groups is None else _by_recording(ensemble, np.asarray(groups), y, votes.label, right),
         "base_rate": float(counts.max() / len(truth)),
         "unknown_labels": int((~known).sum()),
+        "rejection": _rejection(ensemble, X, known, votes.label == truth, unknown),
         "classes": [
             {
                 "label": str(label),
@@ -74,6 +78,34 @@ def performance(
         "confusion": confusion(ensemble, votes, truth, by_paper=False),
         **_ranking(ensemble, X, truth, known),
         "probabilities": _probabilities(ensemble, X, truth, known),
+    }
+
+
+def _rejection(
+    ensemble: Ensemble, X: Any, known: NDArray[np.bool_], right: NDArray[np.bool_], unknown: ArrayLike | None
+) -> dict[str, Any] | None:
+    """How many known rows are rejected, and how well unknown rows are recognized; None if every row is labelled."""
+    ranges = ensemble.known_ranges
+    if ranges is None:
+        if unknown is not None:
+            raise ValueError("this model labels every row; train it with --reject 0.05, or leave out --unknown")
+        return None
+    strange = ensemble.strangeness(X)[known]
+    accepted = strange <= ranges.threshold
+    found = {
+        "expected": ranges.share,
+        "known": len(strange),
+        "rejected": _number(1 - accepted.mean()) if len(strange) else None,
+        "accuracy_of_accepted": _number(right[known][accepted].mean()) if accepted.any() else None,
+    }
+    if unknown is None:
+        return found
+    other = ensemble.strangeness(unknown)
+    truth = np.repeat([False, True], [len(strange), len(other)])
+    return found | {
+        "unknown": len(other),
+        "recognized": float((other > ranges.threshold).mean()),
+        "auc": float(roc_auc_score(truth, np.concatenate([strange, other]))) if len(strange) else None,
     }
 
 

@@ -380,19 +380,71 @@ def _tested(
 
 
 @dataclass(frozen=True, eq=False)
-class _Fold:
+class HeldOut:
+    """Rows, and what machines that were trained without them make of them.
+
+    Attributes
+    ----------
+    X, targets
+        The rows as they are given, and class indices.
+    folds, labels
+        Folds, and class indices that machines trained in each give to the rows held out there; nothing if a class has a
+        single row, or group.
+    groups
+        Number of groups in each class, which are the rows themselves unless groups are given.
+    """
+
+    X: Any
+    targets: Integers
+    folds: Sequence[Fold]
+    labels: Sequence[Integers]
+    groups: Integers
+
+    @classmethod
+    def of(
+        cls,
+        settings: Mapping[str, Any],
+        X: Any,
+        y: Any,
+        *,
+        weights: NDArray,
+        groups: ArrayLike | None,
+        seed: int,
+        most: int,
+        folds: int,
+    ) -> HeldOut:
+        """Label at most so many rows by cross-validation, with machines of these settings."""
+        classes, targets = np.unique(y, return_inverse=True)
+        rng = np.random.default_rng(seed)
+        of_group = np.arange(len(targets)) if groups is None else group_codes(groups, len(targets))[0]
+        rows = _Rows(X, targets, weights, of_group, divided=groups is None).some(most, rng)
+        apart = np.array([len(np.unique(rows.groups[rows.targets == label])) for label in range(len(classes))])
+        if apart.min() < 2:
+            return cls(rows.X, rows.targets, (), (), apart)
+        parts = rows.folds(min(folds, int(apart.max())), rng)
+        held = [parts == part for part in np.unique(parts)]
+        [[group]] = _alike([Candidate("", settings)], settings)
+        seen = _Seen.of(group.settings, rows.X, rows.targets)
+        parted = [seen.without(own, rows.targets, rows.weights) for own in held]
+        labels = [next(group.labels(fold, len(classes))) for fold in parted]
+        return cls(rows.X, rows.targets, parted, labels, apart)
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
     """What candidates with the same inputs learn and are tested on, some rows being held out.
 
     Attributes
     ----------
-    inputs, trained
-        Inputs fitted on the other rows, and these rows as the inputs read them.
+    inputs, trained, held_out
+        Inputs fitted on the other rows, these rows, and those held out, as the inputs read them.
     lesson, tested
         What networks see of the other rows, and of the rows held out.
     """
 
     inputs: Inputs
     trained: NDArray
+    held_out: NDArray
     lesson: Lesson
     tested: Integers
 
@@ -411,11 +463,11 @@ class _Seen:
         inputs = Inputs.fit(X, settings["input_scaling"], settings["inputs"], names, targets)
         return cls(inputs, inputs.checked(X), settings["input_scaling"])
 
-    def without(self, held: NDArray[np.bool_], targets: Integers, omega: NDArray) -> _Fold:
+    def without(self, held: NDArray[np.bool_], targets: Integers, omega: NDArray) -> Fold:
         trained = self.rows[~held]
         inputs = self.inputs.refitted(trained, self.scaling, targets[~held])
         lesson = Lesson(inputs(trained), targets[~held], omega[~held])
-        return _Fold(inputs, trained, lesson, inputs(self.rows[held]))
+        return Fold(inputs, trained, self.rows[held], lesson, inputs(self.rows[held]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -439,7 +491,7 @@ class _Group:
         prices, positions = zip(*sorted(members), strict=True)
         return cls(list(positions), list(prices), settings)
 
-    def labels(self, fold: _Fold, classes: int) -> Iterator[Integers]:
+    def labels(self, fold: Fold, classes: int) -> Iterator[Integers]:
         """Class indices that the machines of each price give to the rows held out."""
         lesson = fold.lesson
         if self.settings["copies"] is not None:

@@ -163,6 +163,8 @@ MODELS = {
     "two classes, values and bits": lambda: table_model(values=True),
     "similarities": lambda: table_model(similarities=20, thresholds=0),
     "pairs": lambda: table_model(pairs=20),
+    "unknown rows": lambda: table_model(values=True, classes=4, reject=0.3),
+    "unknown rows, a card": lambda: table_model(probabilities=True, reject=0.3),
 }
 
 

@@ -11,7 +11,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from exported_models import expected, expected_probabilities, probes, with_networks, with_probabilities, with_transform
+from exported_models import (
+    expected,
+    expected_probabilities,
+    probes,
+    rejecting,
+    with_networks,
+    with_probabilities,
+    with_transform,
+)
 from exported_models import model as exported_model
 from mixed_tables import new_rows, table_model, wild_readings
 from sklearn.datasets import load_digits, load_wine
@@ -426,6 +434,29 @@ def test_chances_are_those_of_python(name):
     assert np.array_equal(label, expected(classifier, rows))
     assert np.array_equal(chances, expected_probabilities(classifier, rows))
     assert len(np.unique(chances[:, 0])) > 20, "the rows are not all sure"
+
+
+@pytest.mark.parametrize("name", rejecting())
+def test_rejected_rows_are_those_of_python(name):
+    classifier = exported_model(name)
+    rows = probes(name, 1000, *(max(-(2**20), min(2**20, end)) for end in input_range(classifier)))
+    label, *_ = run(model(classifier), rows)
+    assert np.array_equal(label, expected(classifier, rows))
+    assert 0.1 < (label == -1).mean() < 0.95
+
+
+@pytest.mark.parametrize("inputs", ["bits", "values"])
+def test_rejected_rows_of_tables_are_those_of_python(inputs):
+    if inputs == "bits":
+        classifier, X = table_model(classes=4, reject=0.1), new_rows(500)
+    else:
+        X, y = load_wine(return_X_y=True)
+        classifier = soft_margins(inputs=ConstantInput(), reject=0.1).fit(X[::2], y[::2])
+        X = np.concatenate([X, 1.3 * X])
+    label, _ = run(model(classifier), classifier.fixed_point_inputs(X))
+    names = np.append(classifier.classes_.astype(object), classifier.unclassified_label_)
+    assert np.array_equal(names[label], classifier.predict(X))
+    assert 0.1 < (label == -1).mean() < 0.95
 
 
 @pytest.mark.parametrize("classes", [2, 3])

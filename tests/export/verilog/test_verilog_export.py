@@ -15,7 +15,14 @@ from bemi.export.verilog import export, write
 from bemi.export.verilog.circuit import Circuit, integer_bits
 from bemi.export.verilog.writing import given_rows, random_rows
 
-REFUSED = ("histograms", "counts", "probabilities of a signal", "probabilities of two signals")
+REFUSED = (
+    "histograms",
+    "counts",
+    "probabilities of a signal",
+    "probabilities of two signals",
+    "unknown",
+    "probabilities of unknown",
+)
 NAMES = [name for name in MODELS if not name.startswith(REFUSED)]
 TABLES = {
     "bits": {},

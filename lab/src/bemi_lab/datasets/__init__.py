@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from bemi import lazily
 from bemi_lab.datasets.registry import Description, available, fetch, is_here, load
 from bemi_lab.datasets.storage import FOLDER_VARIABLE, DatasetError
 
@@ -30,4 +30,8 @@ __all__ = [
     "split",
 ]
 
-__getattr__ = lazily(__name__, {"sampling": _SAMPLING})
+
+def __getattr__(name: str) -> Any:
+    if name in _SAMPLING:
+        return getattr(import_module(f"{__name__}.sampling"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -35,6 +35,8 @@ CODE = {
     "scale.c": 60,
     "probabilities.c": 400,
     "probabilities_pair.c": 60,
+    "unknown.c": 280,
+    "unknown.c, columns": 320,
 }
 """Bytes of code by file of the runtime."""
 
@@ -170,6 +172,7 @@ def costs(
     transform: CTransform | None,
     *others: CCode | None,
     state: int = 0,
+    further: int = 0,
 ) -> Costs:
     """Costs of an export.
 
@@ -189,6 +192,8 @@ def costs(
         Further code, which is not part of a prediction, such as that for scaling readings; None without one.
     state
         Bytes of RAM for each stream.
+    further
+        Instructions of a prediction after the vote.
     """
     first_layer = steps(work.file, work.additions, work.groups, work.bits)
     if work.batches:
@@ -200,6 +205,7 @@ def costs(
         + NEURON * work.neurons
         + UPPER * work.upper
         + (0 if transform is None else transform.instructions)
+        + further
     )
     tie = steps(work.file, work.tie_additions, work.tie_groups, work.bits)
     tie += 2 * work.networks * (NETWORK + COUNT * work.classes)

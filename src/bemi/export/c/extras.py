@@ -11,6 +11,7 @@ from bemi.export.c.costs import CODE
 from bemi.export.c.text import BYTES, runtime
 from bemi.inputs.export_hooks import CCode, CTable, CWindow, read_macro, smallest_type
 
+PREDICT = "int bemi_predict(const bemi_input_t x[BEMI_INPUTS])"
 PREDICT_PROBA = "int bemi_predict_proba(const bemi_input_t x[BEMI_INPUTS], uint16_t p[BEMI_CLASSES])"
 
 DECIDE = "static int bemi_decide(const bemi_input_t *x, uint_fast16_t oldest)"

@@ -10,10 +10,13 @@ import numpy as np
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.folding import EVIDENCE_SCALE, FoldedNetwork
 from bemi.ensemble.subsets import class_subsets, memberships
+from bemi.ensemble.unknown import looks_at_columns
+from bemi.export.c import unknown
 from bemi.export.c.costs import BATCHES, CODE, ELECTION, FRAMES, NEURON, PACKED, WORDS, Costs, Work, costs
 from bemi.export.c.extras import (
     DECIDE,
     DECIDE_PROBA,
+    PREDICT,
     PREDICT_PROBA,
     coupled_probabilities,
     probabilities_of_two,
@@ -51,6 +54,8 @@ class Layout:
         The code that scales readings, None if features enter unchanged.
     probabilities
         The code that computes probabilities, None if the ensemble has none.
+    known
+        The code that recognizes unknown rows, None if every row is labelled.
     weights
         First-layer weights of all networks, as bytes.
     batches
@@ -102,6 +107,7 @@ class Layout:
         self._lay_out_weights()
         self._lay_out_votes()
         self._lay_out_evidence()
+        self.known = self._known_code()
         self.probabilities = self._probability_code()
         self._lay_out_parts()
         self.costs = self._costs()
@@ -120,19 +126,63 @@ class Layout:
         """Functions of the source, in order."""
         ties = "" if self.single else runtime(self.ensemble.ties.piece("C")).rstrip()
         *parts, decision = self.runtime_files()
+        batches, state = runtime("batches.c"), runtime("state.c" if self.batches is None else "state_batches.c")
+        keeps = self.known is not None and self.batches is not None
         return [
             *([] if self.scaling is None else [self.scaling.source]),
-            *([] if self.batches is None else [runtime("batches.c")]),
+            *([] if self.batches is None else [Template(batches).substitute(keep=unknown.KEEP if keeps else "")]),
             *([] if self.transform is None else [self.transform.source]),
-            runtime("state.c" if self.batches is None else "state_batches.c"),
+            Template(state).substitute(room=unknown.ROOM) if keeps else Template(state).safe_substitute(room=""),
             *map(runtime, parts),
             Template(runtime(decision)).substitute(head=self._head(), prepare=self._prepare(), ties=ties),
             *([] if self.probabilities is None else [self.probabilities.source]),
+            *([] if self.known is None else [self.known.source, *self._rejecting()]),
             *([] if self.window is None else map(runtime, stream_files(proba=self.probabilities is not None))),
         ]
 
-    def _head(self) -> str:
-        return "int bemi_predict(const bemi_input_t x[BEMI_INPUTS])" if self.window is None else DECIDE
+    def _head(self, proba: bool = False) -> str:
+        """Declaration of the function that labels a row; what it calls knows no unknown rows."""
+        if self.known is None:
+            return _heads(self.window is not None)[proba]
+        given = "const bemi_input_t *x" + ", uint_fast16_t oldest" * (self.window is not None)
+        given += ", uint16_t *p" * proba + f", {self._value_type()} *z" * self._hands_on
+        return f"static int bemi_label{'_proba' * proba}({given})"
+
+    @property
+    def _hands_on(self) -> bool:
+        """Whether a function hands on what features are made of, because its caller does not have that."""
+        return self.known is not None and not looks_at_columns(self.ensemble.inputs)
+
+    def _value_type(self) -> str:
+        return "bemi_value_t" if self.batches is None else "uint8_t"
+
+    def _rejecting(self) -> list[str]:
+        """The functions that leave unknown rows without a label."""
+        heads = _heads(self.window is not None)[: 1 if self.probabilities is None else 2]
+        given = "x" if self.window is None else "x, oldest"
+        made = []
+        for proba, head in enumerate(heads):
+            arguments = given + ", p" * proba
+            name = "bemi_label" + "_proba" * proba
+            if not self._hands_on:
+                made.append(unknown.rejecting(head, f"{name}({arguments})", "x"))
+            else:
+                size = len(self.used) if self.batches is None else "BEMI_KNOWN_SINGLE"
+                room = f"{self._value_type()} z[{size}]"
+                made.append(unknown.rejecting(head, f"{name}({arguments}, z)", "z", room))
+        return made
+
+    def _known_code(self) -> CCode | None:
+        ranges = self.ensemble.known_ranges
+        if ranges is None:
+            return None
+        if looks_at_columns(self.ensemble.inputs):
+            return unknown.of_columns(ranges, "bemi_input_t")
+        if self.batches is not None:
+            assert self.window is not None
+            assert self.window.order is not None
+            return unknown.of_batches(ranges, self.window.order)
+        return unknown.of_inputs(ranges, "bemi_value_t", self.used.tolist())
 
     def _prepare(self) -> str:
         """Statements that make the state of a prediction."""
@@ -141,8 +191,11 @@ class Layout:
         if self.transform is not None:
             values, function = f"    bemi_value_t z[{len(self.used)}];", self.transform.function
             prepare = [values, f"    {function}({given}, z);", "    state.z = z;", "    state.common = 0;"]
+            if self._hands_on:
+                prepare = prepare[1:]
             if self.batches is not None:
                 prepare = ["    bemi_start(state.sums);", f"    {function}({given}, state.sums);"]
+                prepare += [unknown.COPY] if self._hands_on else []
         if self.weights.has_common:
             prepare.append(f"    state.common = bemi_sum(&state, {len(self.weights.neurons) - 1});")
         return "\n".join(["    bemi_state_t state;", *prepare])
@@ -263,14 +316,14 @@ class Layout:
         probabilities = self.ensemble.probabilities
         if probabilities is None:
             return None
-        head = PREDICT_PROBA if self.window is None else DECIDE_PROBA
+        head = self._head(proba=True)
         if self.classes == 2:
             score = "bemi_sum(&state, 0)"
             return probabilities_of_two(probabilities, prepare=self._prepare(), score=score, head=head)
         return coupled_probabilities(probabilities, prepare=self._prepare(), head=head)
 
     def _lay_out_parts(self) -> None:
-        for part in (self.scaling, self.transform, self.probabilities):
+        for part in (self.scaling, self.transform, self.known, self.probabilities):
             if part is not None:
                 self.macros |= part.macros
                 self.tables.add_all(part)
@@ -316,8 +369,12 @@ class Layout:
                 *stream_files(proba=self.probabilities is not None),
             ]
             state = stream_bytes(self.window, self.input_types.type)
-        others = (self.scaling, self.probabilities)
-        return costs(files, self.tables.bytes, self._stack_arrays(), work, self.transform, *others, state=state)
+        others = (self.scaling, self.probabilities, self.known)
+        ranges, after = self.ensemble.known_ranges, 0
+        if ranges is not None:
+            after = unknown.instructions(ranges, work.batches)
+        arrays = self._stack_arrays()
+        return costs(files, self.tables.bytes, arrays, work, self.transform, *others, state=state, further=after)
 
     def _stack_arrays(self) -> int:
         """Bytes of arrays on the stack, without those of the transform."""
@@ -332,6 +389,8 @@ class Layout:
             arrays += 4 * self.classes + ELECTION
         if self.has_layers:
             arrays += 2 * max(self.ensemble.layers[1:])
+        if self.ensemble.known_ranges is not None:
+            arrays += unknown.stack_bytes(self.ensemble.known_ranges, in_batches=self.batches is not None)
         return arrays
 
 
@@ -350,8 +409,11 @@ def _transform_code(
     c_code, (low, high) = export_hook(transform, "c_code", "C"), TYPES[input_types.type]
     if not getattr(transform, "selects_outputs", False):
         return c_code(low, high), used
+    linked = np.asarray(columns.any(axis=1))
+    if ensemble.known_ranges is not None and not looks_at_columns(ensemble.inputs):
+        linked[ensemble.known_ranges.positions] = True
     # C has no empty arrays, so without any link one output is computed.
-    used = used[columns.any(axis=1)] if columns.any() else used[-1:]
+    used = used[linked] if linked.any() else used[-1:]
     return c_code(low, high, used.tolist()), used
 
 
@@ -364,6 +426,11 @@ def _scaling_code(ensemble: Ensemble, input_types: InputTypes) -> CCode | None:
     if scaling.limit is not None:
         low, high = max(low, -scaling.limit), min(high, scaling.limit)
     return scaling.scale.c_code(low, high).followed_by(runtime("scale.c"), CODE["scale.c"])
+
+
+def _heads(in_window: bool) -> tuple[str, str]:
+    """Declarations of the functions that label a row, without and with probabilities."""
+    return (DECIDE, DECIDE_PROBA) if in_window else (PREDICT, PREDICT_PROBA)
 
 
 class OneNeuron:
@@ -385,12 +452,16 @@ class OneNeuron:
         self.macros = dict(neuron.macros)
         self.tables = Tables()
         self.tables.add_all(neuron)
-        self.probabilities = None
+        ranges, self.probabilities = ensemble.known_ranges, None
+        self.known = None if ranges is None else unknown.of_columns(ranges, "bemi_input_t")
         if ensemble.probabilities is not None:
             score = f"{neuron.function}(x)"
-            self.probabilities = probabilities_of_two(ensemble.probabilities, prepare="", score=score)
-            self.macros |= self.probabilities.macros
-            self.tables.add_all(self.probabilities)
+            head = self._head(proba=True)
+            self.probabilities = probabilities_of_two(ensemble.probabilities, prepare="", score=score, head=head)
+        for part in (self.known, self.probabilities):
+            if part is not None:
+                self.macros |= part.macros
+                self.tables.add_all(part)
         self.costs = self._costs(int(np.count_nonzero(weights)))
 
     def code(self) -> list[str]:
@@ -399,15 +470,28 @@ class OneNeuron:
         decision = Template(runtime("neuron.c"))
         names = {"function": self.transform.function, "negative": negative, "positive": positive}
         more = [] if self.probabilities is None else [self.probabilities.source]
-        return [self.transform.source, decision.substitute(names), *more]
+        if self.known is not None:
+            heads = _heads(in_window=False)[: 1 if self.probabilities is None else 2]
+            made = zip(heads, ("bemi_label(x)", "bemi_label_proba(x, p)"), strict=False)
+            more += [self.known.source, *(unknown.rejecting(head, label, "x") for head, label in made)]
+        return [self.transform.source, decision.substitute(names, head=self._head()), *more]
+
+    def _head(self, proba: bool = False) -> str:
+        if self.known is None:
+            return _heads(in_window=False)[proba]
+        return f"static int bemi_label{'_proba' * proba}(const bemi_input_t *x{', uint16_t *p' * proba})"
 
     def _costs(self, links: int) -> Costs:
-        parts = [part for part in (self.transform, self.probabilities) if part is not None]
+        parts = [part for part in (self.transform, self.known, self.probabilities) if part is not None]
         steps = self.transform.instructions + NEURON
+        stack, ranges = FRAMES + self.transform.stack_bytes, self.ensemble.known_ranges
+        if ranges is not None:
+            steps += unknown.instructions(ranges, 0)
+            stack += unknown.stack_bytes(ranges, in_batches=False)
         return Costs(
             flash=self.tables.bytes + sum(part.code_bytes for part in parts) + CODE["neuron.c"],
             tables=self.tables.bytes,
-            stack=FRAMES + self.transform.stack_bytes,
+            stack=stack,
             additions=links,
             instructions=steps,
             without_tie=steps,

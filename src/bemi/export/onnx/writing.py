@@ -15,6 +15,7 @@ from bemi.ensemble.ensemble import Ensemble, ensemble_of
 from bemi.ensemble.folding import FoldedNetwork
 from bemi.ensemble.probabilities import CERTAIN, RECIPROCAL, SHARE, WHOLE, Probabilities
 from bemi.ensemble.subsets import class_subsets, memberships
+from bemi.ensemble.unknown import IS_LEVEL, LARGEST, KnownRanges, looks_at_columns
 from bemi.exact import PRE_ACTIVATION_LIMIT, Integers
 from bemi.files import write_atomically
 from bemi.inputs.export_hooks import export_hook
@@ -217,6 +218,33 @@ def _firsts(sums: Tensor, layer: FirstLayer, probabilities: Probabilities) -> Te
     return every.gather(places, axis=0)
 
 
+def known_label(label: Tensor, values: Tensor, ranges: KnownRanges) -> Tensor:
+    """The label, or -1 for unknown rows; ``values`` are what features are made of.
+
+    As :mod:`bemi.ensemble.unknown` defines it.
+    """
+    cells = values.gather(ranges.positions, axis=1)
+    levels = ranges.exponents == IS_LEVEL
+    exponents = np.where(levels, 0, ranges.exponents)
+    apart = (cells.cast(np.int64) - ranges.centres).magnitude() * (1 << np.maximum(exponents, 0))
+    size = (apart // (1 << np.maximum(-exponents, 0))).clipped(0, LARGEST).cast(np.int32)
+    single = (cells < ranges.centres).choose(-size, size)
+    is_level = values.graph.constant(levels[None], np.bool_)
+    single = is_level.choose((cells < 0).choose(-LARGEST, 0), single)
+    single = cells.equals(MISSING).choose(0, single)
+    features = single
+    if len(ranges.pairs):
+        signs = np.where(np.arange(len(ranges.pairs)) < ranges.sums, 1, -1)
+        both = single.gather(ranges.pairs[:, 0], axis=1) + single.gather(ranges.pairs[:, 1], axis=1) * signs
+        features = single.concatenated(both // 2, axis=1)  # a division truncates
+    # A row without a label keeps none, whichever class it is compared with.
+    low, high = (
+        values.graph.constant(end, np.int32).gather(label.at_least(0).cast(np.int64), axis=0) for end in ranges.ranges
+    )
+    strangeness = ((low - features).at_least(0) + (features - high).at_least(0)).sum(1)
+    return (strangeness <= ranges.threshold).choose(label, ABSTAIN)
+
+
 def _one_hot(labels: Integers, classes: int) -> Integers:
     return (labels[:, None] == np.arange(classes)).astype(np.int64)
 
@@ -280,13 +308,17 @@ def _model(ensemble: Ensemble) -> ModelProto:
     x = graph.input("x", np.int32, ("N", inputs.features))
     networks = ensemble.folded(*inputs.bounds(*_scaled_range(inputs))).networks
     layer = FirstLayer(networks, evidence=ensemble.ties.reads_evidence, scores=ensemble.probabilities is not None)
-    sums = _transformed(_scaled(x, inputs), inputs) @ layer.weights
+    taken = _scaled(x, inputs)
+    seen = _transformed(taken, inputs)
+    sums = seen @ layer.weights
     cast = votes(sums, layer)
     counts = collected(cast, graph.constant(1, np.int64).expand(cast.sizes(0, 2)), classes)
     shared_by = memberships(ensemble.subsets, classes)
     dominant = largest_shares(counts, shared_by)
     label = paper_label(cast, dominant, ensemble.subsets, classes)
     label = TIE_BREAKS[ensemble.ties.piece("ONNX")](label, cast, dominant, sums, layer, shared_by)
+    if ensemble.known_ranges is not None:
+        label = known_label(label, taken if looks_at_columns(inputs) else seen, ensemble.known_ranges)
     outputs: dict[str, Any] = {"label": (label.cast(np.int64), ("N",)), "counts": (counts, ("N", classes))}
     if ensemble.probabilities is not None:
         outputs["probabilities"] = (class_probabilities(sums, layer, ensemble.probabilities), ("N", classes))

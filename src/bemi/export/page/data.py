@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bemi.ensemble.ensemble import Ensemble, TrainingRows
 from bemi.ensemble.ties import PAPER_RULE
+from bemi.ensemble.unknown import IS_LEVEL, LARGEST, looks_at_columns
 from bemi.ensemble.voting import LabelStatus
 from bemi.exact import Integers
 from bemi.inputs.export_hooks import export_hook, number_field
@@ -64,6 +65,7 @@ def model_data(ensemble: Ensemble) -> dict[str, Any]:
         "scaling": _scaling(ensemble.inputs),
         "inputRange": [int(low.min()), int(high.max())],
         "chances": None if ensemble.probabilities is None else [asdict(t) for t in ensemble.probabilities.tables],
+        "known": _known(ensemble),
         "solver": ensemble.training.solver,
         "weights": base64.b64encode(b"".join(map(packed_weights, ensemble.networks))).decode(),
         **_stage_words(ensemble.stages),
@@ -81,6 +83,28 @@ def model_data(ensemble: Ensemble) -> dict[str, Any]:
             }
             for n, splitting, reports in parts
         ],
+    }
+
+
+def _known(ensemble: Ensemble) -> dict[str, Any] | None:
+    """By what a page recognizes unknown rows; None if every row is labelled."""
+    ranges = ensemble.known_ranges
+    if ranges is None:
+        return None
+    low, high = ranges.ranges
+    features = zip(ranges.positions.tolist(), ranges.centres.tolist(), ranges.exponents.tolist(), strict=True)
+    signs = [1 if place < ranges.sums else -1 for place in range(len(ranges.pairs))]
+    return {
+        "ofColumns": looks_at_columns(ensemble.inputs),
+        "single": [
+            {"position": position, "centre": centre, "factor": None if exponent == IS_LEVEL else 2.0**exponent}
+            for position, centre, exponent in features
+        ],
+        "pairs": [[*pair, sign] for pair, sign in zip(ranges.pairs.tolist(), signs, strict=True)],
+        "largest": LARGEST,
+        "low": low.tolist(),
+        "high": high.tolist(),
+        "threshold": ranges.threshold,
     }
 
 

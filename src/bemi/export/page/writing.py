@@ -34,7 +34,19 @@ from bemi.report.summary import training_summary
 
 SCRIPTS_BEFORE_TRANSFORM = ("elements", "scaling")
 SCRIPTS_AFTER_TRANSFORM = (
-    *("probabilities", "network", "framing", "words", "pictures", "pad", "form", "readings", "signal", "reasons"),
+    *(
+        "probabilities",
+        "unknown",
+        "network",
+        "framing",
+        "words",
+        "pictures",
+        "pad",
+        "form",
+        "readings",
+        "signal",
+        "reasons",
+    ),
     *("votes", "scorecard", "samples", "results", "training", "inside", "main"),
 )
 """Parts of the page's script, in order."""

@@ -121,7 +121,10 @@ def export(
     check_choice("interface", interface, INTERFACES)
     check_integer("vectors", vectors, 1)
     check_prefix("name", name)
-    circuit = Circuit(ensemble_of(model), input_bits)
+    ensemble = ensemble_of(model)
+    if ensemble.known_ranges is not None:
+        raise ValueError("circuits label every row, so reject cannot be exported to Verilog; train without it")
+    circuit = Circuit(ensemble, input_bits)
     row_bits = circuit.format.bits * len(circuit.features)
     if interface == "parallel" and row_bits > WIDEST_ROW:
         raise ValueError(f"a row has {row_bits} bits, too many for a parallel input; use interface='stream'")

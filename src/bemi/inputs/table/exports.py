@@ -88,13 +88,12 @@ class ReadingTests:
 
     @property
     def macros(self) -> dict[str, object]:
-        """``BEMI_TESTS``, ``BEMI_HOLDS(test, value, reading)``, and how the tables are read."""
+        """``BEMI_HOLDS(test, value, reading)``, and how the tables are read."""
         thresholds = sum(isinstance(output, AtLeast) for output in self.outputs)
         reaches, equals = "(value) >= (reading)", "(value) == (reading)"
         mixed = f"{reaches} && ((test) < {thresholds} || {equals})"
         holds = reaches if thresholds == len(self.outputs) else mixed if thresholds else equals
-        names = f"BEMI_{self.of}TESTS", f"BEMI_{self.of}HOLDS(test, value, reading)"
-        made: dict[str, object] = {names[0]: len(self.outputs), names[1]: f"({holds})"}
+        made: dict[str, object] = {f"BEMI_{self.of}HOLDS(test, value, reading)": f"({holds})"}
         return made | read_macro(f"{self.of}COLUMN", self.column_kind) | read_macro(f"{self.of}READING", self._kind)
 
     @property
@@ -125,6 +124,7 @@ def c_code(table: TableBits, used: Sequence[int]) -> CTransform:
     pairs = [output.bits for output in outputs if isinstance(output, Both)]
     sides = [ReadingTests([b[side] for b in pairs], column_kind, of) for side, of in enumerate(("FIRST_", "SECOND_"))]
     macros = {
+        "BEMI_TESTS": len(tests.outputs),
         **tests.macros,
         "BEMI_PAIRS": len(pairs),
         **(sides[0].macros | sides[1].macros if pairs else {}),
@@ -216,6 +216,7 @@ def c_neuron(table: TableBits, weights: Integers) -> CTransform | None:
     return CTransform(
         source=file_of(__package__, "card.c"),
         macros={
+            "BEMI_TESTS": len(points),
             **tests.macros,
             "BEMI_START": constant - sum(points) // 2,
             **read_macro("POINTS", kind),

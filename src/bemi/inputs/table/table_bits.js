@@ -48,8 +48,9 @@
 
   TRANSFORMS["table-bits"] = {
     takesCells: true,
+    readings: (cells, { columns }) => cells.map((cell, i) => readingOf(cell, columns[i])),
     inputs(cells, { columns, outputs, level, like }) {
-      const found = cells.map((cell, i) => readingOf(cell, columns[i]));
+      const found = this.readings(cells, { columns });
       const alike = like === null ? [] : similarities(found, like);
       const own = outputs.filter(({ kind }) => kind !== "like");
       const values = evaluated(found, own, level);

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle import AllNetworks
 
@@ -58,16 +58,21 @@ def test_the_bound_holds_for_all_networks(rows, bound, seed, low):
     inputs, hidden = (2, 3) if bound == 1 else (1, 3)
     data = rng.integers(low, 9, (rows, inputs))
     problem = Problem(data, rng.choice([-1, 1], (rows, 1)), (hidden,), bound)
-    if not few_splits.applicable(problem):
-        return
+    assume(few_splits.applicable(problem))
     found = few_splits.two_splits(problem, FOREVER)
+    assume(found.bound is not None)
+    assert checked(problem, found.proof) == found.bound
     best = AllNetworks.of(problem).best("mm")
-    if found.network is not None:
-        assert best is not None
-        assert sum_of_margins(problem, found.network) <= best
-    if found.bound is not None:
-        assert checked(problem, found.proof) == found.bound
-        assert best is None or best <= found.bound
+    assert best is None or best <= found.bound
+    assert found.network is None or sum_of_margins(problem, found.network) <= best
+
+
+def test_where_splitting_neurons_have_the_larger_margins_there_is_no_bound():
+    rng = np.random.default_rng(41)
+    problem = Problem(rng.integers(-6, 9, (3, 2)), rng.choice([-1, 1], (3, 1)), (3,), 1)
+    found = few_splits.two_splits(problem, FOREVER)
+    assert found.bound is None
+    assert sum_of_margins(problem, found.network) == AllNetworks.of(problem).best("mm")
 
 
 def stripes(rows: int = 40, inputs: int = 4, hidden: int = 5, bound: int = 1) -> Problem:

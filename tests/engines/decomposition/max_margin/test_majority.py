@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from oracle import AllNetworks
 
 from bemi import Network
@@ -60,17 +58,18 @@ def test_three_of_four_neurons_are_enough():
     assert found.splitting_neurons(problem.data).sum() <= 3
 
 
-@settings(max_examples=60, deadline=None)
-@given(rows=st.integers(2, 8), seed=st.integers(0, 10**6), low=st.sampled_from((-6, 0)))
-def test_no_network_is_better_than_the_best(rows, seed, low):
-    rng = np.random.default_rng(seed)
-    problem = Problem(rng.integers(low, 9, (rows, 2)), rng.choice([-1, 1], (rows, 1)), (3,), 1)
-    start = Network((rng.integers(-1, 2, (2, 3)), rng.integers(-1, 2, (3, 1))))
-    found = majority(problem, start, patience=PATIENCE, seed=seed, deadline=FOREVER)
-    if found is not None:
-        best = AllNetworks.of(problem).best("mm")
-        assert best is not None
-        assert 0 < sum_of_margins(problem, found) <= best
+def test_no_network_is_better_than_the_best():
+    checked = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        rows, low = int(rng.integers(2, 9)), int(rng.choice((-6, 0)))
+        problem = Problem(rng.integers(low, 9, (rows, 2)), rng.choice([-1, 1], (rows, 1)), (3,), 1)
+        start = Network((rng.integers(-1, 2, (2, 3)), rng.integers(-1, 2, (3, 1))))
+        network = majority(problem, start, patience=PATIENCE, seed=seed, deadline=FOREVER)
+        if network is not None:
+            assert 0 < sum_of_margins(problem, network) <= AllNetworks.of(problem).best("mm")
+            checked += 1
+    assert checked >= 10
 
 
 def test_five_neurons_take_over_where_three_do_not_suffice():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from oracle import AllNetworks, tiny_problems
 from strategies import run_only
 
@@ -61,13 +61,12 @@ def test_it_gains_much_on_a_network_that_merely_fits(bound):
 @settings(max_examples=60, deadline=None)
 @given(tiny_problems())
 def test_it_never_loses_and_never_beats_brute_force(problem):
-    if not problem.hidden_layers:
-        return
+    assume(problem.hidden_layers)
     start = with_margins(problem, initial_network(problem), proposals=2_000)
     value = get("mm").value(problem, start)
-    if value is not None:
-        found = widened(problem, start, budget=Budget(nodes=20), limits=Limits(nodes=20))
-        assert value <= get("mm").value(problem, found) <= AllNetworks.of(problem).best("mm")
+    assume(value is not None)
+    found = widened(problem, start, budget=Budget(nodes=20), limits=Limits(nodes=20))
+    assert value <= get("mm").value(problem, found) <= AllNetworks.of(problem).best("mm")
 
 
 def test_a_node_limit_makes_it_deterministic():

@@ -49,8 +49,9 @@ def test_its_multipliers_prove_the_optimum_over_boxes(case):
     program = linear_program(soft, *start_of(soft))
     low, high = soft.low.copy(), soft.high.copy()
     boxes = [(soft.low, soft.high), (np.minimum(low + 1, high), high), (low, np.maximum(high - 1, low)), (low, high)]
-    for lower, upper in boxes:
-        optimum = in_full(soft, lower, upper)
+    optima = [in_full(soft, lower, upper) for lower, upper in boxes]
+    assert optima[0] is not None, "the whole box has an optimum"
+    for (lower, upper), optimum in zip(boxes, optima, strict=True):
         if optimum is not None:
             relaxed = program.solve(lower, upper)
             assert (relaxed.weights >= lower - 1e-6).all()

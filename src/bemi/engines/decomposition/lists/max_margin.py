@@ -33,7 +33,7 @@ from bemi.engines.decomposition.lists.forms import (
     one_of_each_kind,
 )
 from bemi.engines.decomposition.lists.proofs import MOST_CHECKING, can_be_checked, checking_work
-from bemi.engines.decomposition.lists.unlisted import Unlisted
+from bemi.engines.decomposition.lists.unlisted import STEPS_PER_SECOND, Unlisted
 from bemi.engines.decomposition.lists.upper_layers import widest_slots
 from bemi.engines.decomposition.neuron.all_weights import MOST_DICHOTOMIES, AllWeights, NeuronList, seconds_needed
 from bemi.engines.decomposition.neuron.widest import widest
@@ -72,11 +72,11 @@ FIRST_LIST, FIRST_DEAR_LIST, GROWTH = 20_000, 500, 8
 """Dichotomies to aim at in the first list, the same for many vectors, and how many times as many come next."""
 
 STEPS_PER_NODE = 20_000
-"""How a node limit translates into questions to trees."""
+"""How a node limit translates into questions to trees, each about a microsecond."""
 
 
-def can_list(problem: Problem) -> bool:
-    """Whether a problem has one output, few enough inputs, and upper layers whose forms are known."""
+def can_list(problem: Problem, limits: Limits) -> bool:
+    """Whether a problem has one output, upper layers of known forms, and few enough inputs for the node limit."""
     hidden = problem.hidden_layers
     if not hidden or problem.codes.shape[1] > 1 or problem.biased or problem.soft is not None:
         return False
@@ -84,12 +84,20 @@ def can_list(problem: Problem) -> bool:
         return False
     if len(problem.data) > MOST_ROWS:
         return False
-    return len(problem.live) * math.log(2 * problem.weight_bound + 1) <= math.log(MOST_VECTORS)
+    inputs, bound = len(problem.live), problem.weight_bound
+    if inputs * math.log(2 * bound + 1) > math.log(MOST_VECTORS):
+        return False
+    return STEPS_PER_SECOND * seconds_needed(inputs, bound) <= LIST_SHARE * steps_of(limits)
+
+
+def steps_of(limits: Limits) -> float:
+    """The steps of lists and questions to trees that a node limit allows."""
+    return math.inf if limits.nodes is None else limits.nodes * STEPS_PER_NODE
 
 
 def applies(problem: Problem, state: StageState) -> bool:
     """Whether the strategy is for such a problem."""
-    return can_list(problem)
+    return can_list(problem, state.limits)
 
 
 def signed_rows(problem: Problem) -> Integers:
@@ -126,7 +134,7 @@ class _Combining:
 
     def __post_init__(self) -> None:
         self.clock = self.limits.deadline()
-        self.steps = math.inf if self.limits.nodes is None else self.limits.nodes * STEPS_PER_NODE
+        self.steps = steps_of(self.limits)
         self.best: Network | None = None
         self.every = AllWeights(self.rows, self.problem.weight_bound)
         self.size = self.problem.layers[1]
@@ -152,7 +160,7 @@ class _Combining:
         self._combine(listed)
         wanted = float(FIRST_LIST if self.every.vectors < CHEAP_VECTORS else FIRST_DEAR_LIST)
         before = len(listed.values)
-        while self.bound > self._enough() and not self.clock.passed:
+        while self.bound > self._enough() and not self.clock.passed and self.steps > 0:
             enough, last, count = self._level_for_one(), self._last_level(), len(listed.values)
             too_many = min(count * count / max(before, 100), self.every.vectors / 2) > MOST_DICHOTOMIES
             if listed.level <= max(enough, last) or too_many:
@@ -164,6 +172,7 @@ class _Combining:
             level = max(last, self.every.level_of(wanted), enough if listed.level > enough else 1)
             level = min(level, max(enough, listed.level - 1 - listed.level // 8), listed.level - 1)
             longer = self.every.list(level, self.clock.share(LIST_SHARE))
+            self.steps -= STEPS_PER_SECOND * seconds_needed(self.rows.shape[1], self.problem.weight_bound)
             if not longer.complete:
                 if not too_many:
                     self._ask(listed, self.clock)

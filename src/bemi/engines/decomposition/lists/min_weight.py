@@ -4,11 +4,9 @@ links that have it, combined in every way that the upper layers accept.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from bemi.engines.decomposition.lists.max_margin import STEPS_PER_NODE, can_list, signed_rows
+from bemi.engines.decomposition.lists.max_margin import can_list, signed_rows, steps_of
 from bemi.engines.decomposition.lists.proofs import can_be_checked, links_proof
 from bemi.engines.decomposition.lists.upper_layers import smallest_layers
 from bemi.engines.portfolio import Finding, StageState
@@ -20,7 +18,7 @@ from bemi.stages.result import Outcome
 
 def applies(problem: Problem, state: StageState) -> bool:
     """Whether there is a network with margins on a problem whose neurons can be listed."""
-    if state.network is None or not isinstance(state.keep, KeepMargins) or not can_list(problem):
+    if state.network is None or not isinstance(state.keep, KeepMargins) or not can_list(problem, state.limits):
         return False
     return min(int(layer.min()) for layer in state.keep.margins) >= 1
 
@@ -38,7 +36,7 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
     rows, clock = signed_rows(problem), limits.deadline()
     found = smallest_layers(
         *(rows, problem.hidden_layers, problem.weight_bound, margins, state.network.links),
-        steps=math.inf if limits.nodes is None else limits.nodes * STEPS_PER_NODE,
+        steps=steps_of(limits),
         deadline=clock,
     )
     network = None

@@ -20,7 +20,7 @@ from bemi.limits import Deadline
 NO_NEURON = -(1 << 40)
 """The value of a neuron that does not exist."""
 
-_STEPS_PER_SECOND = 1e6
+STEPS_PER_SECOND = 1e6
 _STEPS_PER_PROGRAM = 500
 
 
@@ -42,7 +42,7 @@ class Unlisted:
 
     def __init__(self, rows: Integers, every: AllWeights, level: int = 1, *, by_links: bool = False) -> None:
         self._every, self._level, self._by_links, self._count = every, level, by_links, len(rows)
-        self._work = int(_STEPS_PER_SECOND * seconds_needed(rows.shape[1], every.bound))
+        self._work = int(STEPS_PER_SECOND * seconds_needed(rows.shape[1], every.bound))
         self._program = NeuronLP(rows, every.bound)
         words = -(-len(rows) // 64)
         self.right, self.wrong = np.zeros((2, 64, words), dtype=np.uint64)

@@ -113,9 +113,10 @@ def two_splits(problem: Problem, deadline: Deadline, seed: int = 0) -> Finding:
         return Finding(network)
     first_plus = (np.arange(len(codes)) == 0).astype(np.int64)
     other = neurons(data, first_plus, bound, constant=False)
-    if not other.complete:
-        return Finding(network)
     size, c, d = problem.layers[1], int(constant.margins[0]), int(other.margins.max(initial=0))
+    # Where neurons that split have the larger margins, constant ones do not limit how many split.
+    if not other.complete or d > c:
+        return Finding(network)
     found = [pair for pair in pairs if pair is not None]
     two = [(size - 2) * c + pair.most + bound for pair in found if pair.most]
     proof: dict[str, Any] = {"kind": "splitting-neurons", "constant": c, "other": d}

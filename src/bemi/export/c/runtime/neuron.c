@@ -1,5 +1,5 @@
 /* The only neuron decides; zero counts as positive. */
-int bemi_predict(const bemi_input_t x[BEMI_INPUTS])
+$head
 {
     return $function(x) < 0 ? $negative : $positive;
 }

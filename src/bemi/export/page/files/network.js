@@ -103,10 +103,19 @@ class Ensemble {
     const best = Math.max(...shares);
     const dominant = shares.map((share) => share === best);
     const paper = this.paperLabel(votes, dominant);
-    const decision = paper === ABSTAIN ? this[this.data.ties.decide](votes, dominant, sums) : paper;
+    const likeliest = paper === ABSTAIN ? this[this.data.ties.decide](votes, dominant, sums) : paper;
+    const isUnknown = this.isUnknown(row, inputs, likeliest);
+    const decision = isUnknown ? ABSTAIN : likeliest;
     const status = truth === null ? null : this.status(paper, dominant, truth);
     const chances = this.chances(sums);
-    return { inputs, sums, votes, counts, shares, dominant, paper, decision, status, chances };
+    return { inputs, sums, votes, counts, shares, dominant, paper, likeliest, isUnknown, decision, status, chances };
+  }
+
+  /** Whether a row is like none of the training rows. */
+  isUnknown(row, inputs, label) {
+    const { known } = this.data;
+    if (known === null) return false;
+    return strangeness(known.ofColumns ? takenOf(row, this.data) : inputs, label, known) > known.threshold;
   }
 
   /** Chances of the classes in 65536ths; null if the model has no probabilities. */

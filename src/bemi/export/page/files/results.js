@@ -31,7 +31,7 @@ function trainingWarning({ data: { test, training } }) {
   );
 }
 
-/** How many rows of each class are recognised. */
+/** How many rows of each class are recognized. */
 function recallCard(test, labels) {
   const [matrix] = Object.values(test.confusion);
   const lines = matrix.slice(0, labels.length).map((row, truth) => {
@@ -44,7 +44,7 @@ function recallCard(test, labels) {
       make("span", { class: "count" }, `${count(row[truth])} of ${count(total)}`),
     );
   });
-  return make("section", { class: "card" }, make("h3", {}, "Recognised, by class"), ...lines);
+  return make("section", { class: "card" }, make("h3", {}, "Recognized, by class"), ...lines);
 }
 
 function accuracyCard(ensemble) {

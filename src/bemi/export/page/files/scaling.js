@@ -46,6 +46,7 @@ function onGrid(value, i, { decimals, powers, centres, multipliers, shifts, limi
  * Transforms by name.  The script of the model's transform, next to its Python code, registers itself here:
  *   inputs(integers, data)  inputs of the networks from scaled features; data comes from Python.
  *   takesCells              whether `inputs` takes the cells of a table instead: numbers, text, null if missing.
+ *   readings(cells, data)   the integers that its inputs are made of, if it takes cells.
  *   furtherInputs           names of the inputs that follow those of the features, if any.
  *   inputNames(data)        names of all inputs, if they are not those of the features.
  *   fieldOf(data, input)    the field that an input is made of, null for none; only where rows are made of fields.
@@ -63,6 +64,12 @@ const transformOf = ({ transform }) => (transform === null ? null : TRANSFORMS[t
 
 /** Whether rows are windows of a signal. */
 const takesWindows = (data) => Boolean(transformOf(data)?.windowOf);
+
+/** The integers that programs take for a row of features: readings of a table's cells, or scaled features. */
+function takenOf(row, data) {
+  const transform = transformOf(data);
+  return transform?.takesCells ? transform.readings(Array.from(row), data.transform) : scaled(Array.from(row), data.scaling);
+}
 
 /** Inputs of the networks from a row of features. */
 function inputsOf(row, data) {

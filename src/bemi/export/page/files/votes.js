@@ -65,6 +65,7 @@ class VotesView {
 
   /** A decision by points. */
   cardWords(outcome) {
+    if (outcome.isUnknown) return unknownWords(this.ensemble, outcome);
     const { total, chance } = this.card.read(outcome.inputs);
     const likely = chance === null ? "" : ` Chance of ${this.card.second}: ${probability(chance)}.`;
     return {

@@ -11,6 +11,7 @@ const PROOF_WORDS = {
 /** A decision: its label, and one or two sentences that explain it. */
 function decisionWords(ensemble, outcome) {
   const { labels, ties } = ensemble.data;
+  if (outcome.isUnknown) return unknownWords(ensemble, outcome);
   if (ensemble.decidesAlone) return { label: labels[outcome.decision], reason: aloneWords(ensemble, outcome) };
   const leaders = labels.filter((_, index) => outcome.dominant[index]);
   const first = outcome.dominant.indexOf(true);
@@ -22,6 +23,12 @@ function decisionWords(ensemble, outcome) {
   if (outcome.paper !== ABSTAIN) return { label, reason: `${lead} The network that tells them apart decides.` };
   return { label, reason: `${lead} ${ties.reason}` };
 }
+
+/** Why a row has no label although the networks gave it one. */
+const unknownWords = ({ data: { labels, unclassified } }, { likeliest }) => ({
+  label: unclassified === String(ABSTAIN) ? "unknown" : unclassified,
+  reason: `Unlike the training rows. The networks would say ${labels[likeliest]}.`,
+});
 
 /** What there is to say of a decision between two classes. */
 function aloneWords({ data: { labels } }, { decision, chances }) {

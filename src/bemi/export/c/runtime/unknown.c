@@ -1,0 +1,54 @@
+/* A feature: how far a column, or an input of the networks, is from a centre; in -127..127. */
+static int bemi_feature($wide value, uint_fast8_t place)
+{
+#if BEMI_KNOWN_COLUMNS
+    const int32_t centre = (int32_t)BEMI_READ32(bemi_known_centres[place]);
+    const int_fast8_t exponent = (int8_t)BEMI_READ8(bemi_known_exponents[place]);
+    uint32_t apart = value < centre ? (uint32_t)centre - (uint32_t)value : (uint32_t)value - (uint32_t)centre;
+    if (value == -2147483647L - 1)
+        return 0; /* A missing cell. */
+    if (exponent == 127)
+        return value < 0 ? -127 : 0; /* A level that training did not have. */
+    if (exponent < 0)
+        apart >>= -exponent;
+    else
+        apart = (apart > 127 ? 127 : apart) << exponent;
+    if (apart > 127)
+        apart = 127;
+    return value < centre ? -(int)apart : (int)apart;
+#else
+    (void)place;
+    return ((int)value - BEMI_KNOWN_CENTRE) / BEMI_KNOWN_UNIT;
+#endif
+}
+
+/* The label, or -1 if the row is unknown: if the sum of how far its features are outside the ranges of the class exceeds
+   a threshold.  Features are single ones, and halves of sums and then of differences of two of these. */
+static int bemi_known(const $kind *values, int label)
+{
+    int8_t features[BEMI_KNOWN_SINGLE + BEMI_KNOWN_PAIRS];
+    uint32_t strangeness = 0;
+    uint_fast8_t i;
+    if (label < 0)
+        return label;
+    for (i = 0; i < BEMI_KNOWN_SINGLE; i++)
+        features[i] = (int8_t)bemi_feature(values[BEMI_KNOWN_AT(i)], i);
+#if BEMI_KNOWN_PAIRS
+    for (i = 0; i < BEMI_KNOWN_PAIRS; i++) {
+        const int first = features[BEMI_READ8(bemi_known_firsts[i])], second = features[BEMI_READ8(bemi_known_seconds[i])];
+        features[BEMI_KNOWN_SINGLE + i] = (int8_t)((i < BEMI_KNOWN_SUMS ? first + second : first - second) / 2);
+    }
+#endif
+    for (i = 0; i < BEMI_KNOWN_SINGLE + BEMI_KNOWN_PAIRS; i++) {
+        const int above = features[i] - (int8_t)BEMI_READ8(bemi_known_starts[i]);
+        const uint_fast8_t shift = BEMI_READ8(bemi_known_shifts[i]);
+        const uint_fast8_t ends =
+            BEMI_READ8(bemi_known_ends[(uint_fast16_t)label * (BEMI_KNOWN_SINGLE + BEMI_KNOWN_PAIRS) + i]);
+        const int low = (int)((ends & 15U) << shift), high = (int)((ends >> 4) << shift);
+        if (above < low)
+            strangeness += (uint32_t)(low - above);
+        else if (above > high)
+            strangeness += (uint32_t)(above - high);
+    }
+    return strangeness > BEMI_KNOWN_LIMIT ? -1 : label;
+}
