@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from mixed_tables import patients
 from sklearn.exceptions import ConvergenceWarning
@@ -83,3 +84,31 @@ def test_choosing_shows_progress(verbose, capsys):
     X, y = risky(40)
     FewBitClassifier(inputs=TableBits(), verbose=verbose, **FAST).fit(X, y)
     assert ("choosing settings" in capsys.readouterr().err) == bool(verbose)
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_one_level_against_the_rest_takes_one_line(gaps):
+    rng = np.random.default_rng(1)
+    level = rng.choice(["low", "mid", "high", "top"], 400)
+    chance = np.where(level == "high", 0.9, 0.2)
+    X = pd.DataFrame({"level": level, "noise": rng.normal(size=400)})
+    if gaps:
+        X.loc[::9, "level"] = None
+        chance[::9] = 0.2
+    y = np.where(rng.random(400) < chance, "ill", "well")
+    clf = ScorecardClassifier(5, C=3.0, inputs=TableBits(2, distinct=True), **FAST).fit(X, y)
+    (card,) = clf.scorecard().cards
+    assert [line.name for line in card.lines if line.column == "level"] == ["level = high"]
+    assert np.array_equal(clf.decision_function(X), clf.scorecard().score(X))
+    assert set(clf.predict(X[level == "high"])) == {"ill"} or gaps
+    assert set(clf.predict(X[(level != "high")])) == {"well"}
+
+
+def test_lines_that_are_needed_stay():
+    rng = np.random.default_rng(2)
+    level = rng.choice(["a", "b", "c", "d"], 400)
+    y = rng.random(400) < pd.Series(level).map({"a": 0.9, "b": 0.6, "c": 0.3, "d": 0.05})
+    clf = ScorecardClassifier(5, C=3.0, inputs=TableBits(), **FAST).fit(pd.DataFrame({"level": level}), y)
+    (card,) = clf.scorecard().cards
+    assert len(card.lines) >= 3
+    assert len(np.unique(clf.decision_function(pd.DataFrame({"level": list("abcd")})))) == 4

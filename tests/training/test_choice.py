@@ -7,9 +7,11 @@ from sklearn.model_selection import cross_val_score
 from soft_margins import choosing, soft_margins
 
 from bemi import ConstantInput, FewBitClassifier, TableBits, load, save
+from bemi.inputs.table.text import ColumnWarning
 from bemi.settings import SETTINGS
 from bemi.training import Candidate, choose
 from bemi.training.choice import MOST_ROWS
+from bemi.training.machines import Answers
 
 SOFT = {"weight_bound": 7, "time_limit": 2.0, "probabilities": False}
 STEPS = Candidate("steps", {"inputs": TableBits(), "C": 3.0})
@@ -154,3 +156,47 @@ def test_data_frames_are_taken_as_they_are():
     chosen = FewBitClassifier(time_limit=2.0).fit(table, y)
     assert chosen.score(table, y) == 1
     assert chosen.choice_.expected is not None
+
+
+def rare(rows, seed):
+    """Few rows of one class, which one number makes a little more likely, so that all labels are the other class."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3, 3, (rows, 3)).round(2)
+    return X, (rng.random(rows) < 0.01 + 0.1 * (X[:, 0] > 1.5)).astype(int)
+
+
+def test_tables_are_chosen_by_the_order_of_rows_too():
+    X, y = rare(900, 1)
+    telling = [name for name in TableBits().fit(X).output_names() if name.startswith("feature 0")]
+    inputs = {"blind": TableBits(without=telling), "all": TableBits()}
+    candidates = [Candidate(name, {"inputs": bits, "C": 0.1}) for name, bits in inputs.items()]
+    found = {
+        by_rank: choose(candidates, X, y, defaults=DEFAULTS, weights=None, seed=0, by_rank=by_rank)
+        for by_rank in (False, True)
+    }
+    assert len(set(found[True].accuracies.values())) == 1
+    assert (found[False].name, found[True].name) == ("blind", "all")
+
+
+def test_an_order_counts_equal_scores_half():
+    answers = Answers(np.zeros(5, int), np.array([[3.0], [1.0], [1.0], [0.0], [9.0]]), np.array([[0, 1]]))
+    targets, weights = np.array([0, 0, 1, 1, 2]), np.array([1.0, 1.0, 3.0, 1.0, 1.0])
+    assert answers.in_order(targets, weights).tolist() == [1.0, (1.5 + 1) / 4, 0.75, 1.0, 0.5]
+
+
+def test_drawn_rows_keep_rare_classes_and_their_weight():
+    X, y = rare(5000, 2)
+    sizes = np.bincount(y)
+    choice = FewBitClassifier(inputs=TableBits(2), class_weight={0: 1, 1: 1}).choose(X, y)
+    most = max(choice.accuracies.values())
+    assert sizes[1] < 0.1 * sizes[0]
+    # Labelled as the common class, all rows are right in its proportion, although the rare class has more of the draw.
+    assert most == pytest.approx(sizes[0] / sizes.sum(), abs=2e-3)
+
+
+def test_many_classes_are_announced_and_not_compared():
+    rows = np.arange(303.0)[:, None]
+    with pytest.warns(ColumnWarning, match=r"^101 classes take 5,050 networks, .* at least 1 min of"):
+        choice = FewBitClassifier().choose(rows % 17, rows[:, 0] // 3)
+    assert not choice.accuracies
+    assert "settings are compared for up to 100 classes" in choice.in_words()

@@ -215,12 +215,22 @@ class Classifier(_ScikitLearn):
         # An interrupted fit must not leave an older fit's networks behind.
         self.__dict__.pop("_ensemble", None)
         chosen = self._resolved(X, y, sample_weight, groups)
-        plan = self._planned(chosen, X, y, sample_weight, groups)
-        ensemble = self._assembled(chosen, plan, self._train(plan))
+        ensemble = self._trained(chosen, X, y, sample_weight, groups)
         if chosen["reject"] is not None:
             ensemble = with_known_ranges(ensemble, chosen, X, y, sample_weight, groups)
         self._ensemble = ensemble
         return self
+
+    def _trained(
+        self,
+        chosen: Settings,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+    ) -> Ensemble:
+        plan = self._planned(chosen, X, y, sample_weight, groups)
+        return self._assembled(chosen, plan, self._train(plan))
 
     def _fit_shard(
         self,
@@ -339,7 +349,7 @@ class Classifier(_ScikitLearn):
             class_weight=chosen["class_weight"],
             groups=groups,
         )
-        for line in getattr(training_set.inputs.transform, "remarks_", ()):
+        for line in training_set.inputs.remarks(rows):
             warnings.warn(line, ColumnWarning, stacklevel=4)
         self.selected_rows_ = counted[training_set.selected]
         subsets = subsets_to_train(

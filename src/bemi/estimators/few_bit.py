@@ -85,6 +85,12 @@ WEIGHT_BOUND, TABLE_BOUND = 7, 15
 """Weight bound, and that of tables: their integer weights come closer to the continuous optimum than with 7, and so
 does the proof, at equal accuracy."""
 
+MANY_CLASSES = 100
+"""With more classes than this, nothing is compared: each candidate takes a machine for every two of them."""
+
+NETWORKS_A_MINUTE, NETWORKS_A_MEGABYTE = 14_000, 200
+"""At most so many networks of three rows a class and eight columns were trained in a minute of one core, and fit."""
+
 CHEAP_ROWS = 2000
 """Up to so many rows with many inputs, images or signals, fitting probabilities takes seconds."""
 
@@ -128,6 +134,12 @@ def images(rows: NDArray, shape: Sequence[int] | None = None, why: str = "asked 
         Candidate("images as they are, slightly deformed", {"inputs": as_they_are, "copies": small, "C": 1.0}, 0, 0.5),
         Candidate("images as they are", {"inputs": as_they_are, "copies": None, "C": 10.0}, 0, 0.5),
     )
+    if given is not None and given[2:] == (3,):
+        coloured = IntegerHog(shape=given, straighten=False, colours=True)
+        candidates += (
+            Candidate("shapes and colours, slightly deformed", {"inputs": coloured, "copies": small, "C": 1.0}, 0, 0.5),
+            Candidate("shapes and colours", {"inputs": coloured, "copies": None, "C": 10.0}, 0, 0.5),
+        )
     usual = {
         "inputs": straight,
         "copies": None,
@@ -250,6 +262,16 @@ def left_to_choose(kind: Kind, given: Mapping[str, Any]) -> tuple[Candidate, ...
     return tuple(different.values())
 
 
+def _announced(classes: int) -> str:
+    """What so many classes cost."""
+    networks = classes * (classes - 1) // 2
+    minutes, megabytes = np.ceil([networks / NETWORKS_A_MINUTE, networks / NETWORKS_A_MEGABYTE])
+    return (
+        f"{classes:,} classes take {networks:,} networks, one for each two of them: at least {minutes:.0f} min of "
+        f"processor time and {megabytes:.0f} MB; subsets trains fewer, and no settings are compared"
+    )
+
+
 class SoftMarginClassifier(Classifier, ABC):
     """What estimators with soft margins share: rows may have weights, and come from recordings.
 
@@ -362,6 +384,9 @@ class SoftMarginClassifier(Classifier, ABC):
         labels = labels_of(y, rows)
         warn_if_continuous(labels)
         kind = self._kind(X)
+        classes = len(np.unique(labels))
+        if classes > MANY_CLASSES and given["subsets"] is None:
+            warnings.warn(_announced(classes), ColumnWarning, stacklevel=4)
         given |= {name: value for name, value in kind.usual.items() if name not in COMPARED and is_auto(given[name])}
         self.choice_ = replace(
             self._choice(kind, given, rows, labels, sample_weight, groups), kind=kind.name, why=kind.why
@@ -393,6 +418,8 @@ class SoftMarginClassifier(Classifier, ABC):
         if not candidates:
             return unknown(Candidate("usual settings", {}), f"{len(rows)} large rows are too many to compare settings")
         usual = {name: value for name, value in kind.usual.items() if is_auto(given[name])}
+        if len(np.unique(labels)) > MANY_CLASSES:
+            return unknown(Candidate("usual settings", {}), f"settings are compared for up to {MANY_CLASSES} classes")
         weights = given_weights(sample_weight, len(labels))
         classes, targets = np.unique(labels, return_inverse=True)
         return choose(
@@ -403,6 +430,7 @@ class SoftMarginClassifier(Classifier, ABC):
             weights=weights * class_weights(given["class_weight"], classes, targets, weights)[targets],
             seed=seed_of(given["random_state"]),
             groups=groups,
+            by_rank=kind.name == "table",
             watch=partial(progress, show=bool(given["verbose"]), what="choosing settings"),
         )
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 
 from bemi.ensemble.ensemble import Ensemble
 from bemi.estimators.few_bit import Kind, SoftMarginClassifier, cards
-from bemi.report.scorecard import why_no_card
+from bemi.inputs.table.text import ColumnWarning
+from bemi.report.scorecard import Scorecard, why_no_card
 from bemi.stages import SOFT_STAGES
+from bemi.training.plan import Settings
 
 
 class ScorecardClassifier(SoftMarginClassifier):
@@ -94,6 +98,24 @@ class ScorecardClassifier(SoftMarginClassifier):
 
     def _kind(self, X: Any) -> Kind:
         return cards()
+
+    def _trained(
+        self,
+        chosen: Settings,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+    ) -> Ensemble:
+        """The card; trained again without levels that share their points, as long as that saves lines."""
+        ensemble = super()._trained(chosen, X, y, sample_weight, groups)
+        while why_no_card(ensemble) is None and (spare := Scorecard.of(ensemble).spare_lines()):
+            inputs = clone(chosen["inputs"])
+            chosen = {**chosen, "inputs": inputs.set_params(without=(*inputs.without, *spare))}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ColumnWarning)  # said before
+                ensemble = super()._trained(chosen, X, y, sample_weight, groups)
+        return ensemble
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """The number on the card, for two classes: the total of each row, shape (rows,).

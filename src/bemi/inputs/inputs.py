@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from bemi.checks import check_finite, is_integer
+from bemi.checks import check_finite, counted, is_integer
 from bemi.exact import PRE_ACTIVATION_LIMIT, Integers
 from bemi.inputs.scaling import InputScaling
+from bemi.inputs.table.text import listed
 from bemi.inputs.transform import Takes, Transform, reader_of
 
 
@@ -95,6 +96,17 @@ class Inputs:
     def of(self, X: Any) -> Integers:
         """The integers that the networks see, for features as they are given."""
         return self(self.checked(X))
+
+    def remarks(self, X: Any) -> list[str]:
+        """What a user should know about training rows: what their cells are, and what rounding loses."""
+        if not self.takes_integers:
+            return list(getattr(self.transform, "remarks_", ()))
+        lost = self.scaling.lost_features(self.checked(X))
+        if not len(lost):
+            return []
+        names = self.names or [f"feature {place}" for place in range(self.features)]
+        what = f"{counted(len(lost), 'feature')} ({listed([names[place] for place in lost], 3)})"
+        return [f"{what}: too small differences between large numbers, lost in rounding; subtract a fixed number first"]
 
     def fixed_point_inputs(self, X: Any) -> Integers:
         """What a device or an ONNX graph is given for these features: readings (:mod:`bemi.inputs.fixed_point`).

@@ -77,6 +77,20 @@ class InputScaling:
         low, high = int(integers.min(initial=self.low)), int(integers.max(initial=self.high))
         return replace(self, low=low, high=high)
 
+    def lost_features(self, X: NDArray) -> NDArray[np.integer]:
+        """Features that differ, by little beside their size, but not once they are rounded to integers.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> InputScaling.fit([[1e6], [-1e6]], "common").lost_features(np.array([[1e6], [1e6 + 1]]))
+        array([0])
+        """
+        if self.scale is None or not len(X):
+            return np.arange(0)
+        spreads, sizes = np.ptp(X, axis=0), np.abs(X).max(axis=0)
+        return np.flatnonzero((spreads > 0) & (spreads < sizes / 100) & (np.ptp(self(X), axis=0) == 0))
+
     def values(self, integers: NDArray) -> NDArray[np.float64]:
         """The features behind integers, up to rounding.
 

@@ -362,6 +362,37 @@ class Scorecard:
         totals = np.stack([card.totals_of(inputs) for card in self.cards], axis=1)
         return totals[:, 0] if len(self.cards) == 1 else totals
 
+    def spare_lines(self) -> list[str]:
+        """Names of lines that one card of two classes could do without: those of levels with the same points.
+
+        Exactly one level of a category is there, or its cell is missing.  So points that most of these have could go to
+        the start, and the lines of the others would tell these levels from the rest.
+
+        Examples
+        --------
+        >>> card.spare_lines()
+        []
+        """
+        if len(self.cards) > 1:
+            return []
+        transform, (card,) = self.transform, self.cards
+        points = {line.input: line.points for line in card.lines}
+        found = []
+        for place, column in enumerate(transform.columns_):
+            own = [
+                n for n, bit in enumerate(transform.outputs_) if bit.column == place and not isinstance(bit, Constant)
+            ]
+            if not column.levels or len(own) < len(column.levels) + column.has_missing or len(own) < 3:
+                continue
+            of_bits = [points.get(n, 0) for n in own]
+            most = max(set(of_bits), key=lambda number: (of_bits.count(number), number == 0))
+            found += [
+                transform.outputs_[n].name(transform.columns_)
+                for n, p in zip(own, of_bits, strict=True)
+                if p == most != 0
+            ]
+        return found
+
     def frame(self) -> pd.DataFrame:
         """The lines as a data frame with their points, the start of each card first.
 

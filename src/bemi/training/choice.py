@@ -4,8 +4,9 @@ Candidates are compared by stratified cross-validation with the machines of :mod
 nearly as accurate as the exact networks, obey the same restrictions, and train in milliseconds.  Inputs are fitted
 inside each fold.
 
-The largest accuracy wins; of nearly equal ones, that which is right about rare classes, too: a point of accuracy counts
-as much as five points of the mean accuracy of the classes.
+Tables are judged by accuracy and by the area under the curve, which says more about a few rare rows than a count of
+right labels does; other rows by accuracy alone.  Of nearly equal candidates that wins which is right about rare
+classes, too: a point of accuracy counts as much as five points of the mean accuracy of the classes.
 
 The best of many candidates looks better in cross-validation than it is.  The expected accuracy is corrected for that by
 a bootstrap (Tsamardinos, Greasidou, Borboudakis 2018): on each resample of the rows the best candidate is chosen on the
@@ -34,7 +35,7 @@ from sklearn.utils import _safe_indexing
 from bemi.exact import Integers
 from bemi.inputs.inputs import Inputs
 from bemi.report.estimates import Tested
-from bemi.training.machines import Lesson, Restrictions, labels
+from bemi.training.machines import Answers, Lesson, Restrictions, answers
 from bemi.training.training_set import class_in_one_group, group_codes, group_folds, row_folds, variants_of
 
 FOLDS = 5
@@ -44,6 +45,9 @@ ENOUGH_ROWS = 400
 
 MOST_ROWS = 1000
 """Choices are made on at most this many rows, drawn class by class."""
+
+RARE = 0.2
+"""Where rows are drawn, a class keeps this share of what it would have if all were of one size."""
 
 MOST_TESTED = 10_000
 """The accuracy of what was chosen is estimated with at most this many rows."""
@@ -56,6 +60,9 @@ MOST_VARIANTS = 1000
 
 CLASSES_COUNT = 0.2
 """Weight of the mean accuracy of the classes beside the accuracy, so that a rare class is not given up for nothing."""
+
+RANKS_COUNT = 1.0
+"""Weight of the area under the curve beside the accuracy, for tables."""
 
 STANDARD_ERRORS = 1.5
 """By how many of them another candidate must be better than the usual one; with one, chance decided too often."""
@@ -204,6 +211,7 @@ def choose(
     weights: NDArray | None,
     seed: int,
     groups: ArrayLike | None = None,
+    by_rank: bool = False,
     watch: Watch = _unwatched,
 ) -> Choice:
     """The candidate that cross-validation prefers.
@@ -222,6 +230,8 @@ def choose(
         Of the folds.
     groups
         What each row comes from, such as a recording; None if every row stands for itself.
+    by_rank
+        Whether the area under the curve counts, too.
     watch
         Shows the progress.
     """
@@ -242,14 +252,15 @@ def choose(
         return unknown(candidates[usual or 0], "too few rows to compare settings or to estimate the accuracy")
     repeats = REPEATS if len(rows.targets) <= ENOUGH_ROWS else 1
     splits = [rows.folds(folds, rng) for _ in range(repeats)]
-    candidates, right = _compared(candidates, defaults, rows, splits, len(classes), watch)
-    first = _reference(candidates, usual, _plain_merits(right, rows))
+    candidates, found = _compared(candidates, defaults, rows, splits, len(classes), watch, by_rank)
+    right = found[0]
+    first = _reference(candidates, usual, _plain_merits(found, rows))
     margins = _margins(right, rows.weights, rows.groups, first)
-    handicaps = _handicaps(candidates, usual, first, margins, enough=per_class >= FEWEST)
-    chosen = int(_merits(right, rows.weights[None], rows.targets, handicaps)[0].argmax())
+    handicaps = _handicaps(candidates, usual, first, margins, enough=per_class >= FEWEST, by_rank=by_rank)
+    chosen = int(_merits(found, rows.weights[None], rows.targets, handicaps)[0].argmax())
     accuracies = np.average(right, axis=0, weights=rows.weights)
     # By how much the best of the candidates looks better than it is.
-    optimism = max(0.0, float(accuracies[chosen] - _resampled(right, rows, handicaps, rng).mean()))
+    optimism = max(0.0, float(accuracies[chosen] - _resampled(found, rows, handicaps, rng).mean()))
     tested = rows.tested(right[:, chosen], splits[-1], np.unique(splits[-1]))
     if len(rows.targets) < len(targets):
         more = every.some(MOST_TESTED, rng)
@@ -295,13 +306,26 @@ class _Rows:
     divided: bool
 
     def some(self, most: int, rng: np.random.Generator) -> _Rows:
-        """At most ``most`` rows, with the classes in their proportions."""
+        """About ``most`` rows, with classes in their proportions, but more of rare ones, which weigh less then."""
         if len(self.targets) <= most:
             return self
         order = rng.permutation(len(self.targets))
         order = order[np.argsort(self.targets[order], kind="stable")]
-        own = np.sort(order[np.linspace(0, len(order) - 1, most).astype(np.int64)])
-        return _Rows(_safe_indexing(self.X, own), self.targets[own], self.weights[own], self.groups[own], self.divided)
+        sizes = np.bincount(self.targets)
+        enough = np.minimum(sizes, int(RARE * most / len(sizes)))
+        rare = sizes * most < enough * len(order)
+        if not rare.any():
+            own = np.sort(order[np.linspace(0, len(order) - 1, most).astype(np.int64)])
+            return self._taken(own, self.weights[own])
+        shares = np.where(rare, 0, sizes) / sizes[~rare].sum()
+        kept = np.where(rare, enough, np.maximum(1, shares * (most - enough[rare].sum())).astype(np.int64))
+        firsts = np.cumsum(sizes) - sizes
+        own = np.sort(np.concatenate([order[first : first + n] for first, n in zip(firsts, kept, strict=True)]))
+        factors = sizes / kept * len(own) / len(order)
+        return self._taken(own, self.weights[own] * factors[self.targets[own]])
+
+    def _taken(self, own: Integers, weights: NDArray) -> _Rows:
+        return _Rows(_safe_indexing(self.X, own), self.targets[own], weights, self.groups[own], self.divided)
 
     def folds(self, folds: int, rng: np.random.Generator) -> Integers:
         """The fold of each row."""
@@ -323,43 +347,52 @@ def _compared(
     splits: Sequence[Integers],
     classes: int,
     watch: Watch,
+    by_rank: bool,
 ) -> tuple[Sequence[Candidate], NDArray[np.float64]]:
-    """The candidates, with larger C where the largest is the best, and how often each labels each row right."""
+    """The candidates, with larger C where the largest is the best, and how each does on each row."""
 
     def measured(some: Sequence[Candidate]) -> NDArray[np.float64]:
         alike = _alike(some, defaults)
         with watch(sum(int(parts.max()) + 1 for parts in splits) * len(alike)) as advance:
-            found = [_right(alike, rows, parts, np.unique(parts), classes, advance) for parts in splits]
+            found = [_tried(alike, rows, parts, np.unique(parts), classes, advance, by_rank) for parts in splits]
         return np.mean(found, axis=0)
 
-    right = measured(candidates)
-    while (further := _further(candidates, _plain_merits(right, rows))) is not None:
+    found = measured(candidates)
+    while (further := _further(candidates, _plain_merits(found, rows))) is not None:
         candidates = (*candidates, further)
-        right = np.column_stack([right, measured([further])])
-    return candidates, right
+        found = np.concatenate([found, measured([further])], axis=2)
+    return candidates, found
 
 
-def _right(
+def _tried(
     alike: list[list[_Group]],
     rows: _Rows,
     parts: Integers,
     held_out: Integers,
     classes: int,
     advance: Callable[[Any], None],
+    by_rank: bool = False,
 ) -> NDArray[np.float64]:
-    """Which rows of the folds held out each candidate labels right, shape (rows, candidates)."""
+    """How each candidate does on each row of the folds held out, shape (2, rows, candidates).
+
+    The first part says which rows are labelled right, the second with which share of the rows of other classes they are
+    in the right order; zeros unless ``by_rank``.
+    """
     count = sum(len(group.positions) for members in alike for group in members)
-    right = np.zeros((len(rows.targets), count))
+    found = np.zeros((2, len(rows.targets), count))
     for members in alike:
         # Inputs are slower than machines.
         seen = _Seen.of(members[0].settings, rows.X, rows.targets)
         for held in (parts == part for part in held_out):
             fold = seen.without(held, rows.targets, rows.weights)
+            truth, weights = rows.targets[held], rows.weights[held]
             for group in members:
-                for position, label in zip(group.positions, group.labels(fold, classes), strict=True):
-                    right[held, position] += label == rows.targets[held]
+                for position, given in zip(group.positions, group.answers(fold, classes), strict=True):
+                    found[0, held, position] = given.labels == truth
+                    if by_rank:
+                        found[1, held, position] = given.in_order(truth, weights)
             advance(None)
-    return right
+    return found
 
 
 def _tested(
@@ -375,8 +408,8 @@ def _tested(
     folds, sizes = np.unique(parts, return_counts=True)
     held_out = folds[: int(np.searchsorted(np.cumsum(sizes), ENOUGH_TESTED)) + 1]
     with watch(len(held_out)) as advance:
-        right = _right(_alike([candidate], defaults), rows, parts, held_out, classes, advance)[:, 0]
-    return rows.tested(right, parts, held_out)
+        found = _tried(_alike([candidate], defaults), rows, parts, held_out, classes, advance)
+    return rows.tested(found[0, :, 0], parts, held_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -426,7 +459,7 @@ class HeldOut:
         [[group]] = _alike([Candidate("", settings)], settings)
         seen = _Seen.of(group.settings, rows.X, rows.targets)
         parted = [seen.without(own, rows.targets, rows.weights) for own in held]
-        labels = [next(group.labels(fold, len(classes))) for fold in parted]
+        labels = [next(group.answers(fold, len(classes))).labels for fold in parted]
         return cls(rows.X, rows.targets, parted, labels, apart)
 
 
@@ -491,14 +524,14 @@ class _Group:
         prices, positions = zip(*sorted(members), strict=True)
         return cls(list(positions), list(prices), settings)
 
-    def labels(self, fold: Fold, classes: int) -> Iterator[Integers]:
-        """Class indices that the machines of each price give to the rows held out."""
+    def answers(self, fold: Fold, classes: int) -> Iterator[Answers]:
+        """What the machines of each price say of the rows held out."""
         lesson = fold.lesson
         if self.settings["copies"] is not None:
             scenarios = _with_few_copies(self.settings["copies"], len(fold.trained))
             lesson = lesson.extended(variants_of(fold.inputs, fold.trained, scenarios))
         restrictions = Restrictions.of(self.settings, fold.inputs)
-        return labels(lesson, fold.tested, self.prices, classes=classes, restrictions=restrictions)
+        return answers(lesson, fold.tested, self.prices, classes=classes, restrictions=restrictions)
 
 
 def _with_few_copies(scenarios: Any, rows: int) -> Any:
@@ -530,13 +563,15 @@ def _alike(candidates: Sequence[Candidate], defaults: Mapping[str, Any]) -> list
     return list(by_inputs.values())
 
 
-def _merits(right: NDArray, weights: NDArray, targets: Integers, handicaps: NDArray) -> NDArray:
+def _merits(found: NDArray, weights: NDArray, targets: Integers, handicaps: NDArray) -> NDArray:
     """What candidates are compared by, for each line of row weights, shape (lines, candidates)."""
-    merits = _accuracies(right, weights) - (1 + CLASSES_COUNT) * handicaps
+    right, in_order = found
+    merits = _accuracies(right, weights) - handicaps
+    of_classes = CLASSES_COUNT * right + RANKS_COUNT * in_order
     classes = np.unique(targets)
     for label in classes:
         own = targets == label
-        merits += CLASSES_COUNT / len(classes) * _accuracies(right[own], weights[:, own])
+        merits += _accuracies(of_classes[own], weights[:, own]) / len(classes)
     return merits
 
 
@@ -555,8 +590,8 @@ def _margins(right: NDArray, omega: NDArray, groups: Integers, usual: int) -> ND
     return np.sqrt((sums**2).sum(axis=0)) / omega.sum()
 
 
-def _plain_merits(right: NDArray, rows: _Rows) -> NDArray[np.float64]:
-    return _merits(right, rows.weights[None], rows.targets, np.zeros(right.shape[1]))[0]
+def _plain_merits(found: NDArray, rows: _Rows) -> NDArray[np.float64]:
+    return _merits(found, rows.weights[None], rows.targets, np.zeros(found.shape[2]))[0]
 
 
 def _further(candidates: Sequence[Candidate], merits: NDArray) -> Candidate | None:
@@ -589,15 +624,18 @@ def _reference(candidates: Sequence[Candidate], usual: int | None, merits: NDArr
 
 
 def _handicaps(
-    candidates: Sequence[Candidate], usual: int | None, first: int, margins: NDArray, *, enough: bool
+    candidates: Sequence[Candidate], usual: int | None, first: int, margins: NDArray, *, enough: bool, by_rank: bool
 ) -> NDArray:
-    """By how much each candidate must beat the first; nothing if none is usual, and it is no last resort."""
+    """By how much each candidate must beat the first; nothing if none is usual, and it is no last resort.
+
+    All that counts must rise by as much as the accuracy.
+    """
     held_back = np.array([usual is not None or candidate.last_resort for candidate in candidates])
     held_back[first] = False
     # Of equals the usual candidate is taken, although it is not the first.
     errors = np.array([candidate.standard_errors for candidate in candidates])
     needed = errors * margins + _EQUAL if enough else np.full(len(margins), np.inf)
-    return np.where(held_back, needed, 0.0)
+    return np.where(held_back, needed, 0.0) * (1 + CLASSES_COUNT + RANKS_COUNT * by_rank)
 
 
 def _reason(
@@ -639,12 +677,12 @@ def _accuracies(right: NDArray, weights: NDArray) -> NDArray:
     return weights @ right / np.where(totals > 0, totals, 1.0)
 
 
-def _resampled(right: NDArray, rows: _Rows, handicaps: NDArray, rng: np.random.Generator) -> NDArray:
+def _resampled(found: NDArray, rows: _Rows, handicaps: NDArray, rng: np.random.Generator) -> NDArray:
     """Accuracy on the groups left out of each resample, of the candidate that is best on the groups drawn."""
     omega, groups = rows.weights, np.unique(rows.groups, return_inverse=True)[1]
     count = int(groups.max()) + 1
     drawn = rng.multinomial(count, np.full(count, 1 / count), size=RESAMPLES)[:, groups] * omega
     left = np.where(drawn > 0, 0.0, omega)
     useful = (left.sum(axis=1) > 0) & (drawn.sum(axis=1) > 0)
-    best = _merits(right, drawn[useful], rows.targets, handicaps).argmax(axis=1)
-    return _accuracies(right, left[useful])[np.arange(len(best)), best]
+    best = _merits(found, drawn[useful], rows.targets, handicaps).argmax(axis=1)
+    return _accuracies(found[0], left[useful])[np.arange(len(best)), best]

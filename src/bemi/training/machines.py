@@ -103,10 +103,45 @@ class Restrictions:
         return self.max_links is not None or self.signs is not None or self.weight_bound <= COARSE
 
 
-def labels(
+class Answers(NamedTuple):
+    """What machines say of some rows.
+
+    Attributes
+    ----------
+    labels
+        Class indices.
+    scores
+        Of every pair of classes, positive for the first, shape (rows, pairs).
+    pairs
+        Class indices of the pairs.
+    """
+
+    labels: Integers
+    scores: Floats
+    pairs: Integers
+
+    def in_order(self, targets: Integers, weights: Floats) -> Floats:
+        """With which share of the rows of other classes each row is in the right order, by the scores of their pair.
+
+        Its mean over the rows of a class is an area under the curve.
+        """
+        total, pairs = np.zeros(len(targets)), np.zeros(len(targets))
+        for (first, second), scores in zip(self.pairs, self.scores.T, strict=True):
+            above, below = np.flatnonzero(targets == first), np.flatnonzero(targets == second)
+            if not weights[above].any() or not weights[below].any():
+                continue
+            order = (np.sign(scores[above][:, None] - scores[below]) + 1) / 2
+            total[above] += np.average(order, axis=1, weights=weights[below])
+            total[below] += np.average(order, axis=0, weights=weights[above])
+            pairs[above] += 1
+            pairs[below] += 1
+        return np.divide(total, pairs, where=pairs > 0, out=np.full(len(targets), 0.5))
+
+
+def answers(
     lesson: Lesson, tested: Integers, prices: Sequence[float], *, classes: int, restrictions: Restrictions
-) -> Iterator[Integers]:
-    """Class indices that machines trained at each price give to the tested inputs.
+) -> Iterator[Answers]:
+    """What machines trained at each price say of the tested inputs.
 
     Prices should increase: each continuous machine starts from the one before.
     """
@@ -114,7 +149,8 @@ def labels(
     pairs = pairs[np.isin(pairs, lesson.targets).all(axis=1)]
     weights = _integers if restrictions.matter or len(lesson.targets) > MOST_PRODUCTS else _continuous
     for columns in weights(lesson, pairs, prices, restrictions):
-        yield _voted(tested, columns, pairs, classes)
+        scores = tested @ columns
+        yield Answers(_voted(tested, scores, columns, pairs, classes), scores, pairs)
 
 
 def _continuous(
@@ -169,9 +205,8 @@ def _integers(lesson: Lesson, pairs: Integers, prices: Sequence[float], restrict
         yield np.stack(columns, axis=1).astype(np.float64)
 
 
-def _voted(tested: Integers, weights: Floats, pairs: Integers, classes: int) -> Integers:
+def _voted(tested: Integers, scores: Floats, weights: Floats, pairs: Integers, classes: int) -> Integers:
     """Class indices by the majority of pairs, ties by margin as in an ensemble."""
-    scores = tested @ weights
     votes = np.where(scores >= 0, pairs[:, 0], pairs[:, 1])
     norms = np.maximum(np.abs(weights).sum(axis=0), np.finfo(np.float64).tiny)
     largest = max(1.0, float(np.abs(tested).max(initial=0)))

@@ -266,3 +266,15 @@ def test_distinct_bits_tell_all_that_bits_tell_once(seed):
     again = TableBits.from_parameters(distinct.parameters())
     assert again.output_names() == distinct.output_names()
     assert np.array_equal(again.transform(table), bits)
+
+
+def test_bits_that_are_named_are_left_out():
+    table = pd.DataFrame({"age": [31, 47, 58, 64], "colour": ["red", "blue", "green", "red"]})
+    every = TableBits().fit(table)
+    names = ["age >= 50", "colour = green"]
+    some = TableBits(without=names).fit(table)
+    assert set(every.output_names()) - set(some.output_names()) == set(names)
+    kept = [place for place, name in enumerate(every.output_names()) if name not in names]
+    assert np.array_equal(some.transform(table), every.transform(table)[:, kept])
+    copy = TableBits.from_parameters(some.parameters())
+    assert copy.output_names() == some.output_names()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import date, timedelta
 
 import numpy as np
 import pandas as pd
@@ -145,3 +146,40 @@ def test_labels_that_look_measured_are_named_in_a_warning():
     y = [str(place // 3 + 0.5) for place in range(90)]
     with pytest.warns(ColumnWarning, match="y looks continuous: 30 different numbers in 90 rows"):
         FewBitClassifier(inputs=TableBits(2), C=1).training_tasks(table, y)
+
+
+@pytest.mark.parametrize("offset", [0, 1e9, 1e11, 1e12, 1e15])
+@pytest.mark.parametrize("made", [FewBitClassifier, ScorecardClassifier])
+def test_a_separating_column_far_from_zero_works_or_says_what_to_do(made, offset, recwarn):
+    y = np.arange(300) >= 150
+    table = pd.DataFrame({"time": offset + np.arange(300.0), "noise": np.random.default_rng(0).normal(size=300)})
+    clf = made(C=3.0, inputs=TableBits(9), time_limit=1.0).fit(table, y)
+    told = [str(warning.message) for warning in recwarn if warning.category is ColumnWarning]
+    assert bool(told) == (offset > 1e9)
+    assert clf.score(table, y) > 0.99 or told
+    if told:
+        (line,) = told
+        assert line.startswith("column 'time': 300 different numbers become ")
+        middle = float(line.split("subtract ")[1].split()[0])
+        nearer = table.assign(time=table["time"] - middle)
+        assert made(C=3.0, inputs=TableBits(9), time_limit=1.0).fit(nearer, y).score(nearer, y) > 0.99
+
+
+def test_a_table_of_which_rounding_leaves_nothing_is_refused_with_the_reason():
+    with pytest.raises(
+        ValueError, match=r"no column carries information: .*; column 'time': 300 different .* subtract"
+    ):
+        TableBits().fit(pd.DataFrame({"time": 1e12 + np.arange(300.0)}))
+
+
+def test_networks_without_a_table_say_what_rounding_loses():
+    X = np.column_stack([1e12 + np.arange(40.0), np.arange(40.0) % 7 / 2, np.full(40, 3.0)])
+    with pytest.warns(ColumnWarning, match=r"^1 feature \('feature 0'\): too small differences between large numbers"):
+        BeMiClassifier(node_limit=1).fit(X, np.arange(40) >= 20)
+
+
+@pytest.mark.parametrize(("made", "what"), [(timedelta(hours=1), "durations"), (date(2024, 1, 1), "dates")])
+def test_python_dates_and_durations_are_refused(made, what):
+    column = pd.Series([made] * 20, dtype=object)
+    with pytest.raises(ValueError, match=f"column 'when' holds {what}; replace it by numbers"):
+        FewBitClassifier().fit(pd.DataFrame({"when": column}), np.arange(20) % 2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,6 +73,8 @@ class TableBits(TransformerMixin, BaseEstimator):
     pairs
         Add at most this many pairs of bits, such as ``age >= 54.5 and smoker = yes``, by which a network sees two
         columns together; 0 for none.  They are chosen by the labels.
+    without
+        Names of bits to leave out, such as ``"region = north"``.
 
     Attributes
     ----------
@@ -122,6 +123,7 @@ class TableBits(TransformerMixin, BaseEstimator):
         numeric: Sequence[str | int] = (),
         distinct: bool = False,
         pairs: int = 0,
+        without: Sequence[str] = (),
     ) -> None:
         self.thresholds = thresholds
         self.values = values
@@ -130,6 +132,7 @@ class TableBits(TransformerMixin, BaseEstimator):
         self.numeric = numeric
         self.distinct = distinct
         self.pairs = pairs
+        self.without = without
 
     def describe(self) -> str:
         """What the networks see, in a few words.
@@ -173,10 +176,13 @@ class TableBits(TransformerMixin, BaseEstimator):
         cells = columns_of(table, None)
         kinds = zip(names, cells, self._kinds(names), strict=True)
         columns = [Column.from_cells(name, own, categorical=kind) for name, own, kind in kinds]
-        self.remarks_ = remarks_on(names, cells, [column.name for column in columns if column.levels is not None])
-        self._fit_columns(columns, _read(columns, cells), y)
+        readings = _read(columns, cells)
+        lost = [*filter(None, map(Column.what_rounding_loses, columns, cells, readings.T))]
+        categories = [column.name for column in columns if column.levels is not None]
+        self.remarks_ = [*remarks_on(names, cells, categories), *lost]
+        self._fit_columns(columns, readings, y)
         if len(self.outputs_) < 2:
-            raise ValueError("no column carries information: each is empty or constant")
+            raise ValueError("; ".join(["no column carries information: each is empty or constant", *lost]))
         return self
 
     def _fit_columns(self, columns: Sequence[Column], readings: Integers, y: ArrayLike | None) -> TableBits:
@@ -186,6 +192,9 @@ class TableBits(TransformerMixin, BaseEstimator):
             column.fitted(own, thresholds=self.thresholds, values=scaled)
             for column, own in zip(columns, readings.T, strict=True)
         ]
+        for bit in bits_of(fitted):
+            if bit.name(fitted) in self.without:
+                fitted[bit.column] = fitted[bit.column].without(bit)
         if self.distinct:
             fitted = self._without_repeats(fitted, readings)
         # A bit beside values is as long as several of them, the more so the fewer bits there are.
@@ -215,16 +224,10 @@ class TableBits(TransformerMixin, BaseEstimator):
         for output, cells in zip(bits, on.T, strict=True):
             # A bit and its opposite are one; that which is off in the first row stands for both.
             pattern = (cells * -cells[0]).tobytes()
-            column = columns[output.column]
             if pattern not in seen:
                 seen.add(pattern)
-            elif isinstance(output, AtLeast):
-                kept = tuple(threshold for threshold in column.thresholds if threshold != output.reading)
-                # Ordered categories without a threshold would have a bit per level.
-                others = () if kept or column.levels is None else column.bit_levels
-                columns[output.column] = replace(column, thresholds=kept, left_out=others)
             else:
-                columns[output.column] = replace(column, left_out=tuple(sorted((*column.left_out, output.reading))))
+                columns[output.column] = columns[output.column].without(output)
         return columns
 
     def refitted(self, readings: Integers, y: ArrayLike | None = None) -> TableBits:

@@ -99,7 +99,16 @@ def are_text(name: str, column: pd.Series) -> bool:
         return True
     if pd.api.types.is_numeric_dtype(kind):
         return False
+    check_no_time(name, _times(column))
     return not are_numbers(_written(column))
+
+
+def _times(column: pd.Series) -> Any:
+    """The type of the times that a column of Python objects holds; its own if it holds others."""
+    kinds = {"datetime": "datetime64[ns]", "datetime64": "datetime64[ns]", "date": "datetime64[ns]"}
+    kinds |= {"timedelta": "timedelta64[ns]", "timedelta64": "timedelta64[ns]"}
+    found = kinds.get(pd.api.types.infer_dtype(column, skipna=True))
+    return column.dtype if found is None else np.dtype(found)
 
 
 def _written(column: pd.Series) -> list[str]:

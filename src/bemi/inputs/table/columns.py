@@ -122,6 +122,24 @@ class Column:
             return level_readings(texts(cells), self.levels)
         return fixed_point_inputs(numbers(self.name, cells), np.int64(self.decimals))
 
+    def what_rounding_loses(self, cells: pd.Series, readings: Integers) -> str:
+        """What to do about different numbers that get the same reading, so that few readings remain; empty if none do.
+
+        That happens to small differences between large numbers, such as 10^12, 10^12 + 1, ...
+        """
+        if self.levels is not None or self.decimals >= 0:
+            return ""
+        values = numbers(self.name, cells)
+        present = values[~np.isnan(values)]
+        different, left = len(np.unique(present)), len(np.unique(readings[readings != MISSING]))
+        if left == different or np.ptp(readings[readings != MISSING]) >= 2 * VALUE_GRID:
+            return ""
+        step, middle = in_units(1, self.decimals), f"{np.median(present):.15g}"
+        return (
+            f"column {self.name!r}: {different:,} different numbers become {left:,}, rounded to multiples of {step}; "
+            f"subtract {middle} from all of them, in new rows, too"
+        )
+
     @property
     def bit_levels(self) -> tuple[int, ...]:
         """Levels that have a bit: all, but only the second of two, since the other bit would be its opposite."""
@@ -135,6 +153,15 @@ class Column:
         if self.zero_one and not self.multiplier:  # a centred value has the column's name already
             return self.name
         return f"{self.name} >= {in_units(threshold, self.decimals)}"
+
+    def without(self, bit: Output) -> Column:
+        """The column without one of its bits."""
+        if not isinstance(bit, AtLeast):
+            return replace(self, left_out=tuple(sorted((*self.left_out, bit.reading))))
+        kept = tuple(threshold for threshold in self.thresholds if threshold != bit.reading)
+        # Ordered categories without a threshold would have a bit per level.
+        others = () if kept else self.bit_levels
+        return replace(self, thresholds=kept, left_out=tuple(sorted({*self.left_out, *others})))
 
     def record(self) -> list[Any]:
         """The column as plain data for a file."""
