@@ -62,7 +62,7 @@ def test_fit_looks_at_the_rows_and_construction_does_not():
     clf = FewBitClassifier(node_limit=5, time_limit=None).fit(X[::5], y[::5])
     assert clf.get_params() == FewBitClassifier(node_limit=5, time_limit=None).get_params()
     assert (clf.choice_.kind, len(clf.choice_.accuracies)) == ("table", len(tables().candidates))
-    assert "not treated as images" in clf.choice_.why
+    assert "not images" in clf.choice_.why
     assert clf.ensemble_.training.settings["C"] == clf.choice_.candidate.settings["C"]
     assert clf.ensemble_.training.settings["weight_bound"] == 15
     again = clf.fit(np.rint(10 * X[::5]), y[::5])
