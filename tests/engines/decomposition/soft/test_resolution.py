@@ -91,7 +91,7 @@ def test_of_many_rows_the_machine_sees_a_part_with_every_row_of_a_rare_class(mon
     problem = Problem(data, codes, (), 7, row_weights=weights)
     rare = codes[:, 0] > 0
     assert 20 < rare.sum() < 400
-    whole = resolution_module.continuous_machine(problem, 0, 1.0, 1, None)
+    whole = resolution_module.continuous_svm(problem, 0, 1.0, 1, None)
     seen = []
 
     def counted(rows, limits, *arguments, **options):
@@ -100,7 +100,7 @@ def test_of_many_rows_the_machine_sees_a_part_with_every_row_of_a_rare_class(mon
 
     monkeypatch.setattr(resolution_module, "_PRODUCTS", 30 * 6 * 1000)
     monkeypatch.setattr(resolution_module, "continuous_weights", counted)
-    part = resolution_module.continuous_machine(problem, 0, 1.0, 1, None)
+    part = resolution_module.continuous_svm(problem, 0, 1.0, 1, None)
     ((count, total),) = seen
     nonzero = data.any(axis=1)
     assert count == pytest.approx(500 + rare.sum(), abs=2)

@@ -44,7 +44,7 @@ def choose_resolution(
     bound = problem.weight_bound
     resolutions, columns = [], []
     for output in range(problem.codes.shape[1]):
-        v = continuous_machine(problem, output, float(price), hinges, max_links)
+        v = continuous_svm(problem, output, float(price), hinges, max_links)
         # Contradictory rows give weights that are zero up to rounding; no resolution fits these.
         fits = np.abs(v).max(initial=0.0) > _SMALLEST
         t = _short(_least_squares(v, bound), problem.data, hinges) if fits else Fraction(bound)
@@ -107,7 +107,7 @@ def continuous_weights(
     return weights
 
 
-def continuous_machine(problem: Problem, output: int, price: float, hinges: int, max_links: int | None) -> Floats:
+def continuous_svm(problem: Problem, output: int, price: float, hinges: int, max_links: int | None) -> Floats:
     """The continuous machine of an output, on a part of many rows; if links are limited, on the best inputs to keep."""
     chosen, counts = _part(problem, output)
     rows, nonzero = normalised_rows(problem.data[chosen], problem.codes[chosen, output])
