@@ -1,6 +1,6 @@
 """Which of several settings suits the training rows best, and what accuracy to expect of it.
 
-Candidates are compared by stratified cross-validation with the machines of :mod:`bemi.training.machines`, which are
+Candidates are compared by stratified cross-validation with the SVMs of :mod:`bemi.training.svm`, which are
 nearly as accurate as the exact networks, obey the same restrictions, and train in milliseconds.  Inputs are fitted
 inside each fold.
 
@@ -35,7 +35,7 @@ from sklearn.utils import _safe_indexing
 from bemi.exact import Integers
 from bemi.inputs.inputs import Inputs
 from bemi.report.estimates import Tested
-from bemi.training.machines import Answers, Lesson, Restrictions, answers
+from bemi.training.svm import Answers, Restrictions, SvmRows, answers
 from bemi.training.training_set import class_in_one_group, group_codes, group_folds, row_folds, variants_of
 
 FOLDS = 5
@@ -381,7 +381,7 @@ def _tried(
     count = sum(len(group.positions) for members in alike for group in members)
     found = np.zeros((2, len(rows.targets), count))
     for members in alike:
-        # Inputs are slower than machines.
+        # Inputs are slower than SVMs.
         seen = _Seen.of(members[0].settings, rows.X, rows.targets)
         for held in (parts == part for part in held_out):
             fold = seen.without(held, rows.targets, rows.weights)
@@ -414,14 +414,14 @@ def _tested(
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Rows, and what machines that were trained without them make of them.
+    """Rows, and what SVMs that were trained without them make of them.
 
     Attributes
     ----------
     X, targets
         The rows as they are given, and class indices.
     folds, labels
-        Folds, and class indices that machines trained in each give to the rows held out there; nothing if a class has a
+        Folds, and class indices that SVMs trained in each give to the rows held out there; nothing if a class has a
         single row, or group.
     groups
         Number of groups in each class, which are the rows themselves unless groups are given.
@@ -446,7 +446,7 @@ class HeldOut:
         most: int,
         folds: int,
     ) -> HeldOut:
-        """Label at most so many rows by cross-validation, with machines of these settings."""
+        """Label at most so many rows by cross-validation, with SVMs of these settings."""
         classes, targets = np.unique(y, return_inverse=True)
         rng = np.random.default_rng(seed)
         of_group = np.arange(len(targets)) if groups is None else group_codes(groups, len(targets))[0]
@@ -471,14 +471,14 @@ class Fold:
     ----------
     inputs, trained, held_out
         Inputs fitted on the other rows, these rows, and those held out, as the inputs read them.
-    lesson, tested
+    svm_rows, tested
         What networks see of the other rows, and of the rows held out.
     """
 
     inputs: Inputs
     trained: NDArray
     held_out: NDArray
-    lesson: Lesson
+    svm_rows: SvmRows
     tested: Integers
 
 
@@ -499,8 +499,8 @@ class _Seen:
     def without(self, held: NDArray[np.bool_], targets: Integers, omega: NDArray) -> Fold:
         trained = self.rows[~held]
         inputs = self.inputs.refitted(trained, self.scaling, targets[~held])
-        lesson = Lesson(inputs(trained), targets[~held], omega[~held])
-        return Fold(inputs, trained, self.rows[held], lesson, inputs(self.rows[held]))
+        svm_rows = SvmRows(inputs(trained), targets[~held], omega[~held])
+        return Fold(inputs, trained, self.rows[held], svm_rows, inputs(self.rows[held]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -525,13 +525,13 @@ class _Group:
         return cls(list(positions), list(prices), settings)
 
     def answers(self, fold: Fold, classes: int) -> Iterator[Answers]:
-        """What the machines of each price say of the rows held out."""
-        lesson = fold.lesson
+        """What the SVMs of each price say of the rows held out."""
+        svm_rows = fold.svm_rows
         if self.settings["copies"] is not None:
             scenarios = _with_few_copies(self.settings["copies"], len(fold.trained))
-            lesson = lesson.extended(variants_of(fold.inputs, fold.trained, scenarios))
+            svm_rows = svm_rows.extended(variants_of(fold.inputs, fold.trained, scenarios))
         restrictions = Restrictions.of(self.settings, fold.inputs)
-        return answers(lesson, fold.tested, self.prices, classes=classes, restrictions=restrictions)
+        return answers(svm_rows, fold.tested, self.prices, classes=classes, restrictions=restrictions)
 
 
 def _with_few_copies(scenarios: Any, rows: int) -> Any:
@@ -545,7 +545,7 @@ def _with_few_copies(scenarios: Any, rows: int) -> Any:
 
 
 _SHARED = ("inputs", "input_scaling", "copies", "hinges", "weight_bound", "max_links", "monotone")
-"""Settings that machines depend on, beside the price."""
+"""Settings that SVMs depend on, beside the price."""
 
 
 def _alike(candidates: Sequence[Candidate], defaults: Mapping[str, Any]) -> list[list[_Group]]:

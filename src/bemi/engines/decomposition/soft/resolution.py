@@ -43,7 +43,7 @@ def choose_resolution(
     bound = problem.weight_bound
     resolutions, columns = [], []
     for output in range(problem.codes.shape[1]):
-        v = continuous_machine(problem, output, float(price), hinges, max_links)
+        v = continuous_svm(problem, output, float(price), hinges, max_links)
         # Contradictory rows give weights that are zero up to rounding; no resolution fits these.
         fits = np.abs(v).max(initial=0.0) > _SMALLEST
         t = _short(_least_squares(v, bound), problem.data, hinges) if fits else Fraction(bound)
@@ -106,7 +106,7 @@ def continuous_weights(
     return weights
 
 
-def continuous_machine(problem: Problem, output: int, price: float, hinges: int, max_links: int | None) -> Floats:
+def continuous_svm(problem: Problem, output: int, price: float, hinges: int, max_links: int | None) -> Floats:
     """The continuous machine of an output, on the best inputs to keep if links are limited."""
     rows, nonzero = normalised_rows(problem.data, problem.codes[:, output])
     omega = problem.row_weights
