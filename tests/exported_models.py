@@ -144,6 +144,9 @@ MODELS = {
     "histograms of colours": lambda: _fitted(
         *_colours(), soft=True, inputs=IntegerHog((17, 20, 3), 200, orientations=12)
     ),
+    "histograms and colours": lambda: _fitted(
+        *_colours(), soft=True, inputs=IntegerHog((17, 20, 3), 200, straighten=False, colours=True)
+    ),
     "histograms, not straightened": lambda: _fitted(
         *_colours(), soft=True, inputs=IntegerHog((17, 20, 3), 200, straighten=False)
     ),

@@ -145,14 +145,16 @@ def commands(capsys, program: Main, *command: str) -> list[tuple[str, ...]]:
     return [found for name in names for found in commands(capsys, program, *command, name)]
 
 
+def help_texts(text: str) -> dict[str, str]:
+    """Long options of a command, and what its help says about them."""
+    parts = re.split(r"^  (?:-\w(?: \S+)?, )?(--[\w-]+)", text.split("\noptions:\n")[1], flags=re.MULTILINE)
+    about = zip(parts[1::2], parts[2::2], strict=True)
+    return {option: " ".join(words.split()) for option, words in about if option != "--help"}
+
+
 def options(text: str) -> dict[str, list[str]]:
     """Long options of a command, and the defaults that its help names."""
-    parts = re.split(r"^  (?:-\w(?: \S+)?, )?(--[\w-]+)", text.split("\noptions:\n")[1], flags=re.MULTILINE)
-    return {
-        option: re.findall(r"default: ([^),]+)", " ".join(about.split()))
-        for option, about in zip(parts[1::2], parts[2::2], strict=True)
-        if option != "--help"
-    }
+    return {option: re.findall(r"default: ([^),]+)", about) for option, about in help_texts(text).items()}
 
 
 def described(text: str) -> dict[str, str]:
@@ -172,6 +174,8 @@ def test_every_command_is_described_with_its_options(name, program, file, capsys
     every = [command for command in commands(capsys, program) if command != ("bench",)]  # its help is enough
     assert sorted(sections) == sorted(" ".join(command) for command in every)
     for command in every:
+        texts = help_texts(help_of(capsys, program, *command))
+        assert len({re.sub(r"^[A-Z]+ ", "", words) for words in texts.values()}) == len(texts), "one text each"
         known = options(help_of(capsys, program, *command))
         common = {option: words for option, words in shared.items() if option in known}
         rows = common | described(sections[" ".join(command)])

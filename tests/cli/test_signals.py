@@ -175,7 +175,7 @@ def test_a_signal_of_raw_samples_if_asked(folder, tmp_path, capsys):
     code, _, _ = run(capsys, *command, *USUAL, "--inputs", "none")
     assert code == 0
     assert bemi.load(tmp_path / "m").transform_ is None
-    code, _, _ = run(capsys, *command, *FAST, "--paper", "--subsets", "2")
+    code, _, _ = run(capsys, *command, *FAST, "--paper", "--subsets", "2", "--max-per-class", "3")
     assert code == 0
     assert bemi.load(tmp_path / "m").transform_.window_shape == (32, 2)
 

@@ -118,7 +118,7 @@ def test_types_of_data(dtype):
 
 
 def test_pipeline_grid_search_clone_and_pickle():
-    X, y, test_X, test_y = few_digits(3, 6)
+    X, y, test_X, test_y = few_digits(3, 4)
     search = GridSearchCV(
         make_pipeline(MinMaxScaler(), BeMiClassifier(**FAST)), {"bemiclassifier__weight_bound": [1, 3]}, cv=2
     ).fit(X, y)
@@ -130,7 +130,7 @@ def test_pipeline_grid_search_clone_and_pickle():
 
 
 def test_workers_train_the_same_networks():
-    X, y, _, _ = few_digits(4, 4)
+    X, y, _, _ = few_digits(3, 4)
     one = BeMiClassifier(**FAST).fit(X, y)
     two = BeMiClassifier(n_jobs=2, **FAST).fit(X, y)
     assert one.networks_ == two.networks_

@@ -128,7 +128,7 @@ def test_empty_and_constant_columns_are_told(cells, told):
     assert list(features(given, NO_RULES, told.append)) == ["a", "k", "q"]
     assert told == [
         "columns without any value, left out: 'e', 'Unnamed: 3'",
-        "column constant, carrying no information: 'k'",
+        "constant column, no information: 'k'",
     ]
     with pytest.raises(DataFileError, match="no feature columns"):
         features(cells("a,b", ",", "NA,?"), NO_RULES, told.append)

@@ -18,7 +18,7 @@ from bemi import BeMiClassifier, solvers
 
 FEW = ("bemi", "mip-max-margin", "gd-b", "min-hinge", "min-hinge-from-start", "mip-min-weight-from-start")
 
-SETTINGS = Settings(dataset="digits", time_limit=20.0, node_limit=5, system_seconds=1.0)
+SETTINGS = Settings(dataset="digits", time_limit=20.0, node_limit=1, system_seconds=1.0)
 (GRID,) = spec.load("exp2").grids
 
 

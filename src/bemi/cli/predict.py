@@ -49,9 +49,9 @@ def add_command(commands: Any) -> None:
         help="CSV, Parquet, Excel or NPZ with features and labels, - for CSV on standard input, or a folder",
     )
     command.add_argument("--target", help="column or array with the labels")
-    about = "also accuracy and label statuses under the paper's rule, as for models of --paper"
     about = "rows like none of the training rows, in a file or folder as the data: how many of them are rejected"
     command.add_argument("--unknown", type=Path, metavar="FILE", help=about)
+    about = "also accuracy and label statuses under the paper's rule, as for models of --paper"
     command.add_argument("--statuses", action="store_true", help=about)
     _add_reading_options(command)
 

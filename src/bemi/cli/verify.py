@@ -99,7 +99,7 @@ def _notes(checked: Verification, compared: int | None, options: argparse.Namesp
     if compared is not None:
         lines.append(f"trained on the {compared:,} rows of the data")
     elif options.digest is None:
-        lines.append("the rows are the file's own; --data compares them with yours")
+        lines.append("the rows are those in the certificate; --data compares them with yours")
     return lines
 
 

@@ -124,11 +124,17 @@ def images(rows: NDArray, shape: Sequence[int] | None = None, why: str = "asked 
     straight, as_they_are = IntegerHog(shape=given), IntegerHog(shape=given, straighten=False)
     small = ImageDeformations(rotation=4, scaling=0.1, shear=0.05, shift=0.02, bending=0.02, shape=given)
     large = ImageDeformations(shape=given)
-    candidates = (
+    candidates: tuple[Candidate, ...] = (
         Candidate("straightened images, deformed", {"inputs": straight, "copies": large, "C": 1.0}, inf),
         Candidate("images as they are, slightly deformed", {"inputs": as_they_are, "copies": small, "C": 1.0}, 0, 0.5),
         Candidate("images as they are", {"inputs": as_they_are, "copies": None, "C": 10.0}, 0, 0.5),
     )
+    if given is not None and given[2:] == (3,):
+        coloured = IntegerHog(shape=given, straighten=False, colours=True)
+        candidates += (
+            Candidate("shapes and colours, slightly deformed", {"inputs": coloured, "copies": small, "C": 1.0}, 0, 0.5),
+            Candidate("shapes and colours", {"inputs": coloured, "copies": None, "C": 10.0}, 0, 0.5),
+        )
     usual = {
         "inputs": straight,
         "copies": None,

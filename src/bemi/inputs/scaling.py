@@ -78,7 +78,14 @@ class InputScaling:
         return replace(self, low=low, high=high)
 
     def lost_features(self, X: NDArray) -> NDArray[np.integer]:
-        """Features that differ, by little beside their size, but not once they are rounded to integers."""
+        """Features that differ, by little beside their size, but not once they are rounded to integers.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> InputScaling.fit([[1e6], [-1e6]], "common").lost_features(np.array([[1e6], [1e6 + 1]]))
+        array([0])
+        """
         if self.scale is None or not len(X):
             return np.arange(0)
         spreads, sizes = np.ptp(X, axis=0), np.abs(X).max(axis=0)

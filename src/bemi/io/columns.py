@@ -122,13 +122,17 @@ def features(cells: Cells, rules: ColumnRules, tell: Tell) -> pd.DataFrame:
     found = _frame({column.name: column.typed(rules) for column in used})
     # Text that is numbers would be read as such.
     found = found.astype({name: "category" for name in rules.categorical if name in found})
-    for about, remark in (
-        ([column for column in columns if not column.texts], "without any value, left out"),
-        ([column for column in used if column.constant], "constant, carrying no information"),
-        ([column for column in used if column.decimal_comma], "with decimal commas"),
+    for about, *remarks in (
+        (
+            [c for c in columns if not c.texts],
+            "column without any value, left out",
+            "columns without any value, left out",
+        ),
+        ([c for c in used if c.constant], "constant column, no information", "constant columns carry no information"),
+        ([c for c in used if c.decimal_comma], "column with decimal commas", "columns with decimal commas"),
     ):
         if about:
-            tell(f"{'column' if len(about) == 1 else 'columns'} {remark}: {listed([c.name for c in about])}")
+            tell(f"{remarks[len(about) > 1]}: {listed([column.name for column in about])}")
     return found
 
 

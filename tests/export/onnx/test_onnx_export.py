@@ -174,6 +174,10 @@ CASES = {
         lambda: random_ensemble(COLOUR, (), 7, inputs=IntegerHog((17, 20, 3))),
         colour_images,
     ),
+    "histograms and colours": (
+        lambda: random_ensemble(COLOUR, (), 7, inputs=IntegerHog((17, 20, 3), orientations=8, colours=True)),
+        colour_images,
+    ),
     "histograms, colour, not straightened": (
         lambda: random_ensemble(
             COLOUR, (4,), 7, inputs=IntegerHog((17, 20, 3), orientations=8, straighten=False), ties="abstain"

@@ -392,7 +392,13 @@ def test_it_is_a_transformer(digits):
     assert np.array_equal(pickle.loads(pickle.dumps(hog)).transform(digits), expected)
     table = clone(hog).set_output(transform="pandas").fit_transform(digits)
     assert table.columns.tolist() == hog.get_feature_names_out().tolist()
-    assert clone(hog).get_params() == {"shape": None, "maximum": None, "orientations": 8, "straighten": True}
+    assert clone(hog).get_params() == {
+        "shape": None,
+        "maximum": None,
+        "orientations": 8,
+        "straighten": True,
+        "colours": False,
+    }
     with pytest.raises(NotFittedError):
         clone(hog).transform(digits)
     with pytest.raises(ValueError, match="63 features"):

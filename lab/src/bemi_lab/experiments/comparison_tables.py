@@ -76,6 +76,28 @@ def _proved(run: Run, grid: Grid, system: str, split: str) -> Row | None:
     }
 
 
+def _unknown(run: Run, grid: Grid) -> Table:
+    """How many rows of each unknown kind are rejected, and how well strangeness and chances tell them apart."""
+    rows: list[Row] = []
+    (system,) = grid.systems
+    for dataset in grid.datasets:
+        for split in grid.splits:
+            records = run.records_of(system, split, dataset)
+            kinds = dict.fromkeys(name.partition(", ")[2] for r in records for name in r if name.startswith("area, "))
+            lost = _spread(run, system, split, dataset, "lost")
+            for kind in kinds:
+                rejected = _spread(run, system, split, dataset, f"rejected, {kind}")
+                areas = [_value(run, system, split, f"{what}, {kind}", dataset) for what in ("area", "chances")]
+                row: Row = {"set": dataset, "rows": _rows(split), "known rows rejected %": lost, "unknown": kind}
+                row |= {"rejected %": rejected, "AUC": _three(areas[0]), "AUC of the largest chance": _three(areas[1])}
+                rows.append(row)
+    return Table(
+        "Known and unknown rows that are rejected in %, mean over the draws (smallest to largest), and the area under "
+        "the ROC curve with which strangeness, or one minus the largest probability, tells unknown rows from known.",
+        rows,
+    )
+
+
 def _training_on_tables(run: Run, grid: Grid) -> Table:
     """What our training took and proved, and how good its estimate of the accuracy was."""
     ours, rows = grid.systems[0], []
@@ -308,6 +330,7 @@ TABLES: dict[str, dict[str, Callable[[Run, Grid], Table]]] = {
         "lower-gain": _lower_gain,
         "apart": partial(_by_dataset, caption=APART, first="windows", other=MINIROCKET),
     },
+    "unknown": {"unknown": _unknown},
 }
 """Tables by name, for each kind of experiments."""
 

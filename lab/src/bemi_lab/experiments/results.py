@@ -166,6 +166,10 @@ class Run:
         samples = self._by_place.get((system, split, dataset), {})
         return {index: record[measure] for index, record in samples.items() if measure in record}
 
+    def records_of(self, system: str, split: str, dataset: str) -> list[Record]:
+        """The records of a system on the samples of a split of a data set."""
+        return list(self._by_place.get((system, split, dataset), {}).values())
+
     def by_dataset(self, system: str, split: str, measure: str, datasets: Sequence[str]) -> dict[str, float]:
         """Mean of a measure over the samples of each data set that has any."""
         found = {name: self.values(system, split, name, measure) for name in datasets}

@@ -19,6 +19,7 @@ KINDS = {
     "images": "bemi_lab.experiments.on_images",
     "signals": "bemi_lab.experiments.on_signals",
     "tables": "bemi_lab.experiments.on_tables",
+    "unknown": "bemi_lab.experiments.on_unknown",
 }
 """Modules with a ``SUBJECT``, by the kind of experiments."""
 

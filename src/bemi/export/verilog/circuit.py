@@ -70,12 +70,12 @@ class InputFormat:
 def terms_of(inputs: Inputs) -> list[Term]:
     """What a circuit computes for each input of the networks, from integers or readings."""
     limit = PRE_ACTIVATION_LIMIT - 1
-    numbers = [NumberTerm(place, -limit, limit) for place in range(inputs.features)]
+    numbers = [NumberTerm(feature, -limit, limit) for feature in range(inputs.features)]
     scale = inputs.scaling.scale
     if scale is not None:
         end = inputs.scaling.limit or SCALED_LIMIT
         parts = zip(scale.centres.tolist(), scale.multipliers.tolist(), scale.shifts.tolist(), strict=True)
-        numbers = [NumberTerm(place, -end, end, *part) for place, part in enumerate(parts)]
+        numbers = [NumberTerm(feature, -end, end, *part) for feature, part in enumerate(parts)]
     if inputs.transform is None:
         return list(numbers)
     if "circuit_terms" not in vars(type(inputs.transform)):
@@ -83,11 +83,11 @@ def terms_of(inputs: Inputs) -> list[Term]:
             f"{type(inputs.transform).__name__} cannot be exported to Verilog yet, only models of features as they "
             "are, of ConstantInput and of TableBits can"
         )
-    own: list[Term] = inputs.transform.circuit_terms()  # type: ignore[attr-defined]
+    terms: list[Term] = inputs.transform.circuit_terms()  # type: ignore[attr-defined]
     if not inputs.takes_integers:
-        return own
+        return terms
     # What the transform takes are the scaled features.
-    return [numbers[t.feature].within(t.low, t.high) if isinstance(t, NumberTerm) else t for t in own]
+    return [numbers[t.feature].within(t.low, t.high) if isinstance(t, NumberTerm) else t for t in terms]
 
 
 def input_format(inputs: Inputs, terms: Sequence[Term], bits: int | None) -> InputFormat:
@@ -204,17 +204,19 @@ class Circuit:
         self.single = len(folded) == 1 and first is not None and ABSTAIN not in first
         self.by_evidence = ensemble.ties.reads_evidence and not self.single
         kept = [self._kept(network) for network in folded]
-        columns = np.concatenate([n.network.weights[0][:, own] for n, own in zip(folded, kept, strict=True)], axis=1)
+        columns = np.concatenate(
+            [n.network.weights[0][:, neurons] for n, neurons in zip(folded, kept, strict=True)], axis=1
+        )
         linked = np.abs(columns).sum(axis=1) > 0
-        used = [place for place, term in enumerate(terms) if linked[place] and not isinstance(term, ConstantTerm)]
-        used.sort(key=lambda place: terms[place].feature)  # type: ignore[union-attr]
-        self.terms: tuple[FeatureTerm, ...] = tuple(terms[place] for place in used)  # type: ignore[misc]
+        used = [index for index, term in enumerate(terms) if linked[index] and not isinstance(term, ConstantTerm)]
+        used.sort(key=lambda index: terms[index].feature)  # type: ignore[union-attr]
+        self.terms: tuple[FeatureTerm, ...] = tuple(terms[index] for index in used)  # type: ignore[misc]
         self.voters: list[Voter] = []
         self.neurons: list[Neuron] = []
-        for number, (network, own) in enumerate(zip(folded, kept, strict=True)):
-            places = {int(neuron): len(self.neurons) + place for place, neuron in enumerate(own)}
+        for number, (network, neurons) in enumerate(zip(folded, kept, strict=True)):
+            places = {int(neuron): len(self.neurons) + index for index, neuron in enumerate(neurons)}
             scales = dict(zip(network.split.tolist(), network.scales.tolist(), strict=True)) if self.by_evidence else {}
-            for neuron in own.tolist():
+            for neuron in neurons.tolist():
                 weights = network.network.weights[0][:, neuron]
                 self.neurons.append(_neuron(number, weights, terms, used, scales.get(neuron)))
             voting = tuple(places[neuron] for neuron in network.neurons.tolist())
@@ -235,8 +237,8 @@ class Circuit:
     def features(self) -> list[list[int]]:
         """For each feature, the positions of its terms."""
         positions: list[list[int]] = [[] for _ in range(self.ensemble.inputs.features)]
-        for place, term in enumerate(self.terms):
-            positions[term.feature].append(place)
+        for index, term in enumerate(self.terms):
+            positions[term.feature].append(index)
         return positions
 
     @cached_property
@@ -262,22 +264,22 @@ class Circuit:
     @cached_property
     def voting(self) -> list[int]:
         """Neurons that some vote depends on, in order."""
-        return [place for voter in self.voters for place in voter.neurons]
+        return [neuron for voter in self.voters for neuron in voter.neurons]
 
     @property
     def evidence_bits(self) -> int:
         """Bits that hold the sum of any neuron that is evidence."""
-        return max(self.neurons[place].bits for place in self.evidence)
+        return max(self.neurons[neuron].bits for neuron in self.evidence)
 
     @cached_property
     def evidence(self) -> list[int]:
         """Neurons that are evidence, in order."""
-        return [place for voter in self.voters for place in voter.evidence]
+        return [neuron for voter in self.voters for neuron in voter.evidence]
 
     @property
     def scale_bits(self) -> int:
         """Bits of the multiplier of any neuron that is evidence."""
-        return max(self.neurons[place].scale or 0 for place in self.evidence).bit_length()
+        return max(self.neurons[neuron].scale or 0 for neuron in self.evidence).bit_length()
 
     @cached_property
     def largest_support(self) -> int:
@@ -292,7 +294,7 @@ class Circuit:
     def _linked(self, terms: list[Term]) -> list[Term]:
         """Terms that a weight of some network is not 0 for."""
         weights = np.concatenate([n.weights[0] for n in self.ensemble.networks], axis=1)
-        return [term for term, own in zip(terms, weights, strict=True) if np.count_nonzero(own)]
+        return [term for term, links in zip(terms, weights, strict=True) if np.count_nonzero(links)]
 
     def _bounded(self, term: Term) -> Term:
         """The term, with bounds that follow from the range of the inputs."""

@@ -169,7 +169,7 @@ class Fields:
             return None
         words, start = [0] * len(self.fields[0].values), 0
         for field in self.fields:
-            words = [word | own << start for word, own in zip(words, field.memory.words, strict=True)]
+            words = [word | more << start for word, more in zip(words, field.memory.words, strict=True)]
             start += field.bits
         return Memory(words, start, rest=words[-1])
 
@@ -180,8 +180,8 @@ class Fields:
         lines, start = [f"    reg [{self.memory.bits - 1}:0] control;"], 0
         for field in self.fields:
             top = start + field.bits - 1
-            place, width = (f"[{start}]", "") if field.bits == 1 else (f"[{top}:{start}]", f"[{field.bits - 1}:0] ")
-            lines.append(f"    wire {width}{field.name} = control{place};")
+            bits, width = (f"[{start}]", "") if field.bits == 1 else (f"[{top}:{start}]", f"[{field.bits - 1}:0] ")
+            lines.append(f"    wire {width}{field.name} = control{bits};")
             start = top + 1
         words = [constant(word, self.memory.bits) for word in self.memory.words]
         return [*lines, "    always @* begin", choice("step", "control", words, step_bits), "    end"]
@@ -205,7 +205,7 @@ class Stream:
     def __init__(self, circuit: Circuit) -> None:
         self.circuit, self.values = circuit, Values(circuit)
         without: list[int | None] = [None]
-        self.steps = [(feature, own) for feature, places in enumerate(circuit.features) for own in places or without]
+        self.steps = [(feature, term) for feature, terms in enumerate(circuit.features) for term in terms or without]
         bound = circuit.ensemble.weight_bound
         self.word_bits, self.delay = 1 + bound.bit_length(), 1 if bound == 1 else 2
         if circuit.bits_only:
@@ -215,14 +215,14 @@ class Stream:
     @cached_property
     def weights(self) -> Memory:
         """The weights of all neurons in each step."""
-        words = [self._word(place) for _, place in self.steps]
+        words = [self._word(index) for _, index in self.steps]
         return Memory(words, max(1, self.word_bits * len(self.circuit.neurons)), rest=0)
 
     @cached_property
     def control(self) -> Fields:
         """What each step does."""
         values = self.values
-        terms = [None if place is None else self.circuit.terms[place] for _, place in self.steps]
+        terms = [None if index is None else self.circuit.terms[index] for _, index in self.steps]
         bits = [term if isinstance(term, BitTerm) else None for term in terms]
         numbers = [term if isinstance(term, NumberTerm) else None for term in terms]
         features = [feature for feature, _ in self.steps]
@@ -273,15 +273,15 @@ class Stream:
 
     def _points(self) -> list[int]:
         """Magnitudes of what bits add to sums."""
-        bits = [(place, t.level) for place, t in enumerate(self.circuit.terms) if isinstance(t, BitTerm)]
-        return [2 * level * int(abs(n.weights[place])) for n in self.circuit.neurons for place, level in bits]
+        bits = [(index, t.level) for index, t in enumerate(self.circuit.terms) if isinstance(t, BitTerm)]
+        return [2 * level * int(abs(n.weights[index])) for n in self.circuit.neurons for index, level in bits]
 
-    def _word(self, place: int | None) -> int:
+    def _word(self, index: int | None) -> int:
         """Weights of all neurons in a step."""
-        if place is None:
+        if index is None:
             return 0
-        weights = [int(neuron.weights[place]) for neuron in self.circuit.neurons]
-        term = self.circuit.terms[place]
+        weights = [int(neuron.weights[index]) for neuron in self.circuit.neurons]
+        term = self.circuit.terms[index]
         if self.circuit.bits_only:
             assert isinstance(term, BitTerm)
             return packed((2 * term.level * weight for weight in weights), self.word_bits)
@@ -369,7 +369,7 @@ class Stream:
 
 def started(circuit: Circuit, neuron: Neuron) -> int:
     """A sum in which no bit is on yet; one that is adds twice its level times the weight."""
-    bits = [(int(neuron.weights[place]), t.level) for place, t in enumerate(circuit.terms) if isinstance(t, BitTerm)]
+    bits = [(int(neuron.weights[index]), t.level) for index, t in enumerate(circuit.terms) if isinstance(t, BitTerm)]
     return neuron.constant - sum(weight * level for weight, level in bits)
 
 
@@ -378,16 +378,16 @@ def parallel_module(circuit: Circuit, name: str) -> str:
     values, width = Values(circuit), circuit.format.bits
     row_bits = width * len(circuit.features)
     terms = []
-    for place, term in enumerate(circuit.terms):
+    for index, term in enumerate(circuit.terms):
         x = f"row[{(term.feature + 1) * width - 1}:{term.feature * width}]"
         if isinstance(term, NumberTerm):
-            terms.append(f"    wire [{values.bits - 1}:0] term_{place} = {values.number(x, term)};")
+            terms.append(f"    wire [{values.bits - 1}:0] term_{index} = {values.number(x, term)};")
         else:
             reading = constant(values.reading(term), width)
             holds = f"{x} == {reading}" if term.equal else f"$signed({x}) >= $signed({reading})"
-            terms.append(f"    wire term_{place} = {holds};")
+            terms.append(f"    wire term_{index} = {holds};")
     sums = [_sum(circuit, values, number, neuron) for number, neuron in enumerate(circuit.neurons)]
-    unused = ["row", *(f"term_{place}" for place in range(len(terms))), *(f"sum_{n}" for n in range(len(sums)))]
+    unused = ["row", *(f"term_{index}" for index in range(len(terms))), *(f"sum_{n}" for n in range(len(sums)))]
     body = runtime(
         "parallel.v",
         {
@@ -419,15 +419,15 @@ def _module(name: str, values: Values, about: str, in_bits: int, body: str) -> s
 def _sum(circuit: Circuit, values: Values, number: int, neuron: Neuron) -> str:
     """A sum of all terms."""
     bits, parts = neuron.bits, []
-    for place, term in enumerate(circuit.terms):
-        weight = int(neuron.weights[place])
+    for index, term in enumerate(circuit.terms):
+        weight = int(neuron.weights[index])
         if not weight:
             continue
         if isinstance(term, BitTerm):
             points = constant(2 * term.level * weight, bits)
-            parts.append(f" + (term_{place} ? {points} : {constant(0, bits)})")
+            parts.append(f" + (term_{index} ? {points} : {constant(0, bits)})")
         else:
-            wide = extended(f"term_{place}", values.bits, bits)
+            wide = extended(f"term_{index}", values.bits, bits)
             product = wide if abs(weight) == 1 else f"{wide} * {constant(abs(weight), bits)}"
             parts.append(f" {'-' if weight < 0 else '+'} {product}")
     start = constant(started(circuit, neuron), bits)

@@ -24,7 +24,7 @@ def vote_of_sums(circuit: Circuit) -> str:
     common = {
         "label_top": label_bits - 1,
         "signs_top": max(1, len(circuit.voting)) - 1,
-        "positive": _joined([f"~sum_{place}[{circuit.neurons[place].bits - 1}]" for place in circuit.voting]),
+        "positive": _joined([f"~sum_{neuron}[{circuit.neurons[neuron].bits - 1}]" for neuron in circuit.voting]),
         # Without a link to any input, all votes are constant.
         "unused": "" if circuit.voting else "    wire unused_signs = &{1'b0, signs};",
         "upper": "\n".join(upper),
@@ -72,8 +72,8 @@ def _counting(circuit: Circuit, vote_bits: int, label_bits: int) -> dict[str, ob
     lines = [f"    reg [{bits - 1}:0] {', '.join(names)};", "    always @(posedge clk)", "        if (begins) begin"]
     lines += [f"            {name} <= {constant(0, bits)};" for name in names]
     lines += ["        end else if (state == COUNT) begin"]
-    for place, name in enumerate(names):
-        lines += [f"            if (cast == {constant(place, vote_bits)})"]
+    for number, name in enumerate(names):
+        lines += [f"            if (cast == {constant(number, vote_bits)})"]
         lines += [f"                {name} <= {name} + {constant(1, bits)};"]
     pairs = zip(names, circuit.multiples, strict=True)
     shares = [times(zero_extended(name, bits, share_bits), multiple, share_bits) for name, multiple in pairs]
@@ -92,7 +92,7 @@ def _ties(circuit: Circuit, vote_bits: int, network_bits: int, label_bits: int) 
     if not circuit.evidence:
         return empty | {"undecided": _indented(done), "class_label": "candidate"}
     place_bits = address_bits(len(circuit.evidence))
-    chosen = [circuit.neurons[place] for place in circuit.evidence]
+    chosen = [circuit.neurons[neuron] for neuron in circuit.evidence]
     sum_bits = circuit.evidence_bits
     facts, scale_bits = fact_words(circuit), circuit.scale_bits
     product_bits = max(sum_bits, max(neuron.largest_evidence for neuron in chosen).bit_length())
@@ -120,7 +120,7 @@ def _ties(circuit: Circuit, vote_bits: int, network_bits: int, label_bits: int) 
         "nearer_wide": zero_extended("nearer", product_bits, support_bits),
         "bank_top": sum_bits * len(chosen) - 1,
         "bank": _joined(
-            [extended(f"sum_{place}", circuit.neurons[place].bits, sum_bits) for place in circuit.evidence]
+            [extended(f"sum_{neuron}", circuit.neurons[neuron].bits, sum_bits) for neuron in circuit.evidence]
         ),
         "rotated": _rotated("bank", sum_bits, sum_bits * len(chosen)),
         "facts": choice("place", "facts", [constant(word, facts.bits) for word in facts.words], place_bits),
@@ -146,8 +146,8 @@ def member_words(circuit: Circuit) -> Memory:
 def fact_words(circuit: Circuit) -> Memory:
     """Of each neuron that is evidence: its multiplier, whether it is the last of its network, and that network."""
     last, shift = [voter.evidence[-1] for voter in circuit.voters if voter.evidence], circuit.scale_bits
-    chosen = [(place, circuit.neurons[place]) for place in circuit.evidence]
-    words = [(n.network << shift + 1) + ((place in last) << shift) + (n.scale or 0) for place, n in chosen]
+    chosen = [(neuron, circuit.neurons[neuron]) for neuron in circuit.evidence]
+    words = [(n.network << shift + 1) + ((neuron in last) << shift) + (n.scale or 0) for neuron, n in chosen]
     return Memory(words, shift + 1 + address_bits(len(circuit.voters)), rest=words[-1])
 
 
@@ -169,7 +169,7 @@ def _vote(circuit: Circuit, number: int, voter: Voter, bits: int, upper: list[st
     """The vote of a network as an expression; wires that it needs are appended to ``upper``."""
     folded = voter.folded
     if folded.table is not None:
-        names = [f"signs[{circuit.voting.index(place)}]" for place in voter.neurons]
+        names = [f"signs[{circuit.voting.index(neuron)}]" for neuron in voter.neurons]
         return _looked_up(folded.table.tolist(), names, circuit.classes, bits)
     negatives = _upper_layers(circuit, number, voter, upper)
     # The first output is the most significant digit of the code, and -1 is the digit 1.
@@ -189,7 +189,7 @@ def _looked_up(votes: Sequence[int], names: Sequence[str], classes: int, bits: i
 def _upper_layers(circuit: Circuit, number: int, voter: Voter, lines: list[str]) -> list[str]:
     """Wires for the layers above the first; the names of those that are 1 if an output is -1."""
     network, fixed = voter.folded.network, voter.folded.fixed
-    places = [circuit.voting.index(place) for place in voter.neurons]
+    places = [circuit.voting.index(neuron) for neuron in voter.neurons]
     live = dict(zip(voter.folded.neurons.tolist(), places, strict=True))
     positive = [f"signs[{live[n]}]" if n in live else "1'b1" if fixed[n] > 0 else "1'b0" for n in range(len(fixed))]
     negative: list[str] = []

@@ -15,6 +15,7 @@ from bemi.checks import check_integer, is_integer
 from bemi.exact import Integers
 from bemi.inputs.export_hooks import CTransform, PageScript
 from bemi.inputs.hog import exports
+from bemi.inputs.hog.colours import CHANNELS, COLOURS, colour_shares
 from bemi.inputs.hog.constants import DIRECTIONS, HogConstants, mass_shift, regions, usual_maximum
 from bemi.inputs.images import LARGEST_PIXEL, full_shape
 from bemi.inputs.transform import Takes, own_parameters
@@ -45,6 +46,8 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         Number of directions: 8, 12 or 16.  Fewer are cheaper, more are more accurate.
     straighten
         Whether to remove slant, such as that of handwriting: rows are shifted sideways until the object is upright.
+    colours
+        Whether to add how much of the image has each of 64 colours; only for three channels.
 
     Attributes
     ----------
@@ -80,11 +83,13 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         maximum: int | None = None,
         orientations: int = 16,
         straighten: bool = True,
+        colours: bool = False,
     ) -> None:
         self.shape = shape
         self.maximum = maximum
         self.orientations = orientations
         self.straighten = straighten
+        self.colours = colours
 
     def describe(self) -> str:
         """What the networks see, in a few words.
@@ -94,7 +99,7 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         >>> hog.describe()
         'gradient histograms'
         """
-        return "gradient histograms"
+        return "gradient histograms and colours" if self.colours else "gradient histograms"
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> IntegerHog:
         """Determine shape and maximum; nothing else is learned.
@@ -122,8 +127,12 @@ class IntegerHog(TransformerMixin, BaseEstimator):
             raise ValueError(f"orientations must be one of {_listed(DIRECTIONS)}, got {self.orientations!r}")
         if not isinstance(self.straighten, (bool, np.bool_)):
             raise ValueError(f"straighten must be True or False, got {self.straighten!r}")
+        if not isinstance(self.colours, (bool, np.bool_)):
+            raise ValueError(f"colours must be True or False, got {self.colours!r}")
         check_integer("maximum", maximum, 1, LARGEST_PIXEL)
         shape = full_shape(self.shape, features)
+        if self.colours and shape[2] != CHANNELS:
+            raise ValueError(f"colours needs images of {CHANNELS} channels, these have {shape[2]}; leave it out")
         if self.straighten and mass_shift(shape) is None:
             raise ValueError(
                 f"images of {shape[0]} x {shape[1]} pixels are too large to straighten in 32 bits; "
@@ -151,7 +160,8 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         pixels: NDArray = validate_data(self, X, reset=False)
         fixed = self.constants
-        out = np.empty((len(pixels), self.n_outputs), dtype=np.int64)
+        out = np.empty((len(pixels), self._gradients), dtype=np.int64)
+        seen = []
         # In chunks, since checks and conversions copy.
         for start in range(0, len(pixels), ROWS_AT_A_TIME):
             rows = pixels[start : start + ROWS_AT_A_TIME]
@@ -165,7 +175,9 @@ class IntegerHog(TransformerMixin, BaseEstimator):
                 *(images, fixed.levels, fixed.doubled, -1 if fixed.mass_shift is None else fixed.mass_shift),
                 *(fixed.directions, fixed.output_shift, out[start : start + ROWS_AT_A_TIME]),
             )
-        return out
+            if self.colours:
+                seen.append(colour_shares(images.reshape(len(rows), -1, CHANNELS), self.maximum_, fixed.highest))
+        return np.concatenate([out, np.concatenate(seen)], axis=1) if seen else out
 
     @property
     def constants(self) -> HogConstants:
@@ -189,6 +201,10 @@ class IntegerHog(TransformerMixin, BaseEstimator):
     def n_outputs(self) -> int:
         """How many integers an image gives."""
         check_is_fitted(self)
+        return self._gradients + COLOURS * bool(self.colours)
+
+    @property
+    def _gradients(self) -> int:
         rows, columns = regions(self.shape_)
         return rows * columns * int(self.orientations)
 
@@ -219,6 +235,7 @@ class IntegerHog(TransformerMixin, BaseEstimator):
             "maximum": self.maximum_,
             "orientations": int(self.orientations),
             "straighten": bool(self.straighten),
+            **({"colours": True} if self.colours else {}),
         }
 
     @classmethod
@@ -231,7 +248,8 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         >>> copy.n_outputs == hog.n_outputs
         True
         """
-        own = own_parameters(cls, parameters, {"shape", "maximum", "orientations", "straighten"})
+        names = {"shape", "maximum", "orientations", "straighten"} | ({"colours"} & parameters.keys())
+        own = own_parameters(cls, parameters, names)
         shape = own["shape"]
         if not isinstance(shape, Sequence) or len(shape) != 3 or not all(is_integer(n, low=1) for n in shape):
             raise ValueError(f"shape must be three integers of at least 1, got {shape!r}")
@@ -249,15 +267,13 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         rows, columns = regions(self.shape_)
-        return np.array(
-            [
-                f"region{row}_{column}_orientation{orientation}"
-                for row in range(rows)
-                for column in range(columns)
-                for orientation in range(self.orientations)
-            ],
-            dtype=object,
-        )
+        names = [
+            f"region{row}_{column}_orientation{orientation}"
+            for row in range(rows)
+            for column in range(columns)
+            for orientation in range(self.orientations)
+        ]
+        return np.array([*names, *(f"colour{number}" for number in range(self.n_outputs - len(names)))], dtype=object)
 
     def c_code(self, low: int, high: int) -> CTransform:
         """The transform in C, for inputs of a type that holds ``low..high``."""

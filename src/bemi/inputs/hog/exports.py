@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bemi.exact import Integers
 from bemi.inputs.export_hooks import CTable, CTransform, PageScript, bits_of, file_of, smallest_type
+from bemi.inputs.hog import colours
 from bemi.inputs.hog.constants import WINDOW
 from bemi.inputs.images import pixel_order
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 PIXEL = 280
 CHANNEL = 170
 """Instructions for one pixel that has a gradient, and for each further channel of it."""
+
+COLOUR, COLOUR_BYTES = 60, 200
+"""Instructions for the colour of a pixel, and bytes of the code that counts colours."""
 
 ROOT_BITS = (128, 64, 32, 16, 8, 4, 2, 1)
 
@@ -62,17 +66,24 @@ def c_code(hog: IntegerHog, low: int, high: int) -> CTransform:
         macros["bemi_roots"] = "bemi_levels"
     else:
         tables.append(CTable("bemi_roots", "uint8_t", ROOTS))
+    source, pixels_given = file_of(__package__, "integer_hog.c"), hog.shape_[0] * hog.shape_[1]
+    if hog.colours:
+        source += "\n" + file_of(__package__, "colours.c")
+        shift, most = colours.counted(pixels_given)
+        macros |= {"BEMI_PIXELS": f"{pixels_given}UL", "BEMI_COLOUR_SHIFT": shift, "BEMI_MOST_COLOUR": f"{most}UL"}
+        macros["BEMI_WHOLE"] = f"{fixed.highest**2}UL"
     return CTransform(
-        source=file_of(__package__, "integer_hog.c"),
+        source=source,
         macros=macros,
         tables=tuple(tables),
-        code_bytes=1760 if channels == 1 else 1960,
+        code_bytes=(1760 if channels == 1 else 1960) + (COLOUR_BYTES if hog.colours else 0),
         # Three lines of bytes and three of 16 bits, the ends of all lines, and the 32-bit sums of two rows of regions.
         stack_bytes=9 * channels * (fixed.width + 2)
         + 2 * bits_of(column) // 8 * hog.shape_[0]
         + 4 * (2 * fixed.columns + 3) * (hog.orientations + 1)
         + 80,
-        instructions=pixels * (PIXEL + CHANNEL * (channels - 1)),
+        instructions=pixels * (PIXEL + CHANNEL * (channels - 1)) + (COLOUR * pixels_given if hog.colours else 0),
+        function="bemi_shapes_and_colours" if hog.colours else "bemi_transform",
         about_inputs=pixel_order(hog.shape_, f", in 0..{hog.maximum_}"),
     )
 
@@ -95,7 +106,11 @@ def onnx(hog: IntegerHog, x: Tensor) -> Tensor:
     rows, columns = _pooling(fixed.height), _pooling(fixed.width)
     sums = rows @ shares.reshape(0, fixed.height, -1)
     sums = columns @ sums.reshape(-1, fixed.width, hog.orientations)
-    return _root(sums.reshape(-1, fixed.rows * fixed.columns * hog.orientations) // (1 << fixed.output_shift))
+    squares = sums.reshape(-1, fixed.rows * fixed.columns * hog.orientations) // (1 << fixed.output_shift)
+    if hog.colours:
+        shares = colours.onnx(within, given_height * given_width, hog.maximum_, fixed.highest)
+        squares = squares.concatenated(shares, axis=1)
+    return _root(squares)
 
 
 def _straightened(image: Tensor, height: int, width: int, mass_shift: int) -> Tensor:
@@ -216,6 +231,7 @@ def _root(value: Tensor) -> Tensor:
 def page_script(hog: IntegerHog) -> PageScript:
     """The transform in a page."""
     fixed = hog.constants
+    shift, most = colours.counted(hog.shape_[0] * hog.shape_[1])
     data = {
         "shape": hog.shape_,
         "maximum": hog.maximum_,
@@ -230,5 +246,6 @@ def page_script(hog: IntegerHog) -> PageScript:
         "orientations": int(hog.orientations),
         "directions": fixed.directions.tolist(),
         "outputShift": fixed.output_shift,
+        "colours": {"whole": fixed.highest**2, "shift": shift, "most": most} if hog.colours else None,
     }
     return PageScript(file_of(__package__, "integer_hog.js"), data)

@@ -4,7 +4,17 @@
   function histograms(integers, hog) {
     const image = brightness(integers, hog);
     if (hog.massShift !== null) straighten(image, hog);
-    return pooled(blurred(image, hog), hog);
+    const gradients = pooled(blurred(image, hog), hog);
+    return hog.colours === null ? gradients : [...gradients, ...colourShares(integers, hog)];
+  }
+
+  /** How much there is of each of 64 colours. */
+  function colourShares(integers, { maximum, colours: { whole, shift, most } }) {
+    const counts = new Array(64).fill(0);
+    const pixels = integers.length / 3;
+    const level = (value) => Math.floor((4 * value) / (maximum + 1));
+    for (let i = 0; i < pixels; i++) counts[integers.slice(3 * i, 3 * i + 3).reduce((sum, v) => 4 * sum + level(v), 0)]++;
+    return counts.map((count) => integerRoot(Math.floor((Math.min(count >> shift, most) * whole) / most)));
   }
 
   /** One plane per channel, doubled if need be. */
