@@ -119,7 +119,7 @@ def test_a_start_that_the_stage_does_not_allow_is_where_the_next_strategy_begins
 
 
 def test_strategies_are_switched_off_by_name():
-    with observed(without={"two neurons", "lists", "dichotomies"}) as contributions:
+    with observed(without={"two neurons", "short lists", "lists", "dichotomies"}) as contributions:
         decomposition.run("mm", PROBLEM, start=WEAK, limits=Limits())
     assert [c.strategy for c in contributions] == ["enumeration"]
     (only,) = contributions
@@ -141,7 +141,9 @@ def test_programs_that_a_strategy_solves_are_its_own():
         always,
         lambda p, _, limits: Finding(decomposition.run("mm", p, start=WEAK, limits=limits).network),
     )
-    with observed(without={"two neurons", "lists", "dichotomies", "enumeration", "solver"}) as contributions:
+    with observed(
+        without={"two neurons", "short lists", "lists", "dichotomies", "enumeration", "solver"}
+    ) as contributions:
         report = portfolio.run(GOAL, (inner,), start=ZERO, limits=Limits())
     assert [c.strategy for c in contributions] == ["inner"]
     assert report.objective > VALUES["weak"]

@@ -11,7 +11,7 @@ from bemi.inputs.table.text import ColumnWarning
 from bemi.settings import SETTINGS
 from bemi.training import Candidate, choose
 from bemi.training.choice import MOST_ROWS
-from bemi.training.machines import Answers
+from bemi.training.svm import Answers
 
 SOFT = {"weight_bound": 7, "time_limit": 2.0, "probabilities": False}
 STEPS = Candidate("steps", {"inputs": TableBits(), "C": 3.0})

@@ -30,13 +30,17 @@ class Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         if self._subparsers is None:
-            self.usage = f"%(prog)s {' '.join(self._needed())} [options]"
+            self.usage = " ".join(["%(prog)s", *self._needed(), "[options]"])
         example = self.get_default("example")
         return super().format_help() + ("" if example is None else f"\nexample:\n{indent(example, '  ')}\n")
 
     def _needed(self) -> list[str]:
         """Positional arguments and required options, as they are typed."""
-        positional = [str(action.metavar or action.dest).upper() for action in self._get_positional_actions()]
+        positional = [
+            f"[{word}]" if action.nargs in ("?", "*") else word
+            for action in self._get_positional_actions()
+            for word in [str(action.metavar or action.dest.upper())]
+        ]
         required = [action for action in self._get_optional_actions() if action.required]
         return [*positional, *(f"{action.option_strings[0]} {action.metavar or 'FILE'}" for action in required)]
 

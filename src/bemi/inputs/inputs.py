@@ -34,9 +34,9 @@ class Inputs:
         From these integers, or from raw features if it takes those, to the inputs of the networks; None if the integers
         are the inputs.
     image
-        Height, width and channels of images, for which a transform need not ask; None if nobody told.
+        Height, width and channels of images, for which a transform need not ask; None if unknown.
     rate
-        Samples per second of windows of a signal; None if nobody told.
+        Samples per second of windows of a signal; None if unknown.
     """
 
     features: int

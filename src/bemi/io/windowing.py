@@ -99,7 +99,7 @@ def windows(
     hop
         Samples from the start of a window to that of the next; None for half a window.
     id
-        Column that tells recordings apart, such as a person or a session; None for a column named id, if any.
+        Column that identifies the recording, such as a person or a session; None for a column named id, if any.
     time
         Column of times, numbers or dates; None for a column named time or timestamp, if any.
     target
@@ -166,7 +166,7 @@ MANY_SAMPLES = 1000
 
 
 def check_no_column_of_another_kind(X: NDArray, names: Sequence[Any]) -> None:
-    """Raise ValueError for channels that nobody named and that look like a recording's name or a clock."""
+    """Raise ValueError for channels that were not named and look like a recording's name or a clock."""
     if len(X) < 2:
         return
     for channel, name in enumerate(names):

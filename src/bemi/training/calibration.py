@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.model_selection import StratifiedKFold
 
-from bemi.engines.decomposition.soft.resolution import continuous_machine
+from bemi.engines.decomposition.soft.resolution import continuous_svm
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.probabilities import MOST_CLASSES, UNIT, Probabilities, Sigmoid
 from bemi.exact import Integers, in_pieces
@@ -82,7 +82,7 @@ def fitted_sigmoid(
     else:
         scores = held_out_scores(problem, network, folds, seed, groups)
         if np.ptp(scores) < 1:
-            # The network's scores are integers: differences below a unit are the machines' tolerance and tell nothing.
+            # The network's scores are integers: differences below a unit are the SVMs' tolerance and tell nothing.
             scores = np.zeros(len(scores))
     return Sigmoid.of(*platt(scores, codes, weights, smoothing))
 
@@ -93,15 +93,15 @@ def held_out_scores(
     """Score of every row by an SVM trained without its fold, in the units of the network's scores.
 
     Machines are trained on rows of length 1, and their weights are not stretched to integers.  The factor between the
-    units is that which brings the scores of the machine of all rows closest to the network's.  Limits on links and
-    signs hold for the machines, too.
+    units is that which brings the scores of the SVM of all rows closest to the network's.  Limits on links and
+    signs hold for the SVMs, too.
     """
     own = network.pre_activations(problem.data)[0][:, 0].astype(np.float64)
-    every = _scores(problem.data, _machine(problem))
+    every = _scores(problem.data, _svm(problem))
     factor = float(own @ every) / max(float(every @ every), 1e-300)
     scores = np.empty(len(own))
     for left in _left_out(problem.codes[:, 0], folds, seed, groups):
-        scores[left] = factor * _scores(problem.data[left], _machine(problem.rows(~left)))
+        scores[left] = factor * _scores(problem.data[left], _svm(problem.rows(~left)))
     return scores
 
 
@@ -123,10 +123,10 @@ def _left_out(codes: Integers, folds: int, seed: int, groups: Integers | None) -
         yield mask
 
 
-def _machine(problem: Problem) -> Floats:
+def _svm(problem: Problem) -> Floats:
     soft = problem.soft
     assert soft is not None
-    return continuous_machine(problem, 0, float(soft.price), soft.hinges, soft.max_links)
+    return continuous_svm(problem, 0, float(soft.price), soft.hinges, soft.max_links)
 
 
 def platt(scores: Floats, codes: Integers, weights: Floats, smoothing: float = 1.0) -> tuple[float, float]:

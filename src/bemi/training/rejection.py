@@ -1,7 +1,7 @@
 """Fits the ranges by which unknown rows are recognised, and the threshold that rejects a given share of known rows.
 
 Ranges contain all rows that they are fitted on, so the strangeness of these says nothing.  Every row is therefore
-judged by ranges, and labelled by machines, that were fitted without it and without its recording.
+judged by ranges, and labelled by SVMs, that were fitted without it and without its recording.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from bemi.exact import Integers
 from bemi.inputs.fixed_point import LARGEST_READING, MISSING
 from bemi.inputs.inputs import Inputs
 from bemi.inputs.table.cells import as_given
-from bemi.training.choice import FOLDS, HeldOut
+from bemi.training.folds import FOLDS, HeldOut
 from bemi.training.plan import seed_of
 from bemi.training.training_set import class_weights, given_weights
 from bemi.training.validation import labels_of
@@ -79,8 +79,8 @@ def with_known_ranges(
         raise ValueError(f"reject needs at least two {what} of every class, and class {few} has one; leave reject out")
     strange = []
     for fold, given in zip(tested.folds, tested.labels, strict=True):
-        values = values_of(fold.inputs, fold.trained, fold.lesson.inputs)
-        ranges = fitted_ranges(fold.inputs, values, fold.lesson.targets, classes)
+        values = values_of(fold.inputs, fold.trained, fold.svm_rows.inputs)
+        ranges = fitted_ranges(fold.inputs, values, fold.svm_rows.targets, classes)
         strange.append(ranges.strangeness(values_of(fold.inputs, fold.held_out, fold.tested), given))
     inputs = ensemble.inputs
     ranges = fitted_ranges(inputs, values_of(inputs, inputs.checked(tested.X)), tested.targets, classes)

@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 @njit(cache=True)
 def solve(gram: Floats, limits: Floats, targets: Floats, a: Floats, sweeps: int, tolerance: float) -> None:
-    """Dual of the continuous machine by coordinate descent, from products of signed rows; changes ``a`` in place.
+    """Dual of the continuous SVM by coordinate descent, from products of signed rows; changes ``a`` in place.
 
     Maximises ``sum_k gain_k(a_k) - 1/2 a.G a`` over ``0 <= a_k <= limit_k``, where a row's multiplier gains its largest
     target first: with the H targets ``1 = T_1 > ... > T_H`` each has a share ``limit_k / H`` of the price.

@@ -6,12 +6,13 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from bemi.cli import program
 from bemi.cli.options import add_json
 from bemi.cli.output import show
 
 
 def add_command(commands: Any) -> None:
-    command = commands.add_parser("data", help="list the data sets, or download one")
+    command = program.add(commands, "data", "list the data sets, or download one")
     command.set_defaults(run=run, example="bemi-lab data mnist")
     command.add_argument("name", nargs="?", help="data set to download unless it is here already")
     for part in ("train", "test"):

@@ -7,12 +7,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from bemi.cli import program
 from bemi.cli.options import add_json
 from bemi.cli.output import show
 
 
 def add_command(commands: Any) -> None:
-    command = commands.add_parser("report", help="tables and figures of finished runs")
+    command = program.add(commands, "report", "make tables and figures of finished runs")
     command.set_defaults(run=run, example="bemi-lab report runs/exp3a -o exp3a.md")
     command.add_argument(
         "runs",

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bemi.cli import program
 from bemi.cli.options import add_json, add_many_machines
 from bemi.cli.output import on_cluster, progress_wanted, show
 from bemi.engines import ENGINES
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def add_command(commands: Any) -> None:
-    command = commands.add_parser("reproduce", help="run the paper's experiments")
+    command = program.add(commands, "reproduce", "run the paper's experiments")
     command.set_defaults(run=run, example="bemi-lab reproduce exp3a --quick")
     add = command.add_argument
     add("experiments", nargs="+", metavar="NAME", help=f"one or more of {', '.join(spec.names())}, or all")

@@ -254,11 +254,11 @@ def _size(run: Run, grid: Grid) -> Table:
 
 
 def _accuracy_on_images(run: Run, grid: Grid) -> Table:
-    """Accuracy of every system on every data set, by the number of images of a class."""
+    """Accuracy of every system on every data set of any grid, by the number of images of a class."""
     splits = [split for split in grid.splits if run.has(RECOMMENDED, split)]
     rows = []
-    for name in grid.datasets:
-        for system in grid.systems:
+    for name in dict.fromkeys(name for each in run.experiment.grids for name in each.datasets):
+        for system in dict.fromkeys(system for each in run.experiment.grids for system in each.systems):
             spreads = {_per_class(s): _spread(run, system, s, name, "accuracy") for s in splits}
             if any(spreads.values()):
                 rows.append({"data set": name, "system": _title(run, system)} | spreads)
@@ -287,12 +287,14 @@ def _training_on_images(run: Run, grid: Grid) -> Table:
         row |= {"gap %": _spread(run, RECOMMENDED, split, name, "gap"), "largest gap %": largest.high}
         row["certified %"] = 100 * sum(certified.values()) / len(certified)
         seconds = {"choosing": "choosing s", "deforming": "deforming s", "cpu": "all s", "seconds": "wall s"}
-        rows.append(row | {title: _value(run, RECOMMENDED, split, m, name) for m, title in seconds.items()})
+        row |= {title: _value(run, RECOMMENDED, split, m, name) for m, title in seconds.items()}
+        flash = _value(run, RECOMMENDED, split, "flash", name)
+        rows.append(row | ({} if flash is None else {"flash kB": flash / 1000}))
     caption = (
         "Our models: draws; certified gap, mean over the networks of a draw, mean over the draws with the smallest and "
         "the largest draw's; the largest gap of a network; share of models of which every bound is certified; seconds "
         "of one core, means over the draws: choosing, deforming, and everything from choosing to the last network, by "
-        "the processor's clock and by the wall's."
+        "the processor's clock and by the wall's; flash of the C without probabilities, as its header states it."
     )
     return Table(caption, rows)
 
@@ -354,7 +356,7 @@ def _measured(run: Run, grid: Grid) -> list[str]:
 
 def _images(run: Run, grid: Grid) -> Iterator[tuple[str, str]]:
     """Data sets and splits on which our models were measured."""
-    for name in grid.datasets:
+    for name in dict.fromkeys(name for each in run.experiment.grids for name in each.datasets):
         for split in grid.splits:
             if run.values(RECOMMENDED, split, name, "accuracy"):
                 yield name, split

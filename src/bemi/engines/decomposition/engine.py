@@ -10,6 +10,7 @@ from bemi.engines import monolithic, portfolio
 from bemi.engines.decomposition import two_neurons
 from bemi.engines.decomposition.lists import max_margin as listed_margins
 from bemi.engines.decomposition.lists import min_weight as listed_links
+from bemi.engines.decomposition.lists import sat_margin as listed_rows
 from bemi.engines.decomposition.max_margin import enumeration as neuron_choices
 from bemi.engines.decomposition.max_margin import few_splits, widening
 from bemi.engines.decomposition.max_margin import search as dichotomies
@@ -96,7 +97,7 @@ SAT_MARGIN = (
     Strategy("alternation", 0.8, _priced, alternation.search),
     Strategy("annealing", 0.5, _larger_than(SMALL_COLUMNS, MEDIUM_COLUMNS), annealing.search),
     Strategy("annealing", 0.9, _larger_than(MEDIUM_COLUMNS), annealing.search),
-    Strategy("last alternation", 1.0, _priced, alternation.polish),
+    Strategy("lists", 0.3, listed_rows.applies, listed_rows.search),
     _solver(lambda problem, state: MEDIUM_COLUMNS if _priced(problem, state) else LARGE_COLUMNS),
 )
 """Most confident outputs: the bound that the last layer sets, then bounds and networks where one neuron can be searched
@@ -128,24 +129,25 @@ def _lacks_margins(problem: Problem, state: StageState) -> bool:
     return _may_have_margins(problem) and state.value is None
 
 
-def _was_repaired(problem: Problem, state: StageState) -> bool:
-    return "repair" in state.findings and _has_no_pair(problem, state)
-
-
 def _can_be_widened(problem: Problem, state: StageState) -> bool:
     if state.network is None or not _may_have_margins(problem):
         return False
     return widening.splits(problem, state.network) > problem.layers[-1]
 
 
+def _is_timed(applies: Callable[[Problem, StageState], bool]) -> Callable[[Problem, StageState], bool]:
+    """Whether there is a time limit, without which a short search is the same as a long one."""
+    return lambda problem, state: state.clock.left is not None and applies(problem, state)
+
+
 MAX_MARGIN = (
     Strategy("two neurons", 0.8, two_neurons.applies, two_neurons.search),
+    Strategy("short lists", 0.1, _is_timed(listed_margins.applies), listed_margins.search),
+    Strategy("pairs", 0.3, _needs_splits, few_splits.search_pairs),
+    Strategy("majority", 0.1, _has_no_pair, few_splits.search_majority),
+    Strategy("repair", 0.3, _lacks_margins, annealing.repair),
+    Strategy("widening", 0.15, _can_be_widened, widening.search),
     Strategy("lists", 0.9, listed_margins.applies, listed_margins.search),
-    Strategy("pairs", 0.6, _needs_splits, few_splits.search_pairs),
-    Strategy("majority", 0.3, _has_no_pair, few_splits.search_majority),
-    Strategy("repair", 0.6, _lacks_margins, annealing.repair),
-    Strategy("majority after repair", 0.3, _was_repaired, few_splits.search_majority),
-    Strategy("widening", 0.4, _can_be_widened, widening.search),
     Strategy("dichotomies", 1.0, always, dichotomies.search),
     Strategy("enumeration", 1.0, neuron_choices.applies, neuron_choices.search),
     _solver(_within_the_time_left),
@@ -156,10 +158,6 @@ finds only poor ones there; then that search, which also gives the bound."""
 
 def _keeps(kind: type[Keep]) -> Callable[[Problem, StageState], bool]:
     return lambda problem, state: isinstance(state.keep, kind)
-
-
-def _enumeration_helped(problem: Problem, state: StageState) -> bool:
-    return "enumeration" in state.findings and state.findings["enumeration"].network is not None
 
 
 def _links_columns(problem: Problem, state: StageState) -> int:
@@ -180,7 +178,6 @@ MIN_WEIGHT = (
     Strategy("lists", 0.8, listed_links.applies, listed_links.search),
     Strategy("turns", 1.0, _keeps(KeepMargins), with_margins.search),
     Strategy("enumeration", 0.5, smallest_neurons.applies, smallest_neurons.search),
-    Strategy("turns after enumeration", 1.0, _enumeration_helped, with_margins.search),
     Strategy("soft links", 1.0, _keeps(KeepObjective), soft_links.search),
     Strategy("separators", 1.0, _keeps(KeepLabels), with_labels.search),
     _solver(_links_columns),

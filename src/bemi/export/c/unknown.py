@@ -10,7 +10,7 @@ import numpy as np
 from bemi.ensemble.unknown import STEPS, KnownRanges
 from bemi.export.c.costs import CODE
 from bemi.export.c.text import runtime
-from bemi.inputs.export_hooks import BATCH, BATCH_OFFSET, CCode, CTable, smallest_type
+from bemi.inputs.export_hooks import BATCH, BATCH_OFFSET, SIGNED, CCode, CTable, read_macro, smallest_type
 
 SINGLE, PAIR, RANGE = 25, 22, 30
 """Instructions for a feature of one value, for one of two, and for comparing one with its range."""
@@ -53,11 +53,14 @@ COPY = """    {
 
 def of_columns(ranges: KnownRanges, kind: str) -> CCode:
     """``bemi_known`` for inputs of the program of this type."""
+    centres = ranges.centres.tolist()
+    width = smallest_type(min(centres), max(centres), SIGNED[1:])
     tables = (
-        CTable("bemi_known_centres", "int32_t", ranges.centres.tolist()),
+        CTable("bemi_known_centres", width, centres),
         CTable("bemi_known_exponents", "int8_t", ranges.exponents.tolist()),
     )
-    return _code(ranges, kind, ranges.positions.tolist(), {"BEMI_KNOWN_COLUMNS": 1}, tables)
+    macros = {"BEMI_KNOWN_COLUMNS": 1, **read_macro("KNOWN_CENTRE", width)}
+    return _code(ranges, kind, ranges.positions.tolist(), macros, tables)
 
 
 def of_inputs(ranges: KnownRanges, kind: str, used: Sequence[int]) -> CCode:

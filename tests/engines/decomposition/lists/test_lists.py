@@ -14,6 +14,7 @@ from oracle import AllNetworks, tiny_problems
 from strategies import run_only
 
 from bemi.engines import initial_network
+from bemi.engines.decomposition.lists import bitset_tree
 from bemi.engines.decomposition.lists.bitset_tree import Forest, fitting
 from bemi.engines.decomposition.lists.upper_layers import widest_forms
 from bemi.engines.decomposition.neuron.all_weights import AllWeights
@@ -97,6 +98,37 @@ def test_trees_find_the_best_neuron_that_fits():
         assert sorted(out[:count].tolist()) == np.flatnonzero(fits & (forest.values >= floor)).tolist()
 
 
+def test_dominated_neurons_are_left_out(monkeypatch):
+    monkeypatch.setattr(bitset_tree, "FIRST_BLOCK", 1)
+    rng = np.random.default_rng(2)
+    rows = rng.integers(-9, 10, (12, 6))
+    listed = AllWeights(rows, 1).list(1, FOREVER)
+    forest = Forest.of([listed], len(rows), all_entries=False, best_only=True)
+    wrong, values = forest.wrong[:, 0], forest.values
+    beaten = (wrong & ~wrong[:, None] == 0) & (values >= values[:, None])
+    np.fill_diagonal(beaten, False)
+    kept = np.zeros(len(values), dtype=bool)
+    kept[forest.members] = True
+    assert forest.roots[0, 0] == -1
+    # Not all others are: those of a block are not compared.
+    assert beaten[~kept][:, kept].any(axis=1).all()
+    assert kept[~beaten.any(axis=1)].all()
+    assert kept.sum() < len(kept) / 2
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_sat_margin_finds_networks_that_are_right_on_all_rows(seed):
+    rng = np.random.default_rng(seed)
+    data = rng.integers(-9, 10, (40, 8))
+    sums = data @ rng.integers(-1, 2, (8, 3))
+    kept = (sums != 0).all(axis=1)
+    codes = np.sign(np.sign(sums[kept]).sum(axis=1, keepdims=True))
+    problem = Problem(data[kept], codes, (3,), 1)
+    found = lists_only("sm", problem, initial_network(problem))
+    assert found.objective == len(codes)
+    assert found.network.margins(problem.data, codes) is not None
+
+
 def test_forms_of_known_shapes():
     """Labels alone or with others, and majorities: (q, e) neurons of which at most e are wrong are worth q - 2 e."""
     assert sorted(form.value for form in widest_forms((3,), 1)) == [1, 1, 2, 3]
@@ -122,8 +154,9 @@ def lists_only(stage, problem, start, keep=None, limits=None):
 
 @contextmanager
 def short_lists(stage, short):
-    """Lists hold as few neurons as they may, so that most must be asked for one at a time."""
+    """Lists hold as few neurons as they may, so that most must be asked for one at a time; the shortest are thinned."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bitset_tree, "FIRST_BLOCK", 2)
         if short and stage == "mm":
             patch.setattr(AllWeights, "level_of", lambda self, dichotomies: 1 << 40)
         elif short:

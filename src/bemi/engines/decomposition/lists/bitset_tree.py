@@ -3,6 +3,9 @@
 A tree splits a list of neurons on the row that divides them most evenly.  A node knows on which rows all its neurons
 are wrong, on which at least one is, and the best value; what cannot have an answer is left out.  Lists hold each
 dichotomy once, trees both of its orientations: which rows are wrong, and which are right.
+
+A neuron is *dominated* by one of no smaller value that is wrong only where it is.  Where a neuron may be right on any
+row, dominated ones are not needed; that leaves about a tenth of a long list.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from numpy.typing import NDArray
 from bemi.engines.decomposition.neuron.all_weights import NeuronList, Words
 from bemi.exact import Integers
 from bemi.jit import njit
+from bemi.limits import FOREVER, Deadline
 
 LEAF = 12
 """Neurons that are looked at one by one."""
@@ -43,7 +47,8 @@ class Forest:
     members
         Entries in the order of the leaves.
     roots
-        Of each tree; -1 for an empty list.
+        By list, of the tree of all entries and of that of those that are not dominated; -1 for an empty list, or if
+        the tree was not asked for.
     """
 
     lists: tuple[NeuronList, ...]
@@ -61,31 +66,31 @@ class Forest:
     roots: Integers
 
     @classmethod
-    def of(cls, lists: Sequence[NeuronList], rows: int) -> Forest:
-        """Trees of these lists."""
+    def of(
+        cls,
+        lists: Sequence[NeuronList],
+        rows: int,
+        *,
+        all_entries: bool = True,
+        best_only: bool = False,
+        deadline: Deadline = FOREVER,
+    ) -> Forest:
+        """Trees of these lists: of all entries, and of those that are not dominated, if there is time to tell."""
         every = all_rows(rows)
         wrong = np.concatenate([np.stack([a.wrong, ~a.wrong & every], axis=1).reshape(-1, len(every)) for a in lists])
         values = np.concatenate([np.repeat(a.values, 2) for a in lists])
         neurons = np.concatenate([np.repeat(np.arange(len(a.values)), 2) for a in lists])
         turned = np.tile([False, True], len(values) // 2)
-        first = np.concatenate([[0], np.cumsum([2 * len(a.values) for a in lists])])
-        members = np.arange(len(values), dtype=np.int32)
-        most = 2 * len(values) + len(lists) + 1
-        always, sometimes = np.zeros((most, len(every)), np.uint64), np.zeros((most, len(every)), np.uint64)
-        best, span = np.zeros(most, np.int64), np.zeros((most, 2), np.int64)
-        children = np.full((most, 2), -1, dtype=np.int64)
-        roots, nodes = np.full(len(lists), -1, dtype=np.int64), 0
-        for number in range(len(lists)):
-            if first[number] < first[number + 1]:
-                roots[number] = nodes
-                nodes = _grow(
-                    *(wrong, values, members, first[number], first[number + 1], rows),
-                    *(always, sometimes, best, span, children, nodes),
-                )
-        always, sometimes, best = always[:nodes].copy(), sometimes[:nodes].copy(), best[:nodes].copy()
-        span, children = span[:nodes].copy(), children[:nodes].copy()
-        tables = (always, sometimes, best, span, children)
-        return cls(tuple(lists), every, wrong, values, neurons, turned, *tables, members, roots)
+        ends = np.cumsum([2 * len(a.values) for a in lists])
+        entries = [np.arange(end - 2 * len(a.values), end, dtype=np.int32) for a, end in zip(lists, ends, strict=True)]
+        nothing = entries[0][:0]
+        members = [part if all_entries else nothing for part in entries]
+        members += [_undominated(wrong, values, part, rows, deadline) if best_only else nothing for part in entries]
+        tables, roots = _trees(wrong, values, members, rows)
+        return cls(
+            *(tuple(lists), every, wrong, values, neurons, turned, *tables, np.concatenate(members)),
+            roots.reshape(2, len(lists)),
+        )
 
     def weights(self, number: int, entry: int) -> Integers:
         """The weights of an entry, which is from the list of that number."""
@@ -101,17 +106,92 @@ def all_rows(rows: int) -> Words:
     return words
 
 
+def _trees(
+    wrong: Words, values: Integers, members: Sequence[NDArray[np.int32]], rows: int
+) -> tuple[tuple[Words, Words, Integers, Integers, Integers], Integers]:
+    """The nodes of a tree for each set of entries, and their roots; entries are put in the order of the leaves."""
+    sizes = [len(part) for part in members]
+    most = 2 * sum(sizes) + 1
+    always, sometimes = np.zeros((most, wrong.shape[1]), np.uint64), np.zeros((most, wrong.shape[1]), np.uint64)
+    best, span = np.zeros(most, np.int64), np.zeros((most, 2), np.int64)
+    children = np.full((most, 2), -1, dtype=np.int64)
+    roots, nodes, begin = np.full(len(sizes), -1, dtype=np.int64), 0, 0
+    for number, part in enumerate(members):
+        if len(part):
+            roots[number] = nodes
+            nodes = _grow(
+                *(wrong, values, part, begin, rows, always, sometimes, best, span, children, nodes),
+            )
+        begin += len(part)
+    tables = always[:nodes].copy(), sometimes[:nodes].copy(), best[:nodes].copy()
+    return (*tables, span[:nodes].copy(), children[:nodes].copy()), roots
+
+
+FIRST_BLOCK = 1000
+"""Entries with the fewest wrong rows that are kept unseen; each block after that is as large as all before it."""
+
+
+def _undominated(
+    wrong: Words, values: Integers, entries: NDArray[np.int32], rows: int, deadline: Deadline
+) -> NDArray[np.int32]:
+    """The entries that are not dominated, and a few that are: those of a block are not compared with each other."""
+    ranked = entries[np.argsort(np.bitwise_count(wrong[entries]).sum(axis=1), kind="stable")]
+    kept, done = ranked[:0], 0
+    while done < len(ranked):
+        block = ranked[done : done + max(FIRST_BLOCK, done)]
+        done += len(block)
+        if len(kept) and not deadline.passed:
+            members = np.sort(kept)
+            (always, _, best, span, children), _ = _trees(wrong, values, [members], rows)
+            block = block[~_dominated(block, wrong, values, members, always, best, span, children)]
+        kept = np.concatenate([kept, block])
+    return np.sort(kept)
+
+
 @njit(cache=True)
-def _grow(wrong, values, members, begin, end, rows, always, sometimes, best, span, children, nodes):
-    """Add the tree of some entries; returns the number of nodes after it."""
+def _dominated(entries, wrong, values, members, always, best, span, children):
+    """By entry, whether one of a tree has no smaller value and is wrong only where it is."""
+    words = wrong.shape[1]
+    stack = np.zeros(len(best) + 2, np.int64)
+    result = np.zeros(len(entries), np.bool_)
+    for n in range(len(entries)):
+        entry = entries[n]
+        size = 1
+        stack[0] = 0
+        while size > 0 and not result[n]:
+            size -= 1
+            node = stack[size]
+            dead = best[node] < values[entry]
+            for w in range(words):
+                dead |= (always[node, w] & ~wrong[entry, w]) != 0
+            if dead:
+                continue
+            if children[node, 0] >= 0:
+                stack[size], stack[size + 1] = children[node, 1], children[node, 0]
+                size += 2
+                continue
+            for m in range(span[node, 0], span[node, 1]):
+                other = members[m]
+                fits = values[other] >= values[entry]
+                for w in range(words):
+                    fits &= (wrong[other, w] & ~wrong[entry, w]) == 0
+                if fits:
+                    result[n] = True
+                    break
+    return result
+
+
+@njit(cache=True)
+def _grow(wrong, values, members, begin, rows, always, sometimes, best, span, children, nodes):
+    """Add the tree of some entries, which are those from ``begin`` on; returns the number of nodes after it."""
     words = wrong.shape[1]
     root = nodes
-    span[root, 0], span[root, 1] = begin, end
+    span[root, 0], span[root, 1] = begin, begin + len(members)
     nodes += 1
-    left = np.empty(end - begin, np.int32)
+    left = np.empty(len(members), np.int32)
     node = root
     while node < nodes:
-        low, high = span[node, 0], span[node, 1]
+        low, high = span[node, 0] - begin, span[node, 1] - begin
         best[node] = values[members[low]]
         for w in range(words):
             a, o = ~np.uint64(0), np.uint64(0)
@@ -146,8 +226,8 @@ def _grow(wrong, values, members, begin, end, rows, always, sometimes, best, spa
             for m in range(kept):
                 members[place + m] = left[m]
             children[node, 0], children[node, 1] = nodes, nodes + 1
-            span[nodes, 0], span[nodes, 1] = low, place
-            span[nodes + 1, 0], span[nodes + 1, 1] = place, high
+            span[nodes, 0], span[nodes, 1] = begin + low, begin + place
+            span[nodes + 1, 0], span[nodes + 1, 1] = begin + place, begin + high
             nodes += 2
         node += 1
     return nodes

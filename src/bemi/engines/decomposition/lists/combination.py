@@ -18,16 +18,29 @@ import numpy as np
 from bemi.engines.decomposition.lists.bitset_tree import Forest, fitting
 from bemi.engines.decomposition.lists.forms import ALIKE, SMALLER, Form, Slots
 from bemi.engines.decomposition.lists.unlisted import Unlisted
+from bemi.engines.decomposition.neuron.all_weights import NeuronList
 from bemi.exact import Integers
 from bemi.jit import njit
 from bemi.limits import FOREVER, Deadline
 
-STEPS = 200_000
-"""Questions to trees between two looks at the clock: some tenths of a second."""
+STEPS = 10_000
+"""Questions to trees between two looks at the clock: some tenths of a second where lists are long."""
 
 
 ROUND = 20_000
 """Steps of every form in the first round; each round has ten times as many."""
+
+
+TREE_SHARE = 0.2
+"""Part of the time left that it may take to find out which neurons are dominated."""
+
+
+def trees_for(lists: Sequence[NeuronList], rows: int, slots: Iterable[Slots], deadline: Deadline = FOREVER) -> Forest:
+    """The trees of lists that these slots need."""
+    kinds = {bool(kind) for each in slots for kind in each.monotone}
+    return Forest.of(
+        lists, rows, all_entries=False in kinds, best_only=True in kinds, deadline=deadline.share(TREE_SHARE)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +122,7 @@ class _Search:
         self.order = list(slots.order)
         self.steps, self.done = 0, False
         self._lists = lists[self.order]
-        self._roots = forest.roots[self._lists]
+        self._roots = forest.roots[slots.monotone.astype(np.intp), self._lists]
         self._classes = np.zeros((size + 1, 1 << size, words), dtype=np.uint64)
         self._classes[0, 0] = forest.every
         # Depth, least sum of values that would be better, and whether the last slot's neuron must be asked for.

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations_with_replacement, permutations, product
+from itertools import chain, combinations_with_replacement, permutations, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,9 +130,9 @@ list."""
 class Slots:
     """A form and an order in which its neurons are chosen, as tables for the search.
 
-    First come neurons that must be right on all rows, then those that do not matter, then all others by their values;
-    so a form is searched once for each order of these that differs from others.  A neuron that is not from a list
-    comes last.
+    First come neurons that must be right on all rows, then those that do not matter, then all others: the lists in
+    their order, and those of one list by their values.  So a form is searched once for each order of these that
+    differs from others.  A neuron that is not from a list comes last.
 
     Attributes
     ----------
@@ -142,7 +142,8 @@ class Slots:
         By number of neurons chosen, pattern of these and slot: 1 if the slot's neuron must be right, 2 if wrong, 0 if
         it may be either, 3 if the pattern is not accepted.
     follows
-        How each slot compares to the one before: :data:`FREE`, :data:`SMALLER` or :data:`ALIKE`.
+        How each slot compares to the one before: :data:`FREE`, :data:`SMALLER` or :data:`ALIKE`; slots of different
+        lists do not.
     free
         Whether a slot's neuron does not matter to the form.
     paired
@@ -150,6 +151,8 @@ class Slots:
         worth no less.
     unlisted
         Whether the neuron in the last slot is not from a list.
+    monotone
+        Whether a slot's neuron may be right wherever it is wrong: then it need not be a dominated one.
     """
 
     form: Form
@@ -159,6 +162,7 @@ class Slots:
     free: NDArray[np.bool_]
     paired: NDArray[np.bool_]
     unlisted: bool
+    monotone: NDArray[np.bool_]
 
     @classmethod
     def of(cls, form: Form, lists: Sequence[int], before: Sequence[Form], unlisted: int | None = None) -> list[Slots]:
@@ -183,20 +187,25 @@ class Slots:
         last = [] if unlisted is None else [unlisted]
         fixed, free = [j for j in fixed if j not in last], [j for j in free if j not in last]
         others = [j for j in range(neurons) if j not in fixed + free + last]
+        monotone = np.array([(table[patterns & ~(1 << j)] | ~table).all() for j in range(neurons)])
         alike = {(a, b): lists[a] == lists[b] and _interchangeable(table, a, b) for a in others for b in others}
         paired = _paired(table, lists, [other for other in before if other.value >= form.value])
         result = []
-        for rest in permutations(others):
+        of_list = [[j for j in others if lists[j] == n] for n in sorted({lists[j] for j in others})]
+        for rest in map(tuple, map(chain.from_iterable, product(*map(permutations, of_list)))):
             if any(alike[rest[b], rest[a]] and rest[b] < rest[a] for b in range(len(rest)) for a in range(b)):
                 continue  # the same with other names
             order = [*fixed, *free, *rest, *last]
             follows = np.zeros(neurons, dtype=np.int8)
             for slot in range(len(fixed) + len(free) + 1, neurons - len(last)):
-                follows[slot] = ALIKE if alike[order[slot - 1], order[slot]] else SMALLER
+                if lists[order[slot - 1]] == lists[order[slot]]:
+                    follows[slot] = ALIKE if alike[order[slot - 1], order[slot]] else SMALLER
             free_slots = np.array([j in free for j in order])
             force = _forced(table[_moved(patterns, order)], neurons)
             paired_slots = paired[np.ix_(order, order)]
-            result.append(cls(form, tuple(order), force, follows, free_slots, paired_slots, bool(last)))
+            result.append(
+                cls(form, tuple(order), force, follows, free_slots, paired_slots, bool(last), monotone[order])
+            )
         return result
 
 
@@ -205,6 +214,14 @@ def neurons_that_decide(form: Form, neurons: int, *, also_right: bool = False) -
     table, patterns = _as_table(form.accepted, neurons), np.arange(1 << neurons)
     matters = [j for j in range(neurons) if (table != table[patterns ^ (1 << j)]).any()]
     return [j for j in matters if also_right or len(set(pattern_signs(neurons)[table, j].tolist())) > 1]
+
+
+def output_margin(form: Form, neurons: int) -> int:
+    """The smallest margin of the output on the patterns of a form of so many neurons."""
+    signs = pattern_signs(neurons)[_as_table(form.accepted, neurons)]
+    for layer in form.upper[:-1]:
+        signs = np.sign(signs @ np.array(layer))
+    return int((signs @ np.array(form.upper[-1])).min())
 
 
 def one_of_each_kind(form: Form, neurons: Sequence[int], of: int) -> list[int]:

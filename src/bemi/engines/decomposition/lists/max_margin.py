@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from bemi.engines.decomposition.lists.bitset_tree import Forest
-from bemi.engines.decomposition.lists.combination import combine
+from bemi.engines.decomposition.lists.combination import combine, trees_for
 from bemi.engines.decomposition.lists.forms import (
     MOST_DEEP,
     MOST_NEURONS,
@@ -31,8 +31,9 @@ from bemi.engines.decomposition.lists.forms import (
     Slots,
     neurons_that_decide,
     one_of_each_kind,
+    output_margin,
 )
-from bemi.engines.decomposition.lists.proofs import MOST_CHECKING, can_be_checked, checking_work
+from bemi.engines.decomposition.lists.proofs import MOST_CHECKING, can_be_checked, listing_work, searching_work
 from bemi.engines.decomposition.lists.unlisted import STEPS_PER_SECOND, Unlisted
 from bemi.engines.decomposition.lists.upper_layers import widest_slots
 from bemi.engines.decomposition.neuron.all_weights import MOST_DICHOTOMIES, AllWeights, NeuronList, seconds_needed
@@ -56,8 +57,8 @@ NEURON_SHARE = 0.25
 LIST_SHARE, SECONDS_BEFORE = 0.5, 0.1
 """Part of the time that a list may take, with so many seconds to find the forms; otherwise none is begun."""
 
-ASKING = 2.0
-"""How many times as long as everything before questions may take before a longer list is tried."""
+PATIENCE = 2.0
+"""How many times as long as everything before it a search may take before a longer list is tried."""
 
 SECONDS_PER_NEURON = 2e-7
 """What a neuron of a list takes, about; different ones often have the same dichotomy."""
@@ -113,7 +114,7 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
     needed = SECONDS_BEFORE + seconds_needed(rows.shape[1], problem.weight_bound)
     if limits.seconds is not None and needed > LIST_SHARE * limits.seconds:
         return Finding()
-    combining = _Combining(problem, rows, limits, state.value)
+    combining = Combining(problem, rows, limits, state.value)
     combining.run()
     if combining.best is None and combining.bound == 0 and state.value is None:
         return Finding(outcome=Outcome.INFEASIBLE)
@@ -124,13 +125,26 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
 
 
 @dataclass
-class _Combining:
-    """Lists and combinations, until nothing better is possible."""
+class Combining:
+    """Lists and combinations, until nothing better is possible.
+
+    Attributes
+    ----------
+    problem, rows, limits
+        What is searched, its distinct rows times their codes, and when to stop.
+    value
+        Only networks with a larger sum of margins are of interest; then that of the best one.
+    least_output
+        The smallest margin of the output that is of interest.
+    best, bound
+        The best network found, and what no network exceeds.
+    """
 
     problem: Problem
     rows: Integers
     limits: Limits
     value: int | None
+    least_output: int = 1
 
     def __post_init__(self) -> None:
         self.clock = self.limits.deadline()
@@ -138,13 +152,18 @@ class _Combining:
         self.best: Network | None = None
         self.every = AllWeights(self.rows, self.problem.weight_bound)
         self.size = self.problem.layers[1]
-        self.slots = widest_slots(self.problem.hidden_layers, self.problem.weight_bound)
+        self.slots = [
+            slots
+            for slots in widest_slots(self.problem.hidden_layers, self.problem.weight_bound)
+            if output_margin(slots.form, self.size) >= self.least_output
+        ]
         caps = self.problem.margin_caps()
         self.widest = caps[0]  # M
         self.right = caps[0]  # U
         self.right_is_known = False
         self.open = 0  # what bounds combinations of listed neurons that were not tried
         self.singles: list[Integers] = []
+        self._trees: tuple[NeuronList, Forest] | None = None
         self.unlisted = Unlisted(self.rows, self.every)
         self.bound = self.size * caps[0] + max(slots.form.value for slots in self.slots)
 
@@ -157,7 +176,7 @@ class _Combining:
         self.right_is_known = single.margin == single.bound
         self.right, self.widest = min(single.bound, wide.bound), wide.bound
         listed = NeuronList.of(self.rows, self.widest + 1, ())
-        self._combine(listed)
+        self._combine(listed, self.clock)
         wanted = float(FIRST_LIST if self.every.vectors < CHEAP_VECTORS else FIRST_DEAR_LIST)
         before = len(listed.values)
         while self.bound > self._enough() and not self.clock.passed and self.steps > 0:
@@ -166,7 +185,7 @@ class _Combining:
             if listed.level <= max(enough, last) or too_many:
                 # A longer list leaves fewer questions.
                 final = listed.level <= last or too_many
-                self._ask(listed, self.clock if final else Deadline.after(ASKING * self.clock.elapsed))
+                self._ask(listed, self.clock if final else Deadline.after(PATIENCE * self.clock.elapsed))
             if listed.level <= last or self.bound <= self._enough() or self.clock.passed:
                 break
             level = max(last, self.every.level_of(wanted), enough if listed.level > enough else 1)
@@ -178,7 +197,8 @@ class _Combining:
                     self._ask(listed, self.clock)
                 break
             listed, before = longer, count
-            self._combine(listed)
+            final = level <= last or self.clock.left is None
+            self._combine(listed, self.clock if final else Deadline.after(PATIENCE * self.clock.elapsed))
             wanted = max(wanted, 2 * len(listed.values)) * GROWTH
 
     def _last_level(self) -> int:
@@ -190,8 +210,7 @@ class _Combining:
         return self.clock.share(NEURON_SHARE)
 
     def _enough(self) -> float:
-        value = self.value or 0
-        return value + self.limits.gap * max(1, value)
+        return 0.0 if self.value is None else self.value + self.limits.gap * max(1, self.value)
 
     def _needed(self) -> int:
         """The level below which no neuron is part of a better network."""
@@ -215,19 +234,22 @@ class _Combining:
         """What bounds the margin of each slot's neuron."""
         return [self.right if forced else self.widest for forced in slots.force[0, 0]]
 
-    def _combine(self, listed: NeuronList) -> None:
+    def _combine(self, listed: NeuronList, deadline: Deadline) -> None:
         """Search all forms, and set the bound."""
         self.widest = int(listed.values[0]) if len(listed.values) else min(self.widest, listed.level - 1)
         self.right = min(self.right, self.widest)
         forest, possible = self._forest(listed)
-        open_ = self._search(forest, possible)
+        open_ = self._search(forest, possible, deadline=deadline)
         self.open = max((slots.form.value + sum(self._caps(slots)) for slots in open_), default=0)
         self.bound = min(self.bound, max(self._below(possible, listed.level - 1), self.open, self.value or 0))
 
     def _forest(self, listed: NeuronList) -> tuple[Forest, list[Slots]]:
-        """The tree of a list with the best single neurons, and the forms that are possible."""
-        forest = Forest.of([listed.joined(NeuronList.of(self.rows, listed.level, self.singles))], len(self.rows))
-        return forest, [slots for slots in self.slots if self.right or not (slots.force[0, 0] > 0).any()]
+        """The trees of a list with the best single neurons, and the forms that are possible."""
+        if self._trees is None or self._trees[0] is not listed:
+            self._trees = None  # makes room
+            known = listed.joined(NeuronList.of(self.rows, listed.level, self.singles))
+            self._trees = listed, trees_for([known], len(self.rows), self.slots, self.clock)
+        return self._trees[1], [slots for slots in self.slots if self.right or not (slots.force[0, 0] > 0).any()]
 
     def _search(
         self,
@@ -297,12 +319,12 @@ class _Combining:
         listed = self.every.list(level, self.clock)
         if not listed.complete:
             return None
+        work: int | None = 0
         if len(listed.values):
-            forest = Forest.of([listed], len(self.rows))
             alone, caps = np.zeros(self.size, np.int64), np.full(self.size, self.widest)
-            again = combine(forest, self.slots, alone, caps, self.value, deadline=self.clock)
-            if again.open or checking_work(len(self.rows), vectors, len(listed.values), again.steps) > MOST_CHECKING:
-                return None
+            work = searching_work(len(self.rows), [listed], self.slots, alone, caps, self.value, self.clock)
+        if work is None or work + listing_work(len(self.rows), vectors, len(listed.values)) > MOST_CHECKING:
+            return None
         return {"kind": "combinations", "value": self.value, "any": self.widest, "labels": self.right}
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from bemi.engines.decomposition.lists.bitset_tree import Forest
-from bemi.engines.decomposition.lists.combination import combine
+from bemi.engines.decomposition.lists.combination import combine, trees_for
 from bemi.engines.decomposition.lists.forms import Slots
 from bemi.engines.decomposition.lists.upper_layers import Smallest, smallest_forms
+from bemi.engines.decomposition.neuron.all_weights import NeuronList
 from bemi.exact import Integers
 from bemi.limits import Deadline
 
@@ -26,9 +27,29 @@ def can_be_checked(inputs: int, weight_bound: int) -> bool:
     return (2 * weight_bound + 1) ** inputs / 2 <= MOST_CHECKED_VECTORS
 
 
-def checking_work(rows: int, vectors: int, dichotomies: int, steps: int) -> int:
-    """About how many steps the checker takes to list neurons and to repeat a search."""
-    return rows * (vectors // 50 + 8 * dichotomies) + steps * rows * (3 + dichotomies // 1024)
+def listing_work(rows: int, vectors: int, dichotomies: int) -> int:
+    """About how many steps the checker takes to list neurons."""
+    return rows * (vectors // 50 + 8 * dichotomies)
+
+
+def searching_work(
+    rows: int,
+    lists: Sequence[NeuronList],
+    slots: Sequence[Slots],
+    chosen: Integers,
+    caps: Integers,
+    value: int,
+    deadline: Deadline,
+) -> int | None:
+    """About how many steps the checker takes to find nothing above a value; None if those are too many.
+
+    It does without what makes the engine's search short: all entries of a list are tried, also dominated ones.
+    """
+    each_step = rows * (3 + max(len(listed.values) for listed in lists) // 1024)
+    slots = [replace(each, monotone=np.zeros_like(each.monotone)) for each in slots]
+    most = MOST_CHECKING / each_step
+    again = combine(trees_for(lists, rows, slots, deadline), slots, chosen, caps, value, steps=most, deadline=deadline)
+    return None if again.open else each_step * again.steps
 
 
 def links_proof(
@@ -56,13 +77,11 @@ def links_proof(
         found.links + int(caps.sum()),
         deadline,
     )
-    work = 0
+    work: int | None = 0
     if forms:
-        slots = [each for form in forms for each in Slots.of(form, list(range(len(chosen))), ())]
-        again = combine(Forest.of(found.lists, len(rows)), slots, chosen, caps, -found.links, deadline=deadline)
-        if again.open:
-            return None
-        most = max(len(listed.values) for listed in found.lists)
-        work = checking_work(len(rows), 0, most, again.steps)
-    work += sum(checking_work(len(rows), vectors, len(listed.values), 0) for listed in found.lists)
+        slots = [each for form in forms for each in Slots.of(form, chosen.tolist(), ())]
+        work = searching_work(len(rows), found.lists, slots, chosen, caps, -found.links, deadline)
+    if work is None:
+        return None
+    work += sum(listing_work(len(rows), vectors, len(listed.values)) for listed in found.lists)
     return {"kind": "combinations", "links": found.links} if work <= MOST_CHECKING else None

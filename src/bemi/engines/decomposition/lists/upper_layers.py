@@ -16,8 +16,7 @@ from itertools import accumulate, product
 
 import numpy as np
 
-from bemi.engines.decomposition.lists.bitset_tree import Forest
-from bemi.engines.decomposition.lists.combination import combine
+from bemi.engines.decomposition.lists.combination import combine, trees_for
 from bemi.engines.decomposition.lists.forms import (
     MOST_DEEP,
     Form,
@@ -80,8 +79,9 @@ def _widest_upper(patterns: Integers, hidden: tuple[int, ...], weight_bound: int
     listed = AllWeights(patterns, weight_bound).list(1, FOREVER)
     if not len(listed.values):
         return 0, None
-    forest, lists = Forest.of([listed], len(patterns)), np.zeros(hidden[0], dtype=np.int64)
-    found = combine(forest, widest_slots(hidden, weight_bound), lists, np.full(hidden[0], listed.values[0]), 0)
+    slots, lists = widest_slots(hidden, weight_bound), np.zeros(hidden[0], dtype=np.int64)
+    forest = trees_for([listed], len(patterns), slots)
+    found = combine(forest, slots, lists, np.full(hidden[0], listed.values[0]), 0)
     if found.form is None or found.first is None:
         return 0, None
     return found.value, (tuple(map(tuple, found.first.tolist())), *found.form.upper)
@@ -158,12 +158,12 @@ def smallest_layers(
         before = forms[:number] if not asked else ()
         each = Slots.of(form, chosen.tolist(), before, asked[0] if len(asked) == 1 else None)
         (slots if len(asked) < 2 and complete else never).extend(each)
-    forest = Forest.of(lists, len(rows))
     unlisted = [
         Unlisted(rows, every, m, by_links=True) if long[n] else None for m, n in zip(margins[0], chosen, strict=True)
     ]
     # Without complete lists combinations may still be better, but prove nothing.
     some = slots if complete else [each for each in never if not each.unlisted]
+    forest = trees_for(lists, len(rows), some, deadline)
     found = combine(forest, some, chosen, caps, -beaten, unlisted=unlisted, steps=steps, deadline=deadline)
     open_ = [*never, *found.open]
     bound = -max([found.value, *(int(caps.sum()) + each.form.value for each in open_)])

@@ -65,13 +65,6 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Alternated:
     return Alternated(network, startable=startable)
 
 
-def polish(problem: Problem, state: StageState, limits: Limits) -> Finding:
-    """The strategy after a local search: one more climb, whose network counts only if it is better."""
-    assert state.start is not None
-    network, *_ = alternated(problem, state.start, restarts=1, seed=limits.seed, deadline=limits.deadline())
-    return Finding(network if state.goal.better(state.goal.value(network), state.value) else None)
-
-
 def best_for_max_margin(
     problem: Problem, networks: list[Network], limits: Limits, clock: Deadline
 ) -> tuple[Network, bool]:

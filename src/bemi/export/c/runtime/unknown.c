@@ -2,7 +2,7 @@
 static int bemi_feature($wide value, uint_fast8_t place)
 {
 #if BEMI_KNOWN_COLUMNS
-    const int32_t centre = (int32_t)BEMI_READ32(bemi_known_centres[place]);
+    const int32_t centre = BEMI_READ_KNOWN_CENTRE(bemi_known_centres[place]);
     const int_fast8_t exponent = (int8_t)BEMI_READ8(bemi_known_exponents[place]);
     uint32_t apart = value < centre ? (uint32_t)centre - (uint32_t)value : (uint32_t)value - (uint32_t)centre;
     if (value == -2147483647L - 1)

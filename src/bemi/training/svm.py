@@ -1,8 +1,8 @@
 """Quick stand-ins for the networks that training would give, for cross-validation.
 
-A network without restrictions labels new rows nearly as the continuous machine does, which takes milliseconds.  A limit
-on links, monotone features or weights of two bits change the labels, so these machines obey them: integer weights,
-rounded from a continuous machine with the same limits and improved by descents.
+A network without restrictions labels new rows nearly as the continuous SVM does, which takes milliseconds.  A limit
+on links, monotone features or weights of two bits change the labels, so these SVMs obey them: integer weights,
+rounded from a continuous SVM with the same limits and improved by descents.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _EVIDENCE = 2**24
 _LEAST_WEIGHT = 2**-16  # of a row, beside the largest; the integer program has a unit
 
 
-class Lesson(NamedTuple):
-    """Training rows of the machines.
+class SvmRows(NamedTuple):
+    """Training rows of the SVMs.
 
     Attributes
     ----------
@@ -55,10 +55,10 @@ class Lesson(NamedTuple):
     targets: Integers
     weights: Floats
 
-    def extended(self, variants: Integers) -> Lesson:
+    def extended(self, variants: Integers) -> SvmRows:
         """The same rows and variants of them, shape (rows, variants, inputs); each counts as much as its row."""
         count = variants.shape[1]
-        return Lesson(
+        return SvmRows(
             np.concatenate([self.inputs, variants.reshape(-1, variants.shape[2])]),
             np.concatenate([self.targets, np.repeat(self.targets, count)]),
             np.concatenate([self.weights, np.repeat(self.weights, count)]),
@@ -99,12 +99,12 @@ class Restrictions:
 
     @property
     def matter(self) -> bool:
-        """Whether they change labels, so that the continuous machine will not do."""
+        """Whether they change labels, so that the continuous SVM will not do."""
         return self.max_links is not None or self.signs is not None or self.weight_bound <= COARSE
 
 
 class Answers(NamedTuple):
-    """What machines say of some rows.
+    """What SVMs say of some rows.
 
     Attributes
     ----------
@@ -139,57 +139,59 @@ class Answers(NamedTuple):
 
 
 def answers(
-    lesson: Lesson, tested: Integers, prices: Sequence[float], *, classes: int, restrictions: Restrictions
+    svm_rows: SvmRows, tested: Integers, prices: Sequence[float], *, classes: int, restrictions: Restrictions
 ) -> Iterator[Answers]:
-    """What machines trained at each price say of the tested inputs.
+    """What SVMs trained at each price say of the tested inputs.
 
-    Prices should increase: each continuous machine starts from the one before.
+    Prices should increase: each continuous SVM starts from the one before.
     """
     pairs = class_subsets(classes, 2)
-    pairs = pairs[np.isin(pairs, lesson.targets).all(axis=1)]
-    weights = _integers if restrictions.matter or len(lesson.targets) > MOST_PRODUCTS else _continuous
-    for columns in weights(lesson, pairs, prices, restrictions):
+    pairs = pairs[np.isin(pairs, svm_rows.targets).all(axis=1)]
+    weights = _integers if restrictions.matter or len(svm_rows.targets) > MOST_PRODUCTS else _continuous
+    for columns in weights(svm_rows, pairs, prices, restrictions):
         scores = tested @ columns
         yield Answers(_voted(tested, scores, columns, pairs, classes), scores, pairs)
 
 
 def _continuous(
-    lesson: Lesson, pairs: Integers, prices: Sequence[float], restrictions: Restrictions
+    svm_rows: SvmRows, pairs: Integers, prices: Sequence[float], restrictions: Restrictions
 ) -> Iterator[Floats]:
     """Weights of all pairs, shape (inputs, pairs), for each price."""
     # Imported here because Numba is slow to import.
     from bemi.training.svm_kernel import solve
 
-    rows = lesson.inputs / np.maximum(1.0, np.floor(np.linalg.norm(lesson.inputs, axis=1)))[:, None]
+    rows = svm_rows.inputs / np.maximum(1.0, np.floor(np.linalg.norm(svm_rows.inputs, axis=1)))[:, None]
     gram = rows @ rows.T
-    own = [np.flatnonzero(np.isin(lesson.targets, pair)) for pair in pairs]
-    signs = [np.where(lesson.targets[mine] == first, 1.0, -1.0) for mine, (first, _) in zip(own, pairs, strict=True)]
+    own = [np.flatnonzero(np.isin(svm_rows.targets, pair)) for pair in pairs]
+    signs = [np.where(svm_rows.targets[mine] == first, 1.0, -1.0) for mine, (first, _) in zip(own, pairs, strict=True)]
     grams = [gram[np.ix_(mine, mine)] * np.outer(s, s) for mine, s in zip(own, signs, strict=True)]
     multipliers = [np.zeros(len(mine)) for mine in own]
     goals = np.array(TARGETS[restrictions.hinges])
     for price in prices:
         columns = []
         for mine, s, products, a in zip(own, signs, grams, multipliers, strict=True):
-            solve(products, price * lesson.weights[mine], goals, a, _SWEEPS, _TOLERANCE)
+            solve(products, price * svm_rows.weights[mine], goals, a, _SWEEPS, _TOLERANCE)
             columns.append((a * s) @ rows[mine])
         yield np.stack(columns, axis=1)
 
 
-def _integers(lesson: Lesson, pairs: Integers, prices: Sequence[float], restrictions: Restrictions) -> Iterator[Floats]:
+def _integers(
+    svm_rows: SvmRows, pairs: Integers, prices: Sequence[float], restrictions: Restrictions
+) -> Iterator[Floats]:
     """The same with integer weights that obey the restrictions."""
     # Imported here because Numba is slow to import.
     from bemi.engines.decomposition.soft.search import Search
     from bemi.engines.decomposition.soft.terms import soft_rows
 
     r = restrictions
-    weights = in_units(np.maximum(lesson.weights, _LEAST_WEIGHT * lesson.weights.max(initial=1.0)))
+    weights = in_units(np.maximum(svm_rows.weights, _LEAST_WEIGHT * svm_rows.weights.max(initial=1.0)))
     for price in prices:
         columns = []
         for first, second in pairs:
-            mine = np.flatnonzero(np.isin(lesson.targets, (first, second)))
+            mine = np.flatnonzero(np.isin(svm_rows.targets, (first, second)))
             problem = Problem(
-                lesson.inputs[mine],
-                np.where(lesson.targets[mine] == first, 1, -1)[:, None],
+                svm_rows.inputs[mine],
+                np.where(svm_rows.targets[mine] == first, 1, -1)[:, None],
                 (),
                 r.weight_bound,
                 row_weights=None if weights is None else weights[mine],
