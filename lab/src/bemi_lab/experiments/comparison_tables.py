@@ -188,13 +188,16 @@ def _cards(run: Run, grid: Grid) -> Table:
         row["seconds"] = _three(_mean(run, grid, system, name, "seconds"))
         row["certified gap %"] = _mean(run, grid, system, name, "gap", 100)
         rows.append({"system": _title(run, system)} | row)
-    for ours in (system for system in grid.systems if system.startswith("card-")):
-        links = ours.removeprefix("card-")
-        theirs = f"fasterrisk-{links}"
-        if run.has(ours, name) and run.has(theirs, name):
-            ahead = {t: _signed(_difference(run, grid, ours, theirs, name, m)) for m, t in CARD_MEASURES.items()}
-            last = {"seconds": None, "certified gap %": None}
-            rows.append({"system": f"ours minus FasterRisk, {links} links"} | ahead | last)
+    # Models that are no cards show what so few lines cost.
+    no_cards = {s: _title(run, s) for s in grid.systems if not s.startswith(("card-", "fasterrisk-"))}
+    for links in (s.removeprefix("card-") for s in grid.systems if s.startswith("card-")):
+        ours = f"card-{links}"
+        differences = {f"ours minus FasterRisk, {links} links": f"fasterrisk-{links}"}
+        differences |= {f"ours, {links} links, minus {title}": system for system, title in no_cards.items()}
+        for title, other in differences.items():
+            if run.has(ours, name) and run.has(other, name):
+                ahead = {t: _signed(_difference(run, grid, ours, other, name, m)) for m, t in CARD_MEASURES.items()}
+                rows.append({"system": title} | ahead | {"seconds": None, "certified gap %": None})
     caption = (
         f"Cards with points -5..5 on the same bits, {_rows(name)}, tables of two classes. Means over tables; "
         f"differences: {_interval('table')}."
