@@ -78,7 +78,7 @@ def test_a_summary_takes_its_numbers_from_the_runs(made):
 
 GUIDES = ["index", "install", "first-steps", "idea", "images", "tables", "signals", "signals-device", "accuracy"]
 GUIDES += ["scenarios-and-selection", "probabilities", "scaling", "checking", "export", "hardware", "notebooks"]
-GUIDES += ["limits", "faq", "glossary", "teaching"]
+GUIDES += ["how-much-data", "limits", "faq", "glossary", "teaching"]
 
 
 @pytest.fixture(scope="module")

@@ -148,12 +148,24 @@ def test_with_two_images_of_a_class_deformed_copies_are_usual(tmp_path):
     assert bemi.verify(tmp_path / "m").certified["soft"] == 3
 
 
-def test_many_or_large_images_are_not_compared():
-    assert images(DIGITS[:1000]).candidates
-    assert not images(np.concatenate([DIGITS, DIGITS])).candidates
-    assert not images(np.zeros((5, 300 * 300)), (300, 300)).candidates
+def test_of_many_images_only_straightening_is_compared_on_a_part_of_them():
+    assert len(images(DIGITS[:1000]).candidates) == 3
     many = np.tile(DIGITS[:12].astype(np.int64), (200, 1))
-    clf = FewBitClassifier(node_limit=1, time_limit=None).fit(many, np.arange(2400) % 2)
+    straight, as_they_are = images(many).candidates
+    assert straight.settings["inputs"].straighten
+    assert not as_they_are.settings["inputs"].straighten
+    assert straight.settings["copies"].copies == as_they_are.settings["copies"].copies == 2
+    assert all(candidate.settings["copies"] is None for candidate in images(np.tile(DIGITS, (12, 1))).candidates)
+    given = {"copies": None, "node_limit": 1, "time_limit": None}
+    choice = FewBitClassifier(**given).fit(many, np.arange(2400) % 2).choice_
+    assert set(choice.accuracies) == {straight.name, as_they_are.name}
+    assert choice.given == 2400
+
+
+def test_large_images_are_not_compared():
+    assert not images(np.zeros((5, 300 * 300)), (300, 300)).candidates
+    rows = np.random.default_rng(0).integers(0, 255, (6, 120 * 120))
+    clf = FewBitClassifier((120, 120), node_limit=1, time_limit=None).fit(rows, np.arange(6) % 2)
     assert clf.choice_.name == "usual settings"
     assert "too many to compare" in clf.choice_.in_words()
 

@@ -37,6 +37,8 @@ def test_what_is_printed_fits_a_screen(card):
     assert all(len(repr(thing)) < 500 for thing in shown), [len(repr(thing)) for thing in shown]
     assert "gap" in repr(card.reports_)
     assert "expected accuracy" in repr(card.choice_)
+    assert repr(card.scorecard()) == card.scorecard().text()
+    assert len(repr(card.scorecard().cards)) < 200
     assert "Expected accuracy on new rows" in card._repr_mimebundle_()["text/html"]
 
 

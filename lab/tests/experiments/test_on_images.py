@@ -31,7 +31,7 @@ def three_digits():
     few = replace(digits, train_X=digits.train_X[kept], train_y=digits.train_y[kept])
     with pytest.MonkeyPatch.context() as changed:
         changed.setattr(on_images, "load", lambda name: few)
-        changed.setattr("bemi.training.choice.MOST_VARIANTS", 30)
+        changed.setattr("bemi.training.folds.MOST_VARIANTS", 30)
         changed.setattr("bemi.augment.images.MOST_COPIES", 5)
         yield
     training_images.cache_clear()

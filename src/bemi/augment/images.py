@@ -163,6 +163,7 @@ CONTROL_POINTS = 4
 """Random shifts per side that a bent image is interpolated from."""
 
 MOST_IMAGES, MOST_COPIES = 8000, 100
+_AT_A_TIME = 1024  # images
 
 
 class ImageDeformations(BaseEstimator):
@@ -253,26 +254,40 @@ class ImageDeformations(BaseEstimator):
         shape = full_shape(self.shape, X.shape[1])
         rng = np.random.default_rng(int(self.random_state))
         copies = usual_copies(len(X)) if self.copies is None else int(self.copies)
-        return np.stack([resampled(X, shape, self._sources(len(X), shape, rng)) for _ in range(copies)], axis=1)
+        made = np.empty((len(X), copies, X.shape[1]), dtype=np.int64)
+        for copy in range(copies):
+            amounts = self._amounts(len(X), rng)
+            # Sources of all pixels of many images would not fit into memory.
+            for start in range(0, len(X), _AT_A_TIME):
+                part = slice(start, start + _AT_A_TIME)
+                sources = self._sources(shape, *(amount[part] for amount in amounts))
+                made[part, copy] = resampled(X[part], shape, sources)
+        return made
 
-    def _sources(self, images: int, shape: tuple[int, int, int], rng: np.random.Generator) -> Floats:
-        """Where each pixel of a copy comes from, shape (images, 2, height, width): row and column."""
-        height, width, _ = shape
+    def _amounts(self, images: int, rng: np.random.Generator) -> tuple[Floats, ...]:
+        """What is drawn for a copy of each image: angle, slant, sizes, bending and shift."""
 
         def within(largest: float, *count: int) -> Floats:
             return rng.uniform(-largest, largest, (images, *count))
 
-        angle, slant = np.radians(within(self.rotation)), within(self.shear)
-        sizes = 1 / (1 + within(self.scaling, 2))
+        angle, slant, sizes = np.radians(within(self.rotation)), within(self.shear), 1 / (1 + within(self.scaling, 2))
+        bending = rng.normal(0.0, self.bending, (images, 2, CONTROL_POINTS, CONTROL_POINTS))
+        return angle, slant, sizes, bending, within(self.shift, 2)
+
+    def _sources(
+        self, shape: tuple[int, int, int], angle: Floats, slant: Floats, sizes: Floats, bending: Floats, shift: Floats
+    ) -> Floats:
+        """Where each pixel of a copy comes from, shape (images, 2, height, width): row and column."""
+        height, width, _ = shape
         c, s = np.cos(angle), np.sin(angle)
         turned = np.stack([np.stack([c, s], axis=1), np.stack([-s, c], axis=1)], axis=1)
-        slanted = np.tile(np.eye(2), (images, 1, 1))
+        slanted = np.tile(np.eye(2), (len(angle), 1, 1))
         slanted[:, 1, 0] = slant
         matrices = turned @ slanted * sizes[:, None, :]
         sides = np.array([height, width])
-        field = rng.normal(0.0, self.bending, (images, 2, CONTROL_POINTS, CONTROL_POINTS)) * sides[:, None, None]
+        field = bending * sides[:, None, None]
         bent = _spline(height) @ field @ _spline(width).T
-        return moved(height, width, matrices) + bent + (within(self.shift, 2) * sides)[:, :, None, None]
+        return moved(height, width, matrices) + bent + (shift * sides)[:, :, None, None]
 
 
 def usual_copies(images: int) -> int:

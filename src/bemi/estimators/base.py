@@ -486,8 +486,8 @@ class Classifier(_ScikitLearn):
         """Probabilities of the classes, shape (rows, classes).
 
         They hold for rows with the training rows' shares of the classes, see :meth:`with_prior`.  They are 16-bit
-        integers, divided by their sum; the exports give the same integers.  The most probable class is not always the
-        predicted label, which the signs of the scores decide.
+        integers, divided by their sum; the exports give the same integers.  Of two classes the more probable one
+        is the predicted label; of more, votes decide the label, which is not always the most probable class.
 
         Examples
         --------

@@ -82,7 +82,7 @@ class Totals:
         return low if self.low == self.high else f"{low} to {high}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Card:
     """Points that decide between two classes: the second if the total is above 0, otherwise the first.
 
@@ -175,6 +175,10 @@ class Card:
             None if sigmoid is None else math.exp(sigmoid.slope / UNIT * unit),
             None if scores is None else {(-score - offset) // unit: rows for score, rows in scores.items()},
         )
+
+    def __repr__(self) -> str:
+        lines = counted(len(self.lines), "line")
+        return f"Card({self.classes[1]} or {self.classes[0]}, start {signed(self.start)}, {lines})"
 
     def by_size(self) -> Card:
         """The same card with the most points first.
@@ -299,11 +303,11 @@ ORDERS = ("column", "size")
 """How lines are sorted: by column, or the most points first."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scorecard:
     """A model you can add up by hand: points for a few lines, one card per pair of classes.
 
-    Printing it gives the text; notebooks show the HTML.
+    Printing it, or showing it in a console, gives the text; notebooks show the HTML.
 
     Attributes
     ----------
@@ -470,6 +474,8 @@ class Scorecard:
 
     def __str__(self) -> str:
         return self.text()
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         from bemi.report.scorecard_views import fragment

@@ -1,6 +1,6 @@
 """Which of several settings suits the training rows best, and what accuracy to expect of it.
 
-Candidates are compared by stratified cross-validation with the SVMs of :mod:`bemi.training.svm`, which are
+Candidates are compared by stratified cross-validation with SVMs (:mod:`bemi.training.folds`), which are
 nearly as accurate as the exact networks, obey the same restrictions, and train in milliseconds.  Inputs are fitted
 inside each fold.
 
@@ -21,24 +21,19 @@ by the resamples.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
 from bemi.exact import Integers
-from bemi.inputs.inputs import Inputs
 from bemi.report.estimates import Tested
-from bemi.training.svm import Answers, Restrictions, SvmRows, answers
-from bemi.training.training_set import class_in_one_group, group_codes, group_folds, row_folds, variants_of
+from bemi.training.folds import FOLDS, Group, Rows, Seen, alike
+from bemi.training.training_set import class_in_one_group, group_codes
 
-FOLDS = 5
 REPEATS = 3
 ENOUGH_ROWS = 400
 """With more rows than this, cross-validation is not repeated."""
@@ -46,17 +41,11 @@ ENOUGH_ROWS = 400
 MOST_ROWS = 1000
 """Choices are made on at most this many rows, drawn class by class."""
 
-RARE = 0.2
-"""Where rows are drawn, a class keeps this share of what it would have if all were of one size."""
-
 MOST_TESTED = 10_000
 """The accuracy of what was chosen is estimated with at most this many rows."""
 
 ENOUGH_TESTED = 2000
 """Of more rows, folds are held out until the accuracy of the chosen candidate has been tested on this many."""
-
-MOST_VARIANTS = 1000
-"""Choices are made with about this many variants of the rows, where scenarios have a number of copies."""
 
 CLASSES_COUNT = 0.2
 """Weight of the mean accuracy of the classes beside the accuracy, so that a rare class is not given up for nothing."""
@@ -245,7 +234,7 @@ def choose(
     if len(classes) < 2:
         return unknown(candidates[usual or 0], "there is only one class")
     omega = np.ones(len(targets)) if weights is None else np.asarray(weights, dtype=np.float64)
-    every = _Rows(X, targets, omega, of_group, divided=names is None)
+    every = Rows(X, targets, omega, of_group, divided=names is None)
     rows = every.some(MOST_ROWS, rng)
     folds = int(min(FOLDS, np.bincount(rows.targets).max() if names is None else len(names)))
     if folds < 2 or np.bincount(rows.targets).min() < 2:
@@ -295,55 +284,10 @@ def _one_recording(label: Any, recording: Any) -> str:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Rows as they are given, class indices, weights and groups; ``divided`` if every row stands for itself."""
-
-    X: Any
-    targets: Integers
-    weights: NDArray
-    groups: Integers
-    divided: bool
-
-    def some(self, most: int, rng: np.random.Generator) -> _Rows:
-        """About ``most`` rows, with classes in their proportions, but more of rare ones, which weigh less then."""
-        if len(self.targets) <= most:
-            return self
-        order = rng.permutation(len(self.targets))
-        order = order[np.argsort(self.targets[order], kind="stable")]
-        sizes = np.bincount(self.targets)
-        enough = np.minimum(sizes, int(RARE * most / len(sizes)))
-        rare = sizes * most < enough * len(order)
-        if not rare.any():
-            own = np.sort(order[np.linspace(0, len(order) - 1, most).astype(np.int64)])
-            return self._taken(own, self.weights[own])
-        shares = np.where(rare, 0, sizes) / sizes[~rare].sum()
-        kept = np.where(rare, enough, np.maximum(1, shares * (most - enough[rare].sum())).astype(np.int64))
-        firsts = np.cumsum(sizes) - sizes
-        own = np.sort(np.concatenate([order[first : first + n] for first, n in zip(firsts, kept, strict=True)]))
-        factors = sizes / kept * len(own) / len(order)
-        return self._taken(own, self.weights[own] * factors[self.targets[own]])
-
-    def _taken(self, own: Integers, weights: NDArray) -> _Rows:
-        return _Rows(_safe_indexing(self.X, own), self.targets[own], weights, self.groups[own], self.divided)
-
-    def folds(self, folds: int, rng: np.random.Generator) -> Integers:
-        """The fold of each row."""
-        if self.divided:
-            return row_folds(self.targets, folds, rng)
-        return group_folds(self.targets, np.unique(self.groups, return_inverse=True)[1], folds, rng)
-
-    def tested(self, right: NDArray, parts: Integers, held_out: Integers) -> Tested:
-        """What the rows of the folds held out tell of a candidate that labels these rows right."""
-        own = np.isin(parts, held_out)
-        groups = None if self.divided else self.groups[own]
-        return Tested(right[own], self.weights[own], groups, len(np.unique(parts)))
-
-
 def _compared(
     candidates: Sequence[Candidate],
     defaults: Mapping[str, Any],
-    rows: _Rows,
+    rows: Rows,
     splits: Sequence[Integers],
     classes: int,
     watch: Watch,
@@ -352,9 +296,9 @@ def _compared(
     """The candidates, with larger C where the largest is the best, and how each does on each row."""
 
     def measured(some: Sequence[Candidate]) -> NDArray[np.float64]:
-        alike = _alike(some, defaults)
-        with watch(sum(int(parts.max()) + 1 for parts in splits) * len(alike)) as advance:
-            found = [_tried(alike, rows, parts, np.unique(parts), classes, advance, by_rank) for parts in splits]
+        by_inputs = alike([{**defaults, **candidate.settings} for candidate in some])
+        with watch(sum(int(parts.max()) + 1 for parts in splits) * len(by_inputs)) as advance:
+            found = [_tried(by_inputs, rows, parts, np.unique(parts), classes, advance, by_rank) for parts in splits]
         return np.mean(found, axis=0)
 
     found = measured(candidates)
@@ -365,8 +309,8 @@ def _compared(
 
 
 def _tried(
-    alike: list[list[_Group]],
-    rows: _Rows,
+    by_inputs: list[list[Group]],
+    rows: Rows,
     parts: Integers,
     held_out: Integers,
     classes: int,
@@ -378,11 +322,11 @@ def _tried(
     The first part says which rows are labelled right, the second with which share of the rows of other classes they are
     in the right order; zeros unless ``by_rank``.
     """
-    count = sum(len(group.positions) for members in alike for group in members)
+    count = sum(len(group.positions) for members in by_inputs for group in members)
     found = np.zeros((2, len(rows.targets), count))
-    for members in alike:
+    for members in by_inputs:
         # Inputs are slower than SVMs.
-        seen = _Seen.of(members[0].settings, rows.X, rows.targets)
+        seen = Seen.of(members[0].settings, rows.X, rows.targets)
         for held in (parts == part for part in held_out):
             fold = seen.without(held, rows.targets, rows.weights)
             truth, weights = rows.targets[held], rows.weights[held]
@@ -398,7 +342,7 @@ def _tried(
 def _tested(
     candidate: Candidate,
     defaults: Mapping[str, Any],
-    rows: _Rows,
+    rows: Rows,
     classes: int,
     rng: np.random.Generator,
     watch: Watch,
@@ -408,159 +352,8 @@ def _tested(
     folds, sizes = np.unique(parts, return_counts=True)
     held_out = folds[: int(np.searchsorted(np.cumsum(sizes), ENOUGH_TESTED)) + 1]
     with watch(len(held_out)) as advance:
-        found = _tried(_alike([candidate], defaults), rows, parts, held_out, classes, advance)
+        found = _tried(alike([{**defaults, **candidate.settings}]), rows, parts, held_out, classes, advance)
     return rows.tested(found[0, :, 0], parts, held_out)
-
-
-@dataclass(frozen=True, eq=False)
-class HeldOut:
-    """Rows, and what SVMs that were trained without them make of them.
-
-    Attributes
-    ----------
-    X, targets
-        The rows as they are given, and class indices.
-    folds, labels
-        Folds, and class indices that SVMs trained in each give to the rows held out there; nothing if a class has a
-        single row, or group.
-    groups
-        Number of groups in each class, which are the rows themselves unless groups are given.
-    """
-
-    X: Any
-    targets: Integers
-    folds: Sequence[Fold]
-    labels: Sequence[Integers]
-    groups: Integers
-
-    @classmethod
-    def of(
-        cls,
-        settings: Mapping[str, Any],
-        X: Any,
-        y: Any,
-        *,
-        weights: NDArray,
-        groups: ArrayLike | None,
-        seed: int,
-        most: int,
-        folds: int,
-    ) -> HeldOut:
-        """Label at most so many rows by cross-validation, with SVMs of these settings."""
-        classes, targets = np.unique(y, return_inverse=True)
-        rng = np.random.default_rng(seed)
-        of_group = np.arange(len(targets)) if groups is None else group_codes(groups, len(targets))[0]
-        rows = _Rows(X, targets, weights, of_group, divided=groups is None).some(most, rng)
-        apart = np.array([len(np.unique(rows.groups[rows.targets == label])) for label in range(len(classes))])
-        if apart.min() < 2:
-            return cls(rows.X, rows.targets, (), (), apart)
-        parts = rows.folds(min(folds, int(apart.max())), rng)
-        held = [parts == part for part in np.unique(parts)]
-        [[group]] = _alike([Candidate("", settings)], settings)
-        seen = _Seen.of(group.settings, rows.X, rows.targets)
-        parted = [seen.without(own, rows.targets, rows.weights) for own in held]
-        labels = [next(group.answers(fold, len(classes))).labels for fold in parted]
-        return cls(rows.X, rows.targets, parted, labels, apart)
-
-
-@dataclass(frozen=True, eq=False)
-class Fold:
-    """What candidates with the same inputs learn and are tested on, some rows being held out.
-
-    Attributes
-    ----------
-    inputs, trained, held_out
-        Inputs fitted on the other rows, these rows, and those held out, as the inputs read them.
-    svm_rows, tested
-        What networks see of the other rows, and of the rows held out.
-    """
-
-    inputs: Inputs
-    trained: NDArray
-    held_out: NDArray
-    svm_rows: SvmRows
-    tested: Integers
-
-
-@dataclass(frozen=True, eq=False)
-class _Seen:
-    """What candidates with the same inputs see: these inputs, fitted on all rows, and the rows as they read them."""
-
-    inputs: Inputs
-    rows: NDArray
-    scaling: Any
-
-    @classmethod
-    def of(cls, settings: Mapping[str, Any], X: Any, targets: Integers) -> _Seen:
-        names = [str(name) for name in X.columns] if isinstance(X, pd.DataFrame) else None
-        inputs = Inputs.fit(X, settings["input_scaling"], settings["inputs"], names, targets)
-        return cls(inputs, inputs.checked(X), settings["input_scaling"])
-
-    def without(self, held: NDArray[np.bool_], targets: Integers, omega: NDArray) -> Fold:
-        trained = self.rows[~held]
-        inputs = self.inputs.refitted(trained, self.scaling, targets[~held])
-        svm_rows = SvmRows(inputs(trained), targets[~held], omega[~held])
-        return Fold(inputs, trained, self.rows[held], svm_rows, inputs(self.rows[held]))
-
-
-@dataclass(frozen=True, eq=False)
-class _Group:
-    """Candidates that differ in their price only.
-
-    Attributes
-    ----------
-    positions, prices
-        Positions among the candidates, and their prices, which increase.
-    settings
-        What they share.
-    """
-
-    positions: list[int]
-    prices: list[float]
-    settings: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, members: list[tuple[float, int]], settings: Mapping[str, Any]) -> _Group:
-        prices, positions = zip(*sorted(members), strict=True)
-        return cls(list(positions), list(prices), settings)
-
-    def answers(self, fold: Fold, classes: int) -> Iterator[Answers]:
-        """What the SVMs of each price say of the rows held out."""
-        svm_rows = fold.svm_rows
-        if self.settings["copies"] is not None:
-            scenarios = _with_few_copies(self.settings["copies"], len(fold.trained))
-            svm_rows = svm_rows.extended(variants_of(fold.inputs, fold.trained, scenarios))
-        restrictions = Restrictions.of(self.settings, fold.inputs)
-        return answers(svm_rows, fold.tested, self.prices, classes=classes, restrictions=restrictions)
-
-
-def _with_few_copies(scenarios: Any, rows: int) -> Any:
-    """Scenarios that make no more variants than the comparison has time for, if they have a number of ``copies``."""
-    parameters = scenarios.get_params()
-    if "copies" not in parameters:
-        return scenarios
-    most = max(1, MOST_VARIANTS // rows)
-    given = parameters["copies"]
-    return clone(scenarios).set_params(copies=most if given is None else min(most, given))
-
-
-_SHARED = ("inputs", "input_scaling", "copies", "hinges", "weight_bound", "max_links", "monotone")
-"""Settings that SVMs depend on, beside the price."""
-
-
-def _alike(candidates: Sequence[Candidate], defaults: Mapping[str, Any]) -> list[list[_Group]]:
-    """All candidates: lists of groups with the same inputs."""
-    found: dict[str, tuple[list[tuple[float, int]], dict[str, Any]]] = {}
-    for position, candidate in enumerate(candidates):
-        settings = {**defaults, **candidate.settings}
-        shared = {name: settings[name] for name in _SHARED}
-        members, _ = found.setdefault(repr(shared), ([], shared))
-        members.append((float(settings["C"]), position))
-    by_inputs: dict[str, list[_Group]] = {}
-    for members, shared in found.values():
-        inputs = repr((shared["inputs"], shared["input_scaling"]))
-        by_inputs.setdefault(inputs, []).append(_Group.of(members, shared))
-    return list(by_inputs.values())
 
 
 def _merits(found: NDArray, weights: NDArray, targets: Integers, handicaps: NDArray) -> NDArray:
@@ -590,7 +383,7 @@ def _margins(right: NDArray, omega: NDArray, groups: Integers, usual: int) -> ND
     return np.sqrt((sums**2).sum(axis=0)) / omega.sum()
 
 
-def _plain_merits(found: NDArray, rows: _Rows) -> NDArray[np.float64]:
+def _plain_merits(found: NDArray, rows: Rows) -> NDArray[np.float64]:
     return _merits(found, rows.weights[None], rows.targets, np.zeros(found.shape[2]))[0]
 
 
@@ -677,7 +470,7 @@ def _accuracies(right: NDArray, weights: NDArray) -> NDArray:
     return weights @ right / np.where(totals > 0, totals, 1.0)
 
 
-def _resampled(found: NDArray, rows: _Rows, handicaps: NDArray, rng: np.random.Generator) -> NDArray:
+def _resampled(found: NDArray, rows: Rows, handicaps: NDArray, rng: np.random.Generator) -> NDArray:
     """Accuracy on the groups left out of each resample, of the candidate that is best on the groups drawn."""
     omega, groups = rows.weights, np.unique(rows.groups, return_inverse=True)[1]
     count = int(groups.max()) + 1

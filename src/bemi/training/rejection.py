@@ -33,7 +33,7 @@ from bemi.exact import Integers
 from bemi.inputs.fixed_point import LARGEST_READING, MISSING
 from bemi.inputs.inputs import Inputs
 from bemi.inputs.table.cells import as_given
-from bemi.training.choice import FOLDS, HeldOut
+from bemi.training.folds import FOLDS, HeldOut
 from bemi.training.plan import seed_of
 from bemi.training.training_set import class_weights, given_weights
 from bemi.training.validation import labels_of

@@ -224,7 +224,8 @@ def variants_of(inputs: Inputs, rows: NDArray, scenarios: Any) -> Integers:
     window = inputs.window_shape
     given = inputs.integers(rows) if window is None else rows.reshape(len(rows), *window)
     made = np.asarray(clone(scenarios).variants(given))
-    if made.shape[:1] + made.shape[2:] != given.shape or not np.array_equal(made, np.rint(made)):
+    whole = made.dtype.kind in "iu" or np.array_equal(made, np.rint(made))
+    if made.shape[:1] + made.shape[2:] != given.shape or not whole:
         what = "(rows, variants, features)" if window is None else "(windows, variants, time, channels)"
         raise ValueError(f"scenarios must give integers of shape {what}")
     if window is not None:
@@ -232,7 +233,7 @@ def variants_of(inputs: Inputs, rows: NDArray, scenarios: Any) -> Integers:
         made = np.clip(made, *reader_of(inputs.transform).reading_range)
     elif made.size and not inputs.scaling.low <= made.min() <= made.max() <= inputs.scaling.high:
         raise ValueError("scenarios must stay within the range of the data")
-    flat = inputs.transformed(made.reshape(-1, rows.shape[1]).astype(np.int64))
+    flat = inputs.transformed(made.reshape(-1, rows.shape[1]).astype(np.int64, copy=False))
     return flat.reshape(len(rows), made.shape[1], inputs.size)
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from bemi_lab.classifiers import input_title
+from bemi_lab.datasets import Split
+from bemi_lab.datasets.sampling import PUBLISHED
+from bemi_lab.experiments import subjects
 from bemi_lab.experiments.network_tables import (
     FLOAT_BITS,
     axis_heading,
@@ -29,6 +33,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe and Ito's colours, distinguishable for colour-blind readers."""
 MARKERS = "osD^v*"
 GREY = "#777777"
+ALL_OF_A_CLASS = 6000
+"""Training images of a class where all of MNIST or Fashion-MNIST are taken; of MNIST there are 5,421 to 6,742."""
 
 
 def available() -> bool:
@@ -226,6 +232,45 @@ def confusion(run: Run) -> Any:
     return figure
 
 
+def growth(run: Run) -> Any:
+    """Wrong labels, seconds, gap and flash by the number of training images; one line per system and data set."""
+    ours = {"gap": "mean certified gap in %", "flash": "flash in kB"}
+    panels = {"accuracy": "wrong test images in %", "cpu": "seconds of one core", **ours}
+    figure, axes = _panels(2, 2, (9.5, 6.4))
+    for axis, (measure, heading) in zip(axes.flat, panels.items(), strict=True):
+        drawn: list[tuple[str, str]] = []
+        for grid in run.experiment.grids:
+            for dataset, system_name in product(grid.datasets, grid.systems):
+                if (dataset, system_name) in drawn:
+                    continue
+                drawn.append((dataset, system_name))
+                title = subjects.get(run.experiment.kind).systems[system_name].title
+                points = [
+                    (images, _shown_as(measure, run.values(system_name, split, dataset, measure)[0]))
+                    for split, images in _images_of_a_class(run, system_name, dataset)
+                    if run.values(system_name, split, dataset, measure)
+                ]
+                if points:
+                    axis.plot(*zip(*points, strict=True), label=f"{title}, {dataset}", ms=4, **_style(len(drawn) - 1))
+        axis.set(xscale="log", ylabel=heading, yscale="log" if measure in ("accuracy", "cpu") else "linear")
+        axis.set_xlabel("training images of a class")
+    _legend_below(figure, axes[0][0])
+    return figure
+
+
+def _images_of_a_class(run: Run, system_name: str, dataset: str) -> list[tuple[str, float]]:
+    """Splits on which a system was measured, and training images of a class, in ascending order."""
+    splits = {
+        record["split"] for record in run.systems if (record["system"], record["dataset"]) == (system_name, dataset)
+    }
+    sizes = {split: Split.parse(split).rows if split != PUBLISHED else ALL_OF_A_CLASS for split in splits}
+    return sorted(sizes.items(), key=lambda item: item[1])
+
+
+def _shown_as(measure: str, value: float) -> float:
+    return {"accuracy": 100 * (1 - value), "gap": 100 * value, "flash": value / 1000}.get(measure, value)
+
+
 FIGURES: dict[str, Callable[[Run], Any]] = {
-    made.__name__: made for made in (accuracy, links, frontier, noise, confusion)
+    made.__name__: made for made in (accuracy, links, frontier, noise, confusion, growth)
 }

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,15 +15,18 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
-from sklearn.svm import SVC
+from sklearn.multiclass import OneVsOneClassifier
+from sklearn.svm import SVC, LinearSVC
 from threadpoolctl import threadpool_limits
 
 from bemi.exact import Integers
+from bemi.export import c
 from bemi_lab import classifiers
 from bemi_lab.classifiers import Choice, Classifier
 from bemi_lab.datasets import Dataset, Sample, Split, load
 from bemi_lab.experiments.networks import unit_length
 from bemi_lab.experiments.on_tables import what_was_proved
+from bemi_lab.experiments.small_cnn import SmallCNN
 from bemi_lab.experiments.spec import Settings
 from bemi_lab.experiments.subjects import Job, Subject, System
 
@@ -39,9 +44,10 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class ImageSystem(System):
-    """A system on the plain rows, or on those that our model chose; ``make`` takes rows and the price C on them."""
+    """A system on plain rows, on those that our model chose, or on pixels; ``make`` takes rows and their price."""
 
     as_chosen: bool = False
+    on_pixels: bool = False
 
 
 @dataclass(frozen=True)
@@ -134,6 +140,16 @@ def _logistic(rows: NDArray, price: float) -> ClassifierMixin:
     return LogisticRegression(C=LOGISTIC * price, max_iter=2000)
 
 
+def _pairs(rows: NDArray, price: float) -> ClassifierMixin:
+    # For rows whose kernel matrix would not fit into memory; no intercepts, as in our networks.
+    machine = LinearSVC(loss="hinge", C=price, fit_intercept=False, random_state=0)
+    return OneVsOneClassifier(machine)
+
+
+def _cnn(rows: NDArray, price: float) -> SmallCNN:
+    return SmallCNN()
+
+
 def _systems() -> Iterator[ImageSystem]:
     yield ImageSystem(RECOMMENDED, "FewBitClassifier", classifiers.few_bit)
     others = {
@@ -145,6 +161,8 @@ def _systems() -> Iterator[ImageSystem]:
         yield ImageSystem(f"{name}-as-chosen", f"{title}, rows as ours", make, as_chosen=True)
     for name, (title, make) in others.items():
         yield ImageSystem(name, f"{title}, plain rows", make)
+    yield ImageSystem("linear-svm-pairs", "linear SVMs of pairs, plain rows", _pairs)
+    yield ImageSystem("small-cnn", "small CNN on pixels, deformed", _cnn, needs="torch", on_pixels=True)
 
 
 def measure(system: ImageSystem, dataset: str, job: Job, settings: Settings) -> dict[str, Any]:
@@ -153,8 +171,14 @@ def measure(system: ImageSystem, dataset: str, job: Job, settings: Settings) -> 
         drawn = training_images(dataset, job.split, job.sample, settings)
         if system.name == RECOMMENDED:
             return _ours(drawn)
+        images = drawn.images
+        if system.on_pixels:
+            return _other(
+                system.make(images.train_X, 1.0), images.train_X, images.train_y, images.test_X, images.test_y
+            )
         rows = drawn.as_chosen[0] if system.as_chosen else drawn.plain
-        return _other(system.make, rows, drawn.images.test_y)
+        train, test = unit_length(rows.train), unit_length(rows.test)
+        return _other(system.make(train, rows.price), train, rows.labels, test, images.test_y)
 
 
 def _ours(drawn: TrainingImages) -> dict[str, Any]:
@@ -171,16 +195,21 @@ def _ours(drawn: TrainingImages) -> dict[str, Any]:
         "deforming": round(deforming.cpu, 3),
         "cpu": round(choosing.cpu + training.cpu, 3),
         "seconds": round(choosing.wall + training.wall, 3),
+        "flash": flash(model),
         **what_was_proved(model),
     }
 
 
-def _other(make: Callable[[NDArray, float], ClassifierMixin], rows: Rows, truth: NDArray[Any]) -> dict[str, Any]:
-    train, test = unit_length(rows.train), unit_length(rows.test)
-    model, training = timed(lambda: make(train, rows.price).fit(train, rows.labels))
-    labels = _predicted(model, test)
+def flash(model: Classifier) -> int:
+    """Bytes of flash of the model's C, without probabilities, as its header states them."""
+    with TemporaryDirectory() as folder:
+        return c.write(model, Path(folder) / "model", probabilities=False).costs.flash
+
+
+def _other(model: Any, train: NDArray, labels: NDArray, test: NDArray, truth: NDArray) -> dict[str, Any]:
+    model, training = timed(lambda: model.fit(train, labels))
     return {
-        "accuracy": round(float(np.mean(labels == truth)), 6),
+        "accuracy": round(float(np.mean(_predicted(model, test) == truth)), 6),
         "rows": len(train),
         "cpu": round(training.cpu, 3),
         "seconds": round(training.wall, 3),

@@ -1,7 +1,7 @@
 """Real tables: our models and other classifiers on the same splits, what they get right, how good their probabilities
 are, and what was proved.
 
-Others are scikit-learn's, and XGBoost, explainable boosting and FasterRisk where installed.  They see one-hot
+Others are scikit-learn's, and XGBoost, CatBoost, explainable boosting and FasterRisk where installed.  They see one-hot
 categories, medians for missing numbers and a column that says what was missing.
 """
 
@@ -149,6 +149,13 @@ def _explainable_boosting(y: NDArray[Any], seed: int) -> BaseEstimator:
     return NumberedClasses(make_pipeline(_columns(), model))
 
 
+def _catboost(y: NDArray[Any], seed: int) -> BaseEstimator:
+    from catboost import CatBoostClassifier
+
+    model = CatBoostClassifier(random_seed=seed, thread_count=1, verbose=0, allow_writing_files=False)
+    return NumberedClasses(make_pipeline(_columns(), model))
+
+
 OTHERS: dict[str, tuple[str, Callable[[NDArray[Any], int], BaseEstimator], str | None]] = {
     "random-forest": (
         "random forest",
@@ -170,6 +177,7 @@ OTHERS: dict[str, tuple[str, Callable[[NDArray[Any], int], BaseEstimator], str |
         None,
     ),
     "xgboost": ("XGBoost", _xgboost, "xgboost"),
+    "catboost": ("CatBoost", _catboost, "catboost"),
     "explainable-boosting": ("explainable boosting", _explainable_boosting, "interpret"),
 }
 """Other classifiers by name: title, from labels and a seed to a model, and the package that it needs."""
@@ -309,5 +317,5 @@ SUBJECT = Subject(
     load=datasets.load,
     measure=measure,
     samples=_samples,
-    packages=("numpy", "scikit-learn", "xgboost", "interpret-core", "fasterrisk"),
+    packages=("numpy", "scikit-learn", "xgboost", "catboost", "interpret-core", "fasterrisk"),
 )

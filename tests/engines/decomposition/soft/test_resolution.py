@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.svm import LinearSVC
 
+from bemi.engines.decomposition.soft import resolution as resolution_module
 from bemi.engines.decomposition.soft.resolution import STEP, choose_resolution, continuous_weights
 from bemi.problem import ROW_WEIGHT_UNIT, Problem, normalised_rows, row_hinges
 
@@ -80,6 +81,36 @@ def test_many_rows_need_no_matrix_of_all_pairs():
     signs = np.where(rows[:, 0] + rng.normal(0, 0.3, 30_000) > 0, 1.0, -1.0)
     v = continuous_weights(rows * signs[:, None], np.ones(30_000))  # 30,000 x 30,000 numbers would be 7 GB
     assert np.argmax(np.abs(v)) == 0
+
+
+def test_of_many_rows_the_machine_sees_a_part_with_every_row_of_a_rare_class(monkeypatch):
+    rng = np.random.default_rng(0)
+    data = rng.integers(-9, 10, (4000, 6))
+    codes = np.where(data[:, :2].sum(axis=1) > 12, 1, -1)[:, None]
+    weights = rng.integers(1, 4, 4000) * ROW_WEIGHT_UNIT
+    problem = Problem(data, codes, (), 7, row_weights=weights)
+    rare = codes[:, 0] > 0
+    assert 20 < rare.sum() < 400
+    whole = resolution_module.continuous_svm(problem, 0, 1.0, 1, None)
+    seen = []
+
+    def counted(rows, limits, *arguments, **options):
+        seen.append((len(rows), limits.sum()))
+        return continuous_weights(rows, limits, *arguments, **options)
+
+    monkeypatch.setattr(resolution_module, "_PRODUCTS", 30 * 6 * 1000)
+    monkeypatch.setattr(resolution_module, "continuous_weights", counted)
+    part = resolution_module.continuous_svm(problem, 0, 1.0, 1, None)
+    ((count, total),) = seen
+    nonzero = data.any(axis=1)
+    assert count == pytest.approx(500 + rare.sum(), abs=2)
+    assert total == pytest.approx((weights[nonzero] / ROW_WEIGHT_UNIT).sum(), rel=0.01)
+    rows, nonzero = normalised_rows(data, codes[:, 0])
+
+    def objective(v):
+        return v @ v / 2 + (weights[nonzero] / ROW_WEIGHT_UNIT) @ np.maximum(0, 1 - rows @ v)
+
+    assert objective(part) <= 1.1 * objective(whole) < objective(np.zeros(6))
 
 
 def bits(rows=60, inputs=17, weight_bound=7):

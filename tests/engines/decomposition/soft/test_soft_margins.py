@@ -14,8 +14,9 @@ from strategies import run_only
 
 from bemi.certificate import Rows
 from bemi.certificate.softmargins import Restrictions, SoftMargins
-from bemi.engines.decomposition.soft import margins
+from bemi.engines.decomposition.soft import margins, svm_kernel
 from bemi.engines.decomposition.soft import margins as module
+from bemi.engines.decomposition.soft import program as program_module
 from bemi.engines.decomposition.soft.resolution import choose_resolution
 from bemi.engines.decomposition.soft.terms import DENOMINATOR, most_integer
 from bemi.limits import Limits
@@ -129,6 +130,44 @@ def test_it_closes_the_gap_that_the_root_leaves(hinges, max_links):
     assert root.gap > 1e-3 > 1e-4 >= whole.gap
     assert root.bound < whole.bound <= replayed(problem, whole) <= whole.objective <= root.objective
     assert root.bound <= replayed(problem, root)
+
+
+@pytest.mark.parametrize(("gap", "made"), [(0.3, 0), (1e-4, 1)])
+def test_a_program_too_small_for_its_terms_is_made_only_if_the_gap_asks_for_it(monkeypatch, gap, made):
+    problem, start = noisy_bits(rows=300)
+    monkeypatch.setattr(program_module, "_ENTRIES", 10 * 13)
+    programs = []
+
+    def counted(*arguments):
+        programs.append(arguments)
+        return program_module.linear_program(*arguments)
+
+    monkeypatch.setattr(module, "linear_program", counted)
+    result = run_only("soft", "outputs", problem=problem, start=start, limits=Limits(nodes=5, gap=gap))
+    assert len(programs) == made
+    assert result.bound <= replayed(problem, result) <= result.objective
+    assert result.gap <= 0.3
+
+
+def test_a_machine_that_is_interrupted_goes_on_where_it_stopped():
+    rng = np.random.default_rng(0)
+    rows = np.sign(rng.normal(size=(500, 12)) + 0.3).astype(np.float32) / np.float32(12**0.5)
+    limits, target = np.full(500, 2.0), np.array([1.0])
+    low, high = np.full(12, -7.0), np.full(12, 7.0)
+
+    def solved(*pieces):
+        a, order, shrunk = np.zeros(500), np.arange(500), np.array([500, np.inf])
+        for steps in pieces:
+            w, change = svm_kernel.solve(rows, limits, target, low, high, a, order, shrunk, steps, 1e-9)
+        assert sorted(order) == list(range(500))
+        assert change <= 1e-9
+        return w @ w / 2 + limits @ np.maximum(0, 1 - rows @ w), a, shrunk[0]
+
+    whole, a, _ = solved(10**7)
+    parts, b, left = solved(*[700] * 20, 10**7)
+    assert parts == pytest.approx(whole, rel=1e-6)
+    assert b.sum() == pytest.approx(a.sum(), rel=1e-3)
+    assert left == 500  # in the end all rows have been looked at again
 
 
 def test_a_node_limit_makes_it_reproducible():

@@ -125,7 +125,8 @@ def test_dives_stop_at_what_is_enough(separable):
 
 @pytest.mark.parametrize("hinges", [1, 2])
 @pytest.mark.parametrize("max_links", [None, 6])
-def test_rows_far_from_their_targets_change_nothing(monkeypatch, hinges, max_links):
+@pytest.mark.parametrize("most", [10**8, 50 * 25])
+def test_rows_far_from_their_targets_change_nothing(monkeypatch, hinges, max_links, most):
     rng = np.random.default_rng(3)
     data = rng.integers(-9, 10, size=(400, 25))
     codes = np.where(data[:, :5].sum(axis=1) + rng.normal(0, 4, 400) >= 0, 1, -1)[:, None]
@@ -133,8 +134,9 @@ def test_rows_far_from_their_targets_change_nothing(monkeypatch, hinges, max_lin
     rows = soft_rows(Problem(data, codes, (), 7, soft=soft), 0)
     start = np.zeros(25, dtype=np.int64)
     results = []
-    for near in (0.5, 1e9):
+    for near, entries in ((0.5, most), (1e9, 10**8)):
         monkeypatch.setattr(search_module, "_NEAR", near)
+        monkeypatch.setattr(search_module, "_ENTRIES", entries)
         search, weights = Search.of(rows, start), start.copy()
         fewer = len(search.near.limits) < 400
         value = search.descend(weights)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from bemi.engines.decomposition.soft.program import LinearProgram, Relaxed, linear_program
+from bemi.engines.decomposition.soft.program import LinearProgram, Relaxed, holds_uncertain, linear_program
 from bemi.engines.decomposition.soft.search import DIVES, KICKS, Search, improved
 from bemi.engines.decomposition.soft.svm_kernel import solve as solve_machine
 from bemi.engines.decomposition.soft.terms import DENOMINATOR, Floats, SoftRows, soft_rows
@@ -31,9 +31,10 @@ from bemi.problem.problem import Problem
 from bemi.stages.result import Outcome
 
 _BOUND_STEP = 2**30  # bounds are rounded down to multiples of its inverse, so that they are short numbers
-# Multiplications of the continuous machine between two looks at the clock, and how often.
-_PRODUCTS, _PIECES = 5 * 10**7, 20
+# Multiplications of the continuous machine between two looks at the clock; how often, and passes over the rows at most.
+_PRODUCTS, _PIECES, _PASSES = 5 * 10**7, 20, 400
 _TOLERANCE = 1e-3  # of the continuous machine, relative to the largest target
+_SETTLED = 1e-3  # its own gap, where it takes long
 _MACHINE_SHARE, _PROGRAM_SHARE, _SEARCH_SHARE = 0.5, 0.6, 0.7  # of the time left
 
 
@@ -76,6 +77,9 @@ def _solved(soft: SoftRows, start: Integers, limits: Limits, deadline: Deadline)
     if deadline.passed or not len(soft.nonzero):
         ending = Ending.LIMIT if deadline.passed else Ending.REACHED
         return Solved(weights, *_short(bound, {"multipliers": soft.multipliers(numerators)}), ending)
+    enough = float(bound) / (1 - limits.gap) if limits.gap < 1 else np.inf
+    if value <= enough and not holds_uncertain(soft, near):
+        return Solved(weights, *_short(bound, {"multipliers": soft.multipliers(numerators)}), Ending.REACHED)
     program = linear_program(soft, weights, near, prices)
     relaxed = program.solve(soft.low, soft.high, deadline.share(_PROGRAM_SHARE))
     numerators, bound = max((numerators, bound), _proved(soft, relaxed.prices), key=itemgetter(1))
@@ -104,16 +108,33 @@ def _machine(soft: SoftRows, deadline: Deadline) -> tuple[Floats, Floats]:
     """Weights of the continuous machine within the box, and its multipliers by term."""
     heights = np.sort(soft.heights)[::-1].copy()
     total = np.zeros(len(soft.nonzero))
-    steps = max(len(total), _PRODUCTS // max(1, soft.rows.shape[1]))
+    order, shrunk = np.arange(len(total)), np.array([len(total), np.inf])
+    # Every call first takes the time of two passes.
+    steps = max(4 * len(total), _PRODUCTS // max(1, soft.rows.shape[1]))
     tolerance = _TOLERANCE * float(heights[0])
     low, high = soft.low.astype(np.float64), soft.high.astype(np.float64)
-    for _ in range(_PIECES):
-        near, change = solve_machine(soft.rows, soft.limits, heights, low, high, total, steps, tolerance)
-        if change <= tolerance or deadline.passed:
+    for piece in range(max(_PIECES, _PASSES * len(total) // steps)):
+        near, change = solve_machine(
+            *(soft.rows, soft.limits, heights, low, high, total, order, shrunk, steps, tolerance)
+        )
+        if change <= tolerance or deadline.passed or (piece >= _PIECES and _settled(soft, near, total, heights)):
             break
-    # Larger targets fill first.
-    prices = np.clip(total - np.arange(len(heights))[:, None] * soft.limits, 0.0, soft.limits)
-    return near, prices[np.argsort(np.argsort(-soft.heights))]
+    return near, _by_term(soft, total, heights)[np.argsort(np.argsort(-soft.heights))]
+
+
+def _by_term(soft: SoftRows, total: Floats, heights: Floats) -> Floats:
+    """The sum of each row's multipliers, divided among its terms; larger targets fill first."""
+    return np.clip(total - np.arange(len(heights))[:, None] * soft.limits, 0.0, soft.limits)
+
+
+def _settled(soft: SoftRows, near: Floats, total: Floats, heights: Floats) -> bool:
+    """Whether the machine's weights are as good as its multipliers prove, apart from a small share of the gap."""
+    missing = np.maximum(0.0, heights[:, None] - soft.sums(near))
+    value = float(near @ near / 2 + (missing @ soft.limits).sum())
+    g = soft.gains(total[None])
+    best = np.clip(g, soft.low, soft.high)
+    bound = float(heights @ _by_term(soft, total, heights).sum(axis=1) - best @ g + best @ best / 2)
+    return value - bound <= _SETTLED * value
 
 
 def _better(

@@ -84,6 +84,12 @@ def linear_program(
     return Mixtures(soft, start, near, prices, link_price)
 
 
+def holds_uncertain(soft: SoftRows, near: Floats) -> bool:
+    """Whether the linear program may hold all terms that the continuous weights ``near`` leave uncertain."""
+    distance = np.abs(soft.heights[:, None] - soft.sums(near))
+    return int((distance <= _BAND).sum()) * len(near) <= _ENTRIES
+
+
 class LinearProgram(ABC):
     """A linear program that is kept between calls, so that its box can change at little cost.
 

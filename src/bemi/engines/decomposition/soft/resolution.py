@@ -28,6 +28,7 @@ CLIPPED = 1.05
 """By how much a resolution may exceed the one that fits the largest weight, so that targets times nu are integers."""
 
 _PRODUCTS = 4 * 10**8  # multiplications that the continuous machine may take
+_PASSES = 30  # over the rows, which it should be able to take with these; of more rows, it sees a part
 _TOLERANCE = 1e-4
 _SMALLEST = 1e-6
 _DROPPED = 0.25  # share of the surplus inputs that are left out at a time
@@ -101,16 +102,16 @@ def continuous_weights(
     low = np.full(inputs, -np.inf) if low is None else low
     high = np.full(inputs, np.inf) if high is None else high
     steps = max(len(rows), _PRODUCTS // max(1, inputs))
-    start = np.zeros(len(rows))
-    weights, _ = solve(rows, limits / hinges, np.array(TARGETS[hinges]), low, high, start, steps, tolerance)
+    begun = np.zeros(len(rows)), np.arange(len(rows)), np.array([len(rows), np.inf])
+    weights, _ = solve(rows, limits / hinges, np.array(TARGETS[hinges]), low, high, *begun, steps, tolerance)
     return weights
 
 
 def continuous_svm(problem: Problem, output: int, price: float, hinges: int, max_links: int | None) -> Floats:
-    """The continuous machine of an output, on the best inputs to keep if links are limited."""
-    rows, nonzero = normalised_rows(problem.data, problem.codes[:, output])
-    omega = problem.row_weights
-    limits = np.full(len(nonzero), price) if omega is None else price * omega[nonzero] / ROW_WEIGHT_UNIT
+    """The continuous machine of an output, on a part of many rows; if links are limited, on the best inputs to keep."""
+    chosen, counts = _part(problem, output)
+    rows, nonzero = normalised_rows(problem.data[chosen], problem.codes[chosen, output])
+    limits = price * counts[nonzero]
     signs = np.zeros(rows.shape[1]) if problem.signs is None else problem.signs[:, output]
     low, high = np.where(signs > 0, 0.0, -np.inf), np.where(signs < 0, 0.0, np.inf)
     weights = continuous_weights(rows, limits, hinges, low=low, high=high)
@@ -128,6 +129,23 @@ def continuous_svm(problem: Problem, output: int, price: float, hinges: int, max
         weights = np.zeros(rows.shape[1])
         weights[kept] = continuous_weights(columns, limits, hinges, low=low[kept], high=high[kept])
     return weights
+
+
+def _part(problem: Problem, output: int) -> tuple[slice | NDArray[np.intp], Floats]:
+    """Rows that the continuous machine can settle, equally many of either sign, and how much each counts."""
+    weights = np.ones(len(problem.data)) if problem.row_weights is None else problem.row_weights / ROW_WEIGHT_UNIT
+    most = _PRODUCTS // (_PASSES * max(1, problem.data.shape[1]))
+    if len(weights) <= most:
+        return slice(None), weights
+    rng, counts, parts = np.random.default_rng(0), np.zeros(len(weights)), []
+    for sign in (-1, 1):
+        own = np.flatnonzero(problem.codes[:, output] == sign)
+        part = np.sort(rng.permutation(own)[: most // 2])
+        if len(part):
+            counts[part] = weights[part] * (weights[own].sum() / weights[part].sum())
+        parts.append(part)
+    chosen = np.sort(np.concatenate(parts))
+    return chosen, counts[chosen]
 
 
 def _short(resolution: float, data: Integers, hinges: int) -> Fraction:

@@ -39,6 +39,7 @@ _PARTNERS = 48  # moves that are tried in pairs
 _ROUNDING = 1e-9  # of an objective, relative: sums in another order differ by less
 _WORK = 3 * 10**7  # products between two looks at the clock
 _NEVER = -1e30  # a target below all margins
+_ENTRIES = 3 * 10**7  # of the near rows at the start
 _NEAR = 0.5  # rows whose margin is this close to a target are near from the start; rounding moves it by 0.3
 
 
@@ -57,7 +58,9 @@ class NearRows:
         self._soft = soft
         self._short = sums[None, :] < soft.heights[:, None]
         distance = np.abs(sums[None, :] - soft.heights[:, None]).min(axis=0)
-        self._choose(distance <= _NEAR)
+        most = _ENTRIES // max(1, len(soft.low))
+        reach = _NEAR if len(distance) <= most else min(_NEAR, float(np.partition(distance, most)[most]))
+        self._choose(distance <= reach)
 
     def _choose(self, near: NDArray[np.bool_]) -> None:
         soft = self._soft

@@ -18,6 +18,8 @@ def solve(
     low: Floats,
     high: Floats,
     a: Floats,
+    order: NDArray[np.int64],
+    shrunk: Floats,
     steps: int,
     tolerance: float,
 ) -> tuple[Floats, float]:
@@ -28,6 +30,10 @@ def solve(
     are g clipped to the box, so only g is kept and memory is linear in the rows.  Rows whose multiplier is at a corner
     and should stay there are left out until the others have settled.  One step visits one row; the order is random and
     always the same.  Returns the weights and the last pass's largest change of a row's product.
+
+    ``order`` lists the rows, those left out last; ``shrunk`` is how many are not left out, and the largest change in
+    the pass before.  Both are changed in place, so that another call goes on where this one stopped: begin with all
+    rows in order, their number and infinity.
     """
     count, inputs = rows.shape
     g = np.zeros(inputs)
@@ -37,9 +43,8 @@ def solve(
             squares[k] += rows[k, i] * rows[k, i]
             g[i] += a[k] * rows[k, i]
     w = np.minimum(np.maximum(g, low), high)
-    order = np.arange(count)
     state = np.uint32(2463534242)
-    left, settled, worst = count, np.inf, np.inf
+    left, settled, worst = int(shrunk[0]), shrunk[1], np.inf
     while steps > 0:
         worst = 0.0
         place = 0
@@ -87,7 +92,8 @@ def solve(
         if worst <= tolerance:
             if left == count:
                 break
-            left, settled = count, np.inf
+            left, settled, worst = count, np.inf, np.inf
         else:
             settled = worst
+    shrunk[0], shrunk[1] = left, settled
     return w, worst
