@@ -40,7 +40,7 @@ from bemi.engines.decomposition.neuron.all_weights import MOST_DICHOTOMIES, AllW
 from bemi.engines.decomposition.neuron.widest import widest
 from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers
-from bemi.limits import Deadline, Limits
+from bemi.limits import FOREVER, Deadline, Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
 from bemi.stages.result import Outcome
@@ -310,19 +310,19 @@ class Combining:
 
     def proof(self) -> dict[str, Any] | None:
         """The proof that nothing beats the value; None if the checker cannot replay it in its time (R64)."""
-        if len(self.problem.hidden_layers) > 1 or self.value is None or self.bound > self.value or self.clock.passed:
+        if len(self.problem.hidden_layers) > 1 or self.value is None or self.bound > self.value:
             return None
         if not can_be_checked(self.rows.shape[1], self.problem.weight_bound):
             return None
         level = max(1, min(self.right + 1, self._needed()))
         vectors = self.every.vectors // 2
-        listed = self.every.list(level, self.clock)
+        listed = self.every.list(level, FOREVER)
         if not listed.complete:
             return None
         work: int | None = 0
         if len(listed.values):
             alone, caps = np.zeros(self.size, np.int64), np.full(self.size, self.widest)
-            work = searching_work(len(self.rows), [listed], self.slots, alone, caps, self.value, self.clock)
+            work = searching_work(len(self.rows), [listed], self.slots, alone, caps, self.value, FOREVER)
         if work is None or work + listing_work(len(self.rows), vectors, len(listed.values)) > MOST_CHECKING:
             return None
         return {"kind": "combinations", "value": self.value, "any": self.widest, "labels": self.right}
