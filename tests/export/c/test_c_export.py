@@ -334,7 +334,7 @@ def test_the_command_writes_what_the_function_writes(tmp_path, capsys):
     )
     shown = capsys.readouterr().out
     made = export(model("digits"), optimize="size")
-    assert str(made.costs.flash) in shown
+    assert f"{made.costs.flash:,}" in shown
     assert (tmp_path / "device" / "bemi_model.c").read_text() == made.source
     assert (tmp_path / "device" / "bemi_model.h").read_text() == made.header
     arguments = ["export", "c", str(tmp_path / "digits.bemi"), "-o", str(tmp_path / "device"), "--json"]
