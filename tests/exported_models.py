@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from soft_margins import soft_margins
 
 from bemi import BeMiClassifier, ConstantInput, IntegerHog, Network, SignalCounts
-from bemi.ensemble import TIES, looks_at_columns, vote
+from bemi.ensemble import looks_at_columns, vote
 from bemi.exact import Rows
 from bemi.inputs.fixed_point import MISSING
 
@@ -207,7 +207,7 @@ def voted(classifier, integers):
         ensemble.votes(Rows(data)),
         np.array([n.subset for n in ensemble.networks]),
         len(classifier.classes_),
-        ties=TIES[classifier.ties],
+        ties=ensemble.ties,
         evidence=lambda rows: ensemble.evidence(Rows(data[rows])),
     )
     ranges = classifier.ensemble_.known_ranges

@@ -25,7 +25,7 @@ LABELS = [1, 1, 1, 0, 0, 0]
 def test_parameters_are_declared_settings(estimator):
     parameters = inspect.signature(estimator).parameters
     assert set(parameters) <= set(SETTINGS)
-    assert len(parameters) <= 21
+    assert len(parameters) <= 20
     assert "transform" not in parameters
     for name, parameter in parameters.items():
         automatic = isinstance(parameter.default, str) and parameter.default == "auto"

@@ -93,7 +93,7 @@ ALONE = ["--no-estimate"]
         ("images", [*ALONE, "--inputs", "bits"], "table", {"weight_bound": 15}),
         ("rows", [*ALONE, "--inputs", "none", "--weight-bound", "3"], "image", {"weight_bound": 3, "inputs": None}),
         ("rows", [*ALONE, "--C", "2", "--no-probabilities"], "image", {"C": 2.0, "probabilities": False}),
-        ("rows", [*ALONE, "--mw-loss", "0.2", "--ties", "abstain"], "image", {"mw_loss": 0.2, "ties": "abstain"}),
+        ("rows", [*ALONE, "--mw-loss", "0.2"], "image", {"mw_loss": 0.2}),
         ("rows", [*ALONE, "--no-copies", "--time-limit", "none"], "image", {"copies": None, "time_limit": None}),
     ],
 )

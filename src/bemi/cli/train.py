@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 OPTIONS = tuple(name for name, setting in SETTINGS.items() if setting.option is not None)
 """Settings that are options of the same name; the word none becomes None."""
 
-ONLY_PAPER = ("hidden_layers", "stages", "input_scaling", "subset_size", "max_per_class", "engine", "solver")
+ONLY_PAPER = ("hidden_layers", "stages", "input_scaling", "subset_size", "max_per_class", "ties", "engine", "solver")
 """Those that only the paper's networks have, apart in the help; a test compares them with the estimators."""
 
 LIMITS = ("time_limit", "total_time_limit", "node_limit", "gap")

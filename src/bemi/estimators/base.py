@@ -607,11 +607,12 @@ class Classifier(_ScikitLearn):
 
     @property
     def ensemble_(self) -> Ensemble:
-        """The fitted model, with the current tie rule ``ties``."""
+        """The fitted model, with the current tie rule where that is a parameter."""
         try:
-            return vars(self)["_ensemble"].with_ties(getattr(self, "ties", SETTINGS["ties"].default))
+            ensemble: Ensemble = vars(self)["_ensemble"]
         except KeyError:
             raise AttributeError("this classifier is not fitted yet; call fit first") from None
+        return ensemble.with_ties(self.ties) if hasattr(self, "ties") else ensemble
 
     @ensemble_.setter
     def ensemble_(self, ensemble: Ensemble) -> None:

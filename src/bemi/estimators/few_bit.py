@@ -482,7 +482,6 @@ class FewBitClassifier(SoftMarginClassifier):
         probabilities: bool | str = "auto",
         reject: float | None = None,
         subsets: int | Sequence[Sequence] | None = None,
-        ties: str = "margin",
         time_limit: float | Sequence[float] | None = 10.0,
         total_time_limit: float | None = None,
         node_limit: int | None = None,
@@ -504,7 +503,6 @@ class FewBitClassifier(SoftMarginClassifier):
         self.probabilities = probabilities
         self.reject = reject
         self.subsets = subsets
-        self.ties = ties
         self.time_limit = time_limit
         self.total_time_limit = total_time_limit
         self.node_limit = node_limit
