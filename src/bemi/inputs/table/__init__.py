@@ -74,7 +74,8 @@ class TableBits(TransformerMixin, BaseEstimator):
         Add at most this many pairs of bits, such as ``age >= 54.5 and smoker = yes``, by which a network sees two
         columns together; 0 for none.  They are chosen by the labels.
     without
-        Names of bits to leave out, such as ``"region = north"``.
+        Names of bits to leave out, such as ``"region = north"``.  A name that no bit has is ignored: thresholds, and so
+        names, depend on the rows.
 
     Attributes
     ----------
