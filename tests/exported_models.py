@@ -207,7 +207,7 @@ def voted(classifier, integers):
         ensemble.votes(Rows(data)),
         np.array([n.subset for n in ensemble.networks]),
         len(classifier.classes_),
-        ties=ensemble.ties,
+        ties=classifier.ensemble_.ties,
         evidence=lambda rows: ensemble.evidence(Rows(data[rows])),
     )
     ranges = classifier.ensemble_.known_ranges
