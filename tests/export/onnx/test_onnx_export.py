@@ -206,7 +206,7 @@ def check(name, rows, rng):
     assert np.array_equal(counts, expected.counts)
     index = {c: i for i, c in enumerate(classifier.classes_.tolist())} | {classifier.unclassified_label_: -1}
     assert label.tolist() == [index[c] for c in expected.label.tolist()]
-    assert (label == -1).any() == (classifier.ties == "abstain")
+    assert (label == -1).any() == (classifier.ensemble_.ties.name == "abstain")
     assert expected.unclassified.any(), "ties must occur"
     assert len(np.unique(label)) > 2
     return expected
