@@ -133,11 +133,16 @@ def name_first_columns(app: Any, doctree: nodes.document) -> None:
                 entry += nodes.paragraph("", "", nodes.inline("", "row", classes=["visually-hidden"]))
 
 
-def name_aliases(
+def shorten_signature(
     app: Any, what: str, name: str, obj: Any, options: Any, signature: str | None, returns: str | None
 ) -> Any:
-    """Call an alias in a union by its name; Sphinx shows the object that stands for it."""
-    return [text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in (signature, returns)]
+    """Call an alias in a union by its name, where Sphinx shows the object that stands for it; leave out private fields
+    and defaults that cannot be written down, which Sphinx cannot lay out."""
+    shorter = [text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in (signature, returns)]
+    if shorter[0]:
+        without_private = re.sub(r", _\w+: [^=]*= <factory>", "", shorter[0])
+        shorter[0] = re.sub(r"= TieRule\(.*?\.\"\)", "= ...", without_private)
+    return shorter
 
 
 def escape_attributes(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -187,5 +192,5 @@ def setup(app: Any) -> None:
     app.connect("doctree-read", name_first_columns)
     app.connect("html-page-context", list_parameters)
     app.connect("build-finished", name_controls)
-    app.connect("autodoc-process-signature", name_aliases)
+    app.connect("autodoc-process-signature", shorten_signature)
     app.connect("autodoc-process-docstring", escape_attributes, priority=600)  # after napoleon
