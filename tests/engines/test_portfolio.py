@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -43,11 +45,14 @@ def test_the_better_network_and_the_better_bound_stay(order):
 
 def test_of_equal_networks_the_last_and_of_equal_bounds_the_certified_one_stays():
     flipped = Network((-GOOD.weights[0], -GOOD.weights[1]), 1)
-    report = finds(Finding(GOOD, bound=9, certified=False), Finding(flipped, bound=9, proof={"a": 1}))
+    report = finds(Finding(GOOD, bound=9, support="solver"), Finding(flipped, bound=9, proof={"a": 1}))
     assert report.network == flipped
     assert (report.proof, report.certificate) == ("certified", {"a": 1})
     report = finds(Finding(GOOD, bound=9, proof={"a": 1}), Finding(bound=9, proof={"b": 1}), Finding(bound=10))
     assert report.certificate == {"a": 1}
+    for supports in permutations(["solver", "computed", "certified"]):
+        assert finds(*(Finding(GOOD, bound=9, support=s) for s in supports)).proof == "certified"
+        assert finds(*(Finding(GOOD, bound=9, support=s) for s in supports if s != "certified")).proof == "computed"
 
 
 @pytest.mark.parametrize(
@@ -96,7 +101,7 @@ def test_the_last_strategy_that_says_why_it_ended_gives_the_reason():
 def test_without_a_bound_the_trivial_one_counts():
     report = finds(Finding(GOOD))
     assert (report.bound, report.proof, report.certificate) == (GOAL.trivial, "certified", None)
-    report = finds(Finding(GOOD, bound=GOAL.trivial + 3, certified=False))
+    report = finds(Finding(GOOD, bound=GOAL.trivial + 3, support="solver"))
     assert (report.bound, report.proof) == (GOAL.trivial, "certified")
 
 
@@ -119,7 +124,7 @@ def test_a_start_that_the_stage_does_not_allow_is_where_the_next_strategy_begins
 
 
 def test_strategies_are_switched_off_by_name():
-    with observed(without={"two neurons", "short lists", "lists", "dichotomies"}) as contributions:
+    with observed(without={"two neurons", "lists", "dichotomies"}) as contributions:
         decomposition.run("mm", PROBLEM, start=WEAK, limits=Limits())
     assert [c.strategy for c in contributions] == ["enumeration"]
     (only,) = contributions
@@ -141,12 +146,25 @@ def test_programs_that_a_strategy_solves_are_its_own():
         always,
         lambda p, _, limits: Finding(decomposition.run("mm", p, start=WEAK, limits=limits).network),
     )
-    with observed(
-        without={"two neurons", "short lists", "lists", "dichotomies", "enumeration", "solver"}
-    ) as contributions:
+    with observed(without={"two neurons", "lists", "dichotomies", "enumeration", "solver"}) as contributions:
         report = portfolio.run(GOAL, (inner,), start=ZERO, limits=Limits())
     assert [c.strategy for c in contributions] == ["inner"]
     assert report.objective > VALUES["weak"]
+
+
+def test_a_short_round_comes_first():
+    seen = []
+
+    def strategy(name, share, short):
+        def run(problem, state, limits):
+            seen.append((name, state.short, round(limits.seconds)))
+            return Finding()
+
+        return Strategy(name, share, always, run, short)
+
+    strategies = [strategy("both", 0.5, 0.1), strategy("late", 1.0, 0.0), strategy("early", 0.0, 0.2)]
+    portfolio.run(GOAL, strategies, start=ZERO, limits=Limits(seconds=100.0))
+    assert seen == [("both", True, 10), ("early", True, 20), ("both", False, 50), ("late", False, 100)]
 
 
 def test_names_of_strategies_are_unique_but_for_variants_of_one():
@@ -154,3 +172,4 @@ def test_names_of_strategies_are_unique_but_for_variants_of_one():
         names = [strategy.name for strategy in strategies]
         assert names[-1] == "solver"
         assert len({(s.name, s.share) for s in strategies}) == len(names), stage
+        assert all(s.share or s.short for s in strategies), stage

@@ -6,10 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from strategies import run_only
 
 from bemi import Network, limits
 from bemi.engines import initial_network
 from bemi.engines.decomposition import engine
+from bemi.engines.decomposition.lists import combination
 from bemi.limits import Limits
 from bemi.problem import KeepObjective, Problem, SoftMargin
 
@@ -56,4 +58,14 @@ def test_links_after_soft_margins_with_many_rows(clock):
     clock.looks = 0
     report = engine.run("mw", large, start=start, keep=keep, limits=Limits(seconds=seconds))
     assert report.objective is not None
+    assert 50 * seconds < clock.looks < 110 * seconds
+
+
+def test_largest_margins_by_lists(clock, monkeypatch):
+    monkeypatch.setattr(combination, "STEPS", 100)
+    rng = np.random.default_rng(0)
+    problem = Problem(rng.integers(-10, 11, (30, 14)), rng.choice([-1, 1], (30, 1)), (3,), 1)
+    start, seconds = initial_network(problem), 1.0
+    clock.looks = 0
+    run_only("mm", "lists", problem=problem, start=start, limits=Limits(seconds=seconds))
     assert 50 * seconds < clock.looks < 110 * seconds

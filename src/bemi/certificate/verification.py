@@ -81,12 +81,13 @@ class Verification:
         SHA-256 of the model file, which the certificate belongs to.
     rows
         By stage, the smallest and largest number of rows that its bounds are about.
-    certified, claimed
-        By stage, the number of bounds that the certificate proves, and of bounds that are only solver-reported.
+    certified, computed, claimed
+        By stage, the number of bounds that the certificate proves, of those that our search computed without leaving a
+        proof, and of those that are only solver-reported.
     not_run
         By stage, the number of networks that it could not run on.
-    bytes, seconds
-        Size of the certificate file, and the time that checking took.
+    bytes, seconds, steps
+        Size of the certificate file, the time that checking took, and its steps in millions.
 
     Examples
     --------
@@ -105,15 +106,17 @@ class Verification:
     digest: str = ""
     rows: dict[str, tuple[int, int]] = field(default_factory=dict)
     certified: Counter[str] = field(default_factory=Counter)
+    computed: Counter[str] = field(default_factory=Counter)
     claimed: Counter[str] = field(default_factory=Counter)
     not_run: Counter[str] = field(default_factory=Counter)
     bytes: int = 0
     seconds: float = 0.0
+    steps: float = 0.0
 
     @property
     def nothing_ran(self) -> bool:
         """Whether no stage of any network ran, so that the file claims nothing at all."""
-        return not self.certified.total() + self.claimed.total()
+        return not self.certified.total() + self.computed.total() + self.claimed.total()
 
 
 def verify(
@@ -168,6 +171,7 @@ def verify(
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, struct.error) as error:
         raise CertificateError(f"the certificate is malformed: {type(error).__name__} {error}") from error
     result.seconds = time.perf_counter() - began
+    result.steps = work.spent / 1e6
     return result
 
 
@@ -287,8 +291,9 @@ class _Network:
             require(weaker, f"it claims the bound {limit}, but only {proved} is proved")
             self.result.certified[name] += 1
         else:
-            require(claim["proof"] == "solver", f"unknown kind of proof {claim['proof']!r}")
-            self.result.claimed[name] += 1
+            require(claim["proof"] in ("computed", "solver"), f"unknown kind of proof {claim['proof']!r}")
+            unproved = self.result.computed if claim["proof"] == "computed" else self.result.claimed
+            unproved[name] += 1
         return weights
 
     def splitting(self, weights: list[Matrix]) -> list[int]:

@@ -139,7 +139,7 @@ def solve(problem: Problem, state: StageState, limits: Limits, native: dict[str,
     outcome, message = _why_ended(solution) if known else _why_nothing(solution)
     if solution.status is Status.INFEASIBLE:
         outcome, message = Outcome.INFEASIBLE, Outcome.INFEASIBLE.sentence
-    return Finding(network, claimed, None, bound, None, False, outcome, message)
+    return Finding(network, claimed, None, bound, None, "solver", outcome, message)
 
 
 def _claimed_objective(goal: Goal, built: StageProgram, solution: Solution) -> Objective:

@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from itertools import product
+from typing import Any, get_args
 
 from bemi.limits import Limits, now
 from bemi.network import Network
@@ -22,6 +23,8 @@ from bemi.stages.result import ClaimMismatch, Outcome, Proof, StageResult, relat
 
 LEAST_LEFT = 0.1
 """Part of the time limit that must be left for a stage to have ended early: solvers stop a little before theirs."""
+
+_STRENGTH = get_args(Proof)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +41,8 @@ class Finding:
         A network for the next strategy to search from, if that is another one; the stage need not allow it.
     bound, proof
         A bound on every network's objective, and its proof for the certificate; None if none is needed.
-    certified
-        Whether the bound can be checked without a solver.
+    support
+        What supports the bound, see :attr:`~bemi.stages.result.StageResult.proof`.
     outcome, message
         Why the strategy ended, if the stage should say so should it end here; without a message the outcome provides
         the text.  :attr:`~bemi.stages.result.Outcome.INFEASIBLE` means that there is no network at all.
@@ -50,7 +53,7 @@ class Finding:
     start: Network | None = None
     bound: Objective | None = None
     proof: dict[str, Any] | None = None
-    certified: bool = True
+    support: Proof = "certified"
     outcome: Outcome | None = None
     message: str | None = None
 
@@ -82,12 +85,16 @@ class Strategy:
         Whether it can help with a problem, given what is known so far.
     run
         The search, within limits whose seconds are its share.
+    short
+        Its share in a short round before that, which leaves good networks and bounds to long searches.  A strategy
+        takes part in the rounds in which it has a share.
     """
 
     name: str
     share: float
     applies: Callable[[Problem, StageState], bool]
     run: Callable[[Problem, StageState, Limits], Finding]
+    short: float = 0.0
 
 
 def always(problem: Problem, state: StageState) -> bool:
@@ -108,10 +115,12 @@ class StageState:
         The best network that the stage allows, and its objective; None if none is known.
     start
         Where to search from: the best network, or one that a strategy suggested instead.
-    bound, certified, proof
-        The best bound, whether it can be checked without a solver, and its proof.
+    bound, support, proof
+        The best bound, what supports it, and its proof.
     findings
         What each strategy that ran has found, by its name.
+    short
+        Whether this is the short round.
     """
 
     def __init__(self, goal: Goal, start: Network | None, keep: Keep, limits: Limits, solver: str) -> None:
@@ -121,10 +130,10 @@ class StageState:
         self.value = None if start is None else goal.value(start)
         self.network = None if self.value is None else start
         self.bound: Objective | None = None
-        self.certified = True
+        self.support: Proof = "certified"
         self.proof: dict[str, Any] | None = None
         self.findings: dict[str, Finding] = {}
-        self.infeasible = False
+        self.infeasible = self.short = False
         self.reason: tuple[Outcome, str] | None = None
         self._prover = ""
 
@@ -190,12 +199,13 @@ class StageState:
 
     def _offer_bound(self, strategy: str, finding: Finding) -> bool:
         assert finding.bound is not None
-        bound, certified = finding.bound, finding.certified
-        if not certified and not self.goal.better(self.goal.trivial, bound):
-            bound, certified = self.goal.trivial, True  # no solver is needed for that
+        bound, support = finding.bound, finding.support
+        if support != "certified" and not self.goal.better(self.goal.trivial, bound):
+            bound, support = self.goal.trivial, "certified"  # no proof is needed for that
         tighter = self.bound is None or self.goal.better(self.bound, bound)
-        if tighter or (bound == self.bound and certified > self.certified):
-            self.bound, self.certified, self.proof, self._prover = bound, certified, finding.proof, strategy
+        stronger = _STRENGTH.index(support) > _STRENGTH.index(self.support)
+        if tighter or (bound == self.bound and stronger):
+            self.bound, self.support, self.proof, self._prover = bound, support, finding.proof, strategy
         return tighter
 
     def say_why_it_ended(self) -> None:
@@ -217,11 +227,10 @@ class StageState:
         bound = goal.trivial if self.bound is None else self.bound
         objective, bound = goal.in_report_units(self.value), goal.in_report_units(bound)
         outcome = Outcome.of(objective, bound, self.limits.gap, outcome)
-        proof: Proof = "certified" if self.certified else "solver"
         return StageResult.of(
             *(goal.name, problem, self.network, objective, bound),
             clock=self.clock,
-            proof=proof,
+            proof=self.support,
             outcome=outcome,
             message=None if outcome.successful else message,
             certificate=self.proof,
@@ -255,13 +264,14 @@ def run(
     observer = _OBSERVER.get()
     token = _OBSERVER.set(None)  # programs that a strategy solves on its way are part of it
     try:
-        for strategy in strategies:
-            if observer is not None and strategy.name in observer.without:
+        for state.short, strategy in product((True, False), strategies):
+            share = strategy.short if state.short else strategy.share
+            if not share or (observer is not None and strategy.name in observer.without):
                 continue
             if not strategy.applies(goal.problem, state):
                 continue
             began, gap = now(), state.gap
-            finding = strategy.run(goal.problem, state, limits.until(state.clock.share(strategy.share)))
+            finding = strategy.run(goal.problem, state, limits.until(state.clock.share(share)))
             improved = state.offer(strategy.name, finding)
             if observer is not None:
                 seconds = now() - began

@@ -75,8 +75,8 @@ class Stage:
         Names of the stages that may come directly before it.
     whole_numbers
         Whether the objective and all columns of its program are integers; otherwise the objective is a rational.
-    uses_gap
-        Whether it may stop within a gap; otherwise it is always solved to optimality.
+    usual_gap
+        The gap within which it stops if none is given.
     allows_hidden_layers
         Whether its networks may have hidden layers.
     quick
@@ -107,7 +107,7 @@ class Stage:
     trivial_bound: Callable[[Problem], int]
     may_follow: tuple[str, ...] = ()
     whole_numbers: bool = True
-    uses_gap: bool = True
+    usual_gap: float = 0.01
     allows_hidden_layers: bool = True
     quick: bool = False
     parameters: tuple[str, ...] = ()
@@ -187,7 +187,7 @@ STAGES: dict[str, Stage] = {
             maximised=True,
             objective=lambda problem, network, keep: confident_outputs(problem, network),
             trivial_bound=confident_outputs_bound,
-            uses_gap=False,
+            usual_gap=0.0,  # every row counts
             handover=_confident_rows,
             counts_outputs=True,
         ),
@@ -232,6 +232,7 @@ STAGES: dict[str, Stage] = {
             objective=_links,
             trivial_bound=lambda problem: 0,
             may_follow=("sm", "mm", "soft"),
+            usual_gap=0.1,  # the next percent takes several times as long as all before it
         ),
     )
 }

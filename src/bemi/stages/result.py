@@ -20,7 +20,8 @@ from bemi.network import Network
 from bemi.problem.problem import Objective, Problem
 from bemi.problem.soft_margin import SoftMargin
 
-Proof = Literal["certified", "solver", "none"]
+Proof = Literal["none", "solver", "computed", "certified"]
+"""What supports a bound, the strongest last."""
 
 
 class ClaimMismatch(RuntimeError):
@@ -109,8 +110,8 @@ class StageResult:
     seconds
         Wall time; NaN in a report read from a model file.
     proof
-        What supports the bound: ``"certified"`` can be checked without a solver, ``"solver"`` is a solver's claim,
-        ``"none"`` means that there is no bound.
+        What supports the bound: ``"certified"`` can be checked without a solver, ``"computed"`` is the result of our
+        own search in exact integers, ``"solver"`` is a solver's claim, ``"none"`` means that there is no bound.
     links
         Non-zero weights after the stage.
     rows

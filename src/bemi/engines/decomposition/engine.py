@@ -12,7 +12,7 @@ from bemi.engines.decomposition.lists import max_margin as listed_margins
 from bemi.engines.decomposition.lists import min_weight as listed_links
 from bemi.engines.decomposition.lists import sat_margin as listed_rows
 from bemi.engines.decomposition.max_margin import enumeration as neuron_choices
-from bemi.engines.decomposition.max_margin import few_splits, widening
+from bemi.engines.decomposition.max_margin import few_splits, restarts, widening
 from bemi.engines.decomposition.max_margin import search as dichotomies
 from bemi.engines.decomposition.min_weight import enumeration as smallest_neurons
 from bemi.engines.decomposition.min_weight import with_labels, with_margins
@@ -135,17 +135,15 @@ def _can_be_widened(problem: Problem, state: StageState) -> bool:
     return widening.splits(problem, state.network) > problem.layers[-1]
 
 
-def _in_time_before_lists(problem: Problem, state: StageState) -> bool:
-    """Whether lists apply and there is a time limit, without which a short search is the same as a long one."""
-    return state.clock.left is not None and listed_margins.applies(problem, state)
+def _lists(problem: Problem, state: StageState) -> bool:
+    """Whether lists apply; without a time limit a short search is the same as a long one."""
+    return (state.clock.left is not None or not state.short) and listed_margins.applies(problem, state)
 
 
 MAX_MARGIN = (
-    Strategy("two neurons", 0.8, two_neurons.applies, two_neurons.search),
-    Strategy("short lists", 0.1, _in_time_before_lists, listed_margins.search),
-    Strategy("repair", 0.3, lambda p, s: _in_time_before_lists(p, s) and _lacks_margins(p, s), annealing.repair),
-    Strategy("widening", 0.15, lambda p, s: _in_time_before_lists(p, s) and _can_be_widened(p, s), widening.search),
-    Strategy("lists", 0.9, listed_margins.applies, listed_margins.search),
+    Strategy("two neurons", 0.0, two_neurons.applies, two_neurons.search, short=0.8),
+    Strategy("lists", 0.9, _lists, listed_margins.search, short=0.1),
+    Strategy("restarts", 0.0, lambda p, s: _lists(p, s) and restarts.needed(p, s), restarts.search, short=0.3),
     Strategy("pairs", 0.6, _needs_splits, few_splits.search_pairs),
     Strategy("majority", 0.3, _has_no_pair, few_splits.search_majority),
     Strategy("repair", 0.6, _lacks_margins, annealing.repair),
@@ -154,13 +152,18 @@ MAX_MARGIN = (
     Strategy("enumeration", 1.0, neuron_choices.applies, neuron_choices.search),
     _solver(_within_the_time_left),
 )
-"""Largest margins: lists where they fit, with networks to beat before long ones; networks with margins where several
-neurons must split, since the search over dichotomies finds only poor ones there; then that search, which also gives the
-bound."""
+"""Largest margins: lists where they fit, short ones first and then networks for long ones to beat; networks with
+margins where several neurons must split, since the search over dichotomies finds only poor ones there; then that
+search, which also gives the bound."""
 
 
 def _keeps(kind: type[Keep]) -> Callable[[Problem, StageState], bool]:
     return lambda problem, state: isinstance(state.keep, kind)
+
+
+def _turns(problem: Problem, state: StageState) -> bool:
+    """Whether margins are kept; before lists only if these are too long for a certificate, which turns may have."""
+    return isinstance(state.keep, KeepMargins) and (not state.short or listed_links.uncertified(problem, state))
 
 
 def _links_columns(problem: Problem, state: StageState) -> int:
@@ -176,10 +179,8 @@ def _links_columns(problem: Problem, state: StageState) -> int:
 
 
 MIN_WEIGHT = (
-    # Lists of too many weights are not certified, and turns may be.
-    Strategy("short turns", 0.1, listed_links.uncertified, with_margins.search),
     Strategy("lists", 0.8, listed_links.applies, listed_links.search),
-    Strategy("turns", 1.0, _keeps(KeepMargins), with_margins.search),
+    Strategy("turns", 1.0, _turns, with_margins.search, short=0.1),
     Strategy("enumeration", 0.5, smallest_neurons.applies, smallest_neurons.search),
     Strategy("soft links", 1.0, _keeps(KeepObjective), soft_links.search),
     Strategy("separators", 1.0, _keeps(KeepLabels), with_labels.search),

@@ -28,7 +28,7 @@ from bemi.engines.portfolio import Finding, StageState
 from bemi.limits import Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.stages.result import Outcome
+from bemi.stages.result import Outcome, Proof
 
 MOST_SECONDS = 100.0
 """Without a limit, searches over all weights that take longer are not begun."""
@@ -68,9 +68,8 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
         first, output = np.stack([labels.weights, other], axis=1), np.array([[bound], [link]])
         most = max(labels.bound + best.bound + bound, 2 * labels.bound + 2 * bound)
         proof = _proof(labels=labels.proof, any=best.proof)
-    return Finding(
-        Network((first, output), bound), bound=most, proof=proof, certified=proof is not None, outcome=Outcome.LIMIT
-    )
+    support: Proof = "computed" if proof is None else "certified"
+    return Finding(Network((first, output), bound), bound=most, proof=proof, support=support, outcome=Outcome.LIMIT)
 
 
 AGREEMENT = 8.0
@@ -98,7 +97,7 @@ def search_agreement(problem: Problem, state: StageState, limits: Limits) -> Fin
             output = np.zeros((problem.layers[1], 1), dtype=np.int64)
             output[0] = turn * problem.weight_bound
             best, value = Network((first, output), problem.weight_bound), reached
-    return Finding(best, bound=value if complete else None, certified=False, outcome=Outcome.LIMIT)
+    return Finding(best, bound=value if complete else None, support="computed", outcome=Outcome.LIMIT)
 
 
 def _proof(**neurons: list[Any] | None) -> dict[str, Any] | None:

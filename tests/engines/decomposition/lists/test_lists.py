@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, count, product
 from math import comb
 
 import numpy as np
@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from oracle import AllNetworks, tiny_problems
 from strategies import run_only
 
+from bemi import limits
 from bemi.engines import initial_network
-from bemi.engines.decomposition.lists import bitset_tree
+from bemi.engines.decomposition.lists import bitset_tree, combination, max_margin
 from bemi.engines.decomposition.lists.bitset_tree import Forest, fitting
 from bemi.engines.decomposition.lists.upper_layers import widest_forms
 from bemi.engines.decomposition.neuron.all_weights import AllWeights
-from bemi.limits import FOREVER, Limits
+from bemi.limits import FOREVER, Deadline, Limits
 from bemi.problem import KeepMargins, Problem
 from bemi.stages import Outcome
 
@@ -67,11 +68,17 @@ def test_a_list_that_ends_early_says_so(monkeypatch):
     assert not AllWeights(rows, 1).list(1, FOREVER, most=1000).complete
 
 
-def test_trees_find_the_best_neuron_that_fits():
+@pytest.mark.parametrize("looks", [0, 10, 10**9])
+def test_trees_find_the_best_neuron_that_fits(monkeypatch, looks):
+    """However early the time to build them is up."""
+    ticks = count(1)
+    monkeypatch.setattr(limits, "now", lambda: next(ticks))
+    monkeypatch.setattr(bitset_tree, "LOOK", 1)
     rng = np.random.default_rng(1)
     rows = rng.integers(-9, 10, (70, 8))
     listed = AllWeights(rows, 1).list(1, FOREVER)
-    forest = Forest.of([listed], len(rows))
+    forest = Forest.of([listed], len(rows), deadline=Deadline.after(looks))
+    assert len(forest.best) == 1 if looks == 0 else (len(forest.best) < 30) == (looks < 30)
     table = (forest.wrong[:, np.arange(70) >> 6] >> (np.arange(70) & 63).astype(np.uint64) & np.uint64(1)).astype(bool)
     stack = np.zeros(len(forest.best) + 4, dtype=np.int64)
     for _ in range(300):
@@ -94,8 +101,22 @@ def test_trees_find_the_best_neuron_that_fits():
         if found >= 0:
             assert fits[found]
             assert forest.values[found] == best
-        count = fitting(0, *words, floor, False, *arguments)
-        assert sorted(out[:count].tolist()) == np.flatnonzero(fits & (forest.values >= floor)).tolist()
+        number = fitting(0, *words, floor, False, *arguments)
+        assert sorted(out[:number].tolist()) == np.flatnonzero(fits & (forest.values >= floor)).tolist()
+
+
+def test_dominated_neurons_are_searched_for_as_long_as_there_is_time(monkeypatch):
+    ticks = count(1)
+    monkeypatch.setattr(limits, "now", lambda: next(ticks))
+    monkeypatch.setattr(bitset_tree, "LOOK", 1)
+    monkeypatch.setattr(bitset_tree, "FIRST_BLOCK", 100)
+    rows = np.random.default_rng(2).integers(-9, 10, (12, 8))
+    listed = AllWeights(rows, 1).list(1, FOREVER)
+    kept = [
+        len(Forest.of([listed], len(rows), all_entries=False, best_only=True, deadline=Deadline.after(looks)).members)
+        for looks in (0, 1000, 10**9)
+    ]
+    assert kept[0] == 2 * len(listed.values) > kept[1] > kept[2]
 
 
 def test_dominated_neurons_are_left_out(monkeypatch):
@@ -157,6 +178,7 @@ def short_lists(stage, short):
     """Lists hold as few neurons as they may, so that most must be asked for one at a time; the shortest are thinned."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bitset_tree, "FIRST_BLOCK", 2)
+        patch.setattr(combination, "ROUND", 4)  # searches from above begin at once
         if short and stage == "mm":
             patch.setattr(AllWeights, "level_of", lambda self, dichotomies: 1 << 40)
         elif short:
@@ -272,6 +294,20 @@ def test_a_bound_without_combinations_holds():
     short = lists_only("mm", problem, best.network, limits=Limits(nodes=0))
     assert short.bound > best.objective == short.objective
     assert short.certificate is None
+
+
+def test_bounds_fall_as_far_as_steps_allow_and_hold(monkeypatch):
+    monkeypatch.setattr(combination, "ROUND", 20)
+    monkeypatch.setattr(max_margin, "STEPS_PER_NODE", 50)
+    rng = np.random.default_rng(7)
+    data = rng.integers(-10, 11, (18, 8))
+    problem = Problem(data, rng.choice([-1, 1], (18, 1)), (3,), 1)
+    best = lists_only("mm", problem, initial_network(problem))
+    limits = [Limits(nodes=nodes) for nodes in (1, 2, 4, 8, 16, 32, 64, 10_000)]
+    bounds = [lists_only("mm", problem, best.network, limits=each).bound for each in limits]
+    assert sorted(bounds, reverse=True) == bounds
+    assert bounds[-1] == best.objective
+    assert len(set(bounds)) >= 3, bounds
 
 
 def test_without_time_nothing_is_claimed():

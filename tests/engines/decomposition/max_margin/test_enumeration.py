@@ -96,7 +96,7 @@ def test_a_solver_takes_over_while_it_has_the_time(monkeypatch, seconds, solved)
         return Finding()
 
     monkeypatch.setattr(engine.monolithic, "solve", solver)
-    with observed(without={"lists", "short lists"}):  # which settle it
+    with observed(without={"lists"}):  # which settle it
         found = engine.run("mm", problem, start=initial_network(problem), limits=Limits(seconds=seconds))
     assert found.objective == 905
     assert asked == (["mm"] if solved else [])

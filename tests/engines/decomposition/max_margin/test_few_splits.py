@@ -99,7 +99,7 @@ def test_the_stage_returns_it_at_once():
     split = Network(
         (np.array([[1, 1, 0, 0, 0], [-1, 0, 1, 0, 0], [0, -1, -1, 0, 0], [0, 0, 0, 1, 1]]), np.ones((5, 1), int))
     )
-    with observed(without={"lists", "short lists"}):
+    with observed(without={"lists"}):
         report = engine.run("mm", PROBLEM, start=split, limits=Limits(seconds=20))
     assert report.outcome is Outcome.OPTIMAL
     assert report.proof == "certified"

@@ -24,6 +24,9 @@ from bemi.limits import FOREVER, Deadline
 LEAF = 12
 """Neurons that are looked at one by one."""
 
+LOOK = 1 << 20
+"""Steps between two looks at the clock: some hundredths of a second."""
+
 _SAMPLE = 64  # neurons of a node that tell how evenly a row divides them
 
 
@@ -75,7 +78,10 @@ class Forest:
         best_only: bool = False,
         deadline: Deadline = FOREVER,
     ) -> Forest:
-        """Trees of these lists: of all entries, and of those that are not dominated, if there is time to tell."""
+        """Trees of these lists: of all entries, and of those that are not dominated.
+
+        Finding these takes a part of the time left; if there is none, more entries and larger leaves are kept.
+        """
         every = all_rows(rows)
         wrong = np.concatenate([np.stack([a.wrong, ~a.wrong & every], axis=1).reshape(-1, len(every)) for a in lists])
         values = np.concatenate([np.repeat(a.values, 2) for a in lists])
@@ -85,8 +91,10 @@ class Forest:
         entries = [np.arange(end - 2 * len(a.values), end, dtype=np.int32) for a, end in zip(lists, ends, strict=True)]
         nothing = entries[0][:0]
         members = [part if all_entries else nothing for part in entries]
-        members += [_undominated(wrong, values, part, rows, deadline) if best_only else nothing for part in entries]
-        tables, roots = _trees(wrong, values, members, rows)
+        for part in entries:
+            share = deadline.share(UNDOMINATED_SHARE)
+            members.append(_undominated(wrong, values, part, rows, share) if best_only else nothing)
+        tables, roots = _trees(wrong, values, members, rows, deadline)
         return cls(
             *(tuple(lists), every, wrong, values, neurons, turned, *tables, np.concatenate(members)),
             roots.reshape(2, len(lists)),
@@ -107,7 +115,7 @@ def all_rows(rows: int) -> Words:
 
 
 def _trees(
-    wrong: Words, values: Integers, members: Sequence[NDArray[np.int32]], rows: int
+    wrong: Words, values: Integers, members: Sequence[NDArray[np.int32]], rows: int, deadline: Deadline
 ) -> tuple[tuple[Words, Words, Integers, Integers, Integers], Integers]:
     """The nodes of a tree for each set of entries, and their roots; entries are put in the order of the leaves."""
     sizes = [len(part) for part in members]
@@ -118,14 +126,36 @@ def _trees(
     roots, nodes, begin = np.full(len(sizes), -1, dtype=np.int64), 0, 0
     for number, part in enumerate(members):
         if len(part):
-            roots[number] = nodes
-            nodes = _grow(
-                *(wrong, values, part, begin, rows, always, sometimes, best, span, children, nodes),
-            )
+            roots[number] = node = nodes
+            span[node] = begin, begin + len(part)
+            nodes += 1
+            while node < nodes:
+                leaf = len(part) if deadline.passed else LEAF
+                node, nodes = _grow(
+                    *(
+                        wrong,
+                        values,
+                        part,
+                        begin,
+                        rows,
+                        always,
+                        sometimes,
+                        best,
+                        span,
+                        children,
+                        node,
+                        nodes,
+                        leaf,
+                        LOOK,
+                    ),
+                )
         begin += len(part)
     tables = always[:nodes].copy(), sometimes[:nodes].copy(), best[:nodes].copy()
     return (*tables, span[:nodes].copy(), children[:nodes].copy()), roots
 
+
+UNDOMINATED_SHARE = 0.2
+"""Part of the time left that it may take to find out which neurons of a list are dominated."""
 
 FIRST_BLOCK = 1000
 """Entries with the fewest wrong rows that are kept unseen; each block after that is as large as all before it."""
@@ -142,24 +172,28 @@ def _undominated(
         done += len(block)
         if len(kept) and not deadline.passed:
             members = np.sort(kept)
-            (always, _, best, span, children), _ = _trees(wrong, values, [members], rows)
-            block = block[~_dominated(block, wrong, values, members, always, best, span, children)]
+            (always, _, best, span, children), _ = _trees(wrong, values, [members], rows, deadline)
+            dominated, place = np.zeros(len(block), dtype=bool), 0
+            while place < len(block) and not deadline.passed:
+                place = _dominated(block, place, dominated, wrong, values, members, always, best, span, children, LOOK)
+            block = block[~dominated]
         kept = np.concatenate([kept, block])
     return np.sort(kept)
 
 
 @njit(cache=True)
-def _dominated(entries, wrong, values, members, always, best, span, children):
-    """By entry, whether one of a tree has no smaller value and is wrong only where it is."""
+def _dominated(entries, n, result, wrong, values, members, always, best, span, children, most):
+    """By entry, whether one of a tree has no smaller value and is wrong only where it is; ``n`` is where to go on."""
     words = wrong.shape[1]
     stack = np.zeros(len(best) + 2, np.int64)
-    result = np.zeros(len(entries), np.bool_)
-    for n in range(len(entries)):
+    steps = 0
+    while n < len(entries) and steps < most:
         entry = entries[n]
         size = 1
         stack[0] = 0
         while size > 0 and not result[n]:
             size -= 1
+            steps += 1
             node = stack[size]
             dead = best[node] < values[entry]
             for w in range(words):
@@ -178,20 +212,19 @@ def _dominated(entries, wrong, values, members, always, best, span, children):
                 if fits:
                     result[n] = True
                     break
-    return result
+        n += 1
+    return n
 
 
 @njit(cache=True)
-def _grow(wrong, values, members, begin, rows, always, sometimes, best, span, children, nodes):
-    """Add the tree of some entries, which are those from ``begin`` on; returns the number of nodes after it."""
+def _grow(wrong, values, members, begin, rows, always, sometimes, best, span, children, node, nodes, leaf, most):
+    """Grow a tree, whose entries are those from ``begin`` on, from a node on; returns where to go on, and its end."""
     words = wrong.shape[1]
-    root = nodes
-    span[root, 0], span[root, 1] = begin, begin + len(members)
-    nodes += 1
     left = np.empty(len(members), np.int32)
-    node = root
-    while node < nodes:
+    steps = 0
+    while node < nodes and steps < most:
         low, high = span[node, 0] - begin, span[node, 1] - begin
+        steps += high - low + rows
         best[node] = values[members[low]]
         for w in range(words):
             a, o = ~np.uint64(0), np.uint64(0)
@@ -199,7 +232,7 @@ def _grow(wrong, values, members, begin, rows, always, sometimes, best, span, ch
                 a &= wrong[members[m], w]
                 o |= wrong[members[m], w]
             always[node, w], sometimes[node, w] = a, o
-        if high - low > LEAF:
+        if high - low > leaf:
             step = max(1, (high - low) // _SAMPLE)
             row, balance = -1, -1
             for k in range(rows):
@@ -230,7 +263,7 @@ def _grow(wrong, values, members, begin, rows, always, sometimes, best, span, ch
             span[nodes + 1, 0], span[nodes + 1, 1] = begin + place, begin + high
             nodes += 2
         node += 1
-    return nodes
+    return node, nodes
 
 
 @njit(cache=True)

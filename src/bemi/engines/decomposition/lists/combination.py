@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,17 +30,17 @@ STEPS = 10_000
 ROUND = 20_000
 """Steps of every form in the first round; each round has ten times as many."""
 
+ABOVE_SHARE = 0.25
+"""Part of all steps that searches from above may take; a single question for an unlisted neuron can exceed a round."""
 
-TREE_SHARE = 0.2
-"""Part of the time left that it may take to find out which neurons are dominated."""
+LEAST_FALL = 1 / 32
+"""Part of the gap by which a search from above tries to lower a bound at least."""
 
 
 def trees_for(lists: Sequence[NeuronList], rows: int, slots: Iterable[Slots], deadline: Deadline = FOREVER) -> Forest:
     """The trees of lists that these slots need."""
     kinds = {bool(kind) for each in slots for kind in each.monotone}
-    return Forest.of(
-        lists, rows, all_entries=False in kinds, best_only=True in kinds, deadline=deadline.share(TREE_SHARE)
-    )
+    return Forest.of(lists, rows, all_entries=False in kinds, best_only=True in kinds, deadline=deadline)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +51,8 @@ class Combined:
     ----------
     value, form, first
         Its value, its form, and the weights of its neurons, one column each; None if it is not better than given.
-    open
-        Forms that may have a better one, since their search did not end.
+    bound
+        No choice has a larger value; more than ``value`` if there was no time to show that.
     steps
         Questions to trees.
     """
@@ -60,7 +60,7 @@ class Combined:
     value: int
     form: Form | None
     first: Integers | None
-    open: list[Slots]
+    bound: int
     steps: int
 
 
@@ -72,10 +72,14 @@ def combine(
     beaten: int,
     *,
     unlisted: Sequence[Unlisted | None] = (),
+    from_above: bool = True,
     steps: float = math.inf,
     deadline: Deadline = FOREVER,
 ) -> Combined:
     """The best choice of neurons of all forms.
+
+    Each form is searched for anything better than what is known.  As long as that does not end, another search looks
+    for values in the upper part of its gap only, which is much shorter: if there are none, the form's bound falls.
 
     Parameters
     ----------
@@ -89,24 +93,41 @@ def combine(
         Only values above it are of interest.
     unlisted
         By neuron, what to ask where slots have it unlisted.
+    from_above
+        Whether to lower the bounds of forms whose search does not end soon.
     steps, deadline
         When to stop.
     """
-    form, first, value, used = None, None, beaten, 0.0
+    found = Combined(beaten, None, None, beaten, 0)
     running = [_Search(forest, each, lists, caps, unlisted) for each in slots if each.form.value + caps.sum() > beaten]
-    most = ROUND
+    used, above_used, most = 0.0, 0.0, ROUND
     while running and used < steps and not deadline.passed:
         for search in running:
             if used >= steps or deadline.passed:
                 break
-            better = search.run(value, min(most, steps - used), deadline)
+            found = _better_of(found, search, search.run(found.value, min(most, steps - used), deadline))
             used += search.steps
-            if better is not None:
-                value, first = better
-                form = search.slots.form
         running = [search for search in running if not search.done]
+        for search in sorted(running, key=lambda search: -search.bound) if from_above else ():
+            fall = (search.bound - found.value + 1) // 2
+            left = min(most / 2, steps - used, ABOVE_SHARE * used - above_used)
+            while left > 0 and 0 < LEAST_FALL * (search.bound - found.value) <= fall and not deadline.passed:
+                above = _Search(forest, search.slots, lists, caps, unlisted)
+                target = max(found.value, search.bound - fall)
+                found = _better_of(found, above, above.run(target, left / 2, deadline))
+                used, above_used, left = used + above.steps, above_used + above.steps, left - above.steps
+                if above.done:
+                    search.bound = max(target, found.value)
+                else:
+                    fall //= 4
+        running = [search for search in running if search.bound > found.value]
         most *= 10
-    return Combined(value, form, first, [search.slots for search in running], int(used))
+    bound = max([found.value, *(search.bound for search in running)])
+    return replace(found, bound=bound, steps=int(used))
+
+
+def _better_of(found: Combined, search: _Search, better: tuple[int, Integers] | None) -> Combined:
+    return found if better is None else replace(found, value=better[0], first=better[1], form=search.slots.form)
 
 
 class _Search:
@@ -120,7 +141,7 @@ class _Search:
         assert self._unlisted is not None or not slots.unlisted
         size, words = len(lists), forest.wrong.shape[1]
         self.order = list(slots.order)
-        self.steps, self.done = 0, False
+        self.steps, self.done, self.bound = 0, False, slots.form.value + int(caps.sum())
         self._lists = lists[self.order]
         self._roots = forest.roots[slots.monotone.astype(np.intp), self._lists]
         self._classes = np.zeros((size + 1, 1 << size, words), dtype=np.uint64)

@@ -43,7 +43,7 @@ from bemi.exact import Integers
 from bemi.limits import FOREVER, Deadline, Limits
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.stages.result import Outcome
+from bemi.stages.result import Outcome, Proof
 
 MOST_VECTORS = 2e10
 """Weight vectors of a neuron up to which they are listed: some ten seconds."""
@@ -59,6 +59,9 @@ LIST_SHARE, SECONDS_BEFORE = 0.5, 0.1
 
 PATIENCE = 2.0
 """How many times as long as everything before it a search may take before a longer list is tried."""
+
+IMPATIENCE = 0.3
+"""The same for the questions of a list that cannot be the last."""
 
 SECONDS_PER_NEURON = 2e-7
 """What a neuron of a list takes, about; different ones often have the same dichotomy."""
@@ -119,9 +122,8 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
     if combining.best is None and combining.bound == 0 and state.value is None:
         return Finding(outcome=Outcome.INFEASIBLE)
     proof = combining.proof()
-    return Finding(
-        combining.best, bound=combining.bound, proof=proof, certified=proof is not None, outcome=Outcome.LIMIT
-    )
+    support: Proof = "computed" if proof is None else "certified"
+    return Finding(combining.best, bound=combining.bound, proof=proof, support=support, outcome=Outcome.LIMIT)
 
 
 @dataclass
@@ -185,7 +187,10 @@ class Combining:
             if listed.level <= max(enough, last) or too_many:
                 # A longer list leaves fewer questions.
                 final = listed.level <= last or too_many
-                self._ask(listed, self.clock if final else Deadline.after(PATIENCE * self.clock.elapsed))
+                self._ask(listed, self.clock if final else self._patience(PATIENCE))
+            elif self.every.vectors >= CHEAP_VECTORS and self.clock.left is not None:
+                # The next list may take all the time that is left.
+                self._ask(listed, self._patience(IMPATIENCE))
             if listed.level <= last or self.bound <= self._enough() or self.clock.passed:
                 break
             level = max(last, self.every.level_of(wanted), enough if listed.level > enough else 1)
@@ -198,7 +203,7 @@ class Combining:
                 break
             listed, before = longer, count
             final = level <= last or self.clock.left is None
-            self._combine(listed, self.clock if final else Deadline.after(PATIENCE * self.clock.elapsed))
+            self._combine(listed, self.clock if final else self._patience(PATIENCE))
             wanted = max(wanted, 2 * len(listed.values)) * GROWTH
 
     def _last_level(self) -> int:
@@ -208,6 +213,11 @@ class Combining:
 
     def _share(self) -> Deadline:
         return self.clock.share(NEURON_SHARE)
+
+    def _patience(self, factor: float) -> Deadline:
+        """So many times as long as everything before, but no longer than there is time."""
+        seconds, left = factor * self.clock.elapsed, self.clock.left
+        return Deadline.after(seconds if left is None else min(seconds, left))
 
     def _enough(self) -> float:
         return 0.0 if self.value is None else self.value + self.limits.gap * max(1, self.value)
@@ -239,8 +249,7 @@ class Combining:
         self.widest = int(listed.values[0]) if len(listed.values) else min(self.widest, listed.level - 1)
         self.right = min(self.right, self.widest)
         forest, possible = self._forest(listed)
-        open_ = self._search(forest, possible, deadline=deadline)
-        self.open = max((slots.form.value + sum(self._caps(slots)) for slots in open_), default=0)
+        self.open = self._search(forest, possible, deadline=deadline)
         self.bound = min(self.bound, max(self._below(possible, listed.level - 1), self.open, self.value or 0))
 
     def _forest(self, listed: NeuronList) -> tuple[Forest, list[Slots]]:
@@ -258,8 +267,8 @@ class Combining:
         caps: Integers | None = None,
         beaten: int | None = None,
         deadline: Deadline | None = None,
-    ) -> list[Slots]:
-        """Search forms, and keep what is better; returns those that are open."""
+    ) -> int:
+        """Search forms, and keep what is better; returns what bounds it."""
         caps = np.full(self.size, self.widest) if caps is None else caps
         found = combine(
             *(forest, slots, np.zeros(self.size, np.int64), caps, beaten or self.value or 0),
@@ -271,7 +280,7 @@ class Combining:
         if found.first is not None and found.form is not None:
             self.value = found.value
             self.best = combined_network(self.problem, found.first, found.form)
-        return found.open
+        return found.bound
 
     def _below(self, possible: Sequence[Slots], most: int) -> int:
         """What bounds networks with neurons below the list's level, which have at most ``most``."""
@@ -297,15 +306,11 @@ class Combining:
         for form, slots in {slots.form: slots for slots in possible}.items():
             deciding = neurons_that_decide(form, self.size, also_right=not self.right_is_known)
             for j in one_of_each_kind(form, deciding, self.size):
-                place = slots.order.index(j)
-                caps = self._caps(slots)
-                caps[place] = min(caps[place], most)
-                limits = np.full(self.size, self.widest)
-                limits[j] = caps[place]
-                if self._search(
-                    forest, _with_unlisted(form, self.size, j), limits, max(bound, self.value or 0), deadline
-                ):
-                    bound = max(bound, form.value + sum(caps))
+                limits = np.zeros(self.size, dtype=np.int64)
+                limits[list(slots.order)] = self._caps(slots)
+                limits[j] = min(limits[j], most)
+                asked = _with_unlisted(form, self.size, j)
+                bound = max(bound, self._search(forest, asked, limits, max(bound, self.value or 0), deadline))
         self.bound = min(self.bound, max(bound, self.value or 0))
 
     def proof(self) -> dict[str, Any] | None:

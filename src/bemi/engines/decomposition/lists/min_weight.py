@@ -13,7 +13,7 @@ from bemi.engines.portfolio import Finding, StageState
 from bemi.limits import Limits
 from bemi.network import Network
 from bemi.problem.problem import KeepMargins, Problem
-from bemi.stages.result import Outcome
+from bemi.stages.result import Outcome, Proof
 
 
 def applies(problem: Problem, state: StageState) -> bool:
@@ -45,4 +45,5 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
         first[problem.live] = found.layers[0]
         network = Network((first, *found.layers[1:]), problem.weight_bound)
     proof = links_proof(rows, problem.hidden_layers, problem.weight_bound, margins, found, clock)
-    return Finding(network, bound=found.bound, proof=proof, certified=proof is not None, outcome=Outcome.LIMIT)
+    support: Proof = "computed" if proof is None else "certified"
+    return Finding(network, bound=found.bound, proof=proof, support=support, outcome=Outcome.LIMIT)

@@ -48,8 +48,9 @@ def searching_work(
     each_step = rows * (3 + max(len(listed.values) for listed in lists) // 1024)
     slots = [replace(each, monotone=np.zeros_like(each.monotone)) for each in slots]
     most = MOST_CHECKING / each_step
-    again = combine(trees_for(lists, rows, slots, deadline), slots, chosen, caps, value, steps=most, deadline=deadline)
-    return None if again.open else each_step * again.steps
+    forest = trees_for(lists, rows, slots, deadline)
+    again = combine(forest, slots, chosen, caps, value, from_above=False, steps=most, deadline=deadline)
+    return None if again.bound > value else each_step * again.steps
 
 
 def links_proof(

@@ -165,8 +165,7 @@ def smallest_layers(
     some = slots if complete else [each for each in never if not each.unlisted]
     forest = trees_for(lists, len(rows), some, deadline)
     found = combine(forest, some, chosen, caps, -beaten, unlisted=unlisted, steps=steps, deadline=deadline)
-    open_ = [*never, *found.open]
-    bound = -max([found.value, *(int(caps.sum()) + each.form.value for each in open_)])
+    bound = -max([found.bound, *(int(caps.sum()) + each.form.value for each in never)])
     known = lists if complete and not any(long) else None
     if found.form is None or found.first is None:
         return Smallest(beaten, None, bound, known)

@@ -60,7 +60,7 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
     if choices.value is None:
         return Finding(outcome=Outcome.INFEASIBLE if choices.open is None else Outcome.NOT_FOUND)
     bound = max(choices.value, choices.open or 0)
-    return Finding(choices.network, bound=bound, certified=False, outcome=Outcome.LIMIT)
+    return Finding(choices.network, bound=bound, support="solver", outcome=Outcome.LIMIT)
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,10 +40,6 @@ TURNS = 3
 LEAST_PROGRESS = 0.1
 """Part of what is missing that a turn must contribute, or else it was idle."""
 
-CLOSE = 10.0
-"""Once the gap is at most this many times the requested one, no more turns are taken: the next percent takes several
-times as long as all before it.  Whoever wants that asks for a smaller gap."""
-
 WIDE_GAP = 0.1
 """Gap up to which one idle turn is enough to give up; otherwise three."""
 
@@ -87,17 +83,14 @@ def _take_turns(reduction: Reduction, tree: PatternTree, limits: Limits, clock: 
     stop = math.inf if limits.nodes is None else tree.used + limits.nodes
     tree.begin(reduction.links, enough(), nodes, clock)
     turn = idle = 0
-    while True:
-        missing = reduction.links - tree.bound
-        if enough() > tree.bound and missing <= CLOSE * limits.gap * reduction.links:
-            return f"stopped within {CLOSE:g} times the requested gap; a smaller gap makes it go on"
+    while tree.bound < enough():
         before = (reduction.links, tree.bound)
         tree.extend(enough(), int(min(nodes, max(1, stop - tree.used))), clock.share(BOUND_SHARE))
         weakest = tree.weakest
         if weakest is not None and tree.bound < enough():
             reduction.try_patterns(weakest, clock)
         if tree.bound >= enough():
-            return ""
+            break
         if clock.passed or tree.used >= stop:
             return Outcome.LIMIT.sentence
         turn += 1
@@ -110,6 +103,7 @@ def _take_turns(reduction: Reduction, tree: PatternTree, limits: Limits, clock: 
         if tree.bound > before[1]:
             nodes *= 2
         reduction.reduce(clock.share(SEARCH_SHARE), effort=3**turn)
+    return ""
 
 
 def _stalled(before: tuple[int, int], now: tuple[int, int], enough: int) -> bool:
@@ -155,7 +149,7 @@ class Reduction:
     tree
         The bound's tree, for its linear programs.
     limits
-        Node limit, gap and seed.
+        Node limit and seed.
     """
 
     def __init__(self, problem: Problem, start: Network, keep: KeepMargins, tree: PatternTree, limits: Limits) -> None:
@@ -194,7 +188,7 @@ class Reduction:
                 seed=limits.seed,
                 relax=partial(self._tree.links.solve, pattern.signs.astype(np.int8)),
             )
-        pattern.search.extend(effort * proposals, int(relaxed.bound / max(1e-9, 1.0 - limits.gap)), deadline)
+        pattern.search.extend(effort * proposals, relaxed.bound, deadline)
         pattern.offer(self._tree.data, pattern.search.weights)
 
     # -- the network ---------------------------------------------------------------------------------------------------

@@ -4,7 +4,8 @@ The second half of the inputs has N weight vectors, one bit each; for every row 
 that tells whose sums reach it.  For each weight vector of the first half, a row's sum turns the margin into thresholds
 on the second; the conjunction over rows leaves the neurons that have the margin.  Rows of smallest norm come first,
 since few neurons have the margin there: a dozen usually leave none.  A neuron and its negative count once if no row has
-a sign: of the weight vectors in lexicographic order only the second half is tried.
+a sign: of the weight vectors in lexicographic order only the second half is tried.  Where few links are asked for,
+halves with few links come first, and those that have too many together are not tried.
 """
 
 from __future__ import annotations
@@ -118,8 +119,11 @@ class AllWeights:
         kind = np.int32 if self._largest < 2**31 else np.int64
         columns = np.ascontiguousarray(data[np.ix_(self._ranked, self._order)].T.astype(kind))
         vectors = self._digits(np.arange(self.base**last), last).astype(kind)
-        self._columns, self._sums = columns[: self._first], vectors @ columns[self._first :]
-        self._links = np.count_nonzero(vectors, axis=1)
+        links = np.count_nonzero(vectors, axis=1)
+        self._second = np.argsort(links, kind="stable")
+        self._columns, self._sums = columns[: self._first], vectors[self._second] @ columns[self._first :]
+        self._links = links[self._second]
+        self._up_to_links = np.searchsorted(self._links, np.arange(last + 1), side="right")
         self._tests = 0
 
     @cached_property
@@ -234,10 +238,16 @@ class AllWeights:
         turned = places < 0
         codes = np.where(turned, -places - 1, places)
         parts = len(self._sums)
-        halves = [self._digits(codes // parts, self._first), self._digits(codes % parts, self._last)]
+        halves = [self._digits(codes // parts, self._first), self._digits(self._second[codes % parts], self._last)]
         weights = np.zeros((self.inputs, len(places)), dtype=np.int64)
         weights[self._order] = np.concatenate(halves, axis=1).T * np.where(turned, -1, 1)
         return weights
+
+    @cached_property
+    def _by_links(self) -> Integers:
+        """The first halves, those with the fewest links first."""
+        places = np.arange(self.base**self._first)
+        return np.argsort(np.count_nonzero(self._digits(places, self._first), axis=1), kind="stable")
 
     def _try(
         self,
@@ -250,17 +260,33 @@ class AllWeights:
         beaten: int = -(1 << 40),
     ) -> NeuronList:
         words, slots, room = -(-self.rows // 64), 1 << 12, 1 << 11
+        halves = self._by_links if by_links and best else np.arange(self.base**self._first)
+        halves = halves if signs.any() else halves[halves >= len(halves) // 2]
         table = np.full(slots, -1, dtype=np.int64)
         wrong, values = np.zeros((room, words), np.uint64), np.zeros(room, np.int64)
         margins, places = np.zeros(room, np.int64), np.zeros(room, np.int64)
-        stop = self.base**self._first
-        part, within, count = 0 if signs.any() else stop // 2, 0, 0
+        part, within, count = 0, 0, 0
         ranked = signs[self._ranked].astype(self._sums.dtype)
         state = np.array([max(level, 1 if by_links else beaten + 1), 0, beaten])
-        while part < stop:
+        while part < len(halves):
             part, within, count = _scan(
-                *(self._columns, self.bound, *self._tables, self._sums, self._links, ranked, self._largest),
-                *(part, stop, within, by_links, best, state, table, wrong, values, margins, places, count),
+                *(self._columns, self.bound, *self._tables, self._sums, self._links, self._up_to_links),
+                *(
+                    ranked,
+                    self._largest,
+                    halves,
+                    part,
+                    within,
+                    by_links,
+                    best,
+                    state,
+                    table,
+                    wrong,
+                    values,
+                    margins,
+                    places,
+                    count,
+                ),
             )
             if count == room:
                 if count >= most:
@@ -270,14 +296,14 @@ class AllWeights:
                 margins, places = _grown(margins, room), _grown(places, room)
                 table = np.full(2 * room, -1, dtype=np.int64)
                 _rehash(table, wrong, count)
-            if part < stop and deadline.passed:
+            if part < len(halves) and deadline.passed:
                 break
             self._tests, state[1] = self._tests + int(state[1]), 0
         self._tests += int(state[1])
         order = np.argsort(-values[:count], kind="stable")
         return NeuronList(
             level,
-            part >= stop,
+            part >= len(halves),
             self._in_order(wrong[order]),
             values[order],
             margins[order],
@@ -356,10 +382,11 @@ def _scan(
     at_least,
     sums,
     links,
+    up_to_links,
     signs,
     largest,
+    halves,
     part,
-    end,
     within,
     by_links,
     best,
@@ -379,10 +406,11 @@ def _scan(
     most, vectors = at_least.shape[1], sums.shape[0]
     left = np.empty(at_least.shape[2], np.uint64)
     own, found = np.empty(rows, sums.dtype), np.zeros(wrong.shape[1], np.uint64)
+    last, used = up_to_links.shape[0] - 1, left.shape[0]
     mask, free, looked = np.uint64(table.shape[0] - 1), not signs.any(), 0
-    while part < end and state[1] < _TESTS and looked < _LOOKS:
+    while part < halves.shape[0] and state[1] < _TESTS and looked < _LOOKS:
         own[:] = 0
-        rest, linked = part, 0
+        rest, linked = halves[part], 0
         for i in range(first - 1, -1, -1):
             weight = rest % (2 * bound + 1) - bound
             rest //= 2 * bound + 1
@@ -390,6 +418,11 @@ def _scan(
                 linked += 1
                 for k in range(rows):
                     own[k] += weight * columns[i, k]
+        if by_links:
+            others = min(last, -state[2] - 1 - linked)
+            if others < 0:
+                return halves.shape[0], 0, count  # all that come have as many links
+            used = (up_to_links[others] + 63) >> 6
         level = state[0]
         any_left = np.uint64(1)
         for k in range(rows):
@@ -400,15 +433,15 @@ def _scan(
             if k == 0:
                 left[:] = at_least[k, 0]
             if signs[k] > 0:
-                for w in range(left.shape[0]):
+                for w in range(used):
                     left[w] &= plus[w]
                     any_left |= left[w]
             elif signs[k] < 0:
-                for w in range(left.shape[0]):
+                for w in range(used):
                     left[w] &= ~minus[w]
                     any_left |= left[w]
             else:
-                for w in range(left.shape[0]):
+                for w in range(used):
                     left[w] &= plus[w] | ~minus[w]
                     any_left |= left[w]
             state[1] += 1
@@ -418,7 +451,7 @@ def _scan(
             part += 1
             within = 0
             continue
-        for w in range(within >> 6, left.shape[0]):
+        for w in range(within >> 6, used):
             bits = left[w]
             j = w * 64 - 1
             while bits != 0:
@@ -441,7 +474,7 @@ def _scan(
                     for k in range(64 * v, min(rows, 64 * v + 64)):
                         word |= np.uint64(own[k] + sums[j, k] < 0) << np.uint64(k - 64 * v)
                     found[v] = word
-                place = part * vectors + j
+                place = halves[part] * vectors + j
                 if best:
                     wrong[0] = found
                     values[0], margins[0], places[0], count = value, least, place, 1
