@@ -322,7 +322,7 @@ def one_stage(network, stage, state):
     need(value == objective, f"objective {value}, but {objective}")
     better = (lambda a, b: a > b) if name in ("soft", "mw") else (lambda a, b: a < b)
     need(not better(claimed, value), "the bound is on the wrong side")
-    need(stage["proof"] in ("certified", "solver"), "kind of proof")
+    need(stage["proof"] in ("certified", "computed", "solver"), "kind of proof")
     if stage["proof"] == "certified":
         need(not better(claimed, shown), f"the bound {claimed}, but {shown} is proved")
     return name, value, claimed, stage["proof"], shown

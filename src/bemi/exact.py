@@ -82,13 +82,13 @@ class Weights:
         self.largest, self.largest_sum = int(sizes.max(initial=0)), int(sizes.sum(axis=0).max(initial=0))
 
 
-_ENTRIES_AT_A_TIME = 2**24
+_ENTRIES_AT_A_TIME = 2**21
 """Numbers that are prepared at a time: rows may be many."""
 
 
 def in_pieces(rows: NDArray) -> Iterator[NDArray]:
     """The rows of a matrix some at a time, in order; at least one piece."""
-    step = max(1, _ENTRIES_AT_A_TIME // max(1, rows.shape[1]))
+    step = max(1, _ENTRIES_AT_A_TIME * len(rows) // max(1, rows.size))
     return (rows[start : start + step] for start in range(0, max(1, len(rows)), step))
 
 

@@ -143,7 +143,7 @@ class Mutator:
             stage["bound"] = self.rng.choice((bound - 1, bound + 1, objective))
         elif isinstance(objective, str):
             stage["bound"] = objective
-        stage["proof"] = self.rng.choice(("certified", "certified", "certified", "solver"))
+        stage["proof"] = self.rng.choice(("certified", "certified", "certified", "computed", "solver"))
 
     def _change_kind(self, proof: Any) -> None:
         """A proof of another kind, of none, or without a kind."""

@@ -47,7 +47,7 @@ def said_of(path) -> str | None:
 def models(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile")
     X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
-    with observed(without={"two neurons", "short lists", "lists"}):  # proofs with members to forge
+    with observed(without={"two neurons", "lists"}):  # proofs with members to forge
         bemi.save(BeMiClassifier(hidden_layers=(2,)).fit(X, y), folder / "tiny.bemi")
     bemi.save(soft_margins(mw_loss=0.01, weight_bound=3).fit(X, y), folder / "soft.bemi")
     return folder

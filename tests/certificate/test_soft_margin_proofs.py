@@ -335,7 +335,7 @@ def test_absurd_trees_are_refused(monkeypatch):
     monkeypatch.setattr(checker, "MOST_NODES", 50)
     with pytest.raises(CertificateError, match="a tree is too large"):
         deep.bound({"denominator": 1, "outputs": [tree["children"][1]]})
-    case.checker.rows.work.left = 50
+    case.checker.rows.work.budget = 50 / 1e6
     with pytest.raises(CertificateError, match="more with --budget"):
         case.checker.bound({"denominator": 1, "outputs": [{"multipliers": [[k, 0] for k in range(12)]}]})
 

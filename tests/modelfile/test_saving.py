@@ -189,6 +189,7 @@ def test_a_stored_file_of_format_8_is_read():
         probabilities=False,
         node_limit=20,
         time_limit=None,
+        gap=0.01,
     )
     assert isinstance(model, FewBitClassifier)
     assert repr(model) == repr(written)
@@ -600,11 +601,11 @@ def test_a_neuron_without_links_splits_nothing(tmp_path):
     [
         lambda text: text.replace(b'"bemi":', b'"bemi": '),
         lambda text: text.replace(b'"features":3', b'"features":3,"features":3'),
-        lambda text: text.replace(b'"gap":0.01', b'"gap":1e-2'),
-        lambda text: text.replace(b'"gap":0.01', b'"gap":NaN'),
-        lambda text: text.replace(b'"gap":0.01', b'"gap":1e999'),
-        lambda text: text.replace(b'"gap":0.01', b'"gap":' + b"[" * 100_000),
-        lambda text: text.replace(b'"gap":0.01', b'"gap":' + b"1" * 5000),
+        lambda text: text.replace(b'"gap":null', b'"gap":1e-2'),
+        lambda text: text.replace(b'"gap":null', b'"gap":NaN'),
+        lambda text: text.replace(b'"gap":null', b'"gap":1e999'),
+        lambda text: text.replace(b'"gap":null', b'"gap":' + b"[" * 100_000),
+        lambda text: text.replace(b'"gap":null', b'"gap":' + b"1" * 5000),
         lambda text: text.decode().encode("utf-16"),
         lambda text: b"[" + text + b"]",
         lambda text: b"\xff" + text,

@@ -34,8 +34,9 @@ def main() -> int:
     print(f"{checked.networks} networks verified in {checked.seconds:.1f} s; SHA-256 {checked.digest}")
     for stage, (fewest, most) in checked.rows.items():
         print(
-            f"{stage}: {checked.certified[stage]} bounds certified, {checked.claimed[stage]} solver-reported, "
-            f"{checked.not_run[stage]} could not run; {fewest} to {most} rows a network"
+            f"{stage}: {checked.certified[stage]} bounds certified, {checked.computed[stage]} computed, "
+            f"{checked.claimed[stage]} solver-reported, {checked.not_run[stage]} could not run; "
+            f"{fewest} to {most} rows a network"
         )
     return 0
 

@@ -12,11 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Literal, overload
 
-from bemi.certificate.limits import LARGEST_MULTIPLIER, CertificateError, Row, Work, fits, whole
+from bemi.certificate.limits import LARGEST_MULTIPLIER, MOST_BYTES, CertificateError, Row, Work, fits, whole
 
 Matrix = list[list[int]]
 
 _HALF = 1 << 63
+
+_BLOCK = 1000  # rows that are written at once
 
 
 _WIDER: dict[str, Literal["h", "i", "q"]] = {"b": "h", "h": "i", "i": "q"}
@@ -98,7 +100,7 @@ class Part(Sequence[Row]):
 
 
 def training_digest(
-    rows: Iterable[Any],
+    rows: Any,
     labels: Sequence[int],
     weights: Sequence[int] | None = None,
     given: int | None = None,
@@ -107,25 +109,27 @@ def training_digest(
 
     After these three numbers come the rows, the class indices, and the row weights if there are any.  The numbers tell
     where each part ends, so no other training set has the same integers.  Rows after the given ones are variants of
-    them, which only some networks were trained on.  A row is a sequence of integers or an array.
+    them, which only some networks were trained on.  Rows are sequences of integers, or together one NumPy array.
     """
     first = next(iter(rows), ())
-    sizes = [len(labels), len(labels) if given is None else given, len(first)]
-    digest = hashlib.sha256()
-    for values in _lists(sizes, rows, labels, () if weights is None else weights):
-        written = array("q", values)
-        if sys.byteorder == "big":
-            written.byteswap()
-        digest.update(written.tobytes())
+    digest = hashlib.sha256(_written([len(labels), len(labels) if given is None else given, len(first)]))
+    if hasattr(rows, "astype"):
+        for start in range(0, len(rows), _BLOCK):
+            digest.update(rows[start : start + _BLOCK].astype("<i8").tobytes())
+    else:
+        for row in rows:
+            digest.update(_written(row))
+    for values in (labels, () if weights is None else weights):
+        digest.update(_written(values))
     return digest.hexdigest()
 
 
-def _lists(sizes: Sequence[int], rows: Iterable[Any], *others: Sequence[int]) -> Iterator[Sequence[int]]:
-    """The parts of a training set, one row at a time."""
-    yield sizes
-    for row in rows:
-        yield row.tolist() if hasattr(row, "tolist") else row
-    yield from others
+def _written(values: Iterable[int]) -> bytes:
+    """64-bit little-endian integers."""
+    written = array("q", values)
+    if sys.byteorder == "big":
+        written.byteswap()
+    return written.tobytes()
 
 
 def sparse(row: Row) -> list[tuple[int, int]]:
@@ -160,6 +164,34 @@ def packed(values: Sequence[int], bits: int) -> int:
 def whole_bytes(bits: int) -> int:
     """The next multiple of 8."""
     return -(-bits // 8) * 8
+
+
+def sum_steps(rows: int, inputs: int) -> int:
+    """Steps that one neuron's sums on all rows take."""
+    return rows * (inputs + 4)
+
+
+def packing_steps(live: int) -> int:
+    """Steps that making one long integer of a row takes."""
+    return 4 * live
+
+
+def kept_rows(live: int) -> int:
+    """How many rows are kept as long integers."""
+    return MOST_BYTES // (8 * max(1, live))
+
+
+def part_steps(factors: int, live: int) -> int:
+    """Steps that the sum of the lower digits of factors takes."""
+    return (factors + 2) * (16 + live // 8)
+
+
+def low_digits(total: int, factors: int, largest: int) -> int:
+    """How many binary digits of the factors are summed by themselves; 0 if the whole sum fits into 64 bits.
+
+    ``total`` is the sum of their magnitudes, ``largest`` that of the values: ``factors * largest`` is below 2^62.
+    """
+    return 0 if total * largest < _HALF else (_HALF // (factors * largest)).bit_length() - 1
 
 
 class Rows:
@@ -226,7 +258,7 @@ class Rows:
         """The sums ``w.x`` of all rows for the weights of one neuron."""
         key = tuple(weights)
         if key not in self._sums:
-            self.work.spend(len(self) * (self.layers[0] + 4))
+            self.work.spend(sum_steps(len(self), self.layers[0]))
             self._sums = {key: [sum(map(operator.mul, key, row)) for row in self.given]}
         return self._sums[key]
 
@@ -275,15 +307,17 @@ class Rows:
         return self.weight_bound * norm // total
 
     def weighted_sum(self, factors: dict[int, int]) -> dict[int, int]:
-        """``sum_k c_k x^k`` by input, for factors c_k by row; inputs that are 0 in all rows are left out."""
-        if sum(map(abs, factors.values())) * self._largest < _HALF:
+        """``sum_k c_k x^k`` by input, for factors c_k by row; inputs that are 0 in all rows are left out.
+
+        Where a sum might not fit into 64 bits, the lower digits of the factors have a sum of their own.
+        """
+        digits = low_digits(sum(map(abs, factors.values())), len(factors), self._largest)
+        if not digits:
             return dict(zip(self.live, self._packed_sum(factors.items()), strict=True))
-        found: dict[int, int] = {}
-        self.work.spend(sum(len(self.sparse[k]) for k in factors))
-        for k, factor in factors.items():
-            for i, v in self.sparse[k]:
-                found[i] = found.get(i, 0) + factor * v
-        return found
+        self.work.spend(part_steps(len(factors), len(self.live)))
+        lower = self._packed_sum((k, factor & ((1 << digits) - 1)) for k, factor in factors.items())
+        upper = self.weighted_sum({k: factor >> digits for k, factor in factors.items()})
+        return {i: (upper[i] << digits) + rest for i, rest in zip(self.live, lower, strict=True)}
 
     @cached_property
     def live(self) -> list[int]:
@@ -293,13 +327,15 @@ class Rows:
         return sorted({i for entries in self.sparse for i, _ in entries})
 
     def packed_row(self, k: int) -> int:
-        """The live inputs of a row as one long integer."""
-        if k not in self._packed:
-            fits(8 * len(self.live) * len(self._packed))
-            self.work.spend(4 * len(self.live))
+        """The live inputs of a row as one long integer, which is kept if there is room."""
+        known = self._packed.get(k)
+        if known is None:
+            self.work.spend(packing_steps(len(self.live)))
             row = self.given[k]
-            self._packed[k] = packed([row[i] for i in self.live], 64)
-        return self._packed[k]
+            known = packed([row[i] for i in self.live], 64)
+            if len(self._packed) < kept_rows(len(self.live)):
+                self._packed[k] = known
+        return known
 
     @cached_property
     def _middle(self) -> int:

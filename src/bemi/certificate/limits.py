@@ -78,7 +78,7 @@ def kind_of(proof: Any, *allowed: str) -> str:
 
 
 class Work:
-    """The steps that are left.
+    """The steps that are done.
 
     Parameters
     ----------
@@ -88,12 +88,12 @@ class Work:
 
     def __init__(self, budget: float = DEFAULT_BUDGET) -> None:
         self.budget = budget
-        self.left = budget * 1_000_000
+        self.spent = 0
 
     def spend(self, steps: int) -> None:
         """Count steps before they are done; refuse the certificate if there are not enough left."""
-        self.left -= steps
-        if self.left < 0:
+        self.spent += steps
+        if self.spent > self.budget * 1_000_000:
             raise CertificateError(f"checking takes more than {self.budget:g} million steps; {MORE}")
 
 

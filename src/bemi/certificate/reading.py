@@ -8,14 +8,14 @@ import os
 import re
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any, BinaryIO
 
 from bemi.certificate.arithmetic import Matrix, Table, training_digest
 from bemi.certificate.limits import DEFAULT_BUDGET, MORE, CertificateError, Row, Work, require, whole, whole_row
-from bemi.certificate.softmargins import DEEPEST_TREE, LARGEST_ROW_WEIGHT, leaf_steps, nodes_of
+from bemi.certificate.softmargins import LARGEST_ROW_WEIGHT
 from bemi.files import open_at_most
 from bemi.modelfile import container
 
@@ -29,7 +29,7 @@ _LARGEST_PARSED = 600 << 20
 _PIECE = 1 << 20
 """Limits on the bytes of a certificate on disk; without its rows, unpacked and parsed; and how many are unpacked at a
 time."""
-_STEPS_PER_VALUE = 16
+STEPS_PER_VALUE = 16
 """Steps that a value of a row takes to read; so the budget limits how many there are."""
 _BEGIN = re.compile(rb'\{"format":[0-9]+,"model":"[0-9a-f]{64}","rows":\[(?=\[)')
 """What a certificate begins with before its first row, as bemi writes it."""
@@ -58,7 +58,7 @@ def read_claims(path: str, features: Any, work: Work) -> tuple[dict[str, Any], i
             text[begin.end() :] = _read_rows(bytes(text[begin.end() :]), pieces, rows, work, path)
         parsed, new = 0, bytes(text)
         while new:
-            parsed += sum(new.count(mark) * size for mark, size in _BYTES.items())
+            parsed += _parsed_size(new)
             require(parsed <= scale * _LARGEST_PARSED, f"{path} has too many values; {MORE}")
             require(len(text) <= scale * _LARGEST, f"{path} is too large; {MORE}")
             new = next(pieces, b"")
@@ -76,7 +76,7 @@ def _read_rows(text: bytes, pieces: Iterator[bytes], rows: Table, work: Work, pa
         cut = (text.rfind(b"],[") if end < 0 else end) + 1
         part, text = text[:cut], text[cut:]
         if part:
-            work.spend(_STEPS_PER_VALUE * (part.count(b",") + 1))
+            work.spend(STEPS_PER_VALUE * (part.count(b",") + 1))
             require(not part.translate(None, b"0123456789-,[]"), f"{path} is not a bemi certificate")
             _add_rows(rows, _parsed(b"[" + part + b"]", path))
             if end >= 0:
@@ -154,32 +154,22 @@ class TrainingRecord:
     weights: list[int] | None = None
 
 
-def needed_budget(
-    text: int, rows: int, inputs: int, lengths: int, networks: Iterable[tuple[int, Sequence[Any]]]
-) -> float:
-    """About how large a budget :func:`verify` needs for soft margins, in millions of steps.
+def share_of_limits(file: int, text: bytes) -> float:
+    """The largest share that a certificate takes of what :func:`read_claims` allows with the default budget.
 
     Parameters
     ----------
+    file
+        Bytes of the file.
     text
-        Characters of the certificate without its rows.
-    rows, inputs
-        Number of rows of the certificate, and of values of each.
-    lengths
-        How many different lengths rows have.
-    networks
-        For each network the number of its rows and its proofs, as the certificate has them.
+        What it contains beside its rows.
     """
-    steps, parsed = _STEPS_PER_VALUE * rows * inputs, 0
-    for own, proofs in networks:
-        steps += (len(proofs) + 1) * own * (inputs + 4) + 4 * own * inputs
-        steps += 2 * len(proofs) * (2 * own + min(own, lengths) ** 2 // 4)
-        for node in (node for proof in proofs for tree in proof["outputs"] for node in nodes_of(tree)):
-            count = len(node.get("multipliers", ()))
-            steps += leaf_steps(count, inputs) + 8 + 4 * DEEPEST_TREE
-            parsed += count * (_BYTES[b"["] + 2 * _BYTES[b","]) + _BYTES[b"{"]
-    share = max(text / _LARGEST, parsed / _LARGEST_PARSED)
-    return max(steps / 1e6, DEFAULT_BUDGET * share if share > 1 else 0.0)
+    return max(file / _LARGEST_FILE, len(text) / _LARGEST, _parsed_size(text) / _LARGEST_PARSED)
+
+
+def _parsed_size(text: bytes) -> int:
+    """Bytes that a text takes once it is parsed."""
+    return sum(text.count(mark) * size for mark, size in _BYTES.items())
 
 
 def training_record(

@@ -137,8 +137,7 @@ class SoftMargins:
             lack = target.numerator * norm - target.denominator * y
             if norm and lack > 0:
                 short[norm] = short.get(norm, 0) + weight * lack
-        # The common denominator grows with every norm.
-        self.rows.work.spend(2 * len(sums) + len(short) ** 2 // 4)
+        self.rows.work.spend(missing_steps(len(sums), len(short)))
         common = math.lcm(*short)
         return Fraction(sum(lack * (common // norm) for norm, lack in short.items()), common * target.denominator)
 
@@ -221,7 +220,7 @@ class SoftMargins:
             node, box, depth = stack.pop()
             self._nodes += 1
             require(self._nodes <= MOST_NODES and depth <= DEEPEST_TREE, "a tree is too large")
-            self.rows.work.spend(8 + 4 * len(box))
+            self.rows.work.spend(node_steps(len(box)))
             require(isinstance(node, dict), "a node of a tree is malformed")
             if "split" not in node:
                 require(node.keys() == {"multipliers"}, "a leaf is malformed")
@@ -261,18 +260,19 @@ class SoftMargins:
         return self.rows.weighted_sum(factors), gain
 
 
+def missing_steps(rows: int, norms: int) -> int:
+    """Steps that adding up what rows lack takes; the common denominator grows with every norm."""
+    return 2 * rows + norms**2 // 4
+
+
+def node_steps(limits: int) -> int:
+    """Steps that a node of a tree takes, apart from its multipliers."""
+    return 8 + 4 * limits
+
+
 def leaf_steps(multipliers: int, inputs: int) -> int:
-    """Steps that checking a leaf takes."""
+    """Steps that checking a leaf takes, apart from its rows as long integers."""
     return (multipliers + 2) * (16 + inputs // 8) + 8 * inputs
-
-
-def nodes_of(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """All nodes of a tree that bemi made."""
-    stack = [tree]
-    while stack:
-        node = stack.pop()
-        yield node
-        stack += node.get("children", ())
 
 
 def _most(g: int, low: int, high: int, denominator: int) -> int:

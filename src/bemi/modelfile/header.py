@@ -261,7 +261,10 @@ def _check_report(report: Any, name: str, links: int, outputs: int, *, first: bo
     if type(report["outcome"]) is not str or report["outcome"] not in _OUTCOMES:
         raise ValueError(f"stage {name} has an unknown outcome, {brief(report['outcome'])}")
     ran = report["objective"] is not None
-    if report["proof"] not in (("certified", "solver") if ran else ("none",)) or (report["bound"] is not None) != ran:
+    if (
+        report["proof"] not in (("certified", "computed", "solver") if ran else ("none",))
+        or (report["bound"] is not None) != ran
+    ):
         raise ValueError(f"stage {name} must have an objective, a bound and a proof, or none of them")
     if ("soft" in report) != (not stage.whole_numbers and ran):
         raise ValueError("soft belongs to stages of soft margins, and only to them")

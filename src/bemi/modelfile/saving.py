@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, fields
 from importlib.metadata import version
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.augment import scenarios
-from bemi.certificate import DEFAULT_BUDGET, FORMAT, certificate_path, needed_budget
+from bemi.certificate import DEFAULT_BUDGET, FORMAT, Sizes, certificate_path, needed_budget
 from bemi.ensemble.ensemble import Ensemble, TrainingRecord, check_open_label
 from bemi.ensemble.probabilities import Probabilities, Sigmoid
 from bemi.ensemble.subsets import class_subsets, given_subsets
@@ -61,15 +61,20 @@ def write(ensemble: Ensemble, path: str | os.PathLike) -> None:
         raise ValueError(f"this classifier cannot be saved: {error}") from error
     files = {Path(path): content}
     certificate = Path(certificate_path(path))
+    budget = 0.0
     if ensemble.training.rows is not None:
-        files[certificate] = _gzipped(_certificate_text(ensemble, container.digest(content)))
+        # Rows may be many, so their text is never whole.
+        before, after = _claims(ensemble, container.digest(content))
+        files[certificate] = _gzipped(chain([before], _row_texts(ensemble.training.rows.rows), [after]))
+        budget = _needed_budget(ensemble, len(files[certificate]), before + after)
     write_atomically(files)
     if certificate not in files:
         certificate.unlink(missing_ok=True)  # an older model's
-    elif (budget := _needed_budget(ensemble)) > DEFAULT_BUDGET:
+    elif budget > DEFAULT_BUDGET:
         warnings.warn(
-            f"checking the certificate takes about {budget:.0f} million steps, more than the {DEFAULT_BUDGET} that "
-            f"'bemi verify' allows by default; verify this model with --budget {math.ceil(1.2 * budget)}",
+            f"checking the certificate takes up to {math.ceil(budget):,} million steps, more than the "
+            f"{DEFAULT_BUDGET:,} that 'bemi verify' allows by default; verify this model with --budget "
+            f"{math.ceil(budget)}",
             stacklevel=2,
         )
 
@@ -158,18 +163,17 @@ def _gzipped(pieces: Iterable[bytes]) -> bytes:
     return packed.getvalue()
 
 
-def _certificate_text(ensemble: Ensemble, model: str) -> Iterator[bytes]:
-    """Everything the checker needs about the model with this digest; see docs/certificates.md.
+def _row_texts(rows: NDArray[np.integer]) -> Iterator[bytes]:
+    """The rows of a certificate; they may be many, so they are written some at a time."""
+    for start in range(0, len(rows), _ROWS_AT_A_TIME):
+        yield (b"," if start else b"") + _json(rows[start : start + _ROWS_AT_A_TIME].tolist())[1:-1]
 
-    Rows may be many, so they are written some at a time.
-    """
+
+def _claims(ensemble: Ensemble, model: str) -> tuple[bytes, bytes]:
+    """What the checker needs about the model with this digest, before its rows and after; see docs/certificates.md."""
     rows = ensemble.training.rows
     assert rows is not None
     first = {"format": FORMAT, "model": model}
-    yield _json(first)[:-1] + b',"rows":['
-    for start in range(0, len(rows.rows), _ROWS_AT_A_TIME):
-        part = rows.rows[start : start + _ROWS_AT_A_TIME].tolist()
-        yield (b"," if start else b"") + _json(part)[1:-1]
     claims = {
         "labels": rows.targets.tolist(),
         **({} if rows.weights is None else {"weights": rows.weights.tolist()}),
@@ -178,22 +182,22 @@ def _certificate_text(ensemble: Ensemble, model: str) -> Iterator[bytes]:
     if ensemble.training.settings["node_limit"] is None:
         # With a node limit the same rows give the same bytes; times would differ.
         claims["seconds"] = [[round(r.seconds, 4) for r in reports.values()] for reports in ensemble.reports]
-    yield b"]," + _json(claims)[1:]
+    return _json(first)[:-1] + b',"rows":[', b"]," + _json(claims)[1:]
 
 
-def _needed_budget(ensemble: Ensemble) -> float:
-    """About how large a budget the checker needs, in millions of steps; 0 for stages other than soft margins."""
+def _needed_budget(ensemble: Ensemble, file: int, text: bytes) -> float:
+    """Millions of steps that the checker needs at most; 0 for stages other than soft margins."""
     rows = ensemble.training.rows
     if rows is None or all(report.soft is None for reports in ensemble.reports for report in reports.values()):
         return 0.0
-    networks = []
-    text = 0
-    for reports in ensemble.reports:
-        proofs = [report.certificate for report in reports.values()]
-        text += len(_json(proofs))
-        networks.append((max(report.rows for report in reports.values()), [p for p in proofs if p is not None]))
-    lengths = len(set(row_norms(rows.rows)))
-    return needed_budget(text, len(rows.rows), rows.rows.shape[1], lengths, networks)
+    data = rows.rows
+    largest = max(int(data.max(initial=0)), -int(data.min(initial=0)))
+    sizes = Sizes(len(data), data.shape[1], int(data.any(axis=0).sum()), len(set(row_norms(data))), largest)
+    networks = (
+        (max(report.rows for report in reports.values()), [report.certificate for report in reports.values()])
+        for reports in ensemble.reports
+    )
+    return needed_budget(file, text, sizes, ensemble.training.settings["hinges"], networks)
 
 
 def _json(value: Any) -> bytes:
