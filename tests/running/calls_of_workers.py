@@ -30,3 +30,37 @@ def fail_or_wait(number):
 
 def thread_limit(_):
     return os.environ["OMP_NUM_THREADS"]
+
+
+_received = []
+
+
+class Counted:
+    """Items that count how often they are sent, by the process, and how often a process gets them.
+
+    With a folder, the first process that takes number 5 dies.
+    """
+
+    def __init__(self, folder=None):
+        self.folder, self.sent = folder, []
+
+    def __reduce__(self):
+        self.sent.append(os.getpid())
+        return _arrived, (self.folder,)
+
+    def __getitem__(self, number):
+        if self.folder is not None and number == 5 and not (self.folder / "died").exists():
+            (self.folder / "died").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(0.05)
+        return 10 * number
+
+
+def _arrived(folder):
+    _received.append(folder)
+    return Counted(folder)
+
+
+def received(item):
+    """The item, and how often the latest items arrived in this process."""
+    return item, _received.count(_received[-1])

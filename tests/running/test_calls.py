@@ -16,7 +16,7 @@ import joblib
 import numpy as np
 import psutil
 import pytest
-from calls_of_workers import die, double, fail_or_wait, thread_limit
+from calls_of_workers import Counted, die, double, fail_or_wait, received, thread_limit
 from joblib.externals.loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
 
 from bemi import BeMiClassifier
@@ -188,8 +188,9 @@ class OnceDeadlyTask(Task):
         return super().run(seconds)
 
 
+@dataclass(frozen=True, eq=False)
 class OnceDeadlyPlan(Plan):
-    folder = Path()
+    folder: Path = Path()
 
     def __getitem__(self, index):
         task, (a, b) = super().__getitem__(index), self.keys[index]
@@ -200,8 +201,7 @@ class OnceDeadlyPlan(Plan):
 def killed_once(monkeypatch, tmp_path_factory):
     """The folder with the marks of two networks whose workers die once."""
     folder = tmp_path_factory.mktemp("killed")
-    monkeypatch.setattr(OnceDeadlyPlan, "folder", folder)
-    monkeypatch.setattr("bemi.estimators.base.Plan", OnceDeadlyPlan)
+    monkeypatch.setattr("bemi.estimators.base.Plan", partial(OnceDeadlyPlan, folder=folder))
     return folder
 
 
@@ -339,6 +339,17 @@ def test_a_cluster_with_killed_workers_loses_nothing(cluster, undisturbed, tmp_p
     assert classifier.networks_ == undisturbed
     assert len(list(tmp_path.iterdir())) == len(undisturbed)
     assert {path.name for path in killed_once.iterdir()} == {"0-1", "2-4"}
+
+
+@pytest.mark.parametrize("deadly", [False, True])
+def test_a_cluster_is_sent_all_items_once(cluster, tmp_path, deadly):
+    items = Counted(tmp_path if deadly else None)
+    with cluster.get_client() as client, joblib.parallel_config("dask", client=client):
+        found = dict(results(received, lambda *_: (), range(12), None, items))
+    assert items.sent == [os.getpid()]
+    assert {number: item for number, (item, _) in found.items()} == {n: 10 * n for n in range(12)}
+    assert {times for _, times in found.values()} == {1}, "each worker got them once"
+    assert len(list(tmp_path.iterdir())) == deadly
 
 
 @pytest.mark.parametrize("classes", [3, pytest.param(6, marks=pytest.mark.slow)])

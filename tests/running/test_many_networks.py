@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 from test_calls import SETTINGS, rows
 
-from bemi import BeMiClassifier, ConstantInput, NoiseScenarios, load, save, verify
+from bemi import (
+    BeMiClassifier,
+    ConstantInput,
+    FewBitClassifier,
+    NoiseScenarios,
+    SignalCounts,
+    SignalScenarios,
+    load,
+    save,
+    verify,
+)
 from bemi.ensemble import class_subsets
 from bemi.stages import Outcome
 from bemi.training import Task
@@ -200,6 +210,28 @@ def test_a_loaded_model_needs_all_rows(tmp_path):
     assert load(tmp_path / "n.bemi").networks_ == loaded.networks_
 
 
+def test_copies_are_made_of_rows_of_all_classes(tmp_path):
+    """Known networks stay; new ones learn from copies of old and new rows; a file gives the same as the model."""
+    rng = np.random.default_rng(0)
+    time = np.arange(24)[:, None]
+    y = np.repeat([0, 1, 2], 8)
+    X = np.array([np.rint(300 * np.sin(time * (0.2 + 0.3 * label)) + rng.normal(0, 60, (24, 2))) for label in y])
+    settings = {"copies": SignalScenarios(noise=(0.3,)), "C": 3.0, "probabilities": True, "time_limit": 5.0}
+    model = FewBitClassifier("signal", inputs=SignalCounts(rocket=0), **settings).fit(X[y < 2], y[y < 2])
+    with pytest.raises(ValueError, match="give rows of all classes; class 0 has none"):
+        model.add_classes(X[y == 2], y[y == 2])
+    known = model.networks_[0, 1]
+    assert model.add_classes(X, y).networks_[0, 1] is known
+    assert [len(added) > 0 for added in model.added_rows_.values()] == [False, True, True]
+    assert model.given_rows_ == len(y)
+    assert model.predict_proba(X).argmax(axis=1).tolist() == y.tolist()
+    save(model, tmp_path / "m.bemi")
+    loaded = load(tmp_path / "m.bemi")
+    assert loaded.networks_ == model.networks_
+    both = np.concatenate([X, -X[:8]]), np.concatenate([y, [3] * 8])
+    assert loaded.add_classes(*both).networks_ == model.add_classes(*both).networks_
+
+
 def test_what_cannot_be_added_is_refused_and_changes_nothing():
     X, y = rows(5)
     classifier = BeMiClassifier(**SETTINGS).fit(X[y < 4], y[y < 4])
@@ -212,8 +244,8 @@ def test_what_cannot_be_added_is_refused_and_changes_nothing():
         classifier.add_classes(X[y == 4], np.array(["e"] * 4))
     with pytest.raises(ValueError, match="features"):
         classifier.add_classes(X[y == 4][:, :3], y[y == 4])
-    some = BeMiClassifier(**SETTINGS, copies=NoiseScenarios(0.1, 1)).fit(X[y < 4], y[y < 4])
-    with pytest.raises(ValueError, match="only if subsets and copies are None"):
+    some = BeMiClassifier(**SETTINGS, subsets=3).fit(X[y < 4], y[y < 4])
+    with pytest.raises(ValueError, match="only if subsets is None"):
         some.add_classes(X[y == 4], y[y == 4])
     assert classifier.networks_ == networks
     assert classifier.classes_.tolist() == [0, 1, 2, 3]

@@ -22,7 +22,15 @@ def tasks(count=4):
     codes = np.repeat([[1], [-1]], 3, axis=0)
     limits = Limits(nodes=20, seed=1)
     return [
-        Task(Problem(rng.integers(0, 20, (6, 5)), codes, (2,), 1), ("sm", "mm"), "decomposition", "highs", None, limits)
+        Task(
+            Problem(rng.integers(0, 20, (6, 5)), codes, (2,), 1),
+            ("sm", "mm"),
+            "decomposition",
+            "highs",
+            None,
+            0.0,
+            limits,
+        )
         for _ in range(count)
     ]
 
@@ -43,7 +51,8 @@ def test_a_key_depends_on_everything_that_decides_the_result():
         replace(task, time_limit=(5.0, 5.0)),
         *(replace(task, variants=Variants(rows, task.problem.codes)) for rows in (task.problem.data, data)),
         replace(task, variants=Variants(data, -task.problem.codes)),
-        *(replace(task, limits=replace(task.limits, **c)) for c in ({"nodes": 21}, {"gap": 0.5}, {"seed": 2})),
+        *(replace(task, limits=replace(task.limits, **c)) for c in ({"nodes": 21}, {"seed": 2})),
+        *(replace(task, gap=gap) for gap in (0.5, None)),
         replace(task, variants=Variants(data.reshape(3, 10), task.problem.codes)),
         *(replace(task, total_time_limit=seconds) for seconds in (5.0, 6.0)),
         *(replace(task, stages=("soft", "mw"), parameters=p) for p in ({}, {"C": 2.0}, {"mw_loss": 0.5})),
@@ -62,9 +71,9 @@ def test_a_key_names_the_solver_and_its_version(monkeypatch):
 
 def test_a_budget_is_shared_out_over_those_to_come_and_those_at_once(monkeypatch):
     handed = {}
-    monkeypatch.setattr(schedule, "results", lambda call, arguments, order, n_jobs: handed.update(a=arguments) or ())
+    monkeypatch.setattr(schedule, "results", lambda call, arguments, *_: handed.update(a=arguments) or ())
     list(run([replace(tasks(1)[0], total_time_limit=1000.0)]))
-    shares = {(to_come, at_once): handed["a"](0, to_come, at_once)[1] for to_come in (10, 9, 1) for at_once in (1, 2)}
+    shares = {(to_come, at_once): handed["a"](0, to_come, at_once)[0] for to_come in (10, 9, 1) for at_once in (1, 2)}
     expected = {(10, 1): 100, (10, 2): 200, (9, 1): 1000 / 9, (9, 2): 200, (1, 1): 1000, (1, 2): 1000}
     assert shares == pytest.approx(expected, rel=0.05)
 

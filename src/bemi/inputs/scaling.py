@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bemi.checks import check_finite
-from bemi.exact import PRE_ACTIVATION_LIMIT, Integers, too_large
+from bemi.exact import PRE_ACTIVATION_LIMIT, Integers, in_pieces, too_large
 from bemi.inputs import INPUT_SCALINGS
 from bemi.inputs.fixed_point import FixedPoint, decimals_for, spread
 
@@ -69,8 +69,9 @@ class InputScaling:
             scaling = cls(_centred(X.astype(np.float64), grid), limit=grid)
         else:
             scaling = cls(_multiplied(X.astype(np.float64), grid, common=mode == "common"))
-        integers = scaling(X)
-        return replace(scaling, low=int(integers.min(initial=0)), high=int(integers.max(initial=0)))
+        for part in in_pieces(X):  # rows may be many
+            scaling = scaling.widened(scaling(part))
+        return scaling
 
     def widened(self, integers: Integers) -> InputScaling:
         """A copy that counts these integers as seen in training, too."""
@@ -158,7 +159,7 @@ def _centred(X: NDArray[np.float64], grid: int) -> FixedPoint:
 def are_integers(X: ArrayLike) -> bool:
     """Whether all values are integers, regardless of dtype."""
     X = _numbers(X)
-    return np.array_equal(X, np.rint(X))
+    return X.dtype.kind in "iub" or all(np.array_equal(part, np.rint(part)) for part in in_pieces(np.atleast_2d(X)))
 
 
 def _numbers(X: ArrayLike) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
 
 from bemi.running.dask import Cluster, Inline
-from bemi.running.pools import CHECK_SECONDS, CONNECTION_LOST, ClusterLost, Lost, Pool, Processes
+from bemi.running.pools import CHECK_SECONDS, CONNECTION_LOST, ClusterLost, Items, Lost, Pool, Processes
 
 POOLS: tuple[Callable[[Any, int], Pool | None], ...] = (Inline.of, Cluster.of, Processes.of)
 """Functions from joblib's backend and a number of jobs to a pool or None; the first pool is used."""
@@ -26,6 +26,7 @@ def results(
     arguments: Callable[[int, int, int], tuple[Any, ...]],
     order: Sequence[int],
     n_jobs: int | None,
+    items: Items | None = None,
 ) -> Iterator[tuple[int, Any]]:
     """Numbered results of many calls as they finish; :class:`Lost` for a call whose worker died every time.
 
@@ -40,10 +41,12 @@ def results(
         Numbers of the calls.
     n_jobs
         How many to run at the same time, as in scikit-learn; ``joblib.parallel_config`` is respected.
+    items
+        Of these, each call gets the one with its number as its first argument.  A cluster is sent all of them once.
     """
     pool = _pool(n_jobs)
     if pool is None:
-        yield from _by_joblib(call, arguments, order, n_jobs)
+        yield from _by_joblib(call, arguments, order, n_jobs, items)
         return
     waiting, running = deque(order), dict[Future[Any], int]()
     losses: Counter[int] = Counter()
@@ -58,7 +61,9 @@ def results(
                     if suspect and running:
                         break
                     number = waiting.popleft()
-                    running[pool.submit(call, *arguments(number, len(waiting) + 1, size))] = number
+                    own = arguments(number, len(waiting) + 1, size)
+                    future = pool.submit(call, *own) if items is None else pool.submit_item(call, items, number, *own)
+                    running[future] = number
             except ClusterLost as error:
                 failure = error
             # Yielded only now, so that no worker waits while the caller processes a result.
@@ -104,17 +109,20 @@ def _by_joblib(
     arguments: Callable[[int, int, int], tuple[Any, ...]],
     order: Sequence[int],
     n_jobs: int | None,
+    items: Items | None,
 ) -> Iterator[tuple[int, Any]]:
     # Imported here: workers do not need it, and it would slow their start by a second.
     from sklearn.utils.parallel import Parallel, delayed
 
     size = effective_n_jobs(n_jobs)
     parts = (
-        delayed(_numbered)(number, call, arguments(number, len(order) - position, size))
+        delayed(_numbered)(
+            number, call, *([] if items is None else [items[number]]), *arguments(number, len(order) - position, size)
+        )
         for position, number in enumerate(order)
     )
     yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch=size, batch_size=1)(parts)
 
 
-def _numbered(number: int, call: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[int, Any]:
+def _numbered(number: int, call: Callable[..., Any], *arguments: Any) -> tuple[int, Any]:
     return number, call(*arguments)

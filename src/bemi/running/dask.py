@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from bemi.running.pools import CONNECTION_LOST, ClusterLost
+from bemi.running.pools import CONNECTION_LOST, ClusterLost, Items
 
 NO_WORKERS_SECONDS = 120
 """A cluster without a worker for this long counts as lost."""
@@ -29,6 +30,7 @@ class Cluster:
     def __init__(self, client: Any) -> None:
         self._client = client
         self._remote: set[Any] = set()
+        self._items: tuple[Items, Any] | None = None
         self._had_workers = time.monotonic()
 
     @classmethod
@@ -80,6 +82,18 @@ class Cluster:
             remote.add_done_callback(fetch)
         return future
 
+    def submit_item(self, call: Callable[..., Any], items: Items, number: int, *arguments: Any) -> Future[Any]:
+        """Start a call of one of the items, which the workers hold together and each picks its own from.
+
+        They are the result of a task: whenever all workers that hold it die, the scheduler, which keeps what the task
+        was made of, runs it again.
+        """
+        if self._items is None or self._items[0] is not items:
+            with self._connected(), warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="Sending large graph")
+                self._items = items, self._client.submit(_held, items, pure=False)
+        return self.submit(_of_item, call, self._items[1], number, *arguments)
+
     def _is_disconnection(self, error: BaseException) -> bool:
         """Whether a result could not be fetched, as opposed to an error of the call itself."""
         from distributed.comm.core import CommClosedError
@@ -99,7 +113,7 @@ class Cluster:
 
     def abandon(self) -> None:
         with suppress(ClusterLost), self._connected():
-            self._client.cancel(list(self._remote))
+            self._client.cancel([*self._remote, *(() if self._items is None else self._items[1:])])
 
 
 class Inline:
@@ -127,6 +141,9 @@ class Inline:
             future.set_exception(error)
         return future
 
+    def submit_item(self, call: Callable[..., Any], items: Items, number: int, *arguments: Any) -> Future[Any]:
+        return self.submit(call, items[number], *arguments)
+
     def is_loss(self, error: BaseException) -> bool:
         return False
 
@@ -135,6 +152,14 @@ class Inline:
 
     def abandon(self) -> None:
         pass
+
+
+def _held(items: Items) -> Items:
+    return items
+
+
+def _of_item(call: Callable[..., Any], items: Items, number: int, *arguments: Any) -> Any:
+    return call(items[number], *arguments)
 
 
 def _in_dask_task() -> bool:

@@ -34,6 +34,12 @@ class Lost:
     """Marks a missing result: every worker that had the task died."""
 
 
+class Items(Protocol):
+    """What calls are about, which may be made on access."""
+
+    def __getitem__(self, index: int, /) -> Any: ...
+
+
 class Pool(Protocol):
     """Takes calls one by one, and returns futures."""
 
@@ -52,6 +58,9 @@ class Pool(Protocol):
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Start a call."""
+
+    def submit_item(self, call: Callable[..., Any], items: Items, number: int, *arguments: Any) -> Future[Any]:
+        """Start a call of one of the items and these arguments."""
 
     def is_loss(self, error: BaseException) -> bool:
         """Whether an error means that the worker died."""
@@ -111,6 +120,9 @@ class Processes:
         future: Future[Any] = Future()
         self._begin(future, call, arguments, starts=0)
         return future
+
+    def submit_item(self, call: Callable[..., Any], items: Items, number: int, *arguments: Any) -> Future[Any]:
+        return self.submit(call, items[number], *arguments)
 
     def _begin(self, future: Future[Any], call: Callable[..., Any], arguments: tuple[Any, ...], starts: int) -> None:
         """Get a process, wait until it is ready, and submit the call; replace a process that dies before that."""

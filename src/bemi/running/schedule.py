@@ -132,14 +132,12 @@ def run(
         else:
             yield index, known, True
 
-    def arguments(index: int, to_come: int, at_once: int) -> tuple[Task, float | None]:
-        task = tasks[index]
-        if task.total_time_limit is None:
-            return task, None
-        left = task.total_time_limit - clock.elapsed
-        return task, left / math.ceil(to_come / at_once)
+    limit = tasks[0].total_time_limit if missing else None
 
-    for index, training in results(_trained, arguments, missing, n_jobs):
+    def arguments(index: int, to_come: int, at_once: int) -> tuple[float | None]:
+        return (None if limit is None else (limit - clock.elapsed) / math.ceil(to_come / at_once),)
+
+    for index, training in results(_trained, arguments, missing, n_jobs, tasks):
         if journal and not isinstance(training, Lost) and not _is_untrained(training):
             journal.write(keys[index], training)
         yield index, training, False
@@ -221,6 +219,17 @@ class NetworksFailed(RuntimeError):
         )
         self.failed = list(failed)
         self.folder = folder
+
+
+def finished(tasks: Tasks, run_dir: str | Path) -> list[Training] | None:
+    """All networks in the order of their tasks, if the journal has them; None if one is missing."""
+    journal, found = Journal(run_dir), []
+    for index in range(len(tasks)):
+        training = journal.read(tasks[index].key())
+        if training is None or _is_untrained(training):
+            return None
+        found.append(training.compacted())
+    return found
 
 
 def check_shard(shard: int, shards: int) -> None:
