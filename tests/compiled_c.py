@@ -11,7 +11,7 @@ from bemi_lab.benchmarks.boards import BOARDS
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 SANITIZED = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-STRICT = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror")
+STRICT = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Werror")
 
 HOST = """
 #include <stdio.h>
@@ -71,7 +71,7 @@ def compiled(folder, *flags, host=HOST, main="host.c"):
 def answers(program, rows, kind):
     """Class indices that the program prints for rows of a type."""
     bytes_in = np.ascontiguousarray(rows).astype(np.dtype(kind.removesuffix("_t"))).tobytes()
-    printed = subprocess.run([program], input=bytes_in, capture_output=True, check=True).stdout
+    printed = subprocess.run(program, input=bytes_in, capture_output=True, check=True).stdout
     return np.array(printed.split(), dtype=np.int64)
 
 

@@ -201,25 +201,35 @@ def probes(name, count, low, high, seed=0):
 
 def voted(classifier, integers):
     """Votes of Python's networks, from integers that are already scaled."""
+    outcome = _voted_by_networks(classifier, integers)
+    ranges = classifier.ensemble_.known_ranges
+    if ranges is None:
+        return outcome
+    inputs = classifier.ensemble_.inputs
+    values = integers if looks_at_columns(inputs) else inputs.transformed(integers)
+    strange = [strangeness(ranges, *row) for row in zip(values.tolist(), outcome.label.tolist(), strict=True)]
+    return replace(outcome, label=np.where(np.array(strange) > ranges.threshold, -1, outcome.label))
+
+
+def without_rejecting(classifier, integers):
+    """Class indices that the networks give, to unknown rows, too."""
+    return _voted_by_networks(classifier, integers).label
+
+
+def _voted_by_networks(classifier, integers):
     data = classifier.ensemble_.inputs.transformed(integers)
     ensemble = classifier.ensemble_.folded()
-    outcome = vote(
+    return vote(
         ensemble.votes(Rows(data)),
         np.array([n.subset for n in ensemble.networks]),
         len(classifier.classes_),
         ties=classifier.ensemble_.ties,
         evidence=lambda rows: ensemble.evidence(Rows(data[rows])),
     )
-    ranges = classifier.ensemble_.known_ranges
-    if ranges is None:
-        return outcome
-    values = integers if looks_at_columns(classifier.ensemble_.inputs) else data
-    strange = [strangeness(ranges, *row) for row in zip(values.tolist(), outcome.label.tolist(), strict=True)]
-    return replace(outcome, label=np.where(np.array(strange) > ranges.threshold, -1, outcome.label))
 
 
-def strangeness(ranges, values, label):
-    """How far one row of columns, or of inputs of the networks, is outside the ranges of a class."""
+def features_of(ranges, values):
+    """What one row of columns, or of inputs of the networks, is looked at through."""
     features = []
     for position, centre, exponent in zip(ranges.positions, ranges.centres, ranges.exponents, strict=True):
         value = int(values[position])
@@ -234,9 +244,14 @@ def strangeness(ranges, values, label):
     for number, (first, second) in enumerate(ranges.pairs):
         other = features[second] if number < ranges.sums else -features[second]
         features.append(math.trunc(Fraction(features[first] + other, 2)))
+    return features
+
+
+def strangeness(ranges, values, label):
+    """How far one row of columns, or of inputs of the networks, is outside the ranges of a class."""
     total = 0
     for feature, start, shift, (low, high) in zip(
-        features, ranges.starts, ranges.shifts, ranges.steps[label], strict=True
+        features_of(ranges, values), ranges.starts, ranges.shifts, ranges.steps[label], strict=True
     ):
         total += max(0, start + low * 2**shift - feature, feature - start - high * 2**shift)
     return 0 if label < 0 else total

@@ -8,6 +8,7 @@ from bemi.ensemble.ties import TIES, TieRule
 _HOMES = {
     "ensemble": ("Ensemble", "TrainingRecord", "TrainingRows", "check_open_label", "ensemble_of"),
     "folding": ("FoldedEnsemble", "FoldedNetwork"),
+    "learned": ("LearnedClass", "predict_learned"),
     "probabilities": ("Probabilities", "ProbabilityTable", "Sigmoid"),
     "radius": ("Radii", "exact_radius", "network_radius"),
     "smoothing": ("Smoothing",),

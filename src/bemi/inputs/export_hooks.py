@@ -195,12 +195,15 @@ class CWindow(CTransform):
         Outputs in the order in which they are handed over, without constant ones; None if they are stored in their own.
     constant
         Value of the outputs that are not handed over, if there are any.
+    decimals
+        Those of the readings of each channel.
     """
 
     time: int = 0
     channels: int = 0
     order: tuple[int, ...] | None = None
     constant: int = 0
+    decimals: tuple[int, ...] = ()
 
 
 def number_field(

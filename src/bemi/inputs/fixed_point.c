@@ -6,7 +6,7 @@ static int32_t bemi_fixed_point(int32_t reading, uint_fast16_t column)
     int32_t centre = BEMI_READ_CENTRE(bemi_centres[column]);
     uint_fast8_t below = reading < centre, shift = BEMI_READ8(bemi_shifts[column]);
     uint32_t distance = below ? (uint32_t)centre - (uint32_t)reading : (uint32_t)reading - (uint32_t)centre;
-    uint32_t most = below ? BEMI_MOST_BELOW : BEMI_MOST_ABOVE, integer;
+    uint32_t most = below ? (uint32_t)BEMI_MOST_BELOW : (uint32_t)BEMI_MOST_ABOVE, integer;
     bemi_product_t product;
 #if BEMI_HAS_REACHES
     /* Farther readings saturate, and up to here the product fits into 32 bits. */
@@ -19,7 +19,7 @@ static int32_t bemi_fixed_point(int32_t reading, uint_fast16_t column)
         return 0;
     /* All bits but the last half of a unit are shifted out; that half then rounds. */
     product -= below;
-    shift -= 1;
+    shift = (uint_fast8_t)(shift - 1);
 #if BEMI_HAS_REACHES
     integer = product >> shift;
 #else

@@ -1,7 +1,9 @@
 import json
 import re
+import shutil
 import subprocess
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -28,6 +30,7 @@ from exported_models import (
     with_probabilities,
     with_transform,
 )
+from mixed_tables import table_model
 from sklearn.datasets import load_iris
 
 from bemi import BeMiClassifier, ConstantInput, Smoothing, save
@@ -238,6 +241,38 @@ def test_no_library_is_called_and_no_memory_is_static(name, level, tmp_path):
     assert undefined.split() in ([], ["U", "_GLOBAL_OFFSET_TABLE_"])
     sections = subprocess.run(["size", "bemi_model.o"], cwd=tmp_path, capture_output=True, text=True).stdout
     assert sections.splitlines()[1].split()[1:3] == ["0", "0"]
+
+
+@pytest.mark.parametrize("device", [board("cortex_m3"), board("atmega328p")])
+@pytest.mark.parametrize("optimize", ["speed", "size"])
+def test_no_conversion_is_silent_where_int_is_small(device, optimize, tmp_path):
+    """Models that together have every file of the runtime and every transform."""
+    names = ("digits", "large weights", "wide layers", "probabilities of five classes", "strings for classes", *SMALL)
+    kinds = [model(name) for name in (*names, "histograms and colours", "unknown windows", "counts for large weights")]
+    kinds += [table_model(values=True, similarities=9), table_model(pairs=6), table_model(max_links=10)]
+    flags = [flag for flag in device.flags if flag.startswith("-m")]
+    for kind in kinds:
+        write(kind, tmp_path, optimize=optimize, smoothing=Smoothing(5, 3))
+        subprocess.run([device.compiler, *flags, *STRICT, "-fsyntax-only", "bemi_model.c"], cwd=tmp_path, check=True)
+
+
+EXPORT_PAGE = Path(__file__).parents[3] / "docs" / "export.md"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cppcheck") is None, reason="cppcheck is not installed")
+def test_the_deviations_from_misra_are_listed(tmp_path):
+    (section,) = re.findall(r"^### MISRA C:2012$(.*?)^## ", EXPORT_PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    listed = {*re.findall(r"\d+\.\d+", section), "2.4"}
+    found = set()
+    names = ("digits", "large weights", "wide layers", "probabilities of five classes", "histograms and colours")
+    kinds = [model(name) for name in (*names, "counts of a signal", "unknown windows")]
+    for kind in (*kinds, table_model(values=True, similarities=9), table_model(max_links=10)):
+        write(kind, tmp_path, optimize="size", smoothing=Smoothing(5, 3))
+        command = ["cppcheck", "--addon=misra", "--std=c99", "--platform=unix32", "--quiet", "bemi_model.c"]
+        told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stderr
+        found |= set(re.findall(r"misra-c2012-(\d+\.\d+)", told))
+    assert {"15.6", "10.4"} <= found <= listed
 
 
 @pytest.mark.parametrize("device", [board("cortex_m3"), board("riscv32")])

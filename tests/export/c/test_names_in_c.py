@@ -1,5 +1,6 @@
 """Programs with names of their own, several models in one program, and what build systems are given."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ from sklearn.datasets import load_iris
 
 from bemi import Smoothing, save
 from bemi.cli import main
-from bemi.export.c import export, input_types, write
+from bemi.export.c import LAYOUTS, export, input_types, write
 
 KINDS = ("digits", "strings for classes", "counts of a signal", "probabilities of a signal")
 
@@ -195,9 +196,70 @@ def test_the_arduino_tools_build_the_library(tmp_path):
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
 
 
+ESP_IDF = """
+function(idf_component_register)
+  cmake_parse_arguments(own "" "" "SRCS;INCLUDE_DIRS" ${ARGN})
+  add_library(model STATIC ${own_SRCS})
+  target_include_directories(model PUBLIC ${own_INCLUDE_DIRS})
+endfunction()
+"""
+ZEPHYR = """
+add_library(zephyr_interface INTERFACE)
+macro(zephyr_library_named name)
+  set(ZEPHYR_CURRENT_LIBRARY ${name})
+  add_library(${name} STATIC)
+  add_library(model ALIAS ${name})
+  target_link_libraries(${name} PUBLIC zephyr_interface)
+endmacro()
+function(zephyr_library_sources)
+  target_sources(${ZEPHYR_CURRENT_LIBRARY} PRIVATE ${ARGN})
+endfunction()
+function(zephyr_include_directories)
+  target_include_directories(zephyr_interface INTERFACE ${ARGN})
+endfunction()
+"""
+"""Commands of these systems, as their manuals describe them."""
+
+
+@needs_gcc
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
+@pytest.mark.parametrize(("layout", "commands"), [("esp-idf", ESP_IDF), ("zephyr", ZEPHYR)])
+def test_cmake_builds_components_and_modules(layout, commands, tmp_path):
+    write(model("strings for classes"), tmp_path / "flowers", name="flowers", layout=layout)
+    (tmp_path / "CMakeLists.txt").write_text(
+        f"cmake_minimum_required(VERSION 3.20)\nproject(app C)\n{commands}\nadd_subdirectory(flowers)\n"
+        "add_executable(app flowers/example/main.c)\ntarget_link_libraries(app PRIVATE model)\n"
+    )
+    for command in (["cmake", "-B", "build"], ["cmake", "--build", "build"]):
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert iris(tmp_path / "build" / "app") == iris_labels()
+
+
+def test_a_module_of_zephyr_says_where_its_cmake_is(tmp_path):
+    write(model("strings for classes"), tmp_path, name="flowers", layout="zephyr")
+    lines = (tmp_path / "zephyr" / "module.yml").read_text().splitlines()
+    assert lines == ["name: flowers_model", "build:", "  cmake: ."]
+    assert (tmp_path / "CMakeLists.txt").exists()
+
+
+def test_a_library_of_platformio_has_what_the_manual_asks_for(tmp_path):
+    write(model("strings for classes"), tmp_path, name="flowers", layout="platformio")
+    manifest = json.loads((tmp_path / "library.json").read_text())
+    assert set(manifest) <= {"name", "version", "description", "headers", "frameworks", "platforms"}
+    assert re.fullmatch(r"\d+\.\d+\.\d+", manifest["version"])
+    assert (manifest["name"], manifest["headers"]) == ("flowers_model", "flowers_model.h")
+    assert (tmp_path / "src" / manifest["headers"]).exists()
+
+
+@pytest.mark.skipif(shutil.which("pio") is None, reason="platformio is not installed")
+def test_the_platformio_tools_accept_the_library(tmp_path):
+    write(model("strings for classes"), tmp_path / "flowers", name="flowers", layout="platformio")
+    subprocess.run(["pio", "pkg", "pack", "flowers"], cwd=tmp_path, check=True, capture_output=True)
+
+
 @needs_gcc
 def test_the_command_in_an_example_builds_it(tmp_path):
-    for layout in ("plain", "arduino"):
+    for layout in LAYOUTS:
         made = write(model("strings for classes"), tmp_path / layout, layout=layout)
         (command,) = re.findall(r"^   (cc .*) && \./predict", made.example, re.MULTILINE)
         subprocess.run(command, cwd=tmp_path / layout / "example", shell=True, check=True)

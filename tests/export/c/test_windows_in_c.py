@@ -10,6 +10,7 @@ from bemi_lab.benchmarks.boards import run
 from compiled_c import EXAMPLE, SANITIZED, STRICT, board, compiled, needs_gcc
 from exported_models import expected, expected_probabilities, model, waves
 from numpy.lib.stride_tricks import sliding_window_view
+from soft_margins import soft_margins
 
 from bemi import SignalCounts, Smoothing
 from bemi.export.c import export, input_types, write
@@ -24,7 +25,6 @@ NAMES = (
     "probabilities of two signals",
 )
 NOT_READY = -2
-CAREFUL = ("-Wconversion",)
 
 HOST = """
 #include <stdio.h>
@@ -121,7 +121,7 @@ def test_pushing_sample_by_sample(name, tmp_path):
         wanted = labels_after_each(classifier, readings, forget)
         assert (wanted == NOT_READY).any()
         assert len(np.unique(wanted)) > 2
-        program = compiled(tmp_path, *CAREFUL, *flags, host=HOST)
+        program = compiled(tmp_path, *flags, host=HOST)
         assert np.array_equal(pushed(program, readings, kind, forget), wanted), flags
 
 
@@ -132,7 +132,7 @@ def test_chances_of_the_last_window(name, tmp_path):
     write(classifier, tmp_path)
     time, classes = classifier.transform_.layout_.time, len(classifier.classes_)
     readings = recording(classifier, 800)
-    found = pushed(compiled(tmp_path, "-O2", *CAREFUL, host=HOST_OF_PROBABILITIES), readings, "int16_t")
+    found = pushed(compiled(tmp_path, "-O2", host=HOST_OF_PROBABILITIES), readings, "int16_t")
     found = found.reshape(len(readings), 1 + classes)
     assert (found[: time - 1, 0] == NOT_READY).all()
     assert not found[: time - 1, 1:].any()
@@ -203,7 +203,7 @@ def test_the_example_pushes_samples(smoothing, tmp_path):
     """After every half window, the label of the last one."""
     classifier = model("counts of a signal")
     write(classifier, tmp_path, smoothing=smoothing)
-    program = compiled(tmp_path, *CAREFUL, *SANITIZED, main=EXAMPLE)
+    program = compiled(tmp_path, *SANITIZED, main=EXAMPLE)
     time, readings = classifier.transform_.layout_.time, recording(classifier, 3000, seed=5)
     text = "\n".join(" ".join(map(str, sample)) for sample in readings.tolist())
     printed = subprocess.run([program], input=text, capture_output=True, text=True, check=True).stdout
@@ -214,6 +214,54 @@ def test_the_example_pushes_samples(smoothing, tmp_path):
     assert len(set(labels)) > 2
     assert printed.split() == list(map(str, labels))
     assert subprocess.run([program], input=b"1 2", capture_output=True).returncode == 1
+
+
+FLOATS = """
+#include <stdio.h>
+#include "bemi_model.h"
+int main(void)
+{
+    static bemi_stream_t stream;
+    float values[BEMI_CHANNELS];
+    int channel;
+    bemi_stream_init(&stream);
+    while (fread(values, sizeof values, 1, stdin) == 1) {
+        const bemi_input_t *stored = stream.samples + (long)stream.oldest * BEMI_CHANNELS;
+        bemi_push_float(&stream, values);
+        for (channel = 0; channel < BEMI_CHANNELS; channel++)
+            printf("%ld ", (long)stored[channel]);
+    }
+    return 0;
+}
+"""
+
+
+@needs_gcc
+@pytest.mark.parametrize("units", [1, 0.01, 1e7, 2.0**40, (1, 0.001, 2.0**36)])
+def test_floats_become_the_readings_of_python(units, tmp_path):
+    """Values in the units of training, halfway between two readings, beyond all, infinite; in C and in C++."""
+    classifier = model("counts of a signal")
+    windows, classes = waves(24, *classifier.transform_.window_shape)
+    own = soft_margins(time_limit=None, node_limit=1, weight_bound=7, inputs=SignalCounts(rocket=0))
+    own.fit(windows * np.array(units), classes)
+    write(own, tmp_path)
+    (tmp_path / "floats.c").write_text(FLOATS)
+    subprocess.run(["gcc", *STRICT, "-c", "bemi_model.c"], cwd=tmp_path, check=True)
+    time, channels = classifier.transform_.window_shape
+    rng, step = np.random.default_rng(0), 10.0 ** -np.array(own.transform_.samples_.decimals)
+    values = rng.integers(-3000, 3000, (20 * time, channels)) / 2 * step
+    values[:99] = rng.choice([-np.inf, np.inf, 1e30, -1e30, 0.0, 32767.5, -32768.5], (99, channels)) * step
+    values[99:499] = windows.reshape(-1, channels)[:400] * np.array(units)
+    values = values.astype(np.float32)
+    wanted = own.transform_.samples_.fixed_point_inputs(values.reshape(20, time, channels)).reshape(-1)
+    missing = np.full(channels, np.nan, dtype=np.float32)
+    given = values.tobytes() + missing.tobytes()
+    wanted = [*wanted, *[own.transform_.reading_range[0]] * channels]
+    for language in (["-std=c99"], ["-std=c++11", "-x", "c++"]):
+        command = ["gcc", *language, *STRICT[1:], "floats.c", "-x", "none", "bemi_model.o", "-o", "floats"]
+        subprocess.run(command, cwd=tmp_path, check=True)
+        printed = subprocess.run([tmp_path / "floats"], input=given, capture_output=True, check=True).stdout
+        assert np.array_equal(np.array(printed.split(), dtype=int), wanted)
 
 
 PAGE = Path(__file__).parents[3] / "docs" / "signals-device.md"
@@ -227,7 +275,7 @@ def test_the_program_in_the_documentation(tmp_path):
     classifier = model("counts of a signal")
     write(classifier, tmp_path, smoothing=Smoothing(5, 3))
     (tmp_path / "main.c").write_text(program)
-    command = ["gcc", *STRICT, "-Wconversion", *SANITIZED, "bemi_model.c", "main.c", "-o", "activity"]
+    command = ["gcc", *STRICT, *SANITIZED, "bemi_model.c", "main.c", "-o", "activity"]
     subprocess.run(command, cwd=tmp_path, check=True)
     readings = recording(classifier, 4000, seed=11)
     text = "\n".join(" ".join(map(str, sample)) for sample in readings.tolist())

@@ -36,6 +36,8 @@ CODE = {
     "probabilities.c": 400,
     "probabilities_pair.c": 60,
     "unknown.c": 280,
+    "learn.c": 420,
+    "learn_stream.c": 140,
     "unknown.c, columns": 320,
 }
 """Bytes of code by file of the runtime."""

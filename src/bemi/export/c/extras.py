@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
 from string import Template
 
@@ -72,9 +73,20 @@ def stream_files(*, proba: bool) -> list[str]:
     return ["stream.c", *(["stream_proba.c"] if proba else [])]
 
 
-def stream_declarations(*, proba: bool) -> str:
+def stream_declarations(window: CWindow, *, proba: bool) -> str:
     """C for the header: streams, and the functions of windows."""
-    return runtime("stream.h") + (runtime("stream_proba.h") if proba else "")
+    return runtime("stream.h") + (runtime("stream_proba.h") if proba else "") + _push_float(window.decimals)
+
+
+def _push_float(decimals: Sequence[int]) -> str:
+    """A function of the header that makes readings; like Python, it multiplies or divides by an exact power of ten."""
+    tables, units = "", "".join(f" {'*' if d > 0 else '/'} 1e{abs(d)}" for d in set(decimals) if d)
+    if len(set(decimals)) > 1:
+        ways = {"times": [max(d, 0) for d in decimals], "parts": [max(-d, 0) for d in decimals]}
+        for name, powers in ways.items():
+            tables += f"    static const double {name}[] = {{{', '.join(f'1e{power}' for power in powers)}}};\n"
+        units = " * times[channel] / parts[channel]"
+    return Template(runtime("push_float.h")).substitute(tables=tables, units=units)
 
 
 def stream_bytes(window: CWindow, input_type: str) -> int:

@@ -25,13 +25,16 @@ from bemi.export.c.extras import (
 )
 from bemi.export.c.inputs import TYPES, InputTypes
 from bemi.export.c.text import BYTES, Tables, runtime, sum_type
-from bemi.export.c.weights import Batches, Encoded, encoded, save_memory, weights_in_batches
+from bemi.export.c.weights import AS_WORDS, Batches, Encoded, encoded, save_memory, weights_in_batches
 from bemi.inputs.export_hooks import CCode, CTransform, CWindow, export_hook, read_macro, smallest_type
 from bemi.problem.problem import ABSTAIN
 
 NO_EVIDENCE = 2**32 - 1
 LAYERS_INSTEAD = 255
 """Replaces the number of voting neurons: this network has no table."""
+
+ELECTED = {"pairs.c": ("pair.c", "elected_pairs.c"), "sets.c": ("elected_sets.c",), "single.c": ()}
+"""What a decision needs once all networks have voted, by its file."""
 
 MOST = 2**16 - 1
 """Inputs, networks, neurons and table entries are counted in 16 bits."""
@@ -56,6 +59,8 @@ class Layout:
         The code that computes probabilities, None if the ensemble has none.
     known
         The code that recognizes unknown rows, None if every row is labelled.
+    learn
+        Whether classes are learned on the device.
     weights
         First-layer weights of all networks, as bytes.
     batches
@@ -70,8 +75,8 @@ class Layout:
         Resources needed on a device.
     """
 
-    def __init__(self, ensemble: Ensemble, input_types: InputTypes, optimize: str) -> None:
-        self.ensemble, self.input_types = ensemble, input_types
+    def __init__(self, ensemble: Ensemble, input_types: InputTypes, optimize: str, *, learn: bool = False) -> None:
+        self.ensemble, self.input_types, self.learn = ensemble, input_types, learn
         self.networks = ensemble.folded(input_types.value_low, input_types.value_high).networks
         self.classes = len(ensemble.classes)
         # A single network decides on its own, unless it may abstain.
@@ -87,7 +92,7 @@ class Layout:
         self.neurons = [self._neurons(n) for n in self.networks]
         self._check_sizes()
         columns = self._columns()
-        self.transform, self.used = _transform_code(ensemble, input_types, columns)
+        self.transform, self.used = _transform_code(ensemble, input_types, columns, optimize != AS_WORDS)
         self.window = self.transform if isinstance(self.transform, CWindow) else None
         self.scaling = _scaling_code(ensemble, input_types)
         # Upper bound on partial sums of a neuron; with a base weight, the common inputs and the rest add up.
@@ -126,6 +131,7 @@ class Layout:
         """Functions of the source, in order."""
         ties = "" if self.single else runtime(self.ensemble.ties.piece("C")).rstrip()
         *parts, decision = self.runtime_files()
+        decided = "\n".join(map(runtime, (*ELECTED[decision], decision)))
         batches, state = runtime("batches.c"), runtime("state.c" if self.batches is None else "state_batches.c")
         keeps = self.known is not None and self.batches is not None
         return [
@@ -134,7 +140,7 @@ class Layout:
             *([] if self.transform is None else [self.transform.source]),
             Template(state).substitute(room=unknown.ROOM) if keeps else Template(state).safe_substitute(room=""),
             *map(runtime, parts),
-            Template(runtime(decision)).substitute(head=self._head(), prepare=self._prepare(), ties=ties),
+            Template(decided).substitute(head=self._head(), prepare=self._prepare(), ties=ties),
             *([] if self.probabilities is None else [self.probabilities.source]),
             *([] if self.known is None else [self.known.source, *self._rejecting()]),
             *([] if self.window is None else map(runtime, stream_files(proba=self.probabilities is not None))),
@@ -160,16 +166,15 @@ class Layout:
         """The functions that leave unknown rows without a label."""
         heads = _heads(self.window is not None)[: 1 if self.probabilities is None else 2]
         given = "x" if self.window is None else "x, oldest"
-        made = []
-        for proba, head in enumerate(heads):
-            arguments = given + ", p" * proba
-            name = "bemi_label" + "_proba" * proba
-            if not self._hands_on:
-                made.append(unknown.rejecting(head, f"{name}({arguments})", "x"))
-            else:
-                size = len(self.used) if self.batches is None else "BEMI_KNOWN_SINGLE"
-                room = f"{self._value_type()} z[{size}]"
-                made.append(unknown.rejecting(head, f"{name}({arguments}, z)", "z", room))
+        values, room, handed = "x", "", ""
+        if self._hands_on:
+            size = len(self.used) if self.batches is None else "BEMI_KNOWN_SINGLE"
+            values, room, handed = "z", f"{self._value_type()} z[{size}]", ", z"
+        labels = [f"bemi_label({given}{handed})", f"bemi_label_proba({given}, p{handed})"]
+        made = [unknown.rejecting(head, label, values, room) for head, label in zip(heads, labels, strict=False)]
+        if self.learn:
+            kind = self._value_type() if self._hands_on else "bemi_input_t"
+            made += unknown.learning(kind, labels[0], values, room, in_window=self.window is not None)
         return made
 
     def _known_code(self) -> CCode | None:
@@ -395,7 +400,7 @@ class Layout:
 
 
 def _transform_code(
-    ensemble: Ensemble, input_types: InputTypes, columns: np.ndarray
+    ensemble: Ensemble, input_types: InputTypes, columns: np.ndarray, may_save_memory: bool
 ) -> tuple[CTransform | None, np.ndarray]:
     """The code of the transform, and which of its outputs it computes: if it can select, those with a link."""
     transform, used = ensemble.inputs.transform, np.arange(len(columns))
@@ -403,7 +408,7 @@ def _transform_code(
         return None, used
     if "c_window" in vars(type(transform)):
         inputs, neurons = columns.shape
-        in_batches = save_memory(inputs, neurons, ensemble.weight_bound)
+        in_batches = may_save_memory and save_memory(inputs, neurons, ensemble.weight_bound)
         made: CWindow = transform.c_window(in_batches)  # type: ignore[attr-defined]
         return made, used if made.order is None else np.array(made.order)
     c_code, (low, high) = export_hook(transform, "c_code", "C"), TYPES[input_types.type]
@@ -441,8 +446,10 @@ class OneNeuron:
 
     scaling = window = None
 
-    def __init__(self, ensemble: Ensemble, input_types: InputTypes, network: FoldedNetwork, neuron: CTransform) -> None:
-        self.ensemble, self.input_types, self.transform = ensemble, input_types, neuron
+    def __init__(
+        self, ensemble: Ensemble, input_types: InputTypes, network: FoldedNetwork, neuron: CTransform, *, learn: bool
+    ) -> None:
+        self.ensemble, self.input_types, self.transform, self.learn = ensemble, input_types, neuron, learn
         assert network.table is not None
         self.votes = network.table.tolist()
         weights = np.abs(network.network.weights[0][:, network.neurons[0]])
@@ -474,6 +481,8 @@ class OneNeuron:
             heads = _heads(in_window=False)[: 1 if self.probabilities is None else 2]
             made = zip(heads, ("bemi_label(x)", "bemi_label_proba(x, p)"), strict=False)
             more += [self.known.source, *(unknown.rejecting(head, label, "x") for head, label in made)]
+            if self.learn:
+                more += unknown.learning("bemi_input_t", "bemi_label(x)", "x", in_window=False)
         return [self.transform.source, decision.substitute(names, head=self._head()), *more]
 
     def _head(self, proba: bool = False) -> str:
@@ -501,7 +510,7 @@ class OneNeuron:
 AnyLayout = Layout | OneNeuron
 
 
-def layout_of(ensemble: Ensemble, input_types: InputTypes, optimize: str) -> AnyLayout:
+def layout_of(ensemble: Ensemble, input_types: InputTypes, optimize: str, *, learn: bool = False) -> AnyLayout:
     """The layout of an ensemble: of a single neuron if it is one that its transform can write as one loop."""
     transform = ensemble.inputs.transform
     if len(ensemble.networks) == 1 and "c_neuron" in vars(type(transform)):
@@ -509,5 +518,5 @@ def layout_of(ensemble: Ensemble, input_types: InputTypes, optimize: str) -> Any
         if network.table is not None and len(network.neurons) == 1 and ABSTAIN not in network.table:
             neuron = transform.c_neuron(network.network.weights[0][:, network.neurons[0]])  # type: ignore[union-attr]
             if neuron is not None:
-                return OneNeuron(ensemble, input_types, network, neuron)
-    return Layout(ensemble, input_types, optimize)
+                return OneNeuron(ensemble, input_types, network, neuron, learn=learn)
+    return Layout(ensemble, input_types, optimize, learn=learn)

@@ -21,11 +21,13 @@ class Tables:
 
     def __init__(self) -> None:
         self.text: list[str] = []
+        self.values: dict[str, list[int]] = {}
         self.bytes = 0
 
     def add(self, name: str, kind: str, values: Iterable[int]) -> None:
         """Append an array of a type."""
-        numbers = [f"{value}," for value in values]
+        self.values[name] = [*values]
+        numbers = [f"{value}," for value in self.values[name]]
         lines, line = [], "   "
         for number in numbers:
             if len(line) + len(number) >= LINE:
@@ -48,7 +50,12 @@ def sum_type(largest: int) -> str:
 
 def runtime(name: str) -> str:
     """Text of a file of the runtime."""
-    return (files("bemi.export.c") / "runtime" / name).read_text(encoding="utf-8")
+    return text_of("runtime", name)
+
+
+def text_of(*path: str) -> str:
+    """Text of a file beside this module."""
+    return files("bemi.export.c").joinpath(*path).read_text(encoding="utf-8")
 
 
 def named(text: str, name: str) -> str:

@@ -1,4 +1,4 @@
-"""C that leaves unknown rows without a label (:mod:`bemi.ensemble.unknown`)."""
+"""C that leaves unknown rows without a label (:mod:`bemi.ensemble.unknown`), and learns classes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from string import Template
 
 import numpy as np
 
+from bemi.ensemble.learned import MOST_ROWS, NEARER
 from bemi.ensemble.unknown import STEPS, KnownRanges
 from bemi.export.c.costs import CODE
 from bemi.export.c.text import runtime
@@ -18,15 +19,19 @@ SINGLE, PAIR, RANGE = 25, 22, 30
 TAKEN = 12
 """Instructions for keeping a value of a batch, and twice as many for looking at a batch."""
 
-FRAME = 48
-"""Bytes of stack for calls and local variables, without the arrays."""
+FRAME, LEARNING = 48, 64
+"""Bytes of stack for calls and local variables, without the arrays; more where classes are learned."""
 
 FUNCTION = """$head
 {
-${room}    return bemi_known($values, $label);
+${room}    return $function;
 }
 """
-"""A function that rejects what the one that it calls has labelled."""
+"""A function that calls another one with what features are made of."""
+
+LEARN = "bemi_learned_t *learned"
+PREDICT_LEARNED = "const bemi_learned_t *learned, uint_fast8_t count"
+"""Parameters of the functions that learn a row and that label one."""
 
 KEEP = """    {
         /* Inputs that tell whether a row is known are kept behind the sums. */
@@ -127,9 +132,46 @@ def _code(
 
 def rejecting(head: str, label: str, values: str, room: str = "") -> str:
     """A function with this head; ``label`` is C that labels a row, ``values`` what features are made of."""
+    return _calling(head, "bemi_known({values}, {label})", label, values, room)
+
+
+def learning(kind: str, label: str, values: str, room: str = "", *, in_window: bool) -> list[str]:
+    """The functions that learn a row, and that label one by learned classes, too; arguments as above."""
+    macros = {"BEMI_LEARNED_NEARER": NEARER[0], "BEMI_KNOWN_NEARER": NEARER[1]}
+    names = ("bemi_decide_learn", "bemi_decide_learned") if in_window else ("bemi_learn", "bemi_predict_learned")
+    calls = ("bemi_learn_values({values}, learned)", "bemi_nearest({values}, {label}, learned, count)")
+    before = "static int" if in_window else "int"
+    row = "*x, uint_fast16_t oldest" if in_window else "x[BEMI_INPUTS]"
+    heads = (
+        f"{before} {name}(const bemi_input_t {row}, {further})"
+        for name, further in zip(names, (LEARN, PREDICT_LEARNED), strict=True)
+    )
+    return [
+        "".join(f"#define {name} {value}\n" for name, value in macros.items()),
+        Template(runtime("learn.c")).substitute(kind=kind),
+        *(_calling(head, call, label, values, room) for head, call in zip(heads, calls, strict=True)),
+        *([runtime("learn_stream.c")] if in_window else []),
+    ]
+
+
+def _calling(head: str, call: str, label: str, values: str, room: str) -> str:
+    function = call.format(values=values, label="label" if room else label)
     if room:
-        room = f"    {room};\n    const int label = {label};\n"
-    return Template(FUNCTION).substitute(head=head, room=room, values=values, label="label" if room else label)
+        needed = f"const int label = {label}" if "{label}" in call else f"(void){label}"
+        room = f"    {room};\n    {needed};\n"
+    return Template(FUNCTION).substitute(head=head, room=room, function=function)
+
+
+def learning_declarations(ranges: KnownRanges, *, in_window: bool) -> str:
+    """C for the header: classes that are learned on the device."""
+    features = len(ranges.starts)
+    names = {"features": features, "bytes": learned_bytes(ranges), "rows": MOST_ROWS}
+    return Template(runtime("learn.h")).substitute(names) + (runtime("learn_stream.h") if in_window else "")
+
+
+def learned_bytes(ranges: KnownRanges) -> int:
+    """Bytes of RAM for a learned class."""
+    return 2 * len(ranges.starts) + 2
 
 
 def instructions(ranges: KnownRanges, batches: int) -> int:

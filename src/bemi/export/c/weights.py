@@ -45,6 +45,8 @@ weight can be written with either."""
 BYTES_OF_WORDS = 2
 """Neurons are a multiple of this long, because that many bytes are read at a time."""
 
+AS_WORDS = "words"
+
 BATCH_BITS = 4
 """Bits of a weight in a batch."""
 
@@ -180,7 +182,7 @@ def encoded(columns: Integers, weight_bound: int, optimize: str, with_base: bool
     weight_bound
         The paper's P.
     optimize
-        ``"size"`` or ``"speed"``.
+        ``"size"`` or ``"speed"``; :data:`AS_WORDS` for words, whatever they take.
     with_base
         Whether lists may have base weights, which can make partial sums larger than the result.
     """
@@ -194,7 +196,11 @@ def encoded(columns: Integers, weight_bound: int, optimize: str, with_base: bool
         choices += [dictionary_coded(columns, dictionary) for dictionary in DICTIONARIES]
     if not choices:
         raise ValueError(f"weights up to {weight_bound} are too large to export; the most is {2 ** (WIDEST - 1) - 1}")
-    if optimize == "size":
+    if optimize == AS_WORDS:
+        choices = [choice for choice in choices if choice.file == WORDS]
+        if not choices:
+            raise ValueError(f"only weights up to {LARGEST_LISTED}, not all 0, can be data; use 'bemi export c'")
+    if optimize in ("size", AS_WORDS):
         return min(choices, key=lambda made: made.size)
     return min(choices, key=lambda made: made.steps)
 

@@ -16,7 +16,8 @@ from bemi.export.c.costs import CODE, Costs
 from bemi.export.c.extras import smoothing_bytes, smoothing_declaration, stream_declarations
 from bemi.export.c.inputs import READING, class_names, declarations, input_types, scaled_readings, units
 from bemi.export.c.layout import AnyLayout, layout_of
-from bemi.export.c.text import comment, named, runtime, string
+from bemi.export.c.text import comment, named, runtime, string, text_of
+from bemi.export.c.unknown import LEARNING, learning_declarations
 from bemi.files import write_texts
 from bemi.inputs.images import pixel_order
 from bemi.inputs.inputs import Inputs
@@ -30,8 +31,15 @@ SCALE_AND_PREDICT = """            static bemi_input_t x[BEMI_INPUTS];
 
 OPTIMIZE = ("speed", "size")
 
-LAYOUTS = {"plain": ("", None), "arduino": ("src/", "library.properties"), "cmake": ("", "CMakeLists.txt")}
-"""Folder of header and source, and the file that tells a build system about them."""
+LAYOUTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "plain": ("", ()),
+    "arduino": ("src/", ("library.properties",)),
+    "platformio": ("src/", ("library.json",)),
+    "cmake": ("", ("CMakeLists.txt",)),
+    "esp-idf": ("", ("CMakeLists.txt",)),
+    "zephyr": ("", ("CMakeLists.txt", "zephyr/module.yml")),
+}
+"""Folder of header and source, and the files in ``layouts`` that tell a build system about them."""
 
 
 IMAGE = """/* Shape of the image. */
@@ -87,7 +95,7 @@ class CExport:
         model = f"{folder}{self.name}_model"
         # A folder that is copied into a program whole must not bring a second main.
         files = {f"{model}.h": self.header, f"{model}.c": self.source, "example/main.c": self.example}
-        return files if build is None else files | {build: named(runtime(build), self.name)}
+        return files | {file: named(text_of("layouts", self.layout, file), self.name) for file in build}
 
 
 def write(
@@ -100,6 +108,7 @@ def write(
     probabilities: bool = True,
     name: str = PREFIX,
     layout: str = "plain",
+    learn: bool = False,
 ) -> CExport:
     """Write ``bemi_model.h``, ``bemi_model.c`` and ``example/main.c`` to a folder, which is created if necessary.
 
@@ -121,7 +130,11 @@ def write(
         Replaces ``bemi`` at the start of all names, and ``BEMI``: with ``"gestures"``, ``gestures_model.h`` declares
         ``gestures_predict`` and defines ``GESTURES_INPUTS``.  Models with different names fit into one program.
     layout
-        ``"arduino"`` makes the folder a library of the Arduino IDE, ``"cmake"`` adds ``CMakeLists.txt``.
+        What the folder is: a library of ``"arduino"`` or ``"platformio"``, a project of ``"cmake"``, a component of
+        ``"esp-idf"``, or a module of ``"zephyr"``.
+    learn
+        Adds ``bemi_learn``, by which the device learns further classes from a few rows each
+        (:mod:`bemi.ensemble.learned`); the model must have been trained with ``reject``.
 
     Examples
     --------
@@ -141,6 +154,7 @@ def write(
         probabilities=probabilities,
         name=name,
         layout=layout,
+        learn=learn,
     )
     write_texts(folder, made.files)
     return made
@@ -155,6 +169,7 @@ def export(
     probabilities: bool = True,
     name: str = PREFIX,
     layout: str = "plain",
+    learn: bool = False,
 ) -> CExport:
     """The files that :func:`write` writes, as text.
 
@@ -175,10 +190,15 @@ def export(
     check_prefix("name", name)
     check_choice("layout", layout, LAYOUTS)
     types = input_types(ensemble, input_type)
-    program = layout_of(ensemble, types, optimize)
+    if learn and ensemble.known_ranges is None:
+        raise ValueError("classes are learned by the ranges that recognize unknown rows; train with reject=0.05")
+    program = layout_of(ensemble, types, optimize, learn=learn)
     if smoothing is not None:
         state = program.costs.state + smoothing_bytes(smoothing, len(ensemble.classes))
         program.costs = replace(program.costs, flash=program.costs.flash + CODE["smooth.c"], state=state)
+    if learn:
+        flash = program.costs.flash + CODE["learn.c"] + CODE["learn_stream.c"] * (program.window is not None)
+        program.costs = replace(program.costs, flash=flash, stack=program.costs.stack + LEARNING)
     source = named(_source(program, smoothing), name)
     example = named(_example(program, smoothing, f"../{LAYOUTS[layout][0]}".rstrip("/")), name)
     return CExport(_header(program, smoothing, source, name), source, example, program.costs, name, layout)
@@ -189,8 +209,8 @@ def _header(layout: AnyLayout, smoothing: Smoothing | None, source: str, name: s
 
     What the data say is filled in last: it keeps its names, and names that are made of it differ from the program's.
     """
-    ensemble, types, costs = layout.ensemble, layout.input_types, layout.costs
-    sizes = " x ".join(map(str, ensemble.layers))
+    ensemble, types, costs, window = layout.ensemble, layout.input_types, layout.costs, layout.window
+    known, sizes = ensemble.known_ranges, " x ".join(map(str, ensemble.layers))
     bound, count = ensemble.weight_bound, len(ensemble.networks)
     about = f"{count} network{'s' * (count > 1)} of {sizes} neurons, weights in -{bound}..{bound}."
     raw = () if layout.transform is None else layout.transform.readings
@@ -215,7 +235,8 @@ def _header(layout: AnyLayout, smoothing: Smoothing | None, source: str, name: s
         proba="" if ensemble.probabilities is None else runtime("proba.h"),
         scale="" if layout.scaling is None else _scale_declaration(layout),
         smooth="" if smoothing is None else smoothing_declaration(smoothing, len(ensemble.classes)),
-        stream="" if layout.window is None else stream_declarations(proba=layout.probabilities is not None),
+        stream="" if window is None else stream_declarations(window, proba=layout.probabilities is not None),
+        learn=learning_declarations(known, in_window=window is not None) if layout.learn and known else "",
     )
     own = named(own, name)
     levels = declarations(raw, own + source, name) if raw else ""

@@ -17,7 +17,7 @@ static void bemi_colours(const bemi_input_t *x, bemi_value_t *z)
             if (value < 0)
                 value = 0;
 #endif
-            colour = (uint_fast8_t)(4 * colour + 4 * (uint32_t)value / (BEMI_MAXIMUM + 1UL));
+            colour = (uint_fast8_t)(4U * colour + 4 * (uint32_t)value / (BEMI_MAXIMUM + 1UL));
         }
         counts[colour]++;
     }

@@ -120,6 +120,7 @@ def c_window(counts: SignalCounts, in_batches: bool) -> CWindow:
         channels=layout.channels,
         order=_order(layout) if in_batches else None,
         constant=LARGEST,
+        decimals=samples.decimals,
     )
 
 

@@ -27,7 +27,7 @@ extern "C" {
 
 /* Class index of an input, from 0, or -1 if it is unclassified. */
 int bemi_predict(const bemi_input_t x[BEMI_INPUTS]);
-$proba$scale$stream$smooth
+$proba$scale$stream$smooth$learn
 #ifdef __cplusplus
 }
 #endif

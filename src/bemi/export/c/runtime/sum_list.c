@@ -13,7 +13,7 @@ static bemi_sum_t bemi_sum(const bemi_state_t *state, uint_fast16_t neuron)
         uint_fast8_t more = BEMI_READ8(p[1]);
         const bemi_value_t *input = state->z + (BEMI_READ8(p[2]) | (uint_fast16_t)BEMI_READ8(p[3]) << 8);
         bemi_sum_t part = *input;
-        for (p += 4; more >= 8; more -= 8, p += 8) {
+        for (p += 4; more >= 8; more = (uint_fast8_t)(more - 8), p += 8) {
             BEMI_ADD(0)
             BEMI_ADD(1)
             BEMI_ADD(2)

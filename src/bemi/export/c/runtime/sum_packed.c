@@ -12,11 +12,11 @@ static bemi_sum_t bemi_sum(const bemi_state_t *state, uint_fast16_t neuron)
         while (left < BEMI_BITS) {
             bits |= (bemi_bits_t)((bemi_bits_t)BEMI_READ8(*p) << left);
             p++;
-            left += 8;
+            left = (uint_fast8_t)(left + 8);
         }
         sum += ((bemi_sum_t)(bits & ((1UL << BEMI_BITS) - 1)) - BEMI_WEIGHT_BOUND) * *input;
         bits >>= BEMI_BITS;
-        left -= BEMI_BITS;
+        left = (uint_fast8_t)(left - BEMI_BITS);
     }
     return sum;
 }

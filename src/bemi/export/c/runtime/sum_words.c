@@ -1,6 +1,6 @@
 /* The pre-activation of a first-layer neuron.  Each half byte is a word: it moves on by a step and adds a weight times
    the input there. */
-#define BEMI_WORD(code) \
+#define BEMI_ADD_WORD(code) \
     at += BEMI_READ8(bemi_word_steps[code]); \
     sum += (int8_t)BEMI_READ8(bemi_word_weights[code]) * (bemi_sum_t)z[at];
 
@@ -15,10 +15,10 @@ static bemi_sum_t bemi_sum(const bemi_state_t *state, uint_fast16_t neuron)
     if (p < end)
         do {
             const uint_fast8_t one = BEMI_READ8(p[0]), other = BEMI_READ8(p[1]);
-            BEMI_WORD(one & 15)
-            BEMI_WORD(one >> 4)
-            BEMI_WORD(other & 15)
-            BEMI_WORD(other >> 4)
+            BEMI_ADD_WORD(one & 15)
+            BEMI_ADD_WORD(one >> 4)
+            BEMI_ADD_WORD(other & 15)
+            BEMI_ADD_WORD(other >> 4)
             p += 2;
         } while (p < end);
     return sum;

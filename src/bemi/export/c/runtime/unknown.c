@@ -22,15 +22,10 @@ static int bemi_feature($wide value, uint_fast8_t place)
 #endif
 }
 
-/* The label, or -1 if the row is unknown: if the sum of how far its features are outside the ranges of the class exceeds
-   a threshold.  Features are single ones, and halves of sums and then of differences of two of these. */
-static int bemi_known(const $kind *values, int label)
+/* Features: single ones, and halves of sums and then of differences of two of these. */
+static void bemi_features(const $kind *values, int8_t *features)
 {
-    int8_t features[BEMI_KNOWN_SINGLE + BEMI_KNOWN_PAIRS];
-    uint32_t strangeness = 0;
     uint_fast8_t i;
-    if (label < 0)
-        return label;
     for (i = 0; i < BEMI_KNOWN_SINGLE; i++)
         features[i] = (int8_t)bemi_feature(values[BEMI_KNOWN_AT(i)], i);
 #if BEMI_KNOWN_PAIRS
@@ -39,6 +34,18 @@ static int bemi_known(const $kind *values, int label)
         features[BEMI_KNOWN_SINGLE + i] = (int8_t)((i < BEMI_KNOWN_SUMS ? first + second : first - second) / 2);
     }
 #endif
+}
+
+/* The label, or -1 if the row is unknown: if the sum of how far its features are outside the ranges of the class exceeds
+   a threshold. */
+static int bemi_known(const $kind *values, int label)
+{
+    int8_t features[BEMI_KNOWN_SINGLE + BEMI_KNOWN_PAIRS];
+    uint32_t strangeness = 0;
+    uint_fast8_t i;
+    if (label < 0)
+        return label;
+    bemi_features(values, features);
     for (i = 0; i < BEMI_KNOWN_SINGLE + BEMI_KNOWN_PAIRS; i++) {
         const int above = features[i] - (int8_t)BEMI_READ8(bemi_known_starts[i]);
         const uint_fast8_t shift = BEMI_READ8(bemi_known_shifts[i]);
