@@ -34,7 +34,7 @@ def ran(printed):
 
 def in_icarus(folder):
     """The test bench of a folder in Icarus Verilog, at full speed and with pauses; nothing may cause a warning."""
-    command = ["iverilog", "-g2001", "-Wall", "-o", "test.vvp", "bemi_model.v", "test_bench.v"]
+    command = ["iverilog", "-g2001", "-Wall", "-o", "test.vvp", "bemi_model.v", "bemi_axis.v", "test_bench.v"]
     made = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert (made.returncode, made.stdout + made.stderr) == (0, "")
     runs = []
@@ -48,5 +48,5 @@ def in_icarus(folder):
 
 def warnings(folder):
     """What Verilator has to say about the style of the source."""
-    command = ["verilator", "--lint-only", "-Wall", "bemi_model.v"]
+    command = ["verilator", "--lint-only", "-Wall", "--top-module", "bemi_axis", "bemi_model.v", "bemi_axis.v"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True).stderr

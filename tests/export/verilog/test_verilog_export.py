@@ -2,6 +2,7 @@ import json
 import os
 import re
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,8 +30,12 @@ TABLES = {
     "bits of three classes": {"classes": 3},
     "values": {"values": True, "thresholds": 0, "classes": 3},
     "values and bits": {"values": True},
+    "values and many bits": {"values": True, "thresholds": 32},  # whose control memory becomes block RAM
 }
 EVERY = [(name, way) for name in (*NAMES, *TABLES) for way in ("stream", "parallel")]
+
+# Multipliers of a whole row at once, which Icarus Verilog simulates one adder after another.
+LONGEST = [("large weights", "parallel"), ("large weights", "stream"), ("wide layers", "parallel")]
 
 
 def found(name):
@@ -38,7 +43,10 @@ def found(name):
 
 
 @needs("iverilog")
-@pytest.mark.parametrize(("name", "interface"), EVERY)
+@pytest.mark.parametrize(
+    ("name", "interface"),
+    [pytest.param(*pair, marks=pytest.mark.slow if pair in LONGEST else []) for pair in EVERY],
+)
 def test_labels_are_those_of_python(name, interface, tmp_path):
     classifier = found(name)
     vectors = 40 if interface == "stream" else 20  # simulating a whole row at a time takes longer
@@ -123,7 +131,7 @@ def test_rows_that_the_circuit_cannot_take_are_refused():
 
 def test_what_is_not_there_yet_is_refused_in_one_line():
     for name in ("histograms of doubled images", "counts of a signal"):
-        with pytest.raises(ValueError, match=r"^(IntegerHog|SignalCounts) cannot be exported to Verilog yet, only"):
+        with pytest.raises(ValueError, match=r"^(IntegerHog|SignalCounts) cannot .* yet; train with inputs=None"):
             export(model(name))
     with pytest.raises(ValueError, match=r"^similarities to training rows cannot be exported to Verilog yet"):
         export(table_model(similarities=20))
@@ -225,7 +233,7 @@ def test_two_circuits_with_names_fit_into_one_design(interface, tmp_path):
         assert f"{name}_model.v" in made.files
         for own, other in zip(usual.files.values(), made.files.values(), strict=True):
             assert "bemi_" not in other
-            assert other.replace(f"{name}_model", "bemi_model") == own
+            assert other.replace(f"{name}_model", "bemi_model").replace(f"{name}_axis", "bemi_axis") == own
         # The test bench and the Makefile are those of the last.
         subprocess.run(["make", "-s", "test"], cwd=tmp_path, check=True, capture_output=True)
     design = ["iverilog", "-g2001", "-Wall", "-o", "both", "left_model.v", "right_model.v"]
@@ -275,9 +283,55 @@ def test_the_command_line_writes_a_folder_and_states_costs(tmp_path, capsys):
     save(model("digits"), tmp_path / "m.bemi")
     assert main(["export", "verilog", str(tmp_path / "m.bemi"), "-o", str(tmp_path / "out"), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    names = ["Makefile", "bemi_model.v", "inputs.txt", "labels.txt", "test_bench.v"]
+    names = ["Makefile", "bemi_axis.v", "bemi_model.v", "inputs.txt", "labels.txt", "test_bench.v"]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == names
-    assert told["interval"] == 66
+    assert told["interval"] == 67
     assert f"then a label every {told['interval']}" in (tmp_path / "out" / "bemi_model.v").read_text()
     assert main(["export", "verilog", str(tmp_path / "m.bemi"), "-o", str(tmp_path / "m.bemi")]) == 2
     assert "is a file" in capsys.readouterr().err
+
+
+def test_own_rows_come_from_the_command_line(tmp_path, capsys):
+    save(model("digits"), tmp_path / "m.bemi")
+    command = ["export", "verilog", str(tmp_path / "m.bemi"), "-o", str(tmp_path / "out"), "--vectors", "3", "--rows"]
+    rows = np.arange(5 * 64).reshape(5, 64) % 17
+    np.savez(tmp_path / "rows.npz", X=rows, y=np.zeros(5))
+    assert main([*command, str(tmp_path / "rows.npz")]) == 0
+    own = np.loadtxt(tmp_path / "out" / "inputs.txt", dtype=int)[3:]
+    labels = np.loadtxt(tmp_path / "out" / "labels.txt", dtype=int)[3:]
+    assert np.array_equal(own, rows)
+    assert np.array_equal(model("digits").classes_[labels], model("digits").predict(rows))
+    capsys.readouterr()
+    for wrong, about in ((rows[:, :63], "63"), (rows * 2, "outside the circuit's range, 0..31")):
+        np.savez(tmp_path / "rows.npz", X=wrong)
+        assert main([*command, str(tmp_path / "rows.npz")]) == 2
+        told = capsys.readouterr().err.splitlines()
+        assert len(told) == 1
+        assert about in told[0]
+
+
+@needs("iverilog")
+@pytest.mark.parametrize("interface", ["stream", "parallel"])
+def test_packets_of_a_wrong_length_are_answered_and_marked(interface, tmp_path):
+    made = write(found("bits of three classes"), tmp_path, interface=interface, vectors=12)
+    rows = np.loadtxt(tmp_path / "inputs.txt", dtype=int)
+    labels = np.loadtxt(tmp_path / "labels.txt", dtype=int).tolist()
+    bits = int(re.search(r"signed integers of (\d+) bits", made.files["bemi_model.v"])[1])
+    words = rows.shape[1] if interface == "stream" else 1
+    packets, wanted = [], []
+    for number, (row, label) in enumerate(zip(rows.tolist(), labels, strict=True)):
+        cells = [value % (1 << bits) for value in row]
+        beats = cells if words > 1 else [sum(cell << place * bits for place, cell in enumerate(cells))]
+        length = (words, words + 3, 1, words)[number % 4]
+        packets.append([*beats, 0, 0, 0][:length])
+        wanted.append((None, 1) if length != words else (label, 0))
+    lines = [f"{beat:x} {int(place == len(packet) - 1)}\n" for packet in packets for place, beat in enumerate(packet)]
+    (tmp_path / "beats.txt").write_text("".join(lines))
+    width = -(-bits * rows.shape[1] // words // 8) * 8
+    bench = str(Path(__file__).parent / "packets.v")
+    command = ["iverilog", "-g2001", f"-DWIDTH={width}", "-o", "packets", "bemi_model.v", "bemi_axis.v", bench]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    done = subprocess.run(["vvp", "-n", "packets"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    answers = [tuple(map(int, line.split()[1:])) for line in done.stdout.splitlines() if line.startswith("answer")]
+    assert [(None if user & 2 else label, user >> 1) for label, user, _ in answers] == wanted
+    assert {last for *_, last in answers} == {1}

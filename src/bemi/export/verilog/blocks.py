@@ -87,6 +87,20 @@ def memory(selector: str, target: str, words: Sequence[int], bits: int, word_bit
     return "\n".join([f"            case ({selector})", *lines, end, "            endcase"])
 
 
+def shifted(register: str, new: str, bits: int) -> str:
+    """What a shift register of this many bits becomes, with a new bit at its lowest place."""
+    return f"{{{register}[{bits - 2}:0], {new}}}" if bits > 1 else new
+
+
+def looked_up(values: Sequence[str], names: Sequence[str]) -> str:
+    """The value at the position whose bit i is ``names[i]``."""
+    if len(set(values)) == 1:
+        return values[0]
+    half = len(values) // 2
+    off, on = (looked_up(part, names[:-1]) for part in (values[:half], values[half:]))
+    return off if on == off else f"({names[-1]} ? {on} : {off})"
+
+
 def comment(lines: Iterable[str]) -> str:
     """Lines as comments; whatever they contain stays in them.
 

@@ -80,8 +80,8 @@ def terms_of(inputs: Inputs) -> list[Term]:
         return list(numbers)
     if "circuit_terms" not in vars(type(inputs.transform)):
         raise ValueError(
-            f"{type(inputs.transform).__name__} cannot be exported to Verilog yet, only models of features as they "
-            "are, of ConstantInput and of TableBits can"
+            f"{type(inputs.transform).__name__} cannot be exported to Verilog yet; train with inputs=None "
+            "(--inputs none), or on columns that are computed before the circuit"
         )
     terms: list[Term] = inputs.transform.circuit_terms()  # type: ignore[attr-defined]
     if not inputs.takes_integers:

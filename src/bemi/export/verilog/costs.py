@@ -8,17 +8,13 @@ needs.  Tests synthesize small circuits to compare.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
-
-import numpy as np
 
 from bemi.export.verilog.blocks import Memory, address_bits
 from bemi.export.verilog.circuit import Circuit, Neuron
-from bemi.export.verilog.sums import Stream, Values
-from bemi.export.verilog.vote import fact_words, member_words
+from bemi.export.verilog.parallel import Parallel
+from bemi.export.verilog.stream import Stream
+from bemi.export.verilog.vote import Weighing, fact_words, member_words
 from bemi.inputs.circuit_terms import BitTerm
 
 MEASURED = "Measured by Yosys: nothing yet; make report measures, and writes it here."
@@ -30,11 +26,8 @@ HANDSHAKE = 10
 VOTING = 50
 """Lookup tables for the states of the vote."""
 
-PRODUCT = 2
-"""Lookup tables for one bit times one bit in a multiplier: to select it, and to add it."""
-
 ADDER = 0.68
-"""Lookup tables for adding one bit of a link in a sum of many numbers."""
+"""Lookup tables for adding one bit to a product with a constant."""
 
 THRESHOLD = 0.35
 """Lookup tables for comparing one bit with a constant."""
@@ -93,20 +86,21 @@ class Costs:
         ]
 
 
-def costs(circuit: Circuit, stream: Stream | None) -> Costs:
-    """Costs of a circuit; ``stream`` is None if rows come at once."""
-    loading = 1 if stream is None else len(stream.steps) + stream.delay
-    # The votes, the classes, the judgement, and the label.
-    voting = 1 if circuit.single else len(circuit.voters) + circuit.classes + 2
+def costs(circuit: Circuit, sums: Stream | Parallel) -> Costs:
+    """Costs of a circuit with these sums."""
+    whole = isinstance(sums, Parallel)
+    loading = 1 + sums.depth if isinstance(sums, Parallel) else len(sums.steps) + sums.stages + sums.delay
+    # The votes, the classes, each a clock later, the judgement, and the label.
+    voting = 1 if circuit.single else len(circuit.voters) + circuit.classes + 4
     busy = 1 if circuit.single else voting + 1
-    sums = _parallel(circuit) if stream is None else _stream(circuit, stream)
+    part = _parallel(circuit, sums) if isinstance(sums, Parallel) else _stream(circuit, sums)
     vote = _vote(circuit)
     return Costs(
-        luts=round(sums.luts + vote.luts),
-        flip_flops=sums.flip_flops + vote.flip_flops,
-        block_rams=sums.block_rams + vote.block_rams,
+        luts=round(part.luts + vote.luts),
+        flip_flops=part.flip_flops + vote.flip_flops,
+        block_rams=part.block_rams + vote.block_rams,
         latency=loading + 1 + voting,
-        interval=max(busy, 1 if stream is None else loading + 1),
+        interval=max(busy, 1 if whole else loading + 1),
         tie=_tie(circuit),
     )
 
@@ -124,27 +118,24 @@ def _stream(circuit: Circuit, stream: Stream) -> Part:
     """Sums that are added up while features arrive."""
     counter, neurons, values = address_bits(len(stream.steps)), circuit.neurons, stream.values
     luts = HANDSHAKE + counter + EQUAL * counter + stream.weights.luts
-    flip_flops = counter + 2 + 2 * stream.delay + stream.weights.flip_flops
+    flip_flops = counter + 2 + 2 * (stream.stages + stream.delay) + circuit.format.bits + stream.weights.flip_flops
     blocks = stream.weights.block_rams
     sum_bits = sum(neuron.bits - _constant_bits(circuit, neuron) for neuron in neurons)
     luts, flip_flops = luts + sum_bits, flip_flops + sum_bits
     if not circuit.bits_only:
         luts, flip_flops = luts + 3 * values.bits, flip_flops + 2 * values.bits
-    if stream.delay == 1 and not circuit.bits_only:
+    if not circuit.bits_only and not stream.products:
         luts += sum(min(values.bits, neuron.bits) for neuron in neurons)
-    if stream.delay == 2:
-        wide, rows = values.bits + stream.word_bits - 1, stream.word_bits - 1
-        luts += len(neurons) * wide * (1 + PRODUCT * (rows - 1))
-        flip_flops += len(neurons) * wide
+    for pipeline in (stream.making, stream.multiplying):
+        luts, flip_flops = luts + pipeline.adders + pipeline.tables, flip_flops + pipeline.flip_flops
     control = stream.control.memory
     if control is not None:
-        luts, flip_flops, blocks = luts + control.luts, flip_flops + control.registered, blocks + control.block_rams
+        luts, flip_flops, blocks = luts + control.luts, flip_flops + control.flip_flops, blocks + control.block_rams
     for field in stream.control.fields:
         if field.name == "reading":
             # Whether it is equal, and at least as large: a carry chain takes the complement of the reading.
             luts += EQUAL * field.bits + len(field.memory.lanes)
-        elif field.name == "multiplier":
-            luts += PRODUCT * circuit.format.bits * _rows(field.values) + 3 * values.wide_bits
+    luts += 2 * values.clipped_bits
     return Part(luts, flip_flops, blocks)
 
 
@@ -155,22 +146,14 @@ def _constant_bits(circuit: Circuit, neuron: Neuron) -> int:
     return max(0, (common & -common).bit_length() - 1)
 
 
-def _rows(multipliers: Sequence[int]) -> int:
-    """Rows of the circuit that multiplies by any of these: bits that are 1 in some of them."""
-    return reduce(or_, multipliers).bit_count()
-
-
-def _parallel(circuit: Circuit) -> Part:
-    """Sums of a whole row: a test or a scale per term, and an adder per link."""
-    values, bits = Values(circuit), circuit.format.bits
+def _parallel(circuit: Circuit, parallel: Parallel) -> Part:
+    """Sums of a whole row: a test or a scale per term, tables of four bits, and adders."""
+    values, pipeline, bits = parallel.values, parallel.pipeline, circuit.format.bits
     tests = len(circuit.terms) - len(values.numbers)
-    adders = sum(ADDER * neuron.bits * int(np.count_nonzero(neuron.weights)) for neuron in circuit.neurons)
-    luts = THRESHOLD * bits * tests + adders
-    if values.scaled:
-        # Of the rows of a product with a constant, the first needs no adder.
-        rows = sum(max(0, values.multiplier(term).bit_count() - 1) for term in values.numbers)
-        luts += PRODUCT * bits * rows + 3 * values.wide_bits * len(values.numbers)
-    return Part(luts, sum(1 for places in circuit.features if places) * bits + 1)
+    adders = pipeline.adders * (ADDER if values.scaled else 1)
+    luts = THRESHOLD * bits * tests + adders + 2 * values.clipped_bits * len(values.numbers) + pipeline.tables
+    row = sum(1 for places in circuit.features if places) * bits
+    return Part(luts, row + parallel.depth + 1 + pipeline.flip_flops)
 
 
 def _vote(circuit: Circuit) -> Part:
@@ -182,22 +165,27 @@ def _vote(circuit: Circuit) -> Part:
     count_bits = circuit.most_votes.bit_length()
     share_bits = (circuit.most_votes * max(circuit.multiples)).bit_length()
     luts = VOTING + members.luts + networks * vote_bits / 1.5 + classes * (count_bits + 4) + 4 * share_bits
-    # The signs, the votes, the classes that lead and their number, and the class that is looked at.
-    flip_flops = len(circuit.voting) + classes * (count_bits + 1) + share_bits + vote_bits + 2 * label_bits
-    flip_flops += address_bits(networks) + members.registered + 2
-    flip_flops += 5 * (1 + bool(circuit.evidence))
+    # The signs, the votes, the shares, the classes that lead and their number, and what is looked at.
+    flip_flops = len(circuit.voting) + classes * (count_bits + 1) + 2 * share_bits + 2 * vote_bits + 3 * label_bits
+    flip_flops += address_bits(networks) + len(members.lanes) + 5
+    flip_flops += 12 if circuit.evidence else 7
     blocks = members.block_rams
     if circuit.evidence:
-        chosen, facts = [circuit.neurons[place] for place in circuit.evidence], fact_words(circuit)
+        chosen, facts, weighing = (
+            [circuit.neurons[place] for place in circuit.evidence],
+            fact_words(circuit),
+            Weighing(circuit),
+        )
         scales = [neuron.scale or 0 for neuron in chosen]
+        product_bits, support_bits = weighing.product_bits, circuit.largest_support.bit_length()
+        luts += (len(chosen) + 1) * circuit.evidence_bits + facts.luts + 2 * support_bits
+        luts += weighing.pipeline.adders + weighing.pipeline.tables
+        # If each network has one sum that is evidence, none is compared with another.
         several = any(len(voter.evidence) > 1 for voter in circuit.voters)
-        product_bits = max(neuron.largest_evidence for neuron in chosen).bit_length()
-        support_bits, sum_bits = circuit.largest_support.bit_length(), circuit.evidence_bits
-        luts += len(chosen) * sum_bits + PRODUCT * sum_bits * _rows(scales) + 3 * (product_bits + support_bits)
-        luts += facts.luts
-        flip_flops += len(chosen) * sum_bits + sum_bits + (1 + several) * product_bits + 2 * support_bits
-        flip_flops += address_bits(len(chosen)) + facts.registered + 1
-        flip_flops += len(Memory(scales, circuit.scale_bits, rest=scales[-1]).lanes) + several
+        luts += 3 * product_bits if several else 0
+        flip_flops += (len(chosen) + 1) * circuit.evidence_bits + (1 + several) * product_bits + 3 * support_bits
+        flip_flops += weighing.place_bits + facts.registered + weighing.pipeline.flip_flops + 5
+        flip_flops += len(Memory(scales, circuit.scale_bits, rest=scales[-1]).lanes)
         blocks += facts.block_rams
     return Part(luts, flip_flops, blocks)
 
@@ -208,7 +196,7 @@ def _tie(circuit: Circuit) -> int:
         return 0
     networks, classes, size = len(circuit.voters), circuit.classes, circuit.ensemble.subsets.shape[1]
     if not circuit.evidence:
-        return networks
-    leader = 2 + 3 * len(circuit.evidence)
-    everyone = leader * classes + (networks if size == classes else 0)
-    return max(everyone, networks + leader * size + classes - size)
+        return networks + 1
+    leader = Weighing(circuit).clocks + 4
+    everyone = leader * classes + (networks + 1 if size == classes else 0)
+    return max(everyone, networks + 1 + leader * size + classes - size)

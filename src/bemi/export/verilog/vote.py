@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bemi.export.verilog.blocks import Memory, address_bits, choice, constant, extended, runtime, zero_extended
+from bemi.export.verilog.blocks import (
+    Memory,
+    address_bits,
+    choice,
+    constant,
+    extended,
+    looked_up,
+    runtime,
+    zero_extended,
+)
 from bemi.export.verilog.circuit import Circuit, Voter, integer_bits
+from bemi.export.verilog.pipeline import Pipeline
 from bemi.problem.problem import ABSTAIN
 
-TIE_STATES = "    localparam [3:0] CHOOSE = 4'd6, FETCH = 4'd7, MULTIPLY = 4'd8, COLLECT = 4'd9, COMPARE = 4'd10;"
+TIE_STATES = "    localparam [3:0] CHOOSE = 4'd8, FETCH = 4'd9, WEIGH = 4'd10, COMPARE = 4'd11, TAKE = 4'd12;"
 
 AT_THE_END: dict[str, list[str]] = {"evidence": [], "unclassified": ["out_unclassified <= 1'b1;"]}
 """What a row is marked with at its end, by the name that :meth:`bemi.ensemble.ties.TieRule.piece` gives the rule."""
@@ -71,16 +81,16 @@ def _counting(circuit: Circuit, vote_bits: int, label_bits: int) -> dict[str, ob
     share_bits = (circuit.most_votes * max(circuit.multiples)).bit_length()
     lines = [f"    reg [{bits - 1}:0] {', '.join(names)};", "    always @(posedge clk)", "        if (begins) begin"]
     lines += [f"            {name} <= {constant(0, bits)};" for name in names]
-    lines += ["        end else if (state == COUNT) begin"]
+    lines += ["        end else if (counting) begin"]
     for number, name in enumerate(names):
-        lines += [f"            if (cast == {constant(number, vote_bits)})"]
+        lines += [f"            if (voted == {constant(number, vote_bits)})"]
         lines += [f"                {name} <= {name} + {constant(1, bits)};"]
     pairs = zip(names, circuit.multiples, strict=True)
     shares = [times(zero_extended(name, bits, share_bits), multiple, share_bits) for name, multiple in pairs]
     return {
         "share_top": share_bits - 1,
         "counts": "\n".join([*lines, "        end"]),
-        "shares": choice("candidate", "share", shares, label_bits),
+        "shares": choice("candidate", "share_of", shares, label_bits),
     }
 
 
@@ -88,23 +98,20 @@ def _ties(circuit: Circuit, vote_bits: int, network_bits: int, label_bits: int) 
     """What happens if the paper's rule gives no label."""
     done = [*AT_THE_END[circuit.ensemble.ties.piece("Verilog")], "state <= DONE;", "out_valid <= 1'b1;"]
     # Without any evidence the first of the leaders wins, which is the label so far.
-    empty: dict[str, object] = {"evidence": "", "tie_states": "", "states": ""}
     if not circuit.evidence:
-        return empty | {"undecided": _indented(done), "class_label": "candidate"}
-    place_bits = address_bits(len(circuit.evidence))
+        return {"evidence": "", "tie_states": "", "states": "", "undecided": _indented(done)}
     chosen = [circuit.neurons[neuron] for neuron in circuit.evidence]
-    sum_bits = circuit.evidence_bits
+    weighing, sum_bits = Weighing(circuit), circuit.evidence_bits
     facts, scale_bits = fact_words(circuit), circuit.scale_bits
-    product_bits = max(sum_bits, max(neuron.largest_evidence for neuron in chosen).bit_length())
+    place_bits, product_bits = weighing.place_bits, weighing.product_bits
     support_bits = max(product_bits, circuit.largest_support.bit_length())
     values = {
-        "class_label": "candidate",
-        "class_vote": zero_extended("candidate", label_bits, vote_bits),
         "one_class": constant(1, label_bits),
         "place_top": place_bits - 1,
         "first_place": constant(0, place_bits),
         "one_place": constant(1, place_bits),
         "final_place": constant(len(chosen) - 1, place_bits),
+        "drained_place": constant(weighing.clocks - 1, place_bits),
         "sum_top": sum_bits - 1,
         "scale_top": scale_bits - 1,
         "nearest_top": product_bits - 1,
@@ -115,9 +122,12 @@ def _ties(circuit: Circuit, vote_bits: int, network_bits: int, label_bits: int) 
         "network_high": facts.bits - 1,
         "no_support": constant(0, support_bits),
         "farthest": constant(-1, product_bits),
-        "magnitude_wide": zero_extended("magnitude", sum_bits, product_bits),
-        "scale_wide": zero_extended("scale", scale_bits, product_bits),
-        "nearer_wide": zero_extended("nearer", product_bits, support_bits),
+        "supported_wide": zero_extended("supported", product_bits, support_bits),
+        "multiplied": weighing.pipeline.lines(),
+        "product": zero_extended(weighing.product.name, weighing.product.bits, product_bits),
+        "weighing": weighing.valid.name,
+        "final_neuron": weighing.final.name,
+        "for_candidate": weighing.for_candidate.name,
         "bank_top": sum_bits * len(chosen) - 1,
         "bank": _joined(
             [extended(f"sum_{neuron}", circuit.neurons[neuron].bits, sum_bits) for neuron in circuit.evidence]
@@ -133,8 +143,52 @@ def _ties(circuit: Circuit, vote_bits: int, network_bits: int, label_bits: int) 
         "evidence": runtime("evidence.v", values),
         "tie_states": runtime("ties.v", values),
         "undecided": _indented(["found <= 1'b0;", "state <= CHOOSE;"]),
-        "class_label": "candidate",
     }
+
+
+class Weighing:
+    """The pipeline from a sum and its multiplier, in its stage 1, to their product.
+
+    Attributes
+    ----------
+    pipeline
+        The pipeline.
+    product, valid, final, for_candidate
+        In the last stage: the product, whether there is one, whether it is the last of its network, and whether that
+        voted for the class that is looked at.
+    clocks
+        Clocks for the evidence of one class: for all sums, for the pipeline and for the support that it ends in.
+    place_bits
+        Bits that count them.
+    product_bits
+        Bits of a product, which has no sign.
+    """
+
+    def __init__(self, circuit: Circuit) -> None:
+        self.pipeline = pipeline = Pipeline("tie")
+        chosen = [circuit.neurons[neuron] for neuron in circuit.evidence]
+        sum_bits = circuit.evidence_bits
+        self.product_bits = max(sum_bits, max(neuron.largest_evidence for neuron in chosen).bit_length())
+        scales = [neuron.scale or 0 for neuron in chosen]
+        # A row of the product for each bit of one of them, whichever has fewer.
+        magnitude, scale = (
+            pipeline.wire(name, 0, (1 << bits) - 1, 1, bits)
+            for name, bits in (("magnitude", sum_bits), ("scale", circuit.scale_bits))
+        )
+        parts = pipeline.rows(magnitude, scales, "scale")
+        if sum_bits < len(parts):
+            parts = pipeline.rows(scale, [1 << b for b in range(sum_bits)], "magnitude")
+        product = pipeline.total(parts, self.product_bits)
+        vote_bits = circuit.classes.bit_length()
+        candidate = zero_extended("candidate", address_bits(circuit.classes), vote_bits)
+        stage = max(product.stage or 0, 3)
+        flags = [pipeline.given(name, 1, 1) for name in ("weighing", "final_neuron")]
+        # The network is there in stage 1, its vote in stage 2.
+        flags.append(pipeline.flag(f"voted == {candidate}", 3))
+        self.product = pipeline.at(product, stage)
+        self.valid, self.final, self.for_candidate = (pipeline.at(flag, stage) for flag in flags)
+        self.clocks = len(chosen) + stage + 1
+        self.place_bits = address_bits(self.clocks)
 
 
 def member_words(circuit: Circuit) -> Memory:
@@ -169,21 +223,12 @@ def _vote(circuit: Circuit, number: int, voter: Voter, bits: int, upper: list[st
     """The vote of a network as an expression; wires that it needs are appended to ``upper``."""
     folded = voter.folded
     if folded.table is not None:
-        names = [f"signs[{circuit.voting.index(neuron)}]" for neuron in voter.neurons]
-        return _looked_up(folded.table.tolist(), names, circuit.classes, bits)
-    negatives = _upper_layers(circuit, number, voter, upper)
-    # The first output is the most significant digit of the code, and -1 is the digit 1.
-    codes = [*folded.subset.tolist(), *[ABSTAIN] * ((1 << len(negatives)) - len(folded.subset))]
-    return _looked_up(codes, negatives[::-1], circuit.classes, bits)
-
-
-def _looked_up(votes: Sequence[int], names: Sequence[str], classes: int, bits: int) -> str:
-    """The entry of a table at the position whose bit i is ``names[i]``."""
-    if len(set(votes)) == 1:
-        return constant(classes if votes[0] == ABSTAIN else votes[0], bits)
-    half = len(votes) // 2
-    off, on = (_looked_up(part, names[:-1], classes, bits) for part in (votes[:half], votes[half:]))
-    return off if on == off else f"({names[-1]} ? {on} : {off})"
+        names, codes = [f"signs[{circuit.voting.index(neuron)}]" for neuron in voter.neurons], folded.table.tolist()
+    else:
+        # The first output is the most significant digit of the code, and -1 is the digit 1.
+        names = _upper_layers(circuit, number, voter, upper)[::-1]
+        codes = [*folded.subset.tolist(), *[ABSTAIN] * ((1 << len(names)) - len(folded.subset))]
+    return looked_up([constant(circuit.classes if code == ABSTAIN else code, bits) for code in codes], names)
 
 
 def _upper_layers(circuit: Circuit, number: int, voter: Voter, lines: list[str]) -> list[str]:

@@ -14,10 +14,11 @@ from bemi.ensemble.ensemble import Ensemble, ensemble_of
 from bemi.ensemble.voting import vote
 from bemi.exact import Integers, Rows
 from bemi.export import PREFIX
-from bemi.export.verilog.blocks import address_bits, comment, quoted, runtime
+from bemi.export.verilog.blocks import address_bits, comment, constant, quoted, runtime, zero_extended
 from bemi.export.verilog.circuit import SCALED_LIMIT, Circuit, InputFormat
 from bemi.export.verilog.costs import Costs, costs
-from bemi.export.verilog.sums import Stream, parallel_module
+from bemi.export.verilog.parallel import Parallel
+from bemi.export.verilog.stream import Stream
 from bemi.files import write_texts
 from bemi.inputs.circuit_terms import BitTerm, NumberTerm
 from bemi.inputs.fixed_point import in_units
@@ -62,7 +63,7 @@ def write(
     rows: Any = None,
     name: str = PREFIX,
 ) -> VerilogExport:
-    """Write ``bemi_model.v``, a test bench with its vectors, and a Makefile to a folder, created if necessary.
+    """Write ``bemi_model.v``, ``bemi_axis.v``, a test bench with its vectors, and a Makefile to a folder.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ def write(
     >>> X, y = [[0, 5, 3], [1, 4, 2], [4, 0, 1], [5, 1, 2]], ["cat", "cat", "dog", "dog"]
     >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
     >>> sorted(verilog.write(clf, mkdtemp()).files)
-    ['Makefile', 'bemi_model.v', 'inputs.txt', 'labels.txt', 'test_bench.v']
+    ['Makefile', 'bemi_axis.v', 'bemi_model.v', 'inputs.txt', 'labels.txt', 'test_bench.v']
     """
     made = export(model, interface=interface, input_bits=input_bits, vectors=vectors, rows=rows, name=name)
     write_texts(folder, made.files)
@@ -116,7 +117,7 @@ def export(
     >>> clf = bemi.BeMiClassifier(hidden_layers=(2,)).fit(X, y)
     >>> made = verilog.export(clf, interface="parallel")
     >>> made.costs.latency
-    3
+    5
     """
     check_choice("interface", interface, INTERFACES)
     check_integer("vectors", vectors, 1)
@@ -128,39 +129,63 @@ def export(
     row_bits = circuit.format.bits * len(circuit.features)
     if interface == "parallel" and row_bits > WIDEST_ROW:
         raise ValueError(f"a row has {row_bits} bits, too many for a parallel input; use interface='stream'")
-    stream = Stream(circuit) if interface == "stream" else None
+    sums = Stream(circuit) if interface == "stream" else Parallel(circuit)
     tried, labels = random_rows(circuit, vectors)
     if rows is not None:
         more, more_labels = given_rows(circuit, rows)
         tried, labels = np.concatenate([tried, more]), np.concatenate([labels, more_labels])
-    cost = costs(circuit, stream)
+    cost = costs(circuit, sums)
     module = f"{name}_model"
-    circuit_text = parallel_module(circuit, module) if stream is None else stream.module(module)
     files = {
-        f"{module}.v": f"{_header(circuit, interface, cost)}\n{circuit_text}",
-        "test_bench.v": _test_bench(circuit, interface, len(tried), module),
+        f"{module}.v": f"{_header(circuit, interface, cost)}\n{sums.module(module)}",
+        **_around(circuit, sums, len(tried), name),
         "inputs.txt": _lines(tried),
         "labels.txt": _lines(labels[:, None]),
-        "Makefile": runtime("Makefile", {"module": module}),
+        "Makefile": runtime("Makefile", {"module": module, "axis": f"{name}_axis"}),
     }
     return VerilogExport(files, cost)
 
 
-def _test_bench(circuit: Circuit, interface: str, rows: int, module: str) -> str:
-    features, label_bits = len(circuit.features), address_bits(circuit.classes)
-    at_a_time = 1 if interface == "stream" else features
-    return runtime(
-        "test_bench.v",
-        {
-            "module": module,
-            "rows": rows,
-            "words": features // at_a_time,
-            "features": at_a_time,
-            "width": circuit.format.bits,
-            "label_top": label_bits - 1,
-            "label_zeros": 32 - label_bits,
-        },
-    )
+def _around(circuit: Circuit, sums: Stream | Parallel, rows: int, name: str) -> dict[str, str]:
+    """AXI-Stream around the module, and the test bench around that."""
+    features, label_bits, width = len(circuit.features), address_bits(circuit.classes), circuit.format.bits
+    at_a_time, under_way = (features, sums.depth + 2) if isinstance(sums, Parallel) else (1, 2)
+    words = features // at_a_time
+    beat_bits, mark_bits, to_bits = address_bits(words), address_bits(under_way), _bytes(label_bits)
+    values = {
+        "axis": f"{name}_axis",
+        "module": f"{name}_model",
+        "rows": rows,
+        "words": words,
+        "features": at_a_time,
+        "width": width,
+        "from_top": _bytes(at_a_time * width) - 1,
+        "to_top": to_bits - 1,
+        "label_zeros": 32 - to_bits,
+    }
+    around = {
+        "in_top": at_a_time * width - 1,
+        "label_top": label_bits - 1,
+        "label": zero_extended("label", label_bits, to_bits),
+        "beat_top": beat_bits - 1,
+        "no_beat": constant(0, beat_bits),
+        "one_beat": constant(1, beat_bits),
+        "final_beat": constant(words - 1, beat_bits),
+        "rows": under_way,
+        "marks_top": (1 << mark_bits) - 1,
+        "mark_top": mark_bits - 1,
+        "no_mark": constant(0, mark_bits),
+        "one_mark": constant(1, mark_bits),
+    }
+    return {
+        f"{name}_axis.v": runtime("axis.v", values | around),
+        "test_bench.v": runtime("test_bench.v", values),
+    }
+
+
+def _bytes(bits: int) -> int:
+    """Bits in whole bytes."""
+    return -(-bits // 8) * 8
 
 
 def _lines(rows: Integers) -> str:

@@ -10,7 +10,6 @@ module %%{module} (
     output reg [%%{label_top}:0] out_label,
     output %%{unclassified_kind} out_unclassified
 );
-%%{functions}
 %%{body}
 %%{vote}
 endmodule

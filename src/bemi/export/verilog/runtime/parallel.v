@@ -1,13 +1,16 @@
-    reg complete;
+    // A row moves through the pipeline unless its votes have to wait at the end.
+    reg [%%{depth}:0] filled;
+    wire complete = filled[%%{depth}];
     wire vote_ready;
+    wire advance = !complete || vote_ready;
     reg [%%{in_top}:0] row;
-    assign in_ready = !complete || vote_ready;
+    assign in_ready = advance;
     always @(posedge clk)
         if (reset)
-            complete <= 1'b0;
-        else if (in_ready) begin
-            complete <= in_valid;
+            filled <= %%{empty};
+        else if (advance)
+            filled <= %%{next_filled};
+    always @(posedge clk)
+        if (advance)
             row <= in_data;
-        end
-%%{terms}
 %%{sums}

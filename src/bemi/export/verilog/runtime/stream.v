@@ -5,38 +5,45 @@
     wire take = loading && in_valid;
     wire final_step = step == %%{final_step};
     wire cleared = reset || (complete && vote_ready);
+    // The feature, and what is done with it.
+    reg [%%{in_top}:0] data;
+    always @(posedge clk)
+        data <= in_data;
 %%{control}
-    // A value of 0 changes no sum.
-    wire adds = take && %%{made_any};
     assign in_ready = loading && last;
+    // Features on their way to values, and the last one on its way to the sums.
+    reg [%%{made_top}:0] taken;
+    reg [%%{delay_top}:0] adding;
+    reg [%%{finish_top}:0] finishing;
+    // A value of 0 changes no sum.
+    wire adds = taken[%%{made_top}] && %%{made_any};
 
     // The weights of all neurons in a step, and what they are multiplied by.
     reg [%%{weights_top}:0] weights;
     reg [%%{value_top}:0] value;
 %%{minus_register}
-    reg [%%{delay_top}:0] adding;
-    reg [%%{delay_top}:0] finishing;
-    always @(posedge clk)
-        if (adds) begin
+    always @(posedge clk) begin
 %%{rom}
-            value <= made;
+        value <= %%{made};
 %%{minus}
-        end
+    end
     always @(posedge clk)
         if (reset) begin
             loading <= 1'b1;
             complete <= 1'b0;
             step <= %%{zero_step};
-            adding <= %%{no_delay};
-            finishing <= %%{no_delay};
+            taken <= %%{none_taken};
+            adding <= %%{none_adding};
+            finishing <= %%{none_finishing};
         end else begin
+            taken <= %%{next_taken};
             adding <= %%{next_adding};
             finishing <= %%{next_finishing};
             if (take) begin
                 step <= final_step ? %%{zero_step} : step + %%{one_step};
                 loading <= !final_step;
             end
-            if (finishing[%%{delay_top}])
+            if (finishing[%%{finish_top}])
                 complete <= 1'b1;
             else if (complete && vote_ready) begin
                 complete <= 1'b0;

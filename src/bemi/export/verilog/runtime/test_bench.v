@@ -1,22 +1,24 @@
-// Feeds the rows of inputs.txt to %%{module} and compares its labels with labels.txt, which Python wrote.
+// Feeds the rows of inputs.txt to %%{axis}, and so to %%{module}, and compares its labels with labels.txt, which Python wrote.
 // With +gaps, both sides of the circuit pause now and then.
 module test_bench;
     localparam ROWS = %%{rows}, WORDS = %%{words}, FEATURES = %%{features}, WIDTH = %%{width};
     reg clk = 1'b0, reset = 1'b1, gaps = 1'b0;
     always #5 clk = ~clk;
 
-    reg in_valid = 1'b0, out_ready = 1'b1;
-    reg [FEATURES * WIDTH - 1:0] in_data;
-    wire in_ready, out_valid, out_unclassified;
-    wire [%%{label_top}:0] out_label;
-    %%{module} circuit (
-        .clk(clk), .reset(reset), .in_valid(in_valid), .in_ready(in_ready), .in_data(in_data),
-        .out_valid(out_valid), .out_ready(out_ready), .out_label(out_label), .out_unclassified(out_unclassified)
+    reg in_valid = 1'b0, in_last = 1'b0, out_ready = 1'b1;
+    reg [%%{from_top}:0] in_data;
+    wire in_ready, out_valid, out_last;
+    wire [%%{to_top}:0] out_label;
+    wire [1:0] out_user;
+    %%{axis} circuit (
+        .aclk(clk), .aresetn(!reset), .s_axis_tvalid(in_valid), .s_axis_tready(in_ready), .s_axis_tdata(in_data),
+        .s_axis_tlast(in_last), .m_axis_tvalid(out_valid), .m_axis_tready(out_ready), .m_axis_tdata(out_label),
+        .m_axis_tuser(out_user), .m_axis_tlast(out_last)
     );
 
     integer inputs, labels, status, value, place, wanted, given;
     integer sent = 0, received = 0, differences = 0, cycles = 0, first = 0, fewest = 0, most = 0;
-    reg [FEATURES * WIDTH - 1:0] word;
+    reg [%%{from_top}:0] word = 0;
     reg [15:0] noise = 16'hace1;
 
     initial begin
@@ -42,6 +44,7 @@ module test_bench;
                     word[place * WIDTH +: WIDTH] = value[WIDTH - 1:0];
                 end
                 in_data <= word;
+                in_last <= sent % WORDS == WORDS - 1;
                 in_valid <= 1'b1;
                 sent <= sent + 1;
             end
@@ -52,7 +55,7 @@ module test_bench;
                 cycles <= cycles + 1;
             if (out_valid && out_ready) begin
                 status = $fscanf(labels, "%d", wanted);
-                given = out_unclassified ? -1 : {%%{label_zeros}'h0, out_label};
+                given = out_user[1] !== 1'b0 || !out_last ? -2 : out_user[0] ? -1 : {%%{label_zeros}'h0, out_label};
                 if (given !== wanted) begin
                     if (differences < 10)
                         $display("row %0d: label %0d, wanted %0d", received, given, wanted);
