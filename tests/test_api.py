@@ -15,7 +15,7 @@ import pytest
 from bemi_lab import baselines, datasets
 
 import bemi
-from bemi.export import c, onnx, page, verilog
+from bemi.export import blob, c, onnx, page, verilog
 
 DOCS = Path(__file__).parent.parent / "docs"
 LISTED = re.findall(r"^   (bemi[.\w]+)$", (DOCS / "api.md").read_text(), flags=re.MULTILINE)
@@ -52,7 +52,7 @@ def run(name: str, text: str | None, names: dict[str, Any]) -> None:
 
 def test_the_api_lists_every_public_name():
     public = {f"{module.__name__}.{name}" for module in (bemi, datasets, baselines) for name in module.__all__}
-    for package in (c, onnx, page, verilog):
+    for package in (blob, c, onnx, page, verilog):
         public |= {f"{package.__name__}.{name}" for name in package.__all__ if name in ("write", "export", "model")}
         public |= {f"{package.__name__}.{name}" for name in package.__all__ if inspect.isclass(vars(package)[name])}
     values = re.findall(r"^\.\. py:data:: (\S+)$", (DOCS / "api.md").read_text(), flags=re.MULTILINE)

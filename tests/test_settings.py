@@ -101,6 +101,7 @@ def test_bad_parameters_are_refused_in_one_line(classifier, words):
         ("C", 0.5, 0),
         ("C", 3, "3"),
         ("gap", 0, -0.5),
+        ("gap", None, "wide"),
         ("hinges", 2, True),
         ("hinges", 1, 1.0),
         ("max_links", None, 0),

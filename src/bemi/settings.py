@@ -132,6 +132,8 @@ def _number(*, positive: bool = False, optional: bool = False) -> Values:
         check_number(name, value, positive=positive, optional=optional)
 
     def check_stored(name: str, value: Any) -> None:
+        if optional and value is None:
+            return
         number(value, name)
         if positive and not value:
             raise ValueError(f"{name} must be positive")
@@ -617,14 +619,13 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting(
             "gap",
-            0.01,
-            _number(),
-            "A stage stops once the relative gap is proved to be at most this, or earlier with a message that says "
-            "why.  Two stages differ: Sat-Margin goes on to gap 0, since every row counts, and Min-Weight stops "
-            "improving within ten times the gap, since the next percent would take several times as long.  With "
-            "``gap=0`` all stages go on until they are optimal or the time is up.",
+            None,
+            _number(optional=True),
+            "Every stage stops once its relative gap is proved to be at most this, or earlier with a message that says "
+            "why.  None is 0 for Sat-Margin, since every row counts, 0.1 for Min-Weight, since the next percent takes "
+            "several times as long as all before it, and 0.01 for the others.",
             recorded=True,
-            option=Option("stop a stage once proven within this gap (default: 0.01)", "float"),
+            option=Option("stop a stage once proven within this gap (default: 0.01; sm 0, mw 0.1)", "float"),
         ),
         Setting(
             "n_jobs",

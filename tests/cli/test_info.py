@@ -47,7 +47,7 @@ def test_json_has_all_that_the_file_has(folder, capsys):
 
 
 def test_the_console_names_columns_settings_and_proofs(folder, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("COLUMNS", "240")
     _, out = run(capsys, "info", folder / "table.bemi")
     for words in ("ill, well", "40 rows by highs", "stages soft,mw", "hidden_layers none", "age [years]", "c1, c2"):
         assert words in out

@@ -22,6 +22,13 @@ CASES = {
     "NaN in y": (X, np.where(Y == 1, np.nan, 0.0), ValueError, r"row 1 has no label"),
     "a series with None": (pd.DataFrame(X), pd.Series(NO_LABEL), ValueError, r"row 1 has no label"),
     "durations": (TIMES, Y, ValueError, r"column 'wait' holds durations; replace it by numbers"),
+    "one name twice": (
+        pd.concat([TIMES[["size"]]] * 2, axis=1),
+        Y,
+        ValueError,
+        r"two columns are named 'size'; rename",
+    ),
+    "complex": (X + 1j, Y, ValueError, r"Complex data not supported: give real numbers"),
     "dates": (TIMES.assign(wait=pd.Timestamp("2020-02-02")), Y, ValueError, r"column 'wait' holds dates"),
 }
 

@@ -124,10 +124,22 @@ def test_what_cannot_be_said_is_refused():
         soft_margins(**QUICK, reject=0.05).fit(X, y - 1)
     with pytest.raises(ValueError, match="train it with reject"):
         soft_margins(**QUICK).fit(X, y).strangeness(X)
-    with pytest.raises(ValueError, match="only to models that label every row"):
+    with pytest.raises(ValueError, match="give rows of all classes; class 0 has none"):
         soft_margins(**QUICK, reject=0.05).fit(X, y).add_classes(X[:5], [3] * 5)
     with pytest.raises(TypeError):
         BeMiClassifier(reject=0.05)
+
+
+def test_a_class_that_is_added_is_known():
+    X, y = load_wine(return_X_y=True)
+    y = np.array(["a", "b", "c"])[y]
+    old = y < "c"
+    model = soft_margins(**QUICK, reject=0.05).fit(X[old], y[old])
+    assert (model.predict(X[~old]) == "unclassified").mean() > 0.5
+    model.add_classes(X, y, groups=np.arange(len(y)) // 2)
+    assert (model.predict(X[~old]) == "c").mean() > 0.9
+    known = model.ensemble_.known_ranges
+    assert (known.steps.shape[0], known.tested, known.recordings) == (3, len(y), len(y) // 2)
 
 
 def test_the_command_line_measures_it(tmp_path, capsys):

@@ -6,12 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from mixed_tables import patients
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from soft_margins import soft_margins
 
 from bemi import FewBitClassifier, ScorecardClassifier, TableBits, load, save
 from bemi.estimators.few_bit import CARD_PENALTIES, CARD_THRESHOLDS, USUAL_PENALTY
 from bemi.report import summary
+from bemi.running.schedule import Journal
 
 FAST = {"node_limit": 5, "time_limit": None}
 
@@ -53,8 +55,11 @@ def test_what_is_given_is_not_chosen_and_few_rows_leave_the_usual_settings():
     given = ScorecardClassifier(3, C=1.0, **FAST).choose(X, y)
     assert len(given.accuracies) == len(CARD_THRESHOLDS)
     assert "C" not in given.candidate.settings
-    both = ScorecardClassifier(3, C=1.0, inputs=TableBits(2), **FAST).choose(X, y)
-    assert both.name == "settings as given"
+    assert given.name == "up to 8 thresholds per column"
+    assert ScorecardClassifier(3, inputs=TableBits(2), **FAST).choose(X, y).name == f"C = {USUAL_PENALTY:g}"
+    both = ScorecardClassifier(3, C=1.0, inputs=TableBits(2), **FAST).fit(X, y)
+    assert both.choice_.name == "settings as given"
+    assert f"expected accuracy on new rows {100 * both.choice_.expected:.1f} %" in both.scorecard().text()
 
 
 def test_large_gaps_are_named():
@@ -86,22 +91,48 @@ def test_choosing_shows_progress(verbose, capsys):
     assert ("choosing settings" in capsys.readouterr().err) == bool(verbose)
 
 
-@pytest.mark.parametrize("gaps", [False, True])
-def test_one_level_against_the_rest_takes_one_line(gaps):
+def one_level_against_the_rest():
+    """Rows, the chance of being ill, and a card of which levels share their points when it is trained first."""
     rng = np.random.default_rng(1)
     level = rng.choice(["low", "mid", "high", "top"], 400)
     chance = np.where(level == "high", 0.9, 0.2)
     X = pd.DataFrame({"level": level, "noise": rng.normal(size=400)})
+    return rng, X, chance, ScorecardClassifier(5, C=3.0, inputs=TableBits(2, distinct=True), **FAST)
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_one_level_against_the_rest_takes_one_line(gaps):
+    rng, X, chance, clf = one_level_against_the_rest()
+    level = X["level"].to_numpy()
     if gaps:
         X.loc[::9, "level"] = None
         chance[::9] = 0.2
     y = np.where(rng.random(400) < chance, "ill", "well")
-    clf = ScorecardClassifier(5, C=3.0, inputs=TableBits(2, distinct=True), **FAST).fit(X, y)
+    clf.fit(X, y)
     (card,) = clf.scorecard().cards
     assert [line.name for line in card.lines if line.column == "level"] == ["level = high"]
     assert np.array_equal(clf.decision_function(X), clf.scorecard().score(X))
     assert set(clf.predict(X[level == "high"])) == {"ill"} or gaps
     assert set(clf.predict(X[(level != "high")])) == {"well"}
+
+
+def test_a_card_that_is_trained_again_is_trained_by_tasks_and_shards_too(tmp_path):
+    rng, X, chance, clf = one_level_against_the_rest()
+    y = rng.random(400) < chance
+    alone = clf.fit(X, y).networks_
+    by_tasks, by_shards = (clone(clf).set_params(run_dir=tmp_path / name) for name in ("tasks", "shards"))
+    journal = Journal(tmp_path / "tasks")
+    for _ in range(2):
+        (task,) = by_tasks.training_tasks(X, y).values()
+        assert journal.read(task.key()) is None
+        journal.write(task.key(), task.run())
+    (task,) = by_tasks.training_tasks(X, y).values()
+    assert journal.read(task.key()) is not None
+    assert [by_shards.fit_shard(X, y, shard, 2) for shard in (1, 2)] == [2, 0]
+    for done in (by_tasks, by_shards):
+        assert done.fit(X, y).networks_ == alone
+        assert done.reused_networks_ == 1
+        assert len(list(done.run_dir.iterdir())) == 2
 
 
 def test_lines_that_are_needed_stay():

@@ -42,7 +42,7 @@ def test_every_package_is_a_target_of_the_command_line(capsys):
 
 def test_exports_neither_train_nor_solve():
     code = (
-        "import sys, bemi.export.c, bemi.export.onnx, bemi.export.page, bemi.export.verilog\n"
+        "import sys, bemi.export.blob, bemi.export.c, bemi.export.onnx, bemi.export.page, bemi.export.verilog\n"
         "layers = ('engines', 'training', 'running', 'estimators', 'cli')\n"
         "sys.exit(', '.join(n for n in sys.modules if n.startswith(tuple(f'bemi.{name}' for name in layers))) or None)"
     )

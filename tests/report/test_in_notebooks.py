@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 import rich.console
 from mixed_tables import new_rows, patients
+from sklearn.base import clone
 
 from bemi import FewBitClassifier, MarginsDisplay, ScorecardClassifier, TableBits, WeightsDisplay
 from bemi.inputs.table.text import ColumnWarning
@@ -46,6 +47,8 @@ def test_training_rows_inside_are_named():
     keeps = FewBitClassifier(inputs=TableBits(similarities=20), C=1.0, **FAST)
     assert keeps.fit(X, Y).ensemble_.inputs.rows_inside == 20
     assert "20 training rows inside" in repr(keeps.ensemble_)
+    assert repr(keeps) == f"{clone(keeps)!r}  # 20 training rows inside"
+    assert max(map(len, repr(clone(keeps)).splitlines())) < 80
     assert "contains 20 training rows" in keeps._repr_mimebundle_()["text/html"]
     rng = np.random.default_rng(1)
     square = rng.uniform(-1, 1, (90, 2)).round(3)

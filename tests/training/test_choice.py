@@ -178,6 +178,14 @@ def test_tables_are_chosen_by_the_order_of_rows_too():
     assert (found[False].name, found[True].name) == ("blind", "all")
 
 
+def test_the_reason_says_what_decided():
+    X = np.random.default_rng(0).uniform(0, 3, (300, 2))
+    checkerboard = np.floor(X).sum(axis=1) % 2
+    choice = FewBitClassifier().choose(X, checkerboard)
+    assert choice.name.startswith("similarities to training rows")
+    assert choice.reason.endswith("chosen by accuracy plus AUC")
+
+
 def test_an_order_counts_equal_scores_half():
     answers = Answers(np.zeros(5, int), np.array([[3.0], [1.0], [1.0], [0.0], [9.0]]), np.array([[0, 1]]))
     targets, weights = np.array([0, 0, 1, 1, 2]), np.array([1.0, 1.0, 3.0, 1.0, 1.0])

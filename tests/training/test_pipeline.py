@@ -109,8 +109,8 @@ def test_all_zero_row_stops_max_margin_but_not_min_weight():
     assert reports["mw"].objective == train(problem, ("sm", "mw"), time_limit=None).reports["mw"].objective
 
 
-def test_confident_rows_are_counted_exactly_whatever_the_gap(monkeypatch):
-    gaps = {}
+def test_a_gap_holds_for_every_stage_and_none_is_the_usual_one_of_each(monkeypatch):
+    gaps: dict[str, float] = {}
     honest = monolithic.run
 
     def watched(stage, problem, *, limits, **kwargs):
@@ -118,8 +118,9 @@ def test_confident_rows_are_counted_exactly_whatever_the_gap(monkeypatch):
         return honest(stage, problem, limits=limits, **kwargs)
 
     monkeypatch.setattr(monolithic, "run", watched)
-    train(images(), engine="monolithic", time_limit=2.0, limits=Limits(gap=0.5))
-    assert gaps == {"sm": 0.0, "mm": 0.5, "mw": 0.5}
+    for gap, expected in ((0.5, [0.5, 0.5, 0.5]), (None, [0.0, 0.01, 0.1])):
+        train(images(), engine="monolithic", time_limit=2.0, gap=gap)
+        assert gaps == dict(zip(("sm", "mm", "mw"), expected, strict=True))
 
 
 def test_unused_time_rolls_over(monkeypatch, looks):

@@ -213,5 +213,5 @@ def _listed(channels: Sequence[Any]) -> str:
 def _refuse(options: argparse.Namespace, names: tuple[str, ...], why: str) -> None:
     """Raise ValueError if one of these options is given."""
     for name in names:
-        if getattr(options, name) not in (None, (), False):
+        if getattr(options, name, None) not in (None, (), False):
             raise ValueError(f"--{name.replace('_', '-')} {why}")

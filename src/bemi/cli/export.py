@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bemi.export.page import TestData, TrainingData
 
 C_GOALS = ("speed", "size")
-C_LAYOUTS = ("plain", "arduino", "cmake")
+C_LAYOUTS = ("plain", "arduino", "platformio", "cmake", "esp-idf", "zephyr")
 C_INPUT_TYPES = ("uint8_t", "int8_t", "uint16_t", "int16_t", "int32_t")
 PREFIX = "bemi"
 VERILOG_INTERFACES, VERILOG_VECTORS = ("stream", "parallel"), 100
@@ -144,7 +144,9 @@ def _add_c_options(command: argparse.ArgumentParser) -> None:
     )
     left_out = "leave out the probabilities, which take flash"
     add("--no-probabilities", dest="probabilities", action="store_false", help=left_out)
-    around = "add what the Arduino IDE or CMake needs around header and source (default: %(default)s)"
+    learned = "add bemi_learn: the device learns further classes from a few rows each; for models with --reject"
+    add("--learn", action="store_true", help=learned)
+    around = "add what a build system needs around header and source (default: %(default)s)"
     add("--layout", choices=C_LAYOUTS, default=C_LAYOUTS[0], help=around)
     _add_name(command, "the names of the program and its files begin with, so that two models fit into one")
 
@@ -167,8 +169,27 @@ def _write_c(options: argparse.Namespace, model: Classifier) -> Result:
         probabilities=options.probabilities,
         name=options.name,
         layout=options.layout,
+        learn=options.learn,
     )
     return _costs(options, made.files, made.costs, C_COSTS, "upper limits for a Cortex-M3, gcc -Os")
+
+
+def _add_blob_options(command: argparse.ArgumentParser) -> None:
+    widest = "type whose range inputs may have that enter as they are (default: the smallest for the training rows)"
+    command.add_argument("--input-type", choices=C_INPUT_TYPES, help=widest)
+
+
+def _write_blob(options: argparse.Namespace, model: Classifier) -> Result:
+    from rich.table import Table
+
+    from bemi.export import blob
+
+    made = blob.write(model, options.output, input_type=options.input_type)
+    size = len(made.blob)
+    title = f"{options.output}: {', '.join(made.files)}"
+    table = Table(title=title, show_header=False)
+    table.add_row("model.blob, bytes", f"{size:,}")
+    return {"folder": str(options.output), "bytes": size}, table
 
 
 def _write_onnx(options: argparse.Namespace, model: Classifier) -> Result:
@@ -191,18 +212,26 @@ def _add_verilog_options(command: argparse.ArgumentParser) -> None:
     add("--input-bits", type=int, metavar="N", help=fewest)
     vectors = "random rows for the test bench (default: %(default)s)"
     add("--vectors", type=int, default=VERILOG_VECTORS, metavar="N", help=vectors)
+    own = "rows of yours for the test bench, as predict takes them: a CSV or NPZ file or a folder of images"
+    add("--rows", dest="data", type=Path, metavar="FILE", help=f"{own} (default: none)")
+    add_missing(command)
     _add_name(command, "the names of the module and its file begin with")
 
 
 def _write_verilog(options: argparse.Namespace, model: Classifier) -> Result:
     from bemi.export import verilog
 
+    rows, notes = None, Notes()
+    if options.data is not None:
+        rows = rows_for(options, model.ensemble_, notes, labelled=False).X
+    notes.print()
     made = verilog.write(
         model,
         options.output,
         interface=options.interface,
         input_bits=options.input_bits,
         vectors=options.vectors,
+        rows=rows,
         name=options.name,
     )
     estimated = "estimates for an iCE40; clocks are exact\n'make report' in the folder measures"
@@ -316,6 +345,14 @@ TARGETS = {
             example="bemi export c model.bemi -o device",
             add_options=_add_c_options,
             write=_write_c,
+        ),
+        Target(
+            "blob",
+            "the model as data for updates over the air, and C that runs any such file",
+            output="folder",
+            example="bemi export blob model.bemi -o device",
+            add_options=_add_blob_options,
+            write=_write_blob,
         ),
         Target(
             "onnx",

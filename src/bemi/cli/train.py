@@ -90,6 +90,11 @@ def _add_model_options(command: argparse.ArgumentParser) -> None:
     add("--image-shape", type=image_shape, metavar=IMAGE, help=shape)
     without = "do not choose settings by cross-validation, which also estimates the accuracy on new rows"
     add("--no-estimate", action="store_true", help=without)
+    for name, unit, what in (
+        ("flash", "BYTES", "bytes of flash"),
+        ("instructions", "N", "instructions of a prediction"),
+    ):
+        add(f"--budget-{name}", type=int, metavar=unit, help=f"use fewer kernels for a signal, to save {what} in C")
     for name in OPTIONS:
         _add_setting(paper if name in ONLY_PAPER else limits if name in LIMITS else model, name)
 
@@ -143,6 +148,11 @@ def run(options: argparse.Namespace) -> int:
         verbose=int(progress_wanted(options)),
         run_dir=options.run_dir,
     )
+    if options.budget_flash is not None or options.budget_instructions is not None:
+        if options.paper or options.scorecard is not None:
+            raise ValueError("budgets are for signals; give --budget-... without --paper and --scorecard")
+        limits = {"flash": options.budget_flash, "instructions": options.budget_instructions}
+        classifier = classifier.within_budget(data.X, data.y, **limits)
     if progress_wanted(options):
         # Before training, so that the user can still stop it and choose otherwise.
         notes.print()

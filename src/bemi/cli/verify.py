@@ -64,6 +64,7 @@ def run(options: argparse.Namespace) -> int:
         stage: {
             "rows": list(checked.rows[stage]),
             "certified": checked.certified[stage],
+            "computed": checked.computed[stage],
             "solver": checked.claimed[stage],
             "not_run": checked.not_run[stage],
         }
@@ -71,11 +72,11 @@ def run(options: argparse.Namespace) -> int:
         if stage in checked.rows
     }
     table = Table(title=f"{checked.networks} networks verified")
-    for heading in ("stage", "rows each", "bounds certified", "solver-reported", "could not run"):
+    for heading in ("stage", "rows each", "bounds certified", "computed", "solver-reported", "could not run"):
         table.add_column(heading, justify="left" if heading == "stage" else "right")
     for stage in counts:
-        numbers = checked.certified[stage], checked.claimed[stage], checked.not_run[stage]
-        table.add_row(stage, _range(*checked.rows[stage]), *map(str, numbers))
+        numbers = [str(counts[stage][kind]) for kind in ("certified", "computed", "solver", "not_run")]
+        table.add_row(stage, _range(*checked.rows[stage]), *numbers)
     table.caption = "\n".join(_notes(checked, compared, options))
     result = {
         "networks": checked.networks,

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
+from textwrap import fill
 from types import MethodType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
@@ -13,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from bemi import settings, solvers
@@ -25,17 +26,19 @@ from bemi.ensemble.ties import TIES
 from bemi.ensemble.voting import Votes
 from bemi.exact import PRE_ACTIVATION_LIMIT, Integers
 from bemi.files import printable
+from bemi.inputs.inputs import Inputs
+from bemi.inputs.table import TableBits
 from bemi.inputs.table.text import ColumnWarning
 from bemi.inputs.transform import Takes
 from bemi.report.html import fitted_html
 from bemi.report.scorecard import Scorecard, why_no_card
-from bemi.running.schedule import check_shard, train_all
+from bemi.running.schedule import check_shard, finished, train_all
 from bemi.settings import OF_NETWORKS, SETTINGS, is_auto
 from bemi.training.calibration import calibrated
 from bemi.training.pipeline import Training, share_time
 from bemi.training.plan import Plan, Settings, Task, check_solver, recorded, task_settings
 from bemi.training.rejection import with_known_ranges
-from bemi.training.training_set import TrainingSet, given_weights
+from bemi.training.training_set import Given, TrainingSet, given_weights
 from bemi.training.validation import check_new_classes, rows_to_predict, training_rows, warn_if_continuous
 
 if TYPE_CHECKING:
@@ -53,6 +56,8 @@ if TYPE_CHECKING:
         def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
         def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]: ...
         def _repr_html_(self) -> str: ...
+        def __sklearn_tags__(self) -> Any: ...
+        def __repr__(self, N_CHAR_MAX: int = 700) -> str: ...
 else:
 
     class _ScikitLearn(ClassifierMixin, BaseEstimator):
@@ -107,6 +112,7 @@ class _WithProbabilities:
 
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
+_Trainings = TypeVar("_Trainings", dict[tuple, Training], dict[tuple, Training] | None)
 
 
 def _with_probabilities(method: _Method) -> _Method:
@@ -169,6 +175,7 @@ class Classifier(_ScikitLearn):
     PROBABILISTIC: ClassVar[bool] = True
     """Whether its networks can have probabilities."""
 
+    inputs: Any
     n_jobs: int | None
     random_state: Any
     run_dir: Any
@@ -188,11 +195,9 @@ class Classifier(_ScikitLearn):
         settings.check(given, self.AUTOMATIC)
         return {name: setting.default for name, setting in SETTINGS.items()} | given
 
-    def _resolved(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
-    ) -> Settings:
+    def _resolved(self, given: Given) -> Settings:
         """The settings for these rows, with nothing left to choose; an estimator that chooses does so here."""
-        warn_if_continuous(y)
+        warn_if_continuous(given.y)
         return self._translated(self._settings())
 
     @classmethod
@@ -205,57 +210,54 @@ class Classifier(_ScikitLearn):
 
     # Training ----------------------------------------------------------------------------------------------------
 
-    def _fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
+    def _fit(self, given: Given) -> Self:
         # An interrupted fit must not leave an older fit's networks behind.
         self.__dict__.pop("_ensemble", None)
-        chosen = self._resolved(X, y, sample_weight, groups)
-        ensemble = self._trained(chosen, X, y, sample_weight, groups)
+        chosen, plan, trainings = self._trained(self._resolved(given), given, self._train)
+        ensemble = self._assembled(chosen, plan, trainings)
         if chosen["reject"] is not None:
-            ensemble = with_known_ranges(ensemble, chosen, X, y, sample_weight, groups)
+            ensemble = with_known_ranges(ensemble, chosen, given)
         self._ensemble = ensemble
         return self
 
     def _trained(
-        self,
-        chosen: Settings,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None,
-        groups: ArrayLike | None,
-    ) -> Ensemble:
-        plan = self._planned(chosen, X, y, sample_weight, groups)
-        return self._assembled(chosen, plan, self._train(plan))
+        self, chosen: Settings, given: Given, train: Callable[[Plan], _Trainings]
+    ) -> tuple[Settings, Plan, _Trainings]:
+        """Settings, plan and networks of the last training, if ``train`` gives networks: these may call for another."""
+        plan = self._planned(chosen, given)
+        trainings = train(plan)
+        while trainings is not None and (revised := self._revised(chosen, plan, trainings)) is not None:
+            chosen = revised
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ColumnWarning)  # said before
+                plan = self._planned(chosen, given)
+            trainings = train(plan)
+        return chosen, plan, trainings
 
-    def _fit_shard(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        shard: int,
-        shards: int,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> int:
+    def _revised(self, chosen: Settings, plan: Plan, trainings: Mapping[tuple, Training]) -> Settings | None:
+        """Settings to train again with, now that the networks are known; None if they stay."""
+        return None
+
+    def _fit_shard(self, given: Given, shard: int, shards: int) -> int:
         if self.run_dir is None:
             raise ValueError("a shard needs run_dir, the folder that all shards write to")
         check_shard(shard, shards)
-        other = clone(self)
-        plan = other._planned(other._resolved(X, y, sample_weight, groups), X, y, sample_weight, groups)
-        return len(other._train(plan.shard(shard, shards))) - other.reused_networks_
+        other, count = clone(self), 0
 
-    def _training_tasks(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
-    ) -> dict[tuple, Task]:
+        def train(plan: Plan) -> dict[tuple, Training] | None:
+            nonlocal count
+            count += len(other._train(plan.shard(shard, shards))) - other.reused_networks_
+            return other._finished(plan)
+
+        other._trained(other._resolved(given), given, train)
+        return count
+
+    def _training_tasks(self, given: Given) -> dict[tuple, Task]:
         other = clone(self)
-        plan = other._planned(other._resolved(X, y, sample_weight, groups), X, y, sample_weight, groups)
+        _, plan, _ = other._trained(other._resolved(given), given, other._finished)
         return {key: plan[index] for index, key in enumerate(plan.keys)}
 
-    def add_classes(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def add_classes(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Learn new classes: only networks that involve them are trained; all others stay unchanged.
 
         The input scaling and transform of the first fit are reused.  The classifier gets its new model in one step once
@@ -265,8 +267,10 @@ class Classifier(_ScikitLearn):
         Parameters
         ----------
         X, y
-            Rows of the new classes.  A classifier read from a file does not have its training rows; give rows of all
-            classes then.
+            Rows of the new classes.  Give rows of all classes, the known ones included, if the classifier was read from
+            a file, makes copies of rows, or rejects unknown ones: it does not have what these take.
+        groups
+            What each row comes from, as in ``fit``; with rows of all classes only.
 
         Examples
         --------
@@ -276,28 +280,41 @@ class Classifier(_ScikitLearn):
         """
         check_is_fitted(self)
         ensemble = self.ensemble_
-        chosen = self._as_fitted(ensemble.training.settings)
-        if chosen["subsets"] is not None or chosen["copies"] is not None:
-            raise ValueError("classes can be added only if subsets and copies are None; fit again on all rows")
-        if chosen["reject"] is not None:
-            raise ValueError("classes can be added only to models that label every row; fit again on all rows")
+        chosen = {**self._as_fitted(ensemble.training.settings), "inputs": ensemble.inputs.transform}
+        if chosen["subsets"] is not None:
+            raise ValueError("classes can be added only if subsets is None; fit again on all rows")
         known_rows = ensemble.training.rows
         if chosen["class_weight"] is not None or (known_rows is not None and known_rows.weights is not None):
             raise ValueError(
                 "classes cannot be added to networks that were trained with weights; fit again on all rows"
             )
-        rows, y = training_rows(self, X, y, Takes.by(ensemble.inputs.transform), reset=False)
-        has_rows = known_rows is not None
-        check_new_classes(ensemble.classes, y, has_rows)
-        training_set = _known_rows(ensemble).extended(rows, y, max_per_class=chosen["max_per_class"])
+        rows, labels = training_rows(self, X, y, Takes.by(ensemble.inputs.transform), reset=False)
+        if chosen["copies"] is not None or chosen["reject"] is not None or groups is not None:
+            known_rows = None  # copies and ranges are made of rows as they were given
+        check_new_classes(ensemble.classes, labels, known_rows is not None)
+        if known_rows is None:
+            training_set = TrainingSet.of(
+                rows,
+                labels,
+                ensemble.inputs.widened(rows),
+                max_per_class=chosen["max_per_class"],
+                scenarios=chosen["copies"],
+                groups=groups,
+            )
+        else:
+            known = TrainingSet(
+                ensemble.classes, ensemble.inputs, known_rows.rows, known_rows.targets, np.arange(len(known_rows.rows))
+            )
+            training_set = known.extended(rows, labels, max_per_class=chosen["max_per_class"])
         _check_classes(chosen, training_set.classes)
         plan = _plan(chosen, training_set, class_subsets(len(training_set.classes), int(chosen["subset_size"])))
-        known = set(ensemble.keys)
-        trained = self._train(plan.part(i for i, key in enumerate(plan.keys) if key not in known))
+        trained = self._train(plan.part(i for i, key in enumerate(plan.keys) if key not in set(ensemble.keys)))
         extended = self._assembled(chosen, plan, trained, known=ensemble)
+        if chosen["reject"] is not None:
+            extended = with_known_ranges(extended, chosen, Given(X, y, groups=groups))
         self.selected_rows_ = training_set.selected
-        if not has_rows:
-            # The proofs of networks read from a file are missing, so no certificate can be written.
+        if known_rows is None:
+            # Rows of known classes need not be those of the proofs, so no certificate can be written.
             extended = replace(extended, training=replace(extended.training, rows=None))
         self._ensemble = extended
         return self
@@ -319,30 +336,23 @@ class Classifier(_ScikitLearn):
         """Parameters of this estimator in terms of training."""
         return given
 
-    def _planned(
-        self,
-        chosen: Settings,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None,
-        groups: ArrayLike | None,
-    ) -> Plan:
+    def _planned(self, chosen: Settings, given: Given) -> Plan:
         """Check everything, make the training set, and list the networks to train."""
         check_together(chosen)
-        rows, y = training_rows(self, X, y, Takes.by(chosen["inputs"]), reset=True)
-        weights = given_weights(sample_weight, len(y))
+        rows, y = training_rows(self, given.X, given.y, Takes.by(chosen["inputs"]), reset=True)
+        weights, groups = given_weights(given.sample_weight, len(y)), given.groups
         # Rows without weight have no influence on anything, the scaling included.
         counted = np.flatnonzero(weights)
         if len(counted) < len(weights):
             rows, y, weights = _safe_indexing(rows, counted), y[counted], weights[counted]
             groups = None if groups is None else np.asarray(groups)[counted]
         _check_classes(chosen, np.unique(y))
+        # Scaling and transform depend only on the training rows, so they are part of the model.
+        names = getattr(self, "feature_names_in_", None)
         training_set = TrainingSet.of(
             rows,
             y,
-            input_scaling=chosen["input_scaling"],
-            transform=chosen["inputs"],
-            names=getattr(self, "feature_names_in_", None),
+            Inputs.fit(rows, chosen["input_scaling"], chosen["inputs"], names, y),
             max_per_class=chosen["max_per_class"],
             scenarios=chosen["copies"],
             weights=weights,
@@ -350,7 +360,7 @@ class Classifier(_ScikitLearn):
             groups=groups,
         )
         for line in training_set.inputs.remarks(rows):
-            warnings.warn(line, ColumnWarning, stacklevel=4)
+            warnings.warn(line, ColumnWarning, stacklevel=5)
         self.selected_rows_ = counted[training_set.selected]
         subsets = subsets_to_train(
             chosen["subsets"],
@@ -368,17 +378,27 @@ class Classifier(_ScikitLearn):
         )
         return dict(zip(plan.keys, trainings, strict=True))
 
-    def _assembled(
+    def _finished(self, plan: Plan) -> dict[tuple, Training] | None:
+        """The networks of a plan if ``run_dir`` has them all."""
+        trainings = None if self.run_dir is None else finished(plan, self.run_dir)
+        return None if trainings is None else dict(zip(plan.keys, trainings, strict=True))
+
+    def _uncalibrated(
         self, chosen: Settings, plan: Plan, trainings: Mapping[tuple, Training], known: Ensemble | None = None
     ) -> Ensemble:
         solver = f"{chosen['solver']} {solvers.get(chosen['solver']).version()}"
-        ensemble = plan.assembled(
+        return plan.assembled(
             trainings,
             known=known,
             ties=TIES[chosen["ties"]],
             solver=solver if known is None else known.training.solver,
             settings=recorded({**chosen, "estimator": self.NAME}),
         )
+
+    def _assembled(
+        self, chosen: Settings, plan: Plan, trainings: Mapping[tuple, Training], known: Ensemble | None = None
+    ) -> Ensemble:
+        ensemble = self._uncalibrated(chosen, plan, trainings, known)
         if chosen["probabilities"]:
             ensemble = calibrated(plan, ensemble, known)
         told = self.choice_ if known is None else None
@@ -602,6 +622,22 @@ class Classifier(_ScikitLearn):
         """The same for viewers without support for bundles."""
         return self._repr_mimebundle_()["text/html"]
 
+    def __sklearn_tags__(self) -> Any:
+        """Rows may hold what the inputs take; inputs that are left to the estimator take tables."""
+        tags = super().__sklearn_tags__()
+        inputs = TableBits() if is_auto(self.inputs) else self.inputs
+        if isinstance(inputs, BaseEstimator):
+            tags.input_tags = get_tags(inputs).input_tags
+        return tags
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        inside = self._ensemble.inputs.rows_inside if self.__sklearn_is_fitted__() else 0
+        # scikit-learn breaks lines only of estimators without a repr of their own.
+        text = super().__repr__(N_CHAR_MAX)
+        indent = " " * (text.index("(") + 1)
+        text = fill(text, 79, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        return text + (f"  # {inside} training rows inside" if inside else "")
+
     def __sklearn_is_fitted__(self) -> bool:
         return "_ensemble" in vars(self)
 
@@ -666,12 +702,3 @@ def _check_classes(chosen: Settings, classes: NDArray) -> None:
     if chosen["subset_size"] > len(classes):
         raise ValueError(f"subset_size is {chosen['subset_size']}, but there are only {len(classes)} classes")
     check_open_label(classes, TIES[chosen["ties"]], rejects=chosen["reject"] is not None)
-
-
-def _known_rows(ensemble: Ensemble) -> TrainingSet:
-    """The rows that an ensemble was trained on; empty if it was read from a file."""
-    rows = ensemble.training.rows
-    if rows is None:
-        nothing = np.empty((0, ensemble.inputs.size), dtype=np.int64)
-        return TrainingSet(ensemble.classes, ensemble.inputs, nothing, np.arange(0), np.arange(0))
-    return TrainingSet(ensemble.classes, ensemble.inputs, rows.rows, rows.targets, np.arange(len(rows.targets)))

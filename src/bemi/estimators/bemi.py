@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from bemi.estimators.base import Classifier
 from bemi.stages import PAPER_STAGES
 from bemi.training.plan import Task
+from bemi.training.training_set import Given
 
 
 class BeMiClassifier(Classifier):
@@ -63,7 +64,7 @@ class BeMiClassifier(Classifier):
         time_limit: float | Sequence[float] | None = 10.0,
         total_time_limit: float | None = None,
         node_limit: int | None = None,
-        gap: float = 0.01,
+        gap: float | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -105,7 +106,7 @@ class BeMiClassifier(Classifier):
         >>> clf.fit(X[::5], y[::5]).classes_
         array([0, 1, 2])
         """
-        return self._fit(X, y)
+        return self._fit(Given(X, y))
 
     def fit_shard(self, X: ArrayLike, y: ArrayLike, shard: int, shards: int) -> int:
         """Train one of several equal parts of the networks into ``run_dir``, and return how many had to be trained.
@@ -127,7 +128,7 @@ class BeMiClassifier(Classifier):
         >>> clone(clf).set_params(run_dir=mkdtemp()).fit_shard(X[::10], y[::10], 1, 3)
         1
         """
-        return self._fit_shard(X, y, shard, shards)
+        return self._fit_shard(Given(X, y), shard, shards)
 
     def training_tasks(self, X: ArrayLike, y: ArrayLike) -> dict[tuple, Task]:
         """What :meth:`fit` would train on these data, by class subset; nothing is trained or changed.
@@ -139,4 +140,4 @@ class BeMiClassifier(Classifier):
         >>> list(clf.training_tasks(X[::10], y[::10]))
         [(0, 1), (0, 2), (1, 2)]
         """
-        return self._training_tasks(X, y)
+        return self._training_tasks(Given(X, y))

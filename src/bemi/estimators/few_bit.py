@@ -38,9 +38,11 @@ from bemi.report.summary import large_gaps, rows_inside
 from bemi.running.schedule import progress
 from bemi.settings import AUTO, EXPLAINABLE, SETTINGS, is_auto
 from bemi.stages import SOFT_STAGES, SPARSE_STAGES
+from bemi.training.budget import expected_costs
 from bemi.training.choice import Candidate, Choice, choose, unknown
+from bemi.training.noise import prepared_for_noise
 from bemi.training.plan import Settings, Task, seed_of
-from bemi.training.training_set import class_weights, given_weights
+from bemi.training.training_set import Given, class_weights, given_weights
 from bemi.training.validation import check_given, labels_of, warn_if_continuous
 
 COMPARED = ("inputs", "copies", "C")
@@ -59,6 +61,9 @@ MOST_PIXELS = 64 * 64 * 3
 FEW_RECORDINGS = 20
 """Up to so many recordings of a class, or windows if recordings are not known, small copies are usual for signals;
 docs/signals.md has what they gain."""
+
+KERNELS = (84, 0)
+"""Outputs of kernels to choose from where there is a budget, in place of all."""
 
 SMALL_GAINS, GAINS, SHIFTS = (0.8, 1.25), (0.625, 1.5), (-0.125, 0.125)
 """Gains and shifts, in windows, of the copies to choose from."""
@@ -109,12 +114,15 @@ class Kind:
         Settings where nothing is compared.
     candidates
         Settings to compare by cross-validation; empty if there are too many rows for that.
+    estimated
+        Whether the accuracy is estimated even if nothing is left to choose.
     """
 
     name: str
     why: str
     usual: Mapping[str, Any]
     candidates: tuple[Candidate, ...] = ()
+    estimated: bool = False
 
 
 def images(rows: NDArray, shape: Sequence[int] | None = None, why: str = "asked for") -> Kind:
@@ -212,7 +220,7 @@ def cards() -> Kind:
             settings = {"inputs": TableBits(thresholds, distinct=True), "C": C}
             limit = FEW_CARD_ROWS if repr(settings) == repr(usual) else 0
             candidates.append(Candidate(f"up to {thresholds} thresholds per column, C = {C:g}", settings, limit))
-    return Kind("table", "scorecards are for tables", usual, tuple(candidates))
+    return Kind("table", "scorecards are for tables", usual, tuple(candidates), estimated=True)
 
 
 def kind_of(X: Any, kind: Any = AUTO, inputs: Any = AUTO) -> Kind:
@@ -256,10 +264,22 @@ def left_to_choose(kind: Kind, given: Mapping[str, Any]) -> tuple[Candidate, ...
         if given["monotone"] is not None and joins_columns:
             continue  # such inputs do not grow with one column
         open_settings = {name: value for name, value in candidate.settings.items() if name not in fixed}
-        different.setdefault(repr(sorted(open_settings.items())), replace(candidate, settings=open_settings))
+        named = replace(candidate, name=_name(candidate, open_settings), settings=open_settings)
+        same = different.setdefault(repr(sorted(open_settings.items())), named)
+        if same.usual_up_to < named.usual_up_to:  # of equals the usual one
+            different[repr(sorted(open_settings.items()))] = named
     if len(different) == 1:
         return tuple(replace(candidate, name="settings as given") for candidate in different.values())
     return tuple(different.values())
+
+
+def _name(candidate: Candidate, open_settings: Mapping[str, Any]) -> str:
+    """The name of a candidate without its inputs, or its C, if these are given."""
+    inputs, _, price = candidate.name.rpartition(", ")
+    if not price.startswith("C = "):
+        return candidate.name
+    parts = [name for name, setting in ((inputs, "inputs"), (price, "C")) if setting in open_settings]
+    return ", ".join(parts) or candidate.name
 
 
 def _announced(classes: int) -> str:
@@ -281,8 +301,6 @@ class SoftMarginClassifier(Classifier, ABC):
         The chosen settings, the reasons, and the expected accuracy: a :class:`bemi.training.choice.Choice`; None in a
         classifier read from a file.
     """
-
-    inputs: Any
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
@@ -308,7 +326,7 @@ class SoftMarginClassifier(Classifier, ABC):
         >>> clf.fit(X[::5], y[::5]).classes_
         array([0, 1, 2])
         """
-        self._fit(X, y, sample_weight, groups)
+        self._fit(Given(X, y, sample_weight, groups))
         if is_auto(self.inputs) and self.ensemble_.inputs.rows_inside:
             warnings.warn(rows_inside(self.ensemble_), ColumnWarning, stacklevel=2)
         gaps = large_gaps(self.ensemble_)
@@ -344,21 +362,22 @@ class SoftMarginClassifier(Classifier, ABC):
         >>> clone(clf).set_params(run_dir=mkdtemp()).fit_shard(X[::10], y[::10], 1, 3)
         1
         """
-        return self._fit_shard(X, y, shard, shards, sample_weight, groups)
+        return self._fit_shard(Given(X, y, sample_weight, groups), shard, shards)
 
     def training_tasks(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> dict[tuple, Task]:
         """What :meth:`fit` would train on these data, by class subset; nothing is trained or changed.
 
-        If the tasks run elsewhere and write to the journal of ``run_dir``, ``fit`` has nothing left to train.
+        If the tasks run elsewhere and write to the journal of ``run_dir``, ``fit`` has nothing left to train, but for a
+        card that is trained twice to free lines: once its first task is done, the second one is listed.
 
         Examples
         --------
         >>> list(clf.training_tasks(X[::10], y[::10]))
         [(0, 1), (0, 2), (1, 2)]
         """
-        return self._training_tasks(X, y, sample_weight, groups)
+        return self._training_tasks(Given(X, y, sample_weight, groups))
 
     def choose(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
@@ -371,28 +390,25 @@ class SoftMarginClassifier(Classifier, ABC):
         'table'
         """
         other = clone(self)
-        other._resolved(X, y, sample_weight, groups)
+        other._resolved(Given(X, y, sample_weight, groups))
         return other.choice_
 
-    def _resolved(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
-    ) -> Settings:
-        given = self._translated(self._settings())
-        X = as_pandas(X)
+    def _resolved(self, given: Given) -> Settings:
+        settings = self._translated(self._settings())
+        X = as_pandas(given.X)
         check_given(X)
         rows = as_given(X)
-        labels = labels_of(y, rows)
+        labels = labels_of(given.y, rows)
         warn_if_continuous(labels)
         kind = self._kind(X)
         classes = len(np.unique(labels))
-        if classes > MANY_CLASSES and given["subsets"] is None:
+        if classes > MANY_CLASSES and settings["subsets"] is None:
             warnings.warn(_announced(classes), ColumnWarning, stacklevel=4)
-        given |= {name: value for name, value in kind.usual.items() if name not in COMPARED and is_auto(given[name])}
-        self.choice_ = replace(
-            self._choice(kind, given, rows, labels, sample_weight, groups), kind=kind.name, why=kind.why
-        )
-        automatic = {name: value for name, value in kind.usual.items() if is_auto(given[name])}
-        return self._with_probabilities({**given, **automatic, **self.choice_.candidate.settings}, kind, labels)
+        automatic = {name: value for name, value in kind.usual.items() if is_auto(settings[name])}
+        settings |= {name: value for name, value in automatic.items() if name not in COMPARED}
+        found = self._choice(kind, settings, given._replace(X=rows, y=labels))
+        self.choice_ = replace(found, kind=kind.name, why=kind.why)
+        return self._with_probabilities({**settings, **automatic, **found.candidate.settings}, kind, labels)
 
     @abstractmethod
     def _kind(self, X: Any) -> Kind:
@@ -402,37 +418,35 @@ class SoftMarginClassifier(Classifier, ABC):
         """The settings, with probabilities or without."""
         return chosen
 
-    def _choice(
-        self,
-        kind: Kind,
-        given: Mapping[str, Any],
-        rows: Any,
-        labels: NDArray,
-        sample_weight: ArrayLike | None,
-        groups: ArrayLike | None,
-    ) -> Choice:
+    def _choice(self, kind: Kind, settings: Mapping[str, Any], given: Given) -> Choice:
         """The best candidate by cross-validation on the training rows, if there is something to choose."""
-        if not any(is_auto(given[name]) for name in COMPARED):
+        rows, labels = given.X, np.asarray(given.y)
+        if not kind.estimated and not any(is_auto(settings[name]) for name in COMPARED):
             return unknown(Candidate("settings as given", {}), "nothing was left to choose")
-        candidates = left_to_choose(kind, given)
+        candidates = left_to_choose(kind, settings)
         if not candidates:
             return unknown(Candidate("usual settings", {}), f"{len(rows)} large rows are too many to compare settings")
-        usual = {name: value for name, value in kind.usual.items() if is_auto(given[name])}
+        usual = {name: value for name, value in kind.usual.items() if is_auto(settings[name])}
         if len(np.unique(labels)) > MANY_CLASSES:
             return unknown(Candidate("usual settings", {}), f"settings are compared for up to {MANY_CLASSES} classes")
-        weights = given_weights(sample_weight, len(labels))
+        weights = given_weights(given.sample_weight, len(labels))
         classes, targets = np.unique(labels, return_inverse=True)
-        return choose(
+        weights = weights * class_weights(settings["class_weight"], classes, targets, weights)[targets]
+        defaults, seed, groups = {**settings, **usual}, seed_of(settings["random_state"]), given.groups
+        choice = choose(
             candidates,
             rows,
             labels,
-            defaults={**given, **usual},
-            weights=weights * class_weights(given["class_weight"], classes, targets, weights)[targets],
-            seed=seed_of(given["random_state"]),
+            defaults=defaults,
+            weights=weights,
+            seed=seed,
             groups=groups,
             by_rank=kind.name == "table",
-            watch=partial(progress, show=bool(given["verbose"]), what="choosing settings"),
+            watch=partial(progress, show=bool(settings["verbose"]), what="choosing settings"),
         )
+        if kind.name != "signal" or not is_auto(settings["copies"]):
+            return choice
+        return prepared_for_noise(choice, defaults, rows, labels, weights=weights, groups=groups, seed=seed)
 
 
 class FewBitClassifier(SoftMarginClassifier):
@@ -485,7 +499,7 @@ class FewBitClassifier(SoftMarginClassifier):
         time_limit: float | Sequence[float] | None = 10.0,
         total_time_limit: float | None = None,
         node_limit: int | None = None,
-        gap: float = 0.01,
+        gap: float | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -511,6 +525,50 @@ class FewBitClassifier(SoftMarginClassifier):
         self.random_state = random_state
         self.verbose = verbose
         self.run_dir = run_dir
+
+    def within_budget(
+        self, X: ArrayLike, y: ArrayLike, *, flash: int | None = None, instructions: int | None = None
+    ) -> Self:
+        """An unfitted copy that gives windows of a signal as many kernels as a device can afford.
+
+        Costs are those of the exported C on a Cortex-M3, as its header states them; they depend little on the weights.
+        ValueError if even a model without kernels costs more.
+
+        Parameters
+        ----------
+        X, y
+            The rows that it will be fitted on.
+        flash, instructions
+            Bytes of flash, and instructions of a prediction, that the model may take; None for no limit.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> windows = np.random.default_rng(0).integers(-100, 100, (8, 50, 3))
+        >>> FewBitClassifier().within_budget(windows, [0, 1] * 4, flash=5000).inputs
+        SignalCounts(rocket=84)
+        """
+        given = self._translated(self._settings())
+        X = as_pandas(X)
+        check_given(X)
+        rows = as_given(X)
+        labels, kind = labels_of(y, rows), self._kind(X)
+        usual = {name: value for name, value in kind.usual.items() if is_auto(given[name])}
+        settings = self._with_probabilities({**given, **usual}, kind, labels)
+        counts = settings["inputs"]
+        if not isinstance(counts, SignalCounts):
+            raise ValueError("budgets are for windows of a signal; other models say their costs when they are exported")
+        if len(np.unique(labels)) < 2:
+            raise ValueError("a budget needs rows of at least two classes")
+        limits = {"flash": flash, "instructions": instructions}
+        for rocket in (counts.rocket, *(fewer for fewer in KERNELS if counts.rocket is None or fewer < counts.rocket)):
+            inputs = clone(counts).set_params(rocket=rocket)
+            costs = expected_costs({**settings, "inputs": inputs}, rows, labels)
+            over = {name: getattr(costs, name) for name, most in limits.items() if most and getattr(costs, name) > most}
+            if not over:
+                return clone(self).set_params(inputs=inputs)
+        needed = " and ".join(f"{cost:,} of {name}" for name, cost in over.items())
+        raise ValueError(f"without kernels the model takes {needed}, more than its budget; allow more or omit channels")
 
     def _translated(self, given: dict[str, Any]) -> dict[str, Any]:
         stages = SOFT_STAGES if given["mw_loss"] is None else SPARSE_STAGES

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,10 @@ from sklearn.base import clone
 
 from bemi.ensemble.ensemble import Ensemble
 from bemi.estimators.few_bit import Kind, SoftMarginClassifier, cards
-from bemi.inputs.table.text import ColumnWarning
 from bemi.report.scorecard import Scorecard, why_no_card
 from bemi.stages import SOFT_STAGES
-from bemi.training.plan import Settings
+from bemi.training.pipeline import Training
+from bemi.training.plan import Plan, Settings
 
 
 class ScorecardClassifier(SoftMarginClassifier):
@@ -66,7 +65,7 @@ class ScorecardClassifier(SoftMarginClassifier):
         time_limit: float | Sequence[float] | None = 10.0,
         total_time_limit: float | None = None,
         node_limit: int | None = None,
-        gap: float = 0.01,
+        gap: float | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -99,23 +98,13 @@ class ScorecardClassifier(SoftMarginClassifier):
     def _kind(self, X: Any) -> Kind:
         return cards()
 
-    def _trained(
-        self,
-        chosen: Settings,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None,
-        groups: ArrayLike | None,
-    ) -> Ensemble:
-        """The card; trained again without levels that share their points, as long as that saves lines."""
-        ensemble = super()._trained(chosen, X, y, sample_weight, groups)
-        while why_no_card(ensemble) is None and (spare := Scorecard.of(ensemble).spare_lines()):
-            inputs = clone(chosen["inputs"])
-            chosen = {**chosen, "inputs": inputs.set_params(without=(*inputs.without, *spare))}
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ColumnWarning)  # said before
-                ensemble = super()._trained(chosen, X, y, sample_weight, groups)
-        return ensemble
+    def _revised(self, chosen: Settings, plan: Plan, trainings: Mapping[tuple, Training]) -> Settings | None:
+        """Settings without levels that share their points, as long as that saves lines."""
+        ensemble = self._uncalibrated(chosen, plan, trainings)
+        if why_no_card(ensemble) is not None or not (spare := Scorecard.of(ensemble).spare_lines()):
+            return None
+        inputs = clone(chosen["inputs"])
+        return {**chosen, "inputs": inputs.set_params(without=(*inputs.without, *spare))}
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """The number on the card, for two classes: the total of each row, shape (rows,).

@@ -50,6 +50,7 @@ def _stage_summary(reports: list[StageResult], outputs: int) -> dict[str, Any]:
         "ran": len(ran),
         "optimal": sum(r.objective == r.bound for r in ran),
         "certified": sum(r.proof == "certified" for r in ran),
+        "computed": sum(r.proof == "computed" for r in ran),
         "mean_gap": float(gaps.mean()) if len(ran) else None,
         "max_gap": float(gaps.max()) if len(ran) else None,
         "mean_links": float(np.mean([r.links for r in reports])),

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,7 @@ FEWEST = 3
 LARGEST_PENALTY = 1000.0
 """Where the largest C of a kind is the best, larger ones are tried up to this one."""
 
-_EQUAL = 1e-9
+EQUAL = 1e-9
 """Difference of accuracies below which they are equal."""
 
 RESAMPLES = 500
@@ -132,6 +132,9 @@ class Choice:
         Why there is no estimate; empty if there is one.
     reason
         Why the usual candidate was kept or left; empty if there is none.
+    under_noise
+        Accuracy of windows of a signal with noise on every sample, by its standard deviation as a share of the spread
+        of the channel; empty if it is not known.
     kind, why
         What the rows are, ``"image"``, ``"table"`` or ``"signal"``, and why they are treated as such.
 
@@ -158,6 +161,7 @@ class Choice:
     recordings: int | None = None
     why_unknown: str = ""
     reason: str = ""
+    under_noise: Mapping[float, float] = field(default_factory=dict)
     kind: str = ""
     why: str = ""
 
@@ -185,9 +189,12 @@ class Choice:
         if self.rows < self.given:
             apart += f", {self.rows:,} of {self.given:,} rows" if self.recordings else f" of {self.given:,}"
         why = f" ({self.reason})" if self.reason else ""
+        noisy = " and ".join(f"{100 * share:.1f} %" for share in self.under_noise.values())
+        levels = " and ".join(f"{100 * level:.0f} %" for level in self.under_noise)
+        end = f"; {noisy} with noise of {levels} of the signal's spread" if self.under_noise else ""
         return (
             f"{self.name}{why}; {what} on new {new} {100 * self.expected:.1f} % "
-            f"({100 * self.low:.0f} to {100 * self.high:.0f} %), by {self.folds}-fold cross-validation{apart}"
+            f"({100 * self.low:.0f} to {100 * self.high:.0f} %), by {self.folds}-fold cross-validation{apart}{end}"
         )
 
 
@@ -268,7 +275,7 @@ def choose(
         given=len(targets),
         weighted=bool((omega != 1).any()),
         recordings=None if names is None else len(names),
-        reason=_reason(candidates, usual, first, chosen, accuracies, margins, enough=per_class >= FEWEST),
+        reason=_reason(candidates, usual, first, chosen, accuracies, margins, per_class >= FEWEST, by_rank),
     )
 
 
@@ -397,10 +404,10 @@ def _further(candidates: Sequence[Candidate], merits: NDArray) -> Candidate | No
     smaller = [place for place in others if candidates[place].settings["C"] < price]
     if price >= LARGEST_PENALTY or not smaller or len(smaller) < len(others):
         return None
-    if merits[best] <= merits[smaller].max() + _EQUAL:
+    if merits[best] <= merits[smaller].max() + EQUAL:
         return None
     higher = float(f"{10 / 3 * price:.1g}")
-    name = f"{candidate.name.removesuffix(f', C = {price:g}')}, C = {higher:g}"
+    name = f"{candidate.name.removesuffix(f'C = {price:g}')}C = {higher:g}"
     return replace(candidate, name=name, settings={**candidate.settings, "C": higher}, usual_up_to=0)
 
 
@@ -427,7 +434,7 @@ def _handicaps(
     held_back[first] = False
     # Of equals the usual candidate is taken, although it is not the first.
     errors = np.array([candidate.standard_errors for candidate in candidates])
-    needed = errors * margins + _EQUAL if enough else np.full(len(margins), np.inf)
+    needed = errors * margins + EQUAL if enough else np.full(len(margins), np.inf)
     return np.where(held_back, needed, 0.0) * (1 + CLASSES_COUNT + RANKS_COUNT * by_rank)
 
 
@@ -438,8 +445,8 @@ def _reason(
     chosen: int,
     accuracies: NDArray,
     margins: NDArray,
-    *,
     enough: bool,
+    by_rank: bool,
 ) -> str:
     """Why the usual candidate, or the best one without training rows, was chosen or another one."""
     if len(candidates) == 1:
@@ -458,7 +465,8 @@ def _reason(
     )
     gain = f"{100 * (accuracies[best] - accuracies[first]):+.1f} ± {100 * margins[best]:.1f} points"
     if chosen != first:
-        return f"{gain} against {candidates[first].name}"
+        # Where the area under the curve counts too, the gain in accuracy alone may be small.
+        return f"{gain} against {candidates[first].name}{', chosen by accuracy plus AUC' if by_rank else ''}"
     if usual is None and accuracies[best] <= accuracies[first]:
         return ""
     return f"{'' if usual is None else 'the default here; '}{candidates[best].name} scored {gain}, too little to change"

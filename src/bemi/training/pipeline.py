@@ -92,6 +92,7 @@ def train(
     engine: str = "decomposition",
     solver: str = "highs",
     time_limit: float | Sequence[float] | None = 10.0,
+    gap: float | None = 0.0,
     limits: Limits | None = None,
     **parameters: Any,
 ) -> Training:
@@ -111,8 +112,10 @@ def train(
         The engine that runs the stages, and the MILP solver that it uses.
     time_limit
         Seconds: one number for all stages, or one per stage, or None.
+    gap
+        Relative gap within which every stage stops; None is the usual one of each.
     limits
-        Node limit, gap, threads and seed; its seconds are ignored.
+        Node limit, threads and seed; its seconds and gap are ignored.
     parameters
         Parameters that the stages read, by name; those of stages that are not run are ignored.
     """
@@ -136,7 +139,7 @@ def train(
                 stage.name, seen.problem, network, clock=Deadline(), outcome=Outcome.NO_ROWS
             )
             continue
-        stage_limits = replace(limits.until(deadline), gap=limits.gap if stage.uses_gap else 0.0)
+        stage_limits = replace(limits.until(deadline), gap=stage.usual_gap if gap is None else gap)
         report = runner.run(stage.name, seen.problem, start=network, keep=seen.keep, limits=stage_limits, solver=solver)
         # Time spent on the first network counts towards the first stage.
         reports[stage.name] = report if reports else replace(report, seconds=report.seconds + before_first)

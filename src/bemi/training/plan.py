@@ -40,6 +40,7 @@ class Task:
     engine: str
     solver: str
     time_limit: float | tuple[float, ...] | None
+    gap: float | None
     limits: Limits
     parameters: Mapping[str, Any] = field(default_factory=dict)
     variants: Variants | None = None
@@ -59,6 +60,7 @@ class Task:
             "engine": self.engine,
             "solver": self.solver,
             "time_limit": shortened(self.time_limit, None if seconds is None else max(LEAST_SECONDS, seconds)),
+            "gap": self.gap,
             "limits": self.limits,
             **stage_parameters(self.stages, self.parameters),
         }
@@ -74,6 +76,7 @@ class Task:
             "engine": self.engine,
             "stages": self.stages,
             "time_limit": self.time_limit,
+            "gap": self.gap,
             "limits": asdict(self.limits),
             "total_time_limit": self.total_time_limit,
             "parameters": stage_parameters(self.stages, self.parameters),
@@ -131,7 +134,8 @@ def task_settings(chosen: Settings) -> dict[str, Any]:
         "engine": chosen["engine"],
         "solver": chosen["solver"],
         "time_limit": seconds,
-        "limits": Limits(nodes=chosen["node_limit"], gap=float(chosen["gap"]), seed=seed_of(chosen["random_state"])),
+        "gap": None if chosen["gap"] is None else float(chosen["gap"]),
+        "limits": Limits(nodes=chosen["node_limit"], seed=seed_of(chosen["random_state"])),
         "parameters": {
             # Of the default's type, so that C=1 and C=1.0 are the same task.
             name: _plain(chosen[name]) if SETTINGS[name].default is None else type(SETTINGS[name].default)(chosen[name])
@@ -308,12 +312,12 @@ class Plan:
         )
 
     def _taken_variants(self, trainings: Mapping[tuple, Training]) -> list[NDArray[np.integer]] | None:
-        """For each network, the positions of the variants that it was trained on; None without scenarios."""
+        """For each network, the positions of the variants that it was trained on, if it was; None without scenarios."""
         targets = self.training_set.variant_targets
         if targets is None:
             return None
-        pairs = zip(self.subsets, (trainings[key] for key in self.keys), strict=True)
-        return [np.flatnonzero(np.isin(targets, subset))[list(training.added)] for subset, training in pairs]
+        added = [list(trainings[key].added) if key in trainings else [] for key in self.keys]
+        return [np.flatnonzero(np.isin(targets, subset))[own] for subset, own in zip(self.subsets, added, strict=True)]
 
 
 def _some(weights: Integers | None, chosen: NDArray[np.bool_]) -> Integers | None:

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing
 
 from bemi.ensemble.ensemble import Ensemble
@@ -35,7 +34,7 @@ from bemi.inputs.inputs import Inputs
 from bemi.inputs.table.cells import as_given
 from bemi.training.folds import FOLDS, HeldOut
 from bemi.training.plan import seed_of
-from bemi.training.training_set import class_weights, given_weights
+from bemi.training.training_set import Given, class_weights, given_weights
 from bemi.training.validation import labels_of
 
 MOST_ROWS = 2000
@@ -52,23 +51,16 @@ TABLE_BYTES, FEWEST = 480, 24
 """Bytes of starts, shifts and steps, by which the number of features is limited, but not below the second number."""
 
 
-def with_known_ranges(
-    ensemble: Ensemble,
-    settings: Mapping[str, Any],
-    X: Any,
-    y: ArrayLike,
-    sample_weight: ArrayLike | None,
-    groups: ArrayLike | None,
-) -> Ensemble:
-    """The ensemble with ranges that reject about ``settings["reject"]`` of known rows; rows as in ``fit``."""
-    rows = as_given(X)
-    labels = labels_of(y, rows)
-    weights = given_weights(sample_weight, len(labels))
+def with_known_ranges(ensemble: Ensemble, settings: Mapping[str, Any], given: Given) -> Ensemble:
+    """The ensemble with ranges that reject about ``settings["reject"]`` of known rows."""
+    rows = as_given(given.X)
+    labels = labels_of(given.y, rows)
+    weights = given_weights(given.sample_weight, len(labels))
     counted = np.flatnonzero(weights)
     rows, labels, weights = _safe_indexing(rows, counted), labels[counted], weights[counted]
     targets = ensemble.class_indices(labels)
     weights = weights * class_weights(settings["class_weight"], ensemble.classes, targets, weights)[targets]
-    of_group = None if groups is None else np.asarray(groups)[counted]
+    of_group = None if given.groups is None else np.asarray(given.groups)[counted]
     seed, asked, classes = seed_of(settings["random_state"]), float(settings["reject"]), len(ensemble.classes)
     folds = MANY_FOLDS if len(rows) <= FEW_ROWS else FOLDS
     tested = HeldOut.of(
@@ -78,10 +70,10 @@ def with_known_ranges(
         what, few = "rows" if of_group is None else "recordings", ensemble.classes[int(tested.groups.argmin())]
         raise ValueError(f"reject needs at least two {what} of every class, and class {few} has one; leave reject out")
     strange = []
-    for fold, given in zip(tested.folds, tested.labels, strict=True):
+    for fold, labelled in zip(tested.folds, tested.labels, strict=True):
         values = values_of(fold.inputs, fold.trained, fold.svm_rows.inputs)
         ranges = fitted_ranges(fold.inputs, values, fold.svm_rows.targets, classes)
-        strange.append(ranges.strangeness(values_of(fold.inputs, fold.held_out, fold.tested), given))
+        strange.append(ranges.strangeness(values_of(fold.inputs, fold.held_out, fold.tested), labelled))
     inputs = ensemble.inputs
     ranges = fitted_ranges(inputs, values_of(inputs, inputs.checked(tested.X)), tested.targets, classes)
     # Of n new rows and this one, each is equally likely to be the strangest.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -113,10 +112,8 @@ class TrainingSet:
         cls,
         X: NDArray,
         y: ArrayLike,
+        inputs: Inputs,
         *,
-        input_scaling: str | None = "auto",
-        transform: Any = None,
-        names: Sequence[str] | None = None,
         max_per_class: int | None = None,
         scenarios: Any = None,
         weights: Weights | None = None,
@@ -129,18 +126,16 @@ class TrainingSet:
         ----------
         X, y
             Features, shape (rows, features), and labels.
-        input_scaling, transform, max_per_class, scenarios, class_weight
+        inputs
+            How features become the integers that the networks see.
+        max_per_class, scenarios, class_weight
             As in :class:`bemi.BeMiClassifier`.
-        names
-            Names of the features.
         weights
             Positive weights of the rows; None if all are 1.
         groups
             What each row comes from, such as a recording; None if every row stands for itself.
         """
         classes, targets = np.unique(y, return_inverse=True)
-        # Scaling and transform depend only on the training rows, so they are part of the model.
-        inputs = Inputs.fit(X, input_scaling, transform, names, y)
         made = cls._selected(classes, inputs, _stored(inputs, X), targets, max_per_class)
         made = made._weighted(np.ones(len(targets)) if weights is None else weights, class_weight)
         if groups is not None:
@@ -240,6 +235,15 @@ def variants_of(inputs: Inputs, rows: NDArray, scenarios: Any) -> Integers:
 Weights = NDArray[np.float64]
 
 
+class Given(NamedTuple):
+    """What ``fit`` is given: rows, labels, weights of the rows and what each row comes from, the last two or None."""
+
+    X: Any
+    y: ArrayLike
+    sample_weight: ArrayLike | None = None
+    groups: ArrayLike | None = None
+
+
 def given_weights(sample_weight: ArrayLike | None, rows: int) -> Weights:
     """One weight per row, all 1 if none are given; ValueError unless they are finite, not negative and not all 0."""
     if sample_weight is None:
@@ -260,13 +264,15 @@ def given_weights(sample_weight: ArrayLike | None, rows: int) -> Weights:
 def class_weights(class_weight: Any, classes: NDArray, targets: Integers, weights: Weights) -> Weights:
     """The weight of each class.
 
-    Balanced classes have weights of ``total / (classes * total of the class)``, as in scikit-learn.
+    Balanced classes have weights of ``total / (classes * total of the class)``, as in scikit-learn; classes without any
+    weight do not count.
     """
     if class_weight is None:
         return np.ones(len(classes))
     if isinstance(class_weight, str):
         totals = np.bincount(targets, weights, minlength=len(classes))
-        return totals.sum() / (len(classes) * totals)
+        present = totals > 0
+        return np.divide(totals.sum(), present.sum() * totals, out=np.ones(len(classes)), where=present)
     labels = classes.tolist()
     unknown = [label for label in class_weight if label not in labels]
     if unknown:

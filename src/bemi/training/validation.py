@@ -13,19 +13,23 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 
 from bemi.checks import check_finite
 from bemi.inputs.signal.samples import as_rows, as_windows
-from bemi.inputs.table.cells import as_given, as_pandas, as_table, check_no_text
+from bemi.inputs.table.cells import as_given, as_pandas, as_table, check_names_differ, check_no_text
 from bemi.inputs.table.text import ColumnWarning, look_continuous
 from bemi.inputs.transform import Takes
 
 
 def check_given(X: Any) -> None:
-    """Raise an error for rows that nothing can be learnt from: none at all, without columns, or a sparse matrix."""
-    shape: Any = as_given(X).shape
+    """Raise an error for rows that cannot be learnt from: none, no columns, repeated names, complex, or sparse ones."""
+    rows = as_given(X)
+    shape: Any = rows.shape
     if len(shape) > 0 and shape[0] == 0:
         raise ValueError(f"there are no rows to train on: X has the shape {shape}")
     if len(shape) == 2 and shape[1] == 0:
         counted = f"0 feature(s) (shape={shape}) while a minimum of 1 is required"
         raise ValueError(f"the rows have no columns: {counted}; give some")
+    check_names_differ(rows)
+    if isinstance(rows, np.ndarray) and rows.dtype.kind == "c":
+        raise ValueError("Complex data not supported: give real numbers, such as real and imaginary parts as columns")
 
 
 def check_all_labelled(y: Any) -> None:
@@ -36,10 +40,10 @@ def check_all_labelled(y: Any) -> None:
         raise ValueError(f"row {missing[0]} has no label (Input y contains NaN or None); leave such rows out")
 
 
-def labels_of(y: ArrayLike, rows: Any) -> NDArray:
-    """Checked labels, one for each row."""
+def labels_of(y: ArrayLike, rows: Any, *, warn: bool = False) -> NDArray:
+    """Checked labels, one for each row; ``warn`` of a column instead of a list."""
     check_all_labelled(y)
-    labels: NDArray = column_or_1d(y)
+    labels: NDArray = column_or_1d(y, warn=warn)
     check_consistent_length(rows, labels)
     assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
@@ -66,10 +70,10 @@ def training_rows(estimator: Any, X: ArrayLike, y: ArrayLike, takes: Takes, *, r
         # The transform reads and checks the cells; scikit-learn's validation would reject text.
         rows = as_table(X)
         validate_data(estimator, rows, skip_check_array=True, reset=reset)
-        return rows, labels_of(y, rows)
+        return rows, labels_of(y, rows, warn=True)
     if takes is Takes.WINDOWS:
         windows = _windows(estimator, X, reset=reset)
-        return windows, labels_of(y, windows)
+        return windows, labels_of(y, windows, warn=True)
     check_no_text(X)
     check_all_labelled(y)
     checked, labels = validate_data(estimator, X, y, reset=reset, ensure_all_finite=False)
@@ -114,6 +118,7 @@ def check_new_classes(known: NDArray, y: NDArray, has_rows: bool) -> None:
         raise ValueError(f"{sorted(new & old)[0]!r} is a class already; give rows of new classes only")
     if not has_rows and old - new:
         raise ValueError(
-            "a model read from a file does not have its training rows: give rows of all classes; class "
+            "the rows of known classes are needed where a model was read from a file, makes copies of rows or rejects "
+            "unknown ones, or where groups are given: give rows of all classes; class "
             f"{sorted(old - new)[0]!r} has none"
         )

@@ -395,6 +395,17 @@ def test_everything_can_be_reached_by_tab(opened):
         assert element.accessible_name, "every control has a name"
 
 
+def test_it_says_which_bounds_are_certified_computed_or_a_solvers(opened):
+    rows, labels = np.random.default_rng(5).integers(-9, 10, (14, 5)), [0, 1] * 7
+    said = {}
+    for engine in ("decomposition", "monolithic"):
+        settings = {"stages": ("sm",), "engine": engine, "gap": 0.0}
+        browser = opened(page(BeMiClassifier(hidden_layers=(2,), **settings).fit(rows, labels)))
+        said[engine] = browser.execute_script("return document.body.textContent")
+    assert "; computed ones come from our own search, without a proof to check." in said["decomposition"]
+    assert "; the others rely on highs" in said["monolithic"]
+
+
 def test_chances_stand_beside_the_decision(opened):
     classifier = model("probabilities of five classes")
     row = load_digits().data[0].astype(int)

@@ -149,7 +149,7 @@ def test_columns_are_found_by_their_names():
         transform.transform(TABLE.drop(columns="pain"))
     with pytest.raises(ValueError, match=r"^column 'weight' was not in the training data; leave it out$"):
         transform.transform(TABLE.assign(weight=1))
-    with pytest.raises(ValueError, match=r"^rows must have 5 columns, these have 2$"):
+    with pytest.raises(ValueError, match=r"^X has 2 features, but TableBits is expecting 5 features as input$"):
         transform.transform(np.zeros((3, 2)))
 
 

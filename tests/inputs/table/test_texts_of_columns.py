@@ -139,6 +139,7 @@ def test_identifiers_and_an_index_are_named_in_a_warning():
         card(table, y)
     words = [str(line.message) for line in told]
     assert [line.split(":")[0] for line in words] == ["column 'patient'", "column 'row'"]
+    assert {line.filename for line in told} == {__file__}
 
 
 def test_labels_that_look_measured_are_named_in_a_warning():

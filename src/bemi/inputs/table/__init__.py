@@ -17,7 +17,15 @@ from bemi.inputs.circuit_terms import Term
 from bemi.inputs.export_hooks import CTransform, PageScript
 from bemi.inputs.fixed_point import LARGEST_READING, MISSING, FixedPoint
 from bemi.inputs.table import exports
-from bemi.inputs.table.cells import UNIT_LEVEL, Similarities, as_table, columns_of, names_of, remarks_on
+from bemi.inputs.table.cells import (
+    UNIT_LEVEL,
+    Similarities,
+    as_table,
+    check_names_differ,
+    columns_of,
+    names_of,
+    remarks_on,
+)
 from bemi.inputs.table.columns import (
     VALUE_GRID,
     AtLeast,
@@ -41,6 +49,9 @@ if TYPE_CHECKING:
     from bemi.export.onnx.graph import Tensor
 
 MOST_SIMILARITIES = MOST_PAIRS = 4096
+
+MOST_ROWS = 5000
+"""Of more rows, so many are looked at to join columns, evenly spaced."""
 
 BITS_CONSTANT = 2
 """The constant beside bits of -1 and 1 alone: as much as a bit changes by.
@@ -168,12 +179,11 @@ class TableBits(TransformerMixin, BaseEstimator):
         check_integer("similarities", self.similarities, 0, MOST_SIMILARITIES)
         check_integer("pairs", self.pairs, 0, MOST_PAIRS)
         table = as_table(X)
+        check_names_differ(table)
         validate_data(self, table, skip_check_array=True)
         if not len(table):
             raise ValueError("training needs at least one row")
         names = names_of(table) or [f"feature {place}" for place in range(table.shape[1])]
-        if len(set(names)) < len(names):
-            raise ValueError(f"two columns are named {max(names, key=names.count)!r}; rename one")
         cells = columns_of(table, None)
         kinds = zip(names, cells, self._kinds(names), strict=True)
         columns = [Column.from_cells(name, own, categorical=kind) for name, own, kind in kinds]
@@ -201,19 +211,21 @@ class TableBits(TransformerMixin, BaseEstimator):
         # A bit beside values is as long as several of them, the more so the fewer bits there are.
         level = 1 if not self.values else 32 if self.thresholds else 64
         constant = level if scaled else BITS_CONSTANT
+        # What joins columns is chosen by a part of many rows.
+        some = np.unique(np.linspace(0, len(readings) - 1, MOST_ROWS).astype(np.int64))
         pairs: list[tuple[int, int]] = []
         if self.pairs:
             if y is None:
                 raise ValueError("pairs of bits are chosen by the labels: give them to fit, too")
             bits = bits_of(fitted)
-            on = self._evaluated(bits, readings, 1)
-            pairs = best_pairs(on, [bit.column for bit in bits], y, self.pairs)
+            on = self._evaluated(bits, readings[some], 1)
+            pairs = best_pairs(on, [bit.column for bit in bits], np.asarray(y)[some], self.pairs)
         self._with_columns(fitted, level, constant, None, pairs)
         if self.similarities and units_of(fitted):
-            units = self.units(readings)
+            units = self.units(readings[some])
             likeness = Similarities.fit(units, self.similarities)
             if self.values or self.thresholds:
-                likeness = likeness.beside(self.from_fixed_point_inputs(readings), units)
+                likeness = likeness.beside(self.from_fixed_point_inputs(readings[some]), units)
             self._with_columns(fitted, level, constant, likeness, pairs)
         return self
 
@@ -276,7 +288,8 @@ class TableBits(TransformerMixin, BaseEstimator):
         table = as_table(X)
         unnamed = names_of(table) is None or self.column_names is None
         if unnamed and table.shape[1] != self.n_features_in_:
-            raise ValueError(f"rows must have {self.n_features_in_} columns, these have {table.shape[1]}")
+            expected = f"TableBits is expecting {self.n_features_in_} features as input"
+            raise ValueError(f"X has {table.shape[1]} features, but {expected}")
         return _read(self.columns_, columns_of(table, self.column_names))
 
     @property

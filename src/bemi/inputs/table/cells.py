@@ -52,13 +52,20 @@ def as_table(X: Any) -> pd.DataFrame:
     if isinstance(rows, pd.DataFrame):
         return rows
     if rows.ndim != 2:
-        raise ValueError(f"rows must be a table, got an array of shape {rows.shape}")
+        raise ValueError(f"rows must be a table, got shape {rows.shape}. Reshape your data: X.reshape(1, -1) is a row")
     return pd.DataFrame(rows)
 
 
 def names_of(table: pd.DataFrame) -> list[str] | None:
     """Names of the columns; None if they are only numbered."""
     return None if isinstance(table.columns, pd.RangeIndex) else [str(name) for name in table.columns]
+
+
+def check_names_differ(rows: Any) -> None:
+    """Raise ValueError if two columns of a data frame have the same name."""
+    names = names_of(rows) if isinstance(rows, pd.DataFrame) else None
+    if names is not None and len(set(names)) < len(names):
+        raise ValueError(f"two columns are named {max(names, key=names.count)!r}; rename one")
 
 
 def columns_of(table: pd.DataFrame, names: list[str] | None) -> list[pd.Series]:

@@ -113,7 +113,7 @@ class Column:
             centre=int(scale.centres[0]),
             multiplier=int(scale.multipliers[0]),
             shift=int(scale.shifts[0]),
-            zero_one=self.decimals == 0 and np.unique(present).tolist() == [0, 1],
+            zero_one=self.decimals == 0 and (present[0], present[-1]) == (0, 1),
         )
 
     def fixed_point_inputs(self, cells: pd.Series) -> Integers:
@@ -212,7 +212,8 @@ def thresholds_of(readings: Integers, most: int) -> list[int]:
 
     A cut at a quantile is moved into the gap between the observed readings around it.
     """
-    distinct = np.unique(readings)
+    # np.unique does not know that they are sorted, and takes thirty times as long.
+    distinct = readings[np.flatnonzero(np.diff(readings, prepend=readings[:1] - 1))]
     if most < 1 or len(distinct) < 2:
         return []
     gaps = np.arange(len(distinct) - 1)

@@ -13,9 +13,6 @@ from bemi.exact import Integers
 MOST_BITS = 512
 """Of more bits, the heaviest of the linear model are paired."""
 
-MOST_ROWS = 5000
-"""Of more rows, so many are looked at, evenly spaced."""
-
 _DIGITS = 6
 """Gains that agree to so many digits are equal, so that rounding decides nothing."""
 
@@ -39,9 +36,7 @@ def best_pairs(bits: Integers, columns: Sequence[int], y: ArrayLike, most: int) 
     most
         Number of pairs.
     """
-    rows = np.unique(np.linspace(0, len(bits) - 1, MOST_ROWS).astype(np.int64))
-    on = (bits[rows] > 0).astype(np.float64)
-    labels = np.asarray(y)[rows]
+    on, labels = (bits > 0).astype(np.float64), np.asarray(y)
     if len(np.unique(labels)) < 2:
         return []
     model = LogisticRegression(max_iter=200, tol=1e-3).fit(on, labels)

@@ -26,13 +26,17 @@ function trainingCard(ensemble) {
 function trainingHint({ data: { summary, solver, stageWords } }) {
   const goals = Object.values(stageWords).map(({ title, asksFor }) => `${title}: ${asksFor}.`);
   const stages = Object.values(summary.stages);
-  const claimed = stages.some(({ certified, ran }) => certified < ran);
+  const computed = stages.some((stage) => stage.computed > 0);
+  const claimed = stages.some((stage) => stage.certified + stage.computed < stage.ran);
   const untimed = stages.some(({ seconds }) => seconds === null);
   return make(
     "p",
     { class: "hint" },
     `${goals.join(" ")} A gap is how far the result may be from the best possible. Certified bounds can be checked ` +
-      `without a solver (bemi verify)${claimed ? `; the others rely on ${solver ?? "the solver"}` : ""}.` +
+      "without a solver (bemi verify)" +
+      (computed ? "; computed ones come from our own search, without a proof to check" : "") +
+      (claimed ? `; ${computed ? "those of a solver" : "the others"} rely on ${solver ?? "the solver"}` : "") +
+      "." +
       (untimed ? " Times are in the certificate, which is not part of this page." : ""),
   );
 }

@@ -4,6 +4,7 @@ const MOST_CHANCES = 3; // of the likeliest classes
 
 const PROOF_WORDS = {
   certified: "certified: the bound can be checked without a solver",
+  computed: "computed: our own search in exact integers gave the bound, without a proof to check",
   solver: "the bound is a solver's claim",
   none: "no bound",
 };
