@@ -129,10 +129,9 @@ def usual(kind: str, *, inputs: str | None = "usual", **parameters: Any) -> Clas
 
 
 def scorecard(lines: int, **parameters: Any) -> Classifier:
-    """A scorecard of at most this many lines."""
+    """A scorecard of at most this many lines, which chooses thresholds and C when it is fitted."""
     offered = signature(ScorecardClassifier).parameters
-    limits = {name: value for name, value in parameters.items() if name in offered}
-    return ScorecardClassifier(lines, inputs=TableBits(thresholds=CARD_THRESHOLDS), **limits)
+    return ScorecardClassifier(lines, **{name: value for name, value in parameters.items() if name in offered})
 
 
 def card_bits(thresholds: int) -> TableBits:

@@ -8,6 +8,7 @@ from bemi_lab.datasets import Split
 from bemi_lab.datasets.registry import SETS
 from bemi_lab.datasets.sampling import PAPER_SAMPLES
 from bemi_lab.experiments import figures, network_tables, report, spec, subjects
+from bemi_lab.experiments.on_estimates import MADE
 
 from bemi.ensemble import LabelStatus
 
@@ -90,7 +91,7 @@ def test_all_names_of_a_comparison_are_known(name):
     assert experiment.dataset == ("mnist" if name == "exp2" else experiment.kind)
     for grid in experiment.grids:
         assert set(grid.systems) <= set(systems)
-        assert set(grid.datasets) <= set(SETS)
+        assert set(grid.datasets) <= {*SETS, *MADE}
         assert set(grid.report) <= set(report.GRID_TABLES[experiment.kind])
         assert [Split.parse(split).name for split in grid.splits] == list(grid.splits)
         if experiment.kind != "tables":

@@ -16,6 +16,7 @@ BENCHMARKS = {
     "medoids": ("accuracy", "medoids of 400 rows per class against random rows"),
     "subsets": ("accuracy", "fewer networks, chosen from the data and at random"),
     "gain": ("accuracy", "copies of windows: accuracy at other gains and on late windows"),
+    "learned": ("accuracy", "a class learned from five windows without training, beside add_classes"),
     "chances": ("accuracy", "probabilities, beside other ways to couple them"),
     "devices": ("devices", "C code on emulated boards, beside emlearn's: flash, RAM, instructions"),
     "hardware": ("hardware", "circuits: labels in two simulators, cells, clock"),

@@ -1,5 +1,5 @@
-"""Test accuracy: what copies, medoids and fewer networks are worth, how windows fare at other gains, and how good
-probabilities are."""
+"""Test accuracy: what copies, medoids and fewer networks are worth, how windows fare at other gains, how well classes
+are learned without training, and how good probabilities are."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import log_loss
 
 from bemi.augment.medoids import select_rows
+from bemi.ensemble import LearnedClass, predict_learned
 from bemi.ensemble.probabilities import UNIT
 from bemi.ensemble.subsets import chosen_subsets, class_subsets, components
 from bemi.exact import Integers
@@ -24,6 +25,7 @@ from bemi_lab.classifiers import Classifier
 from bemi_lab.datasets import Sample, Split, sample
 from bemi_lab.datasets.registry import SETS
 from bemi_lab.experiments.on_tables import logistic_regression_by_loss
+from bemi_lab.experiments.on_unknown import unknown_windows
 from bemi_lab.experiments.table import Table
 
 # Few images, soft margins with P = 7 on gradient histograms: a seed is the index of a sample of seed 0, tested on the
@@ -162,6 +164,55 @@ def _gains(records: Sequence[Record]) -> Iterator[Table]:
     yield table(records, ["cell", "way"], columns | {name: share(name) for name in TESTS}, digits=1)
 
 
+# A class that a model without it learns from a few windows, as a device does, or that it is trained on; which one it is
+# changes with the seed.  Models reject unknown windows.
+
+LEARNED = 5
+"""Windows of the class."""
+
+FURTHER = {"watch": 20, "JapaneseVowels": 20, "BasicMotions": 10, "PickupGestureWiimoteZ": 6}
+"""Sets, and windows of the other classes."""
+
+
+def _further_class(cell: FewRows, seed: int, settings: Settings) -> Iterator[Record]:
+    if not datasets.is_here(cell.data):
+        return
+    windows = datasets.load(cell.data)
+    X, y = windows.train_X, windows.train_y
+    classes = np.unique(y)
+    new = classes[seed % len(classes)]
+    train, test = Split.parse(f"per-class-{cell.rows}").of_windows(y, windows.groups, seed)
+    few, train = train[y[train] == new][:LEARNED], train[y[train] != new]
+    both = np.concatenate([train, few])
+    X_test, is_new = X[test], y[test] == new
+    noise = unknown_windows(X_test, np.random.default_rng(seed))["noise"]
+    groups = [None if windows.groups is None else windows.groups[rows] for rows in (train, both)]
+    model = classifiers.few_bit(X, reject=0.05, **settings.limits).fit(X[train], y[train], groups=groups[0])
+    learned = LearnedClass.of(model, X[few])
+    names = np.array([*model.classes_, new, "unclassified"], dtype=object)
+    found = {"neither": (model.predict(X_test), model.predict(noise))}
+    found["learned"] = tuple(names[predict_learned(model, rows, [learned])] for rows in (X_test, noise))
+    model.add_classes(X[both], y[both], groups=groups[1])
+    found["trained"] = model.predict(X_test), model.predict(noise)
+    for way, (labels, of_noise) in found.items():
+        right = labels == y[test]
+        yield {
+            "way": way,
+            "accuracy": float(right.mean()),
+            "known": float(right[~is_new].mean()),
+            "new": float(right[is_new].mean()) if is_new.any() else None,
+            "lost": float((labels[~is_new] == new).mean()),
+            "noise": float((of_noise == new).mean()),
+        }
+
+
+def _further_classes(records: Sequence[Record]) -> Iterator[Table]:
+    columns: dict[str, Column] = {"set, windows per class": "cell", "the new class is": "way", "seeds": len}
+    columns |= {"accuracy %": share("accuracy"), "known classes %": share("known"), "new class %": share("new")}
+    columns |= {"known taken for it %": share("lost"), "noise taken for it %": share("noise")}
+    yield table(records, ["cell", "way"], columns, digits=1)
+
+
 # Probabilities: how often the likeliest class is not the label, and how good coupled ones are beside other ways.
 
 TWO_CLASSES = (
@@ -260,5 +311,6 @@ BENCHMARKS = {
     "medoids": Benchmark(_cells((10, 40), ("mnist",)), _with_medoids, _few_shot),
     "subsets": Benchmark(_cells((10, 40), ("mnist",)), _with_fewer_networks, _few_shot),
     "gain": Benchmark(_cells((5, 10), _signals()), _at_other_gains, _gains),
+    "learned": Benchmark([FewRows(*item) for item in FURTHER.items()], _further_class, _further_classes),
     "chances": Benchmark(TABLES, _probabilities, _chances),
 }

@@ -16,7 +16,6 @@ import numpy as np
 
 from bemi.engines.portfolio import observed
 from bemi.exact import Integers
-from bemi.limits import Limits
 from bemi.problem.problem import Problem, class_codes
 from bemi.stages.registry import PAPER_STAGES
 from bemi.stages.registry import get as stage_of
@@ -339,7 +338,7 @@ def _exact(records: Sequence[Record]) -> Iterator[Table]:
 def _observed(problem: Problem, settings: Settings, without: str | None = None) -> tuple[list[Any], dict[str, Any]]:
     """What the strategies contributed to a training, and the reports of its stages; one may be left out."""
     with observed(() if without is None else {without}) as contributions:
-        training = train(problem, PAPER_STAGES, time_limit=settings.seconds, limits=Limits(gap=0.0))
+        training = train(problem, PAPER_STAGES, time_limit=settings.seconds, gap=0.0)
     return list(contributions), dict(training.reports)
 
 

@@ -22,6 +22,8 @@ from bemi_lab.datasets import Split
 from bemi_lab.experiments.table import Table
 
 RANDOM_ROWS = 10_000
+ICARUS_ROWS = 250
+"""Random rows, and test rows at most, that Icarus Verilog runs too; it is hundreds of times slower than Verilator."""
 
 TOOLS = ("iverilog", "verilator", "yosys", "nextpnr-ice40")
 
@@ -77,26 +79,32 @@ def _circuit(task: Task, seed: int, settings: Settings) -> Iterator[Record]:
         return
     X, y, test_X, test_y = task.rows(seed)
     model = task.make(**settings.limits).fit(X, y)
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as place, tempfile.TemporaryDirectory() as fewer:
         made = verilog.write(model, place, interface=task.interface, vectors=RANDOM_ROWS, rows=test_X)
+        verilog.write(model, fewer, interface=task.interface, vectors=ICARUS_ROWS, rows=test_X[:ICARUS_ROWS])
         yield {
             "accuracy": float(np.mean(model.predict(test_X) == test_y)),
             "test_rows": len(test_y),
             "estimated": vars(made.costs),
-            **_measured(Path(place)),
+            **_measured(Path(place), Path(fewer)),
             "tools": ", ".join(f"{tool} {_version(tool)}" for tool in TOOLS),
         }
 
 
-def _measured(folder: Path) -> Record:
-    """Differences in the simulators, warnings, and what synthesis, placement and routing report."""
+def _measured(folder: Path, fewer: Path) -> Record:
+    """Differences in the simulators, warnings, and what synthesis, placement and routing report.
+
+    The folder ``fewer`` has the same circuit and fewer rows.
+    """
     lint = subprocess.run(["verilator", "--lint-only", "-Wall", "bemi_model.v"], cwd=folder, capture_output=True)
-    _make(folder, "ice40.txt", "ice40.json", "lut6.txt", "test.vvp", "verilated/Vtest_bench")
+    _make(folder, "ice40.txt", "ice40.json", "lut6.txt", "verilated/Vtest_bench")
+    _make(fewer, "test.vvp")
     found: Record = {"lint_clean": lint.returncode == 0, "placed": _placed(folder)}
     found |= {"ice40": _cells(folder / "ice40.txt", ICE40_CELLS), "lut6": _cells(folder / "lut6.txt", LUT6_CELLS)}
     found["verilator"] = _simulated(folder, "verilated/Vtest_bench")
     found["verilator_gaps"] = _simulated(folder, "verilated/Vtest_bench", "+gaps")
-    found["icarus"] = _simulated(folder, "vvp", "-n", "test.vvp")
+    found["icarus"] = _simulated(fewer, "vvp", "-n", "test.vvp")
+    found["icarus_gaps"] = _simulated(fewer, "vvp", "-n", "test.vvp", "+gaps")
     return found
 
 
@@ -149,29 +157,28 @@ def _version(tool: str) -> str | None:
 
 
 def _differences(records: list[Record]) -> int | None:
-    found = [at(records[0], f"{run}.differences") for run in ("icarus", "verilator", "verilator_gaps")]
+    found = [at(records[0], f"{run}.differences") for run in ("icarus", "icarus_gaps", "verilator", "verilator_gaps")]
     return None if None in found else sum(found)
 
 
-def _beside_estimate(field: str) -> Column:
-    def text(records: list[Record]) -> str | None:
-        (record,) = records
-        return None if "ice40" not in record else f"{record['ice40'][field]:,} ({record['estimated'][field]:,})"
-
-    return text
+def _rows_per_second(records: list[Record]) -> int | None:
+    megahertz, clocks = at(records[0], "placed.megahertz"), at(records[0], "estimated.interval")
+    return None if megahertz is None else round(1e6 * megahertz / clocks)
 
 
 def _tables(records: Sequence[Record]) -> Iterator[Table]:
     columns: dict[str, Column] = {
-        **{"circuit": "cell", "seed": "seed", "missing": "missing", "accuracy %": share("accuracy")},
-        **{"rows tried": "icarus.predictions", "differences in both simulators": _differences},
+        **{"model": "cell", "seed": "seed", "missing": "missing", "accuracy %": share("accuracy")},
+        **{"rows compared": "verilator.predictions", "differences": _differences},
         "lint": lambda rs: {None: None, True: "clean", False: "warnings"}[rs[0].get("lint_clean")],
-        "iCE40 LUT4 (estimated)": _beside_estimate("luts"),
-        **{"flip-flops": _beside_estimate("flip_flops"), "block RAM": _beside_estimate("block_rams")},
-        **{"depth": "ice40.depth", "LUT6": "lut6.luts", "LUT6: flip-flops": "lut6.flip_flops"},
-        **{"LUT6: depth": "lut6.depth", "HX8K logic cells": "placed.logic_cells", "MHz": "placed.megahertz"},
-        **{"does not fit": "placed.missing", "cycles to a label": "estimated.latency"},
-        **{"then every": "icarus.fewest", "at most": "icarus.most"},
+        **{"LUT4": "ice40.luts", "LUT4 estimated": "estimated.luts"},
+        **{"flip-flops": "ice40.flip_flops", "flip-flops estimated": "estimated.flip_flops"},
+        **{"block RAM": "ice40.block_rams", "block RAM estimated": "estimated.block_rams"},
+        **{"depth in LUT4": "ice40.depth", "LUT6": "lut6.luts", "flip-flops beside LUT6": "lut6.flip_flops"},
+        **{"depth in LUT6": "lut6.depth", "clocks to a label": "estimated.latency"},
+        **{"clocks per label": "estimated.interval", "clocks with ties at most": "verilator.most"},
+        **{"logic cells": "placed.logic_cells", "clock MHz": "placed.megahertz", "rows per second": _rows_per_second},
+        "does not fit": "placed.missing",
     }
     tools = next((record["tools"] for record in records if "tools" in record), "Nothing measured")
     yield table(records, ["cell", "seed"], columns, f"{tools}.", digits=1)

@@ -124,7 +124,7 @@ def measure(problem: Problem, engine: str, seconds: float) -> Record:
     """Train one network; wall and CPU seconds, and what each stage reported."""
     warm_up(engine)
     wall, cpu = time.perf_counter(), time.process_time()
-    training = train(problem, engine=engine, time_limit=seconds, limits=Limits(gap=0.0))
+    training = train(problem, engine=engine, time_limit=seconds, gap=0.0)
     return {
         "engine": engine,
         "wall": time.perf_counter() - wall,

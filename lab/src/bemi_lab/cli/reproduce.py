@@ -43,7 +43,12 @@ def add_command(commands: Any) -> None:
         help="use the paper's time limits: 160 s to an hour per network, two hours per other system",
     )
     add("--node-limit", type=int, metavar="N", help="branch-and-bound nodes per stage")
-    add("--gap", type=float, default=spec.Settings.gap, help="stop a stage once proven within this gap (default: 0.01)")
+    add(
+        "--gap",
+        type=float,
+        default=spec.Settings.gap,
+        help="stop a stage once proven within this gap (default: 0.01; sm 0, mw 0.1)",
+    )
     add("--dataset", help="use another data set than the paper's")
     add(
         "--images",

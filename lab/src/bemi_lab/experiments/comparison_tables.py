@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from typing import Any
 
+from bemi.report.estimates import accuracy_range
 from bemi_lab.datasets import Split
 from bemi_lab.datasets.sampling import PUBLISHED
 from bemi_lab.experiments import subjects
@@ -96,6 +98,29 @@ def _unknown(run: Run, grid: Grid) -> Table:
         "the ROC curve with which strangeness, or one minus the largest probability, tells unknown rows from known.",
         rows,
     )
+
+
+def _coverage(run: Run, grid: Grid) -> Table:
+    """How often the range of the expected accuracy holds the accuracy, over all data sets of a grid."""
+    rows: list[Row] = []
+    for system, split in product(grid.systems, grid.splits):
+        records = [record for name in grid.datasets for record in run.records_of(system, split, name)]
+        known = [record for record in records if "covered" in record]
+        if known:
+            mean = {name: 100 * sum(r[name] for r in known) / len(known) for name in MEASURED}
+            covered = Spread(mean["covered"], *(100 * s for s in accuracy_range(mean["covered"] / 100, len(known))))
+            row: Row = {"model": _title(run, system), "rows": _rows(split), "draws": len(records)}
+            row |= {"without an estimate": len(records) - len(known), "ranges that hold it %": covered}
+            row |= {"expected %": mean["expected"], "accuracy %": mean["accuracy"]}
+            rows.append(row | {"low %": mean["low"], "high %": mean["high"]})
+    return Table(
+        "How many of the 95 % ranges hold the accuracy on other rows (in brackets the exact 95 % range of this share "
+        "for independent draws), and means over the draws.",
+        rows,
+    )
+
+
+MEASURED = ("covered", "expected", "low", "high", "accuracy")
 
 
 def _training_on_tables(run: Run, grid: Grid) -> Table:
@@ -199,7 +224,8 @@ def _cards(run: Run, grid: Grid) -> Table:
                 ahead = {t: _signed(_difference(run, grid, ours, other, name, m)) for m, t in CARD_MEASURES.items()}
                 rows.append({"system": title} | ahead | {"seconds": None, "certified gap %": None})
     caption = (
-        f"Cards with points -5..5 on the same bits, {_rows(name)}, tables of two classes. Means over tables; "
+        f"Cards with points -5..5, FasterRisk's on bits at up to eight thresholds per column, {_rows(name)}, tables of "
+        "two classes. Means over tables; seconds of one core; "
         f"differences: {_interval('table')}."
     )
     return Table(caption, rows)
@@ -324,6 +350,7 @@ TABLES: dict[str, dict[str, Callable[[Run, Grid], Table]]] = {
         "chances": _probabilities,
         "size": _size,
     },
+    "estimates": dict.fromkeys(("tables", "restrictions", "images", "signals", "recordings"), _coverage),
     "images": {"accuracy": _accuracy_on_images, "training": _training_on_images, "choices": _choices},
     "signals": {
         "accuracy": _accuracy,

@@ -34,9 +34,8 @@ class Section:
         lines = [experiment.question, "Not in the paper."]
         if experiment.paper.values:
             lines[1] = f"In the paper: {experiment.source}; {experiment.paper.seconds:g} s per network on 8 cores."
-        limits = (
-            f"engine {settings['engine']}, at most {settings['time_limit']:g} s per network, gap {settings['gap']:g}"
-        )
+        gap = "usual gaps" if settings["gap"] is None else f"gap {settings['gap']:g}"
+        limits = f"engine {settings['engine']}, at most {settings['time_limit']:g} s per network, {gap}"
         data = f"data `{settings['dataset']}`, " if run.cells else ""
         lines.append(f"Here: {data}{limits}; {_samples(run)}.")
         if experiment.paper.values and not run.on_paper_data:

@@ -136,7 +136,7 @@ class Settings:
     solver: str = "highs"
     time_limit: float = 10.0
     node_limit: int | None = None
-    gap: float = 0.01
+    gap: float | None = None
     seed: int = 0
     system_seconds: float | None = None
     images: str = RANDOM_IMAGES

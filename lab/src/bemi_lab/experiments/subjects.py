@@ -16,6 +16,7 @@ from bemi_lab.experiments.spec import Experiment, Settings
 
 KINDS = {
     "networks": "bemi_lab.experiments.other_systems",
+    "estimates": "bemi_lab.experiments.on_estimates",
     "images": "bemi_lab.experiments.on_images",
     "signals": "bemi_lab.experiments.on_signals",
     "tables": "bemi_lab.experiments.on_tables",

@@ -190,6 +190,7 @@ def _conditions(made: Section) -> list[str]:
         if settings[option] != usual:
             command += f" --{option.replace('_', '-')} {settings[option]:{'' if option == 'engine' else 'g'}}"
     samples = run.samples if run.cells else 1 + max(record["sample"] for record in run.systems)
-    if samples != experiment.samples:
-        command += f" --samples {samples}" if run.cells else ""
+    usual_samples = experiment.samples if run.cells else max(grid.samples for grid in experiment.grids)
+    if samples != usual_samples:
+        command += f" --samples {samples}"
     return [f"`{command}`", str(samples), last["bemi"], last["solver"], last["started"][:10]]
