@@ -41,13 +41,13 @@ LEAST_PROGRESS = 0.1
 """Part of what is missing that a turn must contribute, or else it was idle."""
 
 WIDE_GAP = 0.1
-"""Gap up to which one idle turn is enough to give up; otherwise three."""
+"""Gap up to which one idle turn is enough to give up, otherwise three; beyond it more time is the bound's."""
 
 LINKS_SHARE = 0.6
 """Part of a time limit that the first search for fewer links may use; the rest is for the bound."""
 
-BOUND_SHARE, SEARCH_SHARE = 0.5, 0.3
-"""Parts of the time that is left for each turn of the bound, and for each later search."""
+BOUND_SHARE, WIDE_SHARE, SEARCH_SHARE = 0.5, 0.8, 0.3
+"""Parts of the time that is left for each turn of the bound, with a wide gap, and for each later search."""
 
 
 def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
@@ -85,7 +85,9 @@ def _take_turns(reduction: Reduction, tree: PatternTree, limits: Limits, clock: 
     turn = idle = 0
     while tree.bound < enough():
         before = (reduction.links, tree.bound)
-        tree.extend(enough(), int(min(nodes, max(1, stop - tree.used))), clock.share(BOUND_SHARE))
+        wide = reduction.links - tree.bound > WIDE_GAP * reduction.links
+        share = clock.share(WIDE_SHARE if wide else BOUND_SHARE)
+        tree.extend(enough(), int(min(nodes, max(1, stop - tree.used))), share)
         weakest = tree.weakest
         if weakest is not None and tree.bound < enough():
             reduction.try_patterns(weakest, clock)
