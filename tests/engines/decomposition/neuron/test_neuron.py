@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP
-from bemi.engines.decomposition.neuron.rounding import integer_weights, settled_weights
-from bemi.limits import Limits
+from bemi.engines.decomposition.neuron.rounding import integer_weights
+from bemi.engines.decomposition.neuron.weight_tree import WeightTree
+from bemi.limits import FOREVER
 from bemi.programs import Builder
 from bemi.solvers import highs
 
@@ -78,9 +79,14 @@ def test_integer_weights_on_tiny_cases(case):
         live, signs.astype(np.int64), bound, found.weights, found.value, multipliers.astype(float), proposals=2000
     )
     assert margin == int((signs * (live @ weights)).min()) <= best
-    weights, margin, final = settled_weights(live, signs.astype(np.int64), bound, multipliers, weights, Limits())
-    assert final
-    assert margin == int((signs * (live @ weights)).min()) == best
+    # The tree finds the best weights above a margin, or shows that there are none.
+    for above in {margin, margin - 1, best} - {-1}:
+        tree = WeightTree(live, signs.astype(np.int64), bound, above=max(0, above))
+        tree.grow(FOREVER)
+        assert tree.margin == tree.bound == max(0, above, best)
+        assert (tree.weights is None) == (best <= max(0, above))
+        if tree.weights is not None:
+            assert int((signs * (live @ tree.weights)).min()) == best
 
 
 def test_stop_ends_early_with_a_valid_bound():

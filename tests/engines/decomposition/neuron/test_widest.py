@@ -60,7 +60,7 @@ def test_the_margin_is_the_largest_and_its_proof_shows_that(data):
         patch.setattr(all_weights, "_THRESHOLDS", draw(st.sampled_from([2, 256])))
         # Every way to search: linear programs are cut short, or do without trying all weights.
         patch.setattr(neuron, "FEW_NEURONS", draw(st.sampled_from([1, 10**9])))
-        patch.setattr(weight_tree, "MOST_NODES", draw(st.sampled_from([1, 20_000])))
+        patch.setattr(weight_tree, "PROOF_NODES", draw(st.sampled_from([1, 20_000])))
         patch.setattr(neuron, "_FIRST_NODES", draw(st.sampled_from([2, 250])))
         patch.setattr(checker, "_MOST_THRESHOLDS", draw(st.sampled_from([8, 256])))
         found = neuron.widest(rows, signs, bound, FOREVER)
@@ -117,12 +117,17 @@ def test_a_search_that_is_cut_short_has_a_bound_and_its_proof(seed, given_signs,
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(neuron, "MOST_NEURONS", 1)
         patch.setattr(neuron, "FEW_NEURONS", 1)
-        patch.setattr(weight_tree, "MOST_NODES", nodes)
-        patch.setattr(neuron, "MOST_DICHOTOMIES", 2 * nodes + 2)
+        patch.setattr(weight_tree, "PROOF_NODES", nodes)
+        patch.setattr(neuron, "PROOF_DICHOTOMIES", 2 * nodes + 2)
+        patch.setattr(neuron, "_AT_ONCE", 2 * nodes + 2)
         found = neuron.widest(rows, signs, 3, FOREVER)
-    assert found.margin <= max(0, int(margins(rows, signs, 3).max())) <= found.bound
-    if found.bound:
-        assert replayed(rows, signs, 3, found.proof) == found.bound
+        # With time left, the search goes on without a proof.
+        best = neuron.widest(rows, signs, 3, Limits(seconds=1e6).deadline())
+    most = max(0, int(margins(rows, signs, 3).max()))
+    assert found.margin <= best.margin == most == best.bound <= found.bound
+    for result in (found, best):
+        if result.bound and result.proof is not None:
+            assert replayed(rows, signs, 3, result.proof) == result.bound
 
 
 def test_branches_on_rows_and_weights():

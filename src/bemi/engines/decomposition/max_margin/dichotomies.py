@@ -24,7 +24,7 @@ from bemi.engines.decomposition.max_margin.nodes import (
     most_violated,
 )
 from bemi.engines.decomposition.max_margin.shapes import Shapes
-from bemi.engines.decomposition.neuron.linear_program import Floats, NeuronBound, Signs, plain
+from bemi.engines.decomposition.neuron.linear_program import Floats, Signs, plain
 from bemi.engines.decomposition.neuron.shortlist import Lister
 from bemi.problem.problem import Problem, sum_of_margins_bound
 
@@ -75,7 +75,7 @@ class Search:
         signs = np.ones(rows, dtype=np.int8)
         # If possible a true constant, which is easiest for the upper layers to use.
         if best is not None and self.instance.margin(signs) < cap:
-            signs = np.where(best.sums >= 0, 1, -1).astype(np.int8)
+            signs = best
         self.incumbent.begin(cap, signs)
         own = np.arange(rows)
         empty = PartialNeuron(np.zeros(rows, dtype=np.int8), own, None, cap)
@@ -131,54 +131,30 @@ class Search:
         log: list[Any] = [["B", j, plain(f.multipliers)] for j, f in enumerate(found)]
         self.proof = {"kind": "dichotomies", "value": self.bound, "bound": self.bound, "tree": [*log, ["C"]]}
 
-    def _largest_margin(self) -> tuple[int, int, list[Any], NeuronBound | None]:
+    def _largest_margin(self) -> tuple[int, int, list[Any], Signs | None]:
         """The largest margin of any single neuron, by best-first search over its signs.
 
         Returns a bound, the row whose sign is + without loss of generality, the proof, and the best dichotomy found.
         """
-        lp, rows = self.instance.lp, self.instance.rows
-        most = _MOST_CAP_NODES if self.budget.nodes is None else min(_MOST_CAP_NODES, self.budget.nodes)
-        own = np.arange(rows)
-        first_row = int(np.argmin(lp.norms))
-        signs = np.zeros(rows, dtype=np.int8)
-        signs[first_row] = 1
-        tree: list[Any] = []
-        first = lp.solve(signs)
+        lp, own = self.instance.lp, np.arange(self.instance.rows)
+        row = int(np.argmin(lp.norms))
         if ((lp.data >= 0).all(axis=0) | (lp.data <= 0).all(axis=0)).all():
             # Weights with the signs of their columns give every row its norm, so the smallest norm is reached.
-            tree[:] = ["L", plain(first.multipliers)]
-            return first.bound, first_row, tree, None
-        heap: list[tuple[int, int, Signs, NeuronBound, list[Any]]] = [(-first.bound, 0, signs, first, tree)]
-        best, best_margin, count = None, -1.0, 0
-        bound = 0
-
-        def leaf(spot: list[Any], found: NeuronBound) -> int:
-            spot[:] = ["L", plain(found.multipliers)]
-            return found.bound
-
-        while heap and -heap[0][0] > best_margin + EPS and count < most and not self.budget.deadline.passed:
-            _, _, signs, found, spot = heapq.heappop(heap)
-            if not found.exact:
-                bound = max(bound, leaf(spot, found))
-                continue
-            row, lowest, margin = most_violated(found.sums, signs, own)
-            if min(margin, found.value) > best_margin:
-                best, best_margin = found, min(margin, found.value)
-            if row is None or lowest >= found.bound - EPS:
-                bound = max(bound, leaf(spot, found))
-                continue
-            children: list[list[Any]] = [[], []]
-            spot[:] = ["T", row, *children]
-            for sign, child in zip((1, -1), children, strict=True):
-                count += 1
-                new = signs.copy()
-                new[row] = sign
-                solved = lp.solve(new, start=found)
-                heapq.heappush(heap, (-solved.bound, count, new, solved, child))
-        for _, _, _, found, spot in heap:
-            bound = max(bound, leaf(spot, found))
-        self.budget.used += count
-        return bound, first_row, tree, best
+            return lp.weight_bound * int(lp.norms[row]), row, ["L", [[row, 1]]], None
+        most = _MOST_CAP_NODES if self.budget.nodes is None else min(_MOST_CAP_NODES, self.budget.nodes)
+        lister, best, signs = Lister(lp, own, most + 2), 0, None
+        while lister.more and lister.solved < most and not self.budget.deadline.passed:
+            lister.extend(best, min(_LISTED_AT_A_TIME, most - lister.solved))
+            for bound, found in lister.members:
+                if bound > best:
+                    best, signs = bound, found
+            if lister.level <= best:
+                break
+        self.budget.used += lister.solved
+        if signs is None and lister.widest_point is not None:
+            signs = lister.widest_point[1]
+        proof = lister.proof(lambda _, multipliers: ["L", multipliers])
+        return max(best, lister.level), row, proof, signs
 
     def _list_wide_neurons(self, root: Node) -> None:
         """List the dichotomies that wide-margin neurons can have; then branch on the smallest margin among them.

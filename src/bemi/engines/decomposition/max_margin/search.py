@@ -10,7 +10,8 @@ from bemi.engines.decomposition.max_margin.dichotomies import Search
 from bemi.engines.decomposition.max_margin.nodes import Budget
 from bemi.engines.decomposition.max_margin.upper import widest_margins
 from bemi.engines.decomposition.neuron.linear_program import NeuronBound, NeuronLP, Signs
-from bemi.engines.decomposition.neuron.rounding import integer_weights, settled_weights
+from bemi.engines.decomposition.neuron.rounding import integer_weights
+from bemi.engines.decomposition.neuron.weight_tree import WeightTree
 from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers
 from bemi.limits import Deadline, Limits
@@ -36,8 +37,8 @@ MOST_PROPOSALS = 400_000_000
 PROPOSALS_PER_NODE = 20_000
 """How a node limit translates into proposals."""
 
-CLOSED_ROWS, CLOSED_INPUTS, CLOSED_NODES = 9, 40, 2000
-"""Maximum number of tight rows, or of inputs, of a dichotomy handed to the solver, and the solver's node limit."""
+CLOSED_ROWS, CLOSED_INPUTS, CLOSED_NODES, CLOSED_SHARE = 14, 40, 2000, 0.2
+"""Tight rows, or inputs, up to which the weights of a dichotomy are branched on; nodes, and share of the time left."""
 
 CANDIDATES = 4
 """Sign matrices that are rounded; the best of the linear programs need not be the best on integers."""
@@ -88,7 +89,7 @@ class _Rounded:
     multipliers: Integers
     weights: Integers | None = None
     margin: int = 0
-    final: bool = False  # no better weights exist, by a proof or according to a solver
+    final: bool = False  # no better weights exist
 
 
 class Rounding:
@@ -168,23 +169,18 @@ class Rounding:
         return [r for r in (self._of(np.frombuffer(key, dtype=np.int8)) for key in keys) if not r.final]
 
     def _close(self, signs: Signs) -> None:
-        """Let the solver find the best weights of dichotomies with few tight rows or few inputs."""
+        """Branch on the weights of dichotomies with few tight rows or few inputs."""
         for rounded in self._dichotomies(signs):
             tight = int((rounded.multipliers > 0).sum())
             too_large = tight > CLOSED_ROWS and len(self.lp.live) > CLOSED_INPUTS
             if rounded.weights is None or too_large or self.deadline.passed:
                 continue
-            limits = replace(self._remaining(), gap=0.0, nodes=CLOSED_NODES)
-            if limits.seconds is not None:
-                limits = replace(limits, seconds=0.2 * limits.seconds)
-            rounded.weights, rounded.margin, rounded.final = settled_weights(
-                self._data,
-                rounded.signs.astype(np.int64),
-                self.problem.weight_bound,
-                rounded.multipliers,
-                rounded.weights,
-                limits,
-            )
+            signs_now = rounded.signs.astype(np.int64)
+            tree = WeightTree(self._data, signs_now, self.problem.weight_bound, above=rounded.margin)
+            tree.grow(self.deadline.share(CLOSED_SHARE), CLOSED_NODES)
+            if tree.weights is not None:
+                rounded.weights, rounded.margin = tree.weights, tree.margin
+            rounded.final = tree.bound <= rounded.margin
 
     def _improve(self, signs: Signs, proposals: int, rounds: int) -> int:
         """One round of local search on every dichotomy that still loses something; returns proposals spent."""

@@ -26,9 +26,7 @@ from bemi.engines.decomposition.neuron import metropolis
 from bemi.engines.decomposition.neuron.metropolis import fast_part
 from bemi.exact import Integers
 from bemi.jit import njit
-from bemi.limits import FOREVER, Deadline, Limits
-from bemi.programs.program import Builder, Status
-from bemi.solvers import highs
+from bemi.limits import FOREVER, Deadline
 
 Floats = NDArray[np.float64]
 
@@ -467,37 +465,3 @@ def _annealing_run(
             found[free] = kept
             best.offer(margin, found)
     return used
-
-
-def settled_weights(
-    data: Integers, signs: Integers, bound: int, multipliers: Integers, start: Integers, limits: Limits
-) -> tuple[Integers, int, bool]:
-    """Weights at least as good as ``start``, their exact margin, and whether the solver calls them the best there are.
-
-    For multipliers lam and ``g = sum_k lam_k s_k x^k / sum lam``, weights with ``w_i = v`` have a margin of at most
-    ``P ||g||_1 - (P |g_i| - v g_i)``.  So better weights than ``start`` stay within a few steps of their bounds, and
-    what is left is small where few rows are tight.
-    """
-    rows = signs[:, None] * data
-    best = int((rows @ start).min())
-    total = int(multipliers.sum())
-    g = np.abs(multipliers @ rows)
-    slack = bound * int(g.sum()) - (best + 1) * total
-    if slack < 0:
-        return start, best, True
-    steps = np.minimum(2 * bound, slack // np.maximum(g, 1))
-    toward = np.sign(multipliers @ rows)
-    low = np.where(toward > 0, bound - steps, -bound)
-    high = np.where(toward < 0, -bound + steps, bound)
-    builder = Builder()
-    w = builder.columns(len(start), low, high, integer=True)
-    m = builder.columns(1, best + 1, bound * int(np.abs(data).sum(axis=1).min()), integer=True)
-    columns = np.broadcast_to(np.append(w, m), (len(rows), len(start) + 1))
-    builder.rows(columns, np.column_stack([rows, -np.ones(len(rows))]), lower=0)
-    solution = highs.solve(builder.program("max", m), limits=limits)
-    if solution.x is not None:
-        weights = solution.x[w].astype(np.int64)
-        reached = int((rows @ weights).min())
-        if reached > best:
-            return weights, reached, solution.status is Status.OPTIMAL
-    return start, best, solution.status is Status.INFEASIBLE

@@ -14,6 +14,7 @@ The search's tree is the proof that none is missing::
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,14 @@ import numpy as np
 from bemi.engines.decomposition.max_margin.nodes import Groups, PartialNeuron
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP, Signs
 from bemi.engines.decomposition.neuron.shortlist_kernel import BRANCH, MEMBER, UNDECIDED, Store, explore, new_store
+
+Member = Callable[[Signs, list[list[int]]], list[Any]]
+"""Makes the tree of a dichotomy in the list from its signs and multipliers."""
+
+
+def listed(signs: Signs, multipliers: list[list[int]]) -> list[Any]:
+    """The tree of a member that a list has."""
+    return ["W", multipliers]
 
 
 class Shortlist:
@@ -76,55 +85,82 @@ class Shortlist:
 
 
 class Lister:
-    """Lists the dichotomies that respect some groups, in order of margin, a few linear programs at a time."""
+    """Lists the dichotomies that respect some groups, in order of margin, a few linear programs at a time.
 
-    def __init__(self, lp: NeuronLP, groups: Groups, most: int) -> None:
+    ``floor`` is the level that was asked for, or more where a linear program could not be solved.
+
+    Parameters
+    ----------
+    lp, groups
+        The rows, and which of them get equal signs.
+    most
+        Linear programs at most.
+    signs
+        That some rows have, 0 for the others; by default that of the row of smallest norm, since a dichotomy stands for
+        its flip.
+    """
+
+    def __init__(self, lp: NeuronLP, groups: Groups, most: int, signs: Signs | None = None) -> None:
         rows, inputs = lp.data.shape
         self._lp, self._groups = lp, groups
         self._store = new_store(most, rows, inputs, lp.basis_room(rows))
         self._arguments = kernel_arguments(lp)
-        self._signs = np.zeros(rows, dtype=np.int8)
-        self._signs[groups == groups[np.argmin(lp.norms)]] = 1  # a dichotomy stands for its flip
-        self._floor = -1
+        self._signs = (groups == groups[np.argmin(lp.norms)]).astype(np.int8) if signs is None else signs
+        self.floor = -1
         self.more = True
 
     @property
     def level(self) -> int:
         """All dichotomies with margins above this are listed."""
         store = self._store
-        return max([self._floor, *store.bound[: store.used[0]].tolist()])
+        return max([self.floor, *store.bound[: store.used[0]].tolist()])
 
     @property
     def solved(self) -> int:
         """Linear programs so far."""
         return int(self._store.used[0])
 
+    @property
+    def open(self) -> list[tuple[int, Signs]]:
+        """What is left to search: bounds above the level that is asked for, and signs."""
+        bounds = self._store.bound[: self.solved]
+        return [(int(bounds[node]), self._store.signs[node].copy()) for node in np.flatnonzero(bounds > self.floor)]
+
+    @property
+    def widest_point(self) -> tuple[float, Signs] | None:
+        """The largest margin of the weights of any node, which are no integers, with their signs."""
+        least = self._store.least[: self.solved]
+        node = int(least.argmax()) if len(least) else -1
+        return (float(least[node]), self._store.nearest[node].copy()) if node >= 0 and least[node] > 0 else None
+
     def extend(self, lowest: int, nodes: int) -> None:
         """Solve ``nodes`` more linear programs, or stop once every dichotomy above ``lowest`` is listed."""
         store = self._store
-        self._floor = max(self._floor, lowest, 0)  # a margin below 1 is none
+        self.floor = max(self.floor, lowest, 0)  # a margin below 1 is none
         most = min(store.bound.size, self.solved + max(2, nodes))
-        self._floor, outcome = explore(
-            store, *self._arguments, self._groups, self._floor, self._signs, most, False, np.zeros((0, 0))
+        self.floor, outcome = explore(
+            store, *self._arguments, self._groups, self.floor, self._signs, most, False, np.zeros((0, 0))
         )
         self.more = outcome == UNDECIDED and self.solved + 2 <= store.bound.size
 
     def shortlist(self) -> Shortlist:
-        """The dichotomies listed so far."""
-        store, level = self._store, self.level
-        members = []
+        """The dichotomies that are listed completely so far."""
+        return Shortlist(self.level, [member for member in self.members if member[0] > self.level])
+
+    @property
+    def members(self) -> list[tuple[int, Signs]]:
+        """All dichotomies found so far, with bounds on their margins."""
+        store, members = self._store, []
         for place in np.flatnonzero(store.kind[: store.used[1]] == MEMBER):
             at = slice(store.begin[place], store.end[place])
             signs = store.signs[store.plus[place]].copy()
             multipliers = zip(store.mult_row[at].tolist(), store.mult_weight[at].tolist(), strict=True)
-            bound = self._lp.exact_bound(signs, tuple(multipliers))
-            if bound > level:
-                members.append((bound, signs))
-        return Shortlist(level, members)
+            members.append((self._lp.exact_bound(signs, tuple(multipliers)), signs))
+        return members
 
-    def proof(self) -> list[Any]:
+    def proof(self, member: Member = listed) -> list[Any]:
         """The tree that proves that nothing above the level is missing."""
-        return proof_tree(self._store)
+        return proof_tree(self._store, member)
 
 
 def kernel_arguments(lp: NeuronLP) -> tuple[Any, ...]:
@@ -132,7 +168,7 @@ def kernel_arguments(lp: NeuronLP) -> tuple[Any, ...]:
     return (*lp.tables, lp.data, lp.norms, float(lp.weight_bound), lp.denominator, *lp.live_of)
 
 
-def proof_tree(store: Store) -> list[Any]:
+def proof_tree(store: Store, member: Member = listed) -> list[Any]:
     """The tree of a store in the certificate's format."""
     places = int(store.used[1])
     kinds, rows = store.kind[:places].tolist(), store.row[:places].tolist()
@@ -145,5 +181,7 @@ def proof_tree(store: Store) -> list[Any]:
         if kinds[place] == BRANCH:
             spots[place] = ["T", rows[place], spots[plus[place]], spots[minus[place]]]
         else:
-            spots[place] = ["W" if kinds[place] == MEMBER else "L", pairs[begin[place] : end[place]]]
+            multipliers = pairs[begin[place] : end[place]]
+            is_member = kinds[place] == MEMBER
+            spots[place] = member(store.signs[plus[place]], multipliers) if is_member else ["L", multipliers]
     return spots[0]

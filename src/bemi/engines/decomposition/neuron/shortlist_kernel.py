@@ -68,8 +68,10 @@ class Store(NamedTuple):
         Per place: what it is, the row of a branch and its children, and where its multipliers stand.
     mult_row, mult_weight
         Multipliers of all places.
+    heap
+        The open nodes of a search by bound as a heap, the largest bound first and of equal ones the newest.
     used
-        How many nodes, places and multipliers are in use.
+        How many nodes, places, multipliers and entries of the heap are in use.
     """
 
     signs: NDArray[np.int8]
@@ -91,6 +93,7 @@ class Store(NamedTuple):
     end: NDArray[np.int64]
     mult_row: NDArray[np.int32]
     mult_weight: NDArray[np.int64]
+    heap: NDArray[np.int64]
     used: NDArray[np.int64]
 
 
@@ -118,7 +121,8 @@ def new_store(nodes: int, rows: int, inputs: int, basis: int) -> Store:
         end=np.empty(places, dtype=np.int64),
         mult_row=np.empty(multipliers, dtype=np.int32),
         mult_weight=np.empty(multipliers, dtype=np.int64),
-        used=np.zeros(3, dtype=np.int64),
+        heap=np.empty(nodes, dtype=np.int64),
+        used=np.zeros(4, dtype=np.int64),
     )
 
 
@@ -325,6 +329,7 @@ def _solve_node(store, neuron, level, signs, parent, place):
             return level
         store.bound[node] = bound
         _keep_basis(store, node, vertex, size)
+        _push(store, node)
         return level
     _inherit_multipliers(store, place, parent, lightest)
     return max(level, _exact_bound(store, place, signs, neuron.data, np.int64(P)))
@@ -454,15 +459,45 @@ def _row_to_branch_on(store, groups, node, signs, lowest):
 
 
 @_part
+def _comes_first(store, a, b):
+    return store.bound[a] > store.bound[b] or (store.bound[a] == store.bound[b] and a > b)
+
+
+@_part
+def _push(store, node):
+    at = store.used[3]
+    store.used[3] = at + 1
+    while at > 0 and _comes_first(store, node, store.heap[(at - 1) // 2]):
+        store.heap[at] = store.heap[(at - 1) // 2]
+        at = (at - 1) // 2
+    store.heap[at] = node
+
+
+@_part
+def _drop_first(store):
+    size = store.used[3] - 1
+    store.used[3] = size
+    last, at = store.heap[size], np.int64(0)
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and _comes_first(store, store.heap[child + 1], store.heap[child]):
+            child += 1
+        if not _comes_first(store, store.heap[child], last):
+            break
+        store.heap[at] = store.heap[child]
+        at = child
+    store.heap[at] = last
+
+
+@_part
 def _next_node(store, level, in_depth):
     """The open node of the largest bound, or the newest one; -1 if none is open."""
-    best = -1
-    for node in range(store.used[0] - 1, -1, -1):
-        if store.bound[node] > level and (best < 0 or store.bound[node] > store.bound[best]):
-            best = node
-            if in_depth:
-                break
-    return best
+    if in_depth:
+        for node in range(store.used[0] - 1, -1, -1):
+            if store.bound[node] > level:
+                return node
+        return np.int64(-1)
+    return store.heap[0] if store.used[3] > 0 and store.bound[store.heap[0]] > level else np.int64(-1)
 
 
 @_part
@@ -543,4 +578,6 @@ def explore(
             return level, EXHAUSTED
         if store.used[0] + 2 > nodes or _full(store):
             return level, UNDECIDED
+        if not in_depth:
+            _drop_first(store)
         pending = _expand(store, neuron, level, parent, children, places, lowest)

@@ -7,17 +7,20 @@ sign open.  R61 in docs/certificates.md defines the proofs.
 - Under given signs of all rows, branch and bound on the weights by linear programs (``weight_tree.py``).
 - Few weights are all tried (``all_weights.py``), at a level that rises with each neuron that is found.
 - Otherwise a best-first search over the signs lists the dichotomies whose linear programs have larger margins than the
-  best neuron (``shortlist.py``), and each has a tree over its weights.
+  best neuron (``shortlist.py``), and each has a tree over its weights.  Where that is too long for a proof it goes on
+  without one, for about as long as trying all weights takes; then these are tried if there is time.
 """
 
 from __future__ import annotations
 
+import heapq
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bemi.engines.decomposition.neuron.all_weights import AllWeights
+from bemi.engines.decomposition.neuron.all_weights import AllWeights, seconds_needed
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP, Signs
 from bemi.engines.decomposition.neuron.shortlist import Lister
 from bemi.engines.decomposition.neuron.weight_tree import WeightTree
@@ -30,10 +33,15 @@ MOST_NEURONS = 10**12
 FEW_NEURONS = 4 * 10**9
 """Weight vectors that are tried before anything else; less than a second."""
 
-MOST_DICHOTOMIES = 30_000
-"""Linear programs of a search over dichotomies: its proof has as many sets of multipliers."""
+PROOF_DICHOTOMIES = 30_000
+"""Linear programs of a search over dichotomies with a proof, which has as many sets of multipliers."""
+
+SECONDS_PER_PROGRAM = 3e-5
+"""About what one of them takes."""
 
 _FIRST_NODES = 250
+_AT_ONCE = 2000  # linear programs below an open node, beyond those of a proof
+_POINT_NODES = 100  # of a tree that only looks for a better neuron
 _TERNARY_SHARE = 0.2
 
 MOST_STEPS = 500_000_000
@@ -97,54 +105,110 @@ def _with_signs(data: Integers, signs: Integers, weight_bound: int, deadline: De
 
 
 def _of_all_dichotomies(data: Integers, weight_bound: int, deadline: Deadline) -> Widest:
-    """By branch and bound on the signs, and on the weights of each dichotomy that may have the largest margin.
+    """By branch and bound on the signs, with a proof or beyond one; see :class:`_Dichotomies`."""
+    search = _Dichotomies(data, weight_bound, deadline)
+    proved, proof = search.proof(search.below(None, PROOF_DICHOTOMIES))
+    if proved > search.margin and not deadline.passed:
+        search.go_on(_programs_worth_trying(data, weight_bound, deadline))
+    most = min(proved, search.bound)
+    return Widest(search.weights, search.margin, most, proof if proved == most else None)
 
-    The first dichotomies are those of the widest neurons with weights of -P, 0 and P.
+
+def _programs_worth_trying(data: Integers, weight_bound: int, deadline: Deadline) -> float:
+    """How many linear programs take as long as trying all weights; all if there is no time for that."""
+    inputs, left = int((data != 0).any(axis=0).sum()), deadline.left
+    needed = seconds_needed(inputs, weight_bound)
+    if (2 * weight_bound + 1) ** inputs <= MOST_NEURONS and (left is None or needed < left):
+        return needed / SECONDS_PER_PROGRAM
+    return 0 if left is None else math.inf
+
+
+class _Dichotomies:
+    """Branch and bound on the signs, and on the weights of each dichotomy that may have the largest margin.
+
+    The first dichotomy is that of the widest neuron with weights of -P, 0 and P.
+
+    Attributes
+    ----------
+    weights, margin
+        The best neuron found.
     """
-    best = Widest(None, 0, 0)
-    lp = NeuronLP(data, weight_bound)
-    if 3 ** len(lp.live) <= FEW_NEURONS:
-        ternary = _best_of_all(data, np.zeros(len(data), np.int64), 1, deadline.share(_TERNARY_SHARE))
-        if ternary.weights is not None:
-            best = _with_signs(data, np.sign(data @ ternary.weights), weight_bound, deadline.share(_TERNARY_SHARE))
-    lister = Lister(lp, np.arange(len(data)), MOST_DICHOTOMIES)
-    trees: dict[bytes, WeightTree] = {}
-    nodes = _FIRST_NODES
-    while True:
-        lister.extend(best.margin, nodes)
-        listed = lister.shortlist()
-        for bound, signs in listed.members:
-            if bound > best.margin and signs.tobytes() not in trees and not deadline.passed:
-                own = trees[signs.tobytes()] = WeightTree(data, signs.astype(np.int64), weight_bound)
-                own.grow(deadline)
-                if own.margin > best.margin:
-                    best = Widest(own.weights, own.margin, 0)
-        if not lister.more or lister.level <= best.margin or deadline.passed or lister.solved >= MOST_DICHOTOMIES - 2:
-            break
-        nodes *= 2
-    own_bounds = {key: own.bound for key, own in trees.items()}
-    bounds = [own_bounds.get(signs.tobytes(), bound) for bound, signs in listed.members]
-    most = max([best.margin, lister.level, *bounds])
-    # Lists are of dichotomies that give + to the row of smallest norm.
-    row = int(lp.norms.argmin())
-    tree = _with_weights(lister.proof(), np.eye(1, len(data), row, dtype=np.int8)[0], trees)
-    return Widest(best.weights, best.margin, most, [most, ["T", row, tree, None]])
 
+    def __init__(self, data: Integers, weight_bound: int, deadline: Deadline) -> None:
+        self._data, self._weight_bound, self._deadline = data, weight_bound, deadline
+        self._lp = NeuronLP(data, weight_bound)
+        self._row = int(self._lp.norms.argmin())  # gets + in all dichotomies
+        self.weights: Integers | None = None
+        self.margin = self._floor = 0
+        self._known: dict[bytes, tuple[int, list[Any] | None]] = {}  # bounds of dichotomies, and their trees
+        self._points: set[bytes] = set()
+        self._pending: list[tuple[int, int, Signs]] = []
+        self._pushed = 0
+        if 3 ** len(self._lp.live) <= FEW_NEURONS:
+            ternary = _best_of_all(data, np.zeros(len(data), np.int64), 1, deadline.share(_TERNARY_SHARE))
+            if ternary.weights is not None:
+                self._try(np.sign(data @ ternary.weights), _POINT_NODES)
 
-def _with_weights(tree: list[Any], signs: Signs, trees: dict[bytes, WeightTree]) -> list[Any]:
-    """The list's tree as R61 has it: dichotomies are closed by their own trees."""
-    if tree[0] == "L":
-        return tree
-    if tree[0] == "W":
-        own = trees.get(signs.tobytes())
-        return ["L", tree[1]] if own is None else own.proof()[1]
-    _, row, plus, minus = tree
-    children = []
-    for sign, child in ((1, plus), (-1, minus)):
-        known = signs.copy()
-        known[row] = sign
-        children.append(_with_weights(child, known, trees))
-    return ["T", row, *children]
+    @property
+    def bound(self) -> int:
+        """No neuron has a larger margin."""
+        left = -self._pending[0][0] if self._pending else 0
+        return max(self.margin, self._floor, left, *(bound for bound, _ in self._known.values()))
+
+    def below(self, signs: Signs | None, most: int) -> Lister:
+        """Search the dichotomies that have these signs, with so many linear programs."""
+        lister = Lister(self._lp, np.arange(len(self._data)), most, signs)
+        nodes = _FIRST_NODES
+        while True:
+            lister.extend(self.margin, nodes)
+            if (point := lister.widest_point) is not None and point[0] > self.margin:
+                self._try(point[1], _POINT_NODES)
+            for bound, own in sorted(lister.members, key=lambda member: -member[0]):
+                if bound > self.margin and own.tobytes() not in self._known:
+                    self._known[own.tobytes()] = bound, None
+                    self._try(own)
+            if not lister.more or lister.level <= self.margin or self._deadline.passed:
+                break
+            nodes *= 2
+        self._floor = max(self._floor, lister.floor)
+        for bound, own in lister.open:
+            self._pushed += 1
+            heapq.heappush(self._pending, (-bound, self._pushed, own))
+        return lister
+
+    def go_on(self, programs: float) -> None:
+        """Search what is left, with so many linear programs."""
+        while self._pending and -self._pending[0][0] > self.margin and programs > 0 and not self._deadline.passed:
+            _, _, signs = heapq.heappop(self._pending)
+            programs -= self.below(signs, _AT_ONCE).solved
+
+    def _try(self, signs: Signs, nodes: int | None = None) -> None:
+        """Branch on the weights of a dichotomy; with few nodes only to find a better neuron."""
+        key = signs.tobytes()
+        if self._deadline.passed or (nodes is not None and key in self._points):
+            return
+        tree = WeightTree(self._data, signs.astype(np.int64), self._weight_bound, self.margin)
+        tree.grow(self._deadline, nodes)
+        if tree.weights is not None:
+            self.weights, self.margin = tree.weights, tree.margin
+        if nodes is None:
+            self._known[key] = tree.bound, tree.proof()
+        else:
+            self._points.add(key)
+
+    def proof(self, lister: Lister) -> tuple[int, list[Any]]:
+        """What the first search proves, and how (R61): dichotomies are closed by their own trees."""
+        most = max([self.margin, lister.level])
+
+        def member(signs: Signs, multipliers: list[list[int]]) -> list[Any]:
+            nonlocal most
+            _, tree = self._known.get(signs.tobytes(), (0, None))
+            bound = self._lp.exact_bound(signs, tuple((k, v) for k, v in multipliers)) if tree is None else tree[0]
+            most = max(most, bound)
+            return ["L", multipliers] if tree is None else tree[1]
+
+        below = lister.proof(member)
+        return most, [most, ["T", self._row, below, None]]
 
 
 def _constant(data: Integers, weight_bound: int) -> Widest:
