@@ -1,17 +1,18 @@
 """Benchmarks: all of them can be found, measured ones leave lines from which their tables are made again."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from bemi_lab.benchmarks import BENCHMARKS, accuracy, devices, fitting, gaps, hardware, middle, sameness
+from bemi_lab.benchmarks import BENCHMARKS, accuracy, devices, fitting, gaps, hardware, middle, neurons, sameness
 from bemi_lab.benchmarks.frame import Benchmark, get, joined, known, largest, mean, table
 from bemi_lab.cli import main
 
 
 def test_every_benchmark_is_where_the_command_line_looks_for_it():
     assert all(isinstance(get(name), Benchmark) for name in BENCHMARKS)
-    homes = (gaps, fitting, accuracy, devices, hardware, middle)
+    homes = (gaps, fitting, accuracy, devices, hardware, middle, neurons)
     assert sorted(name for home in homes for name in home.BENCHMARKS) == sorted(BENCHMARKS)
 
 
@@ -62,6 +63,23 @@ def test_tables_of_middle_size_are_drawn_by_their_name_and_seed():
     assert pixels.min() == 0
     assert pixels.max() <= 255
     assert 0.4 < (pixels == 0).mean() < 0.6
+
+
+@pytest.mark.parametrize("signs", ["labels", "any"])
+def test_the_largest_margins_of_neurons_are_proved(tmp_path, signs):
+    asked = ["bench", "neurons", "--only", f"{signs}-signed-12x30-P3", "--output", str(tmp_path)]
+    cells = [neurons.Neurons(signs, "signed", 12, 30, 3)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(neurons.BENCHMARKS, "neurons", replace(neurons.BENCHMARKS["neurons"], cells=cells))
+        assert main(asked) == 0
+    (line,) = [json.loads(line) for line in (tmp_path / "neurons.jsonl").read_text().splitlines()]
+    assert line["proved"]
+    assert line["certified"]
+    data, given = cells[0].draw(0)
+    assert given.any() == (signs == "labels")
+    # A sample of the 7^12 neurons has no larger margin.
+    sums = data @ np.random.default_rng(0).integers(-3, 4, (12, 20_000))
+    assert np.where(given[:, None] == 0, np.abs(sums), sums * given[:, None]).min(axis=0).max() <= line["margin"]
 
 
 def test_tables_of_middle_size_beside_a_solver(tmp_path, capsys):

@@ -9,6 +9,7 @@ BENCHMARKS = {
     "portfolio": ("gaps", "what each strategy of the decomposition contributes"),
     "ablation": ("gaps", "what becomes of the stages without each strategy"),
     "middle": ("middle", "random tables of middle size: what is proved in each stage, beside solvers"),
+    "neurons": ("neurons", "the largest margin of a neuron on random tables, under given signs and any"),
     "ensemble": ("fitting", "whole classifiers on two cores: seconds, memory, accuracy, certificates"),
     "predict": ("fitting", "seconds of predict, beside a linear SVM"),
     "scaling": ("fitting", "many networks: processes, budgets, dispatch and memory"),
