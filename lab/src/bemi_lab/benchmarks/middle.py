@@ -92,7 +92,7 @@ CELLS = [
 
 
 @contextmanager
-def _processor_time() -> Iterator[None]:
+def processor_time() -> Iterator[None]:
     """Limits count seconds of the processor: the machine may have other work."""
     usual, limits.clock = limits.clock, time.process_time
     try:
@@ -123,7 +123,7 @@ def _measure(
     )
     warm_up(engine)
     wall, cpu = time.perf_counter(), time.process_time()
-    with _processor_time():
+    with processor_time():
         # Class 0 has code 1.
         classifier.fit(data, (codes < 0).astype(int))
     measured: Record = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}

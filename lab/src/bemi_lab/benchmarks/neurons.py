@@ -22,6 +22,7 @@ from bemi.engines.decomposition.neuron.widest import widest
 from bemi.exact import Integers
 from bemi.limits import Limits
 from bemi_lab.benchmarks.frame import Benchmark, Column, Record, Settings, largest, mean, table
+from bemi_lab.benchmarks.middle import processor_time
 from bemi_lab.experiments.table import Table
 
 SMALLER_CLASS = 0.3
@@ -63,7 +64,8 @@ def _largest_margin(cell: Neurons, seed: int, settings: Settings) -> Iterator[Re
     widest(*Neurons(cell.signs, "signed", 9, 20, 7).draw(0), 7, Limits().deadline())  # what is compiled
     data, signs = cell.draw(seed)
     began = time.process_time()
-    found = widest(data, signs, cell.weight_bound, Limits(seconds=settings.seconds).deadline())
+    with processor_time():
+        found = widest(data, signs, cell.weight_bound, Limits(seconds=settings.seconds).deadline())
     record = {"margin": found.margin, "bound": found.bound, "cpu": time.process_time() - began}
     yield record | {"proved": found.bound == found.margin, "certified": _accepted(cell, data, signs, found.proof)}
 

@@ -8,7 +8,7 @@ sign open.  R61 in docs/certificates.md defines the proofs.
 - Few weights are all tried (``all_weights.py``), at a level that rises with each neuron that is found.
 - Otherwise a best-first search over the signs lists the dichotomies whose linear programs have larger margins than the
   best neuron (``shortlist.py``), and each has a tree over its weights.  Where that is too long for a proof it goes on
-  without one, for about as long as trying all weights takes; then these are tried if there is time.
+  without one, for half as long as trying all weights takes; then these are tried if there is time.
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ PROOF_DICHOTOMIES = 30_000
 """Linear programs of a search over dichotomies with a proof, which has as many sets of multipliers."""
 
 SECONDS_PER_PROGRAM = 3e-5
-"""About what one of them takes."""
+"""About what one of them takes, with the trees over weights."""
 
 _FIRST_NODES = 250
 _AT_ONCE = 2000  # linear programs below an open node, beyond those of a proof
 _POINT_NODES = 100  # of a tree that only looks for a better neuron
 _TERNARY_SHARE = 0.2
+_PATIENCE = 0.5  # with such a search, as part of the time that trying all weights takes
 
 MOST_STEPS = 500_000_000
 """Steps of the checker that a proof may take, about; half a minute."""
@@ -115,11 +116,11 @@ def _of_all_dichotomies(data: Integers, weight_bound: int, deadline: Deadline) -
 
 
 def _programs_worth_trying(data: Integers, weight_bound: int, deadline: Deadline) -> float:
-    """How many linear programs take as long as trying all weights; all if there is no time for that."""
+    """How many linear programs take part of the time of trying all weights; all if there is no time for that."""
     inputs, left = int((data != 0).any(axis=0).sum()), deadline.left
     needed = seconds_needed(inputs, weight_bound)
     if (2 * weight_bound + 1) ** inputs <= MOST_NEURONS and (left is None or needed < left):
-        return needed / SECONDS_PER_PROGRAM
+        return _PATIENCE * needed / SECONDS_PER_PROGRAM
     return 0 if left is None else math.inf
 
 
