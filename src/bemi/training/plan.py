@@ -234,7 +234,8 @@ class Plan:
             codes = _codes(rows.variant_targets[chosen], subset)
             variants = Variants(rows.variants[chosen], codes, _some(rows.variant_weights, chosen))
         problem = Problem(
-            cast(Integers, rows.data[own]),  # in a shorter type
+            # In a short type, but a signed one: rows are multiplied by codes.
+            cast(Integers, rows.data[own].astype(np.promote_types(rows.data.dtype, np.int8), copy=False)),
             _codes(rows.targets[own], subset),
             self.hidden_layers,
             self.weight_bound,
