@@ -163,7 +163,7 @@ CONTROL_POINTS = 4
 """Random shifts per side that a bent image is interpolated from."""
 
 MOST_IMAGES, MOST_COPIES = 8000, 100
-_AT_A_TIME = 1024  # images
+_AT_A_TIME = 256  # images
 
 
 class ImageDeformations(BaseEstimator):

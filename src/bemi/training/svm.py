@@ -27,7 +27,7 @@ from bemi.training.training_set import in_units
 COARSE = 3
 """Up to this weight bound, rounding changes the labels."""
 
-MOST_PRODUCTS = 4000
+MOST_PRODUCTS = 2000
 """Of more rows, the products of all pairs of rows take too much memory."""
 
 Floats = NDArray[np.float64]
