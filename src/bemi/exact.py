@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,14 +82,42 @@ class Weights:
         self.largest, self.largest_sum = int(sizes.max(initial=0)), int(sizes.sum(axis=0).max(initial=0))
 
 
-_ENTRIES_AT_A_TIME = 2**21
-"""Numbers that are prepared at a time: rows may be many."""
+_ENTRIES_AT_A_TIME, _ROWS_AT_A_TIME = 2**21, 2**12
+"""Numbers, and rows of which more is made, that are prepared at a time: rows may be many."""
 
 
 def in_pieces(rows: NDArray) -> Iterator[NDArray]:
     """The rows of a matrix some at a time, in order; at least one piece."""
     step = max(1, _ENTRIES_AT_A_TIME * len(rows) // max(1, rows.size))
     return (rows[start : start + step] for start in range(0, max(1, len(rows)), step))
+
+
+def shortest(values: NDArray) -> NDArray[np.integer]:
+    """Integers in the shortest type that holds them; sums and negations need a longer one."""
+    low, high = int(values.min(initial=0)), int(values.max(initial=0))
+    kinds = (np.dtype(f"{sign}{size}") for size in (1, 2, 4, 8) for sign in "iu")
+    return values.astype(next(k for k in kinds if np.iinfo(k).min <= low and high <= np.iinfo(k).max), copy=False)
+
+
+def shortest_of_pieces(call: Callable[[NDArray], NDArray], rows: NDArray) -> NDArray[np.integer]:
+    """What a function makes of rows, some at a time and in the shortest type that holds it: they may be many."""
+    starts = range(0, max(1, len(rows)), _ROWS_AT_A_TIME)
+    return joined((call(rows[start : start + _ROWS_AT_A_TIME]) for start in starts), len(rows))
+
+
+def joined(parts: Iterable[NDArray], rows: int) -> NDArray[np.integer]:
+    """Arrays of integers one after the other, so many rows in all, in the shortest type; one at a time is in memory."""
+    made: NDArray[np.integer] = np.empty(0, dtype=np.int8)
+    filled = 0
+    for part in map(shortest, parts):
+        if not filled:
+            made = np.empty((rows, *part.shape[1:]), dtype=part.dtype)
+        made = made.astype(np.promote_types(made.dtype, part.dtype), copy=False)
+        made[filled : filled + len(part)] = part
+        filled += len(part)
+    if filled != rows:
+        raise ValueError(f"expected {rows} rows, got {filled}")
+    return made
 
 
 def exact_product(inputs: NDArray, weights: Integers) -> Integers:

@@ -74,6 +74,14 @@ def test_copies_of_an_image_differ_and_are_reproducible(images):
     assert not np.array_equal(made, deformations(random_state=1).variants(images))
 
 
+def test_pieces_are_the_copies_of_all_images(monkeypatch, images):
+    whole = deformations().variants(images)
+    monkeypatch.setattr("bemi.augment.images._AT_A_TIME", 2)
+    pieces = list(deformations().pieces(images))
+    assert list(map(len, pieces)) == [2, 2, 1]
+    assert np.array_equal(np.concatenate(pieces), whole)
+
+
 def test_values_stay_within_the_range(images):
     made = deformations(copies=20).variants(images + 50)
     assert made.min() == 0  # from outside the image

@@ -155,7 +155,9 @@ def test_of_many_images_only_straightening_is_compared_on_a_part_of_them():
     assert straight.settings["inputs"].straighten
     assert not as_they_are.settings["inputs"].straighten
     assert straight.settings["copies"].copies == as_they_are.settings["copies"].copies == 2
-    assert all(candidate.settings["copies"] is None for candidate in images(np.tile(DIGITS, (12, 1))).candidates)
+    deformed, plain = images(np.tile(DIGITS, (12, 1))).candidates
+    assert (deformed.settings["inputs"].straighten, deformed.settings["copies"].copies) == (True, 2)
+    assert (plain.settings["inputs"].straighten, plain.settings["copies"]) == (False, None)
     given = {"copies": None, "node_limit": 1, "time_limit": None}
     choice = FewBitClassifier(**given).fit(many, np.arange(2400) % 2).choice_
     assert set(choice.accuracies) == {straight.name, as_they_are.name}

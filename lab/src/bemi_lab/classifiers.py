@@ -7,6 +7,7 @@ from functools import partial
 from inspect import signature
 from typing import Any, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 
 from bemi import (
@@ -171,7 +172,7 @@ def copies_of(inputs: Inputs, X: Any, settings: Mapping[str, Any]) -> Integers |
     """Inputs of the copies that chosen settings make of rows, shape (rows, copies, inputs); None if they make none."""
     if settings["copies"] is None:
         return None
-    return variants_of(inputs, inputs.checked(X), settings["copies"])
+    return variants_of(inputs, inputs.checked(X), settings["copies"]).astype(np.int64)
 
 
 def input_title(name: str) -> str:

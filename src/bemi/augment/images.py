@@ -163,7 +163,7 @@ CONTROL_POINTS = 4
 """Random shifts per side that a bent image is interpolated from."""
 
 MOST_IMAGES, MOST_COPIES = 8000, 100
-_AT_A_TIME = 1024  # images
+_AT_A_TIME = 256  # images
 
 
 class ImageDeformations(BaseEstimator):
@@ -249,20 +249,25 @@ class ImageDeformations(BaseEstimator):
         >>> deformations.variants(X[:1]).shape
         (1, 5, 64)
         """
+        return np.concatenate([*self.pieces(np.asarray(X, dtype=np.int64))])
+
+    def pieces(self, X: NDArray[np.integer]) -> Iterator[Integers]:
+        """The same, of some images at a time and in order: copies of many would not fit into memory.
+
+        Examples
+        --------
+        >>> [len(piece) for piece in deformations.pieces(X)]
+        [2]
+        """
         self.check()
-        X = np.asarray(X, dtype=np.int64)
         shape = full_shape(self.shape, X.shape[1])
         rng = np.random.default_rng(int(self.random_state))
         copies = usual_copies(len(X)) if self.copies is None else int(self.copies)
-        made = np.empty((len(X), copies, X.shape[1]), dtype=np.int64)
-        for copy in range(copies):
-            amounts = self._amounts(len(X), rng)
-            # Sources of all pixels of many images would not fit into memory.
-            for start in range(0, len(X), _AT_A_TIME):
-                part = slice(start, start + _AT_A_TIME)
-                sources = self._sources(shape, *(amount[part] for amount in amounts))
-                made[part, copy] = resampled(X[part], shape, sources)
-        return made
+        drawn = [self._amounts(len(X), rng) for _ in range(copies)]
+        for start in range(0, max(1, len(X)), _AT_A_TIME):
+            part = slice(start, start + _AT_A_TIME)
+            sources = (self._sources(shape, *(amount[part] for amount in amounts)) for amounts in drawn)
+            yield np.stack([resampled(X[part].astype(np.int64), shape, places) for places in sources], axis=1)
 
     def _amounts(self, images: int, rng: np.random.Generator) -> tuple[Floats, ...]:
         """What is drawn for a copy of each image: angle, slant, sizes, bending and shift."""

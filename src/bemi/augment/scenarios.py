@@ -29,7 +29,8 @@ class Scenarios(Protocol):
     def variants(self, X: ArrayLike) -> Integers:
         """Variants of integer rows, shape (rows, variants, features); the same rows give the same variants.
 
-        Windows of a signal are given as (windows, time, channels), and their variants have one dimension more, too.
+        Windows of a signal are given as (windows, time, channels), and their variants have one dimension more, too.  An
+        object that also has ``pieces`` makes them of some rows at a time: the same variants, as an iterator of arrays.
         """
 
 

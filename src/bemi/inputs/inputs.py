@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from bemi.checks import check_finite, counted, is_integer
-from bemi.exact import PRE_ACTIVATION_LIMIT, Integers, in_pieces
+from bemi.exact import PRE_ACTIVATION_LIMIT, Integers, shortest_of_pieces
 from bemi.inputs.scaling import InputScaling
 from bemi.inputs.table.text import listed
 from bemi.inputs.transform import Takes, Transform, reader_of
@@ -70,12 +70,7 @@ class Inputs:
                 raise ValueError(f"{_takes(transform)}; leave out input_scaling={scaling!r}")
             return cls(features, names, InputScaling(None), clone(transform).fit(X, y))
         fitted = InputScaling.fit(X, "centred" if scaling == "auto" and has_constant else scaling)
-        # In pieces and in 32 bits, since rows may be many.
-        short = max(fitted.high, ~fitted.low) <= np.iinfo(np.int32).max
-        integers = np.empty(X.shape, dtype=np.int32 if short else np.int64)
-        for given, made in zip(in_pieces(X), in_pieces(integers), strict=True):
-            made[:] = fitted(given)
-        return cls(features, names, fitted, clone(transform).fit(integers, y))
+        return cls(features, names, fitted, clone(transform).fit(shortest_of_pieces(fitted, X), y))
 
     def checked(self, X: Any) -> NDArray:
         """Rows as an array of numbers, readings if the transform makes them itself.
@@ -154,6 +149,10 @@ class Inputs:
     def takes_integers(self) -> bool:
         """Whether features are scaled to integers first, rather than passed to the transform as they are."""
         return Takes.by(self.transform) is Takes.SCALED_INTEGERS
+
+    def stored(self, rows: NDArray) -> NDArray[np.integer]:
+        """The same in the shortest type, without more than some rows in a longer one: training rows may be many."""
+        return shortest_of_pieces(self, rows)
 
     def integers(self, X: ArrayLike) -> Integers:
         """Features on their integer grid, as the transform takes them."""

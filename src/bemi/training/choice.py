@@ -39,7 +39,7 @@ ENOUGH_ROWS = 400
 """With more rows than this, cross-validation is not repeated."""
 
 MOST_ROWS = 1000
-"""Choices are made on at most this many rows, drawn class by class."""
+"""Choices are made on at most this many rows, drawn class by class, unless more are asked for."""
 
 MOST_TESTED = 10_000
 """The accuracy of what was chosen is estimated with at most this many rows."""
@@ -208,6 +208,7 @@ def choose(
     seed: int,
     groups: ArrayLike | None = None,
     by_rank: bool = False,
+    most: int = MOST_ROWS,
     watch: Watch = _unwatched,
 ) -> Choice:
     """The candidate that cross-validation prefers.
@@ -228,6 +229,8 @@ def choose(
         What each row comes from, such as a recording; None if every row stands for itself.
     by_rank
         Whether the area under the curve counts, too.
+    most
+        Rows that candidates are compared on; of more, a part is drawn class by class.
     watch
         Shows the progress.
     """
@@ -242,7 +245,7 @@ def choose(
         return unknown(candidates[usual or 0], "there is only one class")
     omega = np.ones(len(targets)) if weights is None else np.asarray(weights, dtype=np.float64)
     every = Rows(X, targets, omega, of_group, divided=names is None)
-    rows = every.some(MOST_ROWS, rng)
+    rows = every.some(most, rng)
     folds = int(min(FOLDS, np.bincount(rows.targets).max() if names is None else len(names)))
     if folds < 2 or np.bincount(rows.targets).min() < 2:
         return unknown(candidates[usual or 0], "too few rows to compare settings or to estimate the accuracy")

@@ -139,7 +139,7 @@ class Fold:
     trained: NDArray
     held_out: NDArray
     svm_rows: SvmRows
-    tested: Integers
+    tested: NDArray[np.integer]
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,8 +159,8 @@ class Seen:
     def without(self, held: NDArray[np.bool_], targets: Integers, omega: NDArray) -> Fold:
         trained = self.rows[~held]
         inputs = self.inputs.refitted(trained, self.scaling, targets[~held])
-        svm_rows = SvmRows(inputs(trained), targets[~held], omega[~held])
-        return Fold(inputs, trained, self.rows[held], svm_rows, inputs(self.rows[held]))
+        svm_rows = SvmRows(inputs.stored(trained), targets[~held], omega[~held])
+        return Fold(inputs, trained, self.rows[held], svm_rows, inputs.stored(self.rows[held]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from bemi.certificate import training_digest
 from bemi.checks import is_integer, is_list
 from bemi.ensemble.ensemble import Ensemble, TrainingRecord, keys_of
 from bemi.ensemble.ties import TieRule
-from bemi.exact import Integers, in_pieces
+from bemi.exact import Integers, in_pieces, shortest
 from bemi.limits import Limits
 from bemi.problem.problem import Problem, class_codes, signs_towards_later_classes
 from bemi.settings import RECORDED, SETTINGS
@@ -92,8 +92,9 @@ class Task:
             # What is left out has no dimensions, unlike anything that is there.
             there: NDArray[Any] = np.array(0) if array is None else array
             digest.update(np.array([there.ndim, *there.shape], dtype="<i8").tobytes())
-            for part in in_pieces(np.atleast_2d(there)):
-                digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
+            for part in map(shortest, in_pieces(np.atleast_2d(there))):
+                kind = part.dtype.newbyteorder("<")
+                digest.update(kind.str.encode() + np.ascontiguousarray(part, dtype=kind).tobytes())
         return digest.hexdigest()[:40]
 
 
@@ -234,7 +235,8 @@ class Plan:
             codes = _codes(rows.variant_targets[chosen], subset)
             variants = Variants(rows.variants[chosen], codes, _some(rows.variant_weights, chosen))
         problem = Problem(
-            cast(Integers, rows.data[own]),  # in a shorter type
+            # In a short type, but a signed one: rows are multiplied by codes.
+            cast(Integers, rows.data[own].astype(np.promote_types(rows.data.dtype, np.int8), copy=False)),
             _codes(rows.targets[own], subset),
             self.hidden_layers,
             self.weight_bound,

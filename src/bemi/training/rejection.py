@@ -71,9 +71,11 @@ def with_known_ranges(ensemble: Ensemble, settings: Mapping[str, Any], given: Gi
         raise ValueError(f"reject needs at least two {what} of every class, and class {few} has one; leave reject out")
     strange = []
     for fold, labelled in zip(tested.folds, tested.labels, strict=True):
-        values = values_of(fold.inputs, fold.trained, fold.svm_rows.inputs)
+        values = values_of(fold.inputs, fold.trained, fold.svm_rows.inputs.astype(np.int64))
         ranges = fitted_ranges(fold.inputs, values, fold.svm_rows.targets, classes)
-        strange.append(ranges.strangeness(values_of(fold.inputs, fold.held_out, fold.tested), labelled))
+        strange.append(
+            ranges.strangeness(values_of(fold.inputs, fold.held_out, fold.tested.astype(np.int64)), labelled)
+        )
     inputs = ensemble.inputs
     ranges = fitted_ranges(inputs, values_of(inputs, inputs.checked(tested.X)), tested.targets, classes)
     # Of n new rows and this one, each is equally likely to be the strangest.

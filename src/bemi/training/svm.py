@@ -27,7 +27,7 @@ from bemi.training.training_set import in_units
 COARSE = 3
 """Up to this weight bound, rounding changes the labels."""
 
-MOST_PRODUCTS = 4000
+MOST_PRODUCTS = 2000
 """Of more rows, the products of all pairs of rows take too much memory."""
 
 Floats = NDArray[np.float64]
@@ -51,11 +51,11 @@ class SvmRows(NamedTuple):
         Row weights.
     """
 
-    inputs: Integers
+    inputs: NDArray[np.integer]
     targets: Integers
     weights: Floats
 
-    def extended(self, variants: Integers) -> SvmRows:
+    def extended(self, variants: NDArray[np.integer]) -> SvmRows:
         """The same rows and variants of them, shape (rows, variants, inputs); each counts as much as its row."""
         count = variants.shape[1]
         return SvmRows(
@@ -139,7 +139,7 @@ class Answers(NamedTuple):
 
 
 def answers(
-    svm_rows: SvmRows, tested: Integers, prices: Sequence[float], *, classes: int, restrictions: Restrictions
+    svm_rows: SvmRows, tested: NDArray[np.integer], prices: Sequence[float], *, classes: int, restrictions: Restrictions
 ) -> Iterator[Answers]:
     """What SVMs trained at each price say of the tested inputs.
 
@@ -190,7 +190,7 @@ def _integers(
         for first, second in pairs:
             mine = np.flatnonzero(np.isin(svm_rows.targets, (first, second)))
             problem = Problem(
-                svm_rows.inputs[mine],
+                svm_rows.inputs[mine].astype(np.int64),
                 np.where(svm_rows.targets[mine] == first, 1, -1)[:, None],
                 (),
                 r.weight_bound,
@@ -207,11 +207,11 @@ def _integers(
         yield np.stack(columns, axis=1).astype(np.float64)
 
 
-def _voted(tested: Integers, scores: Floats, weights: Floats, pairs: Integers, classes: int) -> Integers:
+def _voted(tested: NDArray[np.integer], scores: Floats, weights: Floats, pairs: Integers, classes: int) -> Integers:
     """Class indices by the majority of pairs, ties by margin as in an ensemble."""
     votes = np.where(scores >= 0, pairs[:, 0], pairs[:, 1])
     norms = np.maximum(np.abs(weights).sum(axis=0), np.finfo(np.float64).tiny)
-    largest = max(1.0, float(np.abs(tested).max(initial=0)))
+    largest = max(1.0, float(tested.max(initial=0)), -float(tested.min(initial=0)))
 
     def evidence(chosen: Integers) -> Integers:
         return (np.abs(scores[chosen]) / norms / largest * _EVIDENCE).astype(np.int64)

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from bemi.augment.medoids import select_rows
 from bemi.ensemble.ensemble import TrainingRows
-from bemi.exact import Integers
+from bemi.exact import Integers, joined, shortest_of_pieces
 from bemi.inputs.inputs import Inputs
 from bemi.inputs.transform import reader_of
 from bemi.problem.soft_margin import LARGEST_ROW_WEIGHT, ROW_WEIGHT_UNIT
@@ -67,10 +67,6 @@ def group_folds(targets: Integers, groups: Integers, folds: int, rng: np.random.
     if (held > 1 - 1e-9).any():
         return groups
     return fold_of[groups]
-
-
-_AT_A_TIME = 4096
-"""Rows that are transformed at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +132,7 @@ class TrainingSet:
             What each row comes from, such as a recording; None if every row stands for itself.
         """
         classes, targets = np.unique(y, return_inverse=True)
-        made = cls._selected(classes, inputs, _stored(inputs, X), targets, max_per_class)
+        made = cls._selected(classes, inputs, inputs.stored(inputs.checked(X)), targets, max_per_class)
         made = made._weighted(np.ones(len(targets)) if weights is None else weights, class_weight)
         if groups is not None:
             made = replace(made, groups=group_codes(groups, len(targets))[0][made.selected])
@@ -146,7 +142,9 @@ class TrainingSet:
     def _selected(
         cls, classes: NDArray, inputs: Inputs, data: NDArray[np.integer], targets: Integers, max_per_class: int | None
     ) -> TrainingSet:
-        chosen = np.arange(len(data)) if max_per_class is None else select_rows(data, targets, max_per_class)
+        if max_per_class is None:
+            return cls(classes, inputs, data, targets, np.arange(len(data)))
+        chosen = select_rows(data, targets, max_per_class)
         return cls(classes, inputs, data[chosen], targets[chosen], chosen)
 
     def _weighted(self, weights: Weights, class_weight: Any) -> TrainingSet:
@@ -178,10 +176,9 @@ class TrainingSet:
         """The same set, with the variants that scenarios make of its rows."""
         made = variants_of(self.inputs, self.inputs.checked(X)[self.selected], scenarios)
         flat = made.reshape(-1, made.shape[2])
-        # Every network holds the variants of its classes, so they are stored in the smallest type.
         targets = np.repeat(self.targets, made.shape[1])
         weights = None if self.weights is None else np.repeat(self.weights, made.shape[1])
-        return replace(self, variants=_shortest(flat), variant_targets=targets, variant_weights=weights)
+        return replace(self, variants=flat, variant_targets=targets, variant_weights=weights)
 
     def rows(self, taken: NDArray[np.integer] | None = None) -> TrainingRows:
         """The rows, followed by the variants at the given positions."""
@@ -197,30 +194,24 @@ class TrainingSet:
         )
 
 
-def _stored(inputs: Inputs, X: Any) -> NDArray[np.integer]:
-    """What the networks see of the rows, made some rows at a time and stored in the shortest type: they may be many."""
-    rows = inputs.checked(X)
-    parts = [_shortest(inputs(rows[start : start + _AT_A_TIME])) for start in range(0, len(rows), _AT_A_TIME)]
-    return np.concatenate(parts)
-
-
-def _shortest(values: Integers) -> NDArray[np.integer]:
-    """Integers in the shortest signed type that holds them."""
-    low, high = int(values.min(initial=0)), int(values.max(initial=0))
-    kinds = (np.dtype(f"i{size}") for size in (1, 2, 4, 8))
-    return values.astype(next(k for k in kinds if np.iinfo(k).min <= low and high <= np.iinfo(k).max), copy=False)
-
-
-def variants_of(inputs: Inputs, rows: NDArray, scenarios: Any) -> Integers:
-    """What the networks see of the variants of checked rows, shape (rows, variants, inputs).
+def variants_of(inputs: Inputs, rows: NDArray, scenarios: Any) -> NDArray[np.integer]:
+    """What the networks see of the variants of checked rows, shape (rows, variants, inputs), in the shortest type.
 
     Variants are made of the integers before the transform: of scaled features, or of the readings of windows.
     """
     window = inputs.window_shape
-    given = inputs.integers(rows) if window is None else rows.reshape(len(rows), *window)
-    made = np.asarray(clone(scenarios).variants(given))
+    given = shortest_of_pieces(inputs.integers, rows) if window is None else rows.reshape(len(rows), *window)
+    scenarios = clone(scenarios)
+    # Those who add and multiply expect long integers.
+    pieces = scenarios.pieces(given) if hasattr(scenarios, "pieces") else [scenarios.variants(given.astype(np.int64))]
+    return joined((_seen(inputs, np.asarray(piece), given) for piece in pieces), len(rows))
+
+
+def _seen(inputs: Inputs, made: NDArray, given: NDArray) -> Integers:
+    """What the networks see of variants of some of the given rows, shape (rows, variants, ...)."""
+    window = inputs.window_shape
     whole = made.dtype.kind in "iu" or np.array_equal(made, np.rint(made))
-    if made.shape[:1] + made.shape[2:] != given.shape or not whole:
+    if len(made) > len(given) or made.shape[2:] != given.shape[1:] or not whole:
         what = "(rows, variants, features)" if window is None else "(windows, variants, time, channels)"
         raise ValueError(f"scenarios must give integers of shape {what}")
     if window is not None:
@@ -228,8 +219,8 @@ def variants_of(inputs: Inputs, rows: NDArray, scenarios: Any) -> Integers:
         made = np.clip(made, *reader_of(inputs.transform).reading_range)
     elif made.size and not inputs.scaling.low <= made.min() <= made.max() <= inputs.scaling.high:
         raise ValueError("scenarios must stay within the range of the data")
-    flat = inputs.transformed(made.reshape(-1, rows.shape[1]).astype(np.int64, copy=False))
-    return flat.reshape(len(rows), made.shape[1], inputs.size)
+    flat = inputs.transformed(made.reshape(-1, inputs.features).astype(np.int64, copy=False))
+    return flat.reshape(*made.shape[:2], inputs.size)
 
 
 Weights = NDArray[np.float64]
