@@ -108,10 +108,13 @@ def _with_signs(data: Integers, signs: Integers, weight_bound: int, deadline: De
 def _of_all_dichotomies(data: Integers, weight_bound: int, deadline: Deadline) -> Widest:
     """By branch and bound on the signs, with a proof or beyond one; see :class:`_Dichotomies`."""
     search = _Dichotomies(data, weight_bound, deadline)
-    proved, proof = search.proof(search.below(None, PROOF_DICHOTOMIES))
-    if proved > search.margin and not deadline.passed:
+    lister = search.below(None, PROOF_DICHOTOMIES)
+    if search.bound > search.margin and not deadline.passed:
         search.go_on(_programs_worth_trying(data, weight_bound, deadline))
-    most = min(proved, search.bound)
+    most = search.bound
+    if lister.level > most:  # more than the first search shows
+        return Widest(search.weights, search.margin, most)
+    proved, proof = search.proof(lister)
     return Widest(search.weights, search.margin, most, proof if proved == most else None)
 
 
