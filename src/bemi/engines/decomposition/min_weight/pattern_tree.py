@@ -43,6 +43,7 @@ _MERGE_LIMITS = (1, 8, 40)  # nodes per attempt, cheap merges first: each makes 
 _MERGE_FAILURES = 15  # attempts in a row without success after which components stay as they are
 _CANDIDATES = 8  # rows examined before branching
 _DEEPEST = 120  # branches above each other
+_EVALUATE_EVERY = 4  # levels of the tree between two bounds on links while pairs are open
 _WEIGHT_NODES = 30  # programs in the first attempt to branch on weights
 
 
@@ -263,7 +264,7 @@ class PatternTree:
 
     def _undecided(self, node: Node) -> bool:
         """Whether pairs that must be separated are open: then the links of small components say little."""
-        if self._counting is None:
+        if self._counting is None or node.depth % _EVALUATE_EVERY == 0:
             return False
         opposite, unknown = node.relations.counts()
         return bool(((self._counting.deductions(opposite, unknown) == FREE) & (unknown > 0)).any())
