@@ -147,6 +147,9 @@ MODELS = {
     "histograms and colours": lambda: _fitted(
         *_colours(), soft=True, inputs=IntegerHog((17, 20, 3), 200, straighten=False, colours=True)
     ),
+    "histograms of frames": lambda: _fitted(
+        *_colours(), soft=True, inputs=IntegerHog((17, 20, 3), 200, orientations=8, colours=True, shrink=2)
+    ),
     "histograms, not straightened": lambda: _fitted(
         *_colours(), soft=True, inputs=IntegerHog((17, 20, 3), 200, straighten=False)
     ),
@@ -206,7 +209,7 @@ def voted(classifier, integers):
     if ranges is None:
         return outcome
     inputs = classifier.ensemble_.inputs
-    values = integers if looks_at_columns(inputs) else inputs.transformed(integers)
+    values = values_of(inputs, integers)
     strange = [strangeness(ranges, *row) for row in zip(values.tolist(), outcome.label.tolist(), strict=True)]
     return replace(outcome, label=np.where(np.array(strange) > ranges.threshold, -1, outcome.label))
 
@@ -247,8 +250,24 @@ def features_of(ranges, values):
     return features
 
 
+def values_of(inputs, integers):
+    """Columns, inputs of the networks, or, for each level or difference of a window, how wide and how high it is."""
+    if looks_at_columns(inputs):
+        return integers
+    outputs = inputs.transformed(integers)
+    transform = inputs.transform
+    if not isinstance(transform, SignalCounts):
+        return outputs
+    values = []
+    for first in range(0, 8 * len(transform.layout_.differences), 8):
+        eight = sorted(range(first, first + 8), key=lambda output: (transform.thresholds_[output], output))
+        low, high = outputs[:, eight[:4]].sum(axis=1), outputs[:, eight[4:]].sum(axis=1)
+        values += [np.trunc((high - low) / 8), np.trunc((high + low) / 8)]
+    return np.stack(values, axis=1).astype(np.int64)
+
+
 def strangeness(ranges, values, label):
-    """How far one row of columns, or of inputs of the networks, is outside the ranges of a class."""
+    """How far one row of such values is outside the ranges of a class."""
     total = 0
     for feature, start, shift, (low, high) in zip(
         features_of(ranges, values), ranges.starts, ranges.shifts, ranges.steps[label], strict=True

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from exported_models import strangeness, waves
+from exported_models import strangeness, values_of, waves
 from sklearn.datasets import load_iris, load_wine
 from soft_margins import soft_margins
 
@@ -97,6 +97,21 @@ def test_strangeness_is_what_the_documentation_says():
     assert found == own[given].tolist()
     assert given.any()
     assert (own[~given] > ensemble.known_ranges.threshold).all()
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_windows_are_judged_by_how_wide_and_how_high_their_levels_and_differences_are(channels):
+    X, y = waves(120, 40, channels, classes=3)
+    settings = {"weight_bound": 7, "inputs": SignalCounts(rocket=84)}
+    classifier = soft_margins(**QUICK, **settings, reject=0.2).fit(X[:60], y[:60])
+    plain = soft_margins(**QUICK, **settings).fit(X[:60], y[:60])
+    ensemble = classifier.ensemble_
+    new = np.concatenate([X[60:], 2 * X[60:]])
+    labels = np.searchsorted(classifier.classes_, plain.predict(new))
+    values = values_of(ensemble.inputs, ensemble.inputs.checked(new))
+    found = [strangeness(ensemble.known_ranges, row, label) for row, label in zip(values, labels, strict=True)]
+    assert found == classifier.strangeness(new).tolist()
+    assert len(set(found)) > 10
 
 
 @pytest.mark.parametrize("estimator", [FewBitClassifier, ScorecardClassifier])

@@ -1,9 +1,10 @@
 """Recognising rows like none of the training rows, by ranges of each class.
 
-A row is looked at through *features*: some inputs of the networks, or the columns of a table, and halves of sums or
-differences of two of these.  Each class has a range of every feature.  The strangeness of a row is the sum of how far
-its features are outside the ranges of the class that the networks give it; if that exceeds a threshold, the row is
-unknown.  Everything is integer arithmetic of 32 bits, so that C, ONNX and JavaScript reject the same rows.
+A row is looked at through *features*: the columns of a table, summaries of a window, or else inputs of the networks,
+and halves of sums or differences of two of these.  Each class has a range of every feature.  The strangeness of a row
+is the sum of how far its features are outside the ranges of the class that the networks give it; if that exceeds a
+threshold, the row is unknown.  Everything is integer arithmetic of 32 bits, so that C, ONNX and JavaScript reject the
+same rows.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from bemi.checks import listed, members, whole
-from bemi.exact import Integers
+from bemi.exact import Integers, exact_product
 from bemi.inputs.fixed_point import LARGEST_READING, MISSING
 from bemi.inputs.inputs import Inputs
-from bemi.inputs.transform import Takes
+from bemi.inputs.transform import SUMMED, Takes
 from bemi.problem.problem import ABSTAIN
 
 LARGEST = 127
@@ -48,7 +49,7 @@ class KnownRanges:
     Attributes
     ----------
     positions
-        Of the columns, or inputs of the networks, that are looked at; increasing.
+        Of the values (:func:`values_of`) that are looked at; increasing.
     centres, exponents
         A value becomes the feature ``(value - centre) * 2^exponent``, rounded towards zero and clipped.
     pairs
@@ -94,7 +95,7 @@ class KnownRanges:
         return low, high
 
     def features(self, values: Integers) -> Integers:
-        """Features of rows of columns, or of inputs of the networks; shape (rows, features)."""
+        """Features of rows of values; shape (rows, features)."""
         single = single_features(values[:, self.positions], self.centres, self.exponents)
         return np.concatenate([single, pair_features(single, self.pairs, self.sums)], axis=1)
 
@@ -135,10 +136,31 @@ def looks_at_columns(inputs: Inputs) -> bool:
 
 
 def values_of(inputs: Inputs, rows: Integers, seen: Integers | None = None) -> Integers:
-    """What features are made of, for checked rows; ``seen`` is what the networks see of them if that is known."""
-    if not looks_at_columns(inputs):
-        return inputs(rows) if seen is None else seen
-    return inputs.integers(rows) if inputs.takes_integers else rows
+    """What features are made of, for checked rows; ``seen`` is what the networks see of them if that is known.
+
+    Means of sums are rounded towards zero."""
+    if looks_at_columns(inputs):
+        return inputs.integers(rows) if inputs.takes_integers else rows
+    outputs, signs = inputs(rows) if seen is None else seen, summaries_of(inputs)
+    if signs is None:
+        return outputs
+    sums = exact_product(outputs, signs)
+    return np.sign(sums) * (np.abs(sums) // SUMMED)
+
+
+def summaries_of(inputs: Inputs) -> Integers | None:
+    """Signs of the inputs of the networks in the sums that features are made of; None if these are made of the inputs
+    themselves, or of columns.
+
+    Of a window, a single count varies much more than the sum of all counts of a level or a difference.
+    """
+    return getattr(inputs.transform, "summaries", None)
+
+
+def count_of_values(inputs: Inputs) -> int:
+    """How many values features may be made of."""
+    signs = summaries_of(inputs)
+    return inputs.features if looks_at_columns(inputs) else inputs.size if signs is None else signs.shape[1]
 
 
 def single_features(values: Integers, centres: Integers, exponents: Integers) -> Integers:

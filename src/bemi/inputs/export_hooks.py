@@ -8,9 +8,9 @@ Each export asks for one method and knows nothing else about a transform:
 ``c_neuron(weights)``
     Optional: a :class:`CTransform` for a model that is one neuron with these weights, with the function
     ``static bemi_sum_t function(const bemi_input_t *x)``, its sum; None if the outputs are better computed first.
-``c_window(in_batches)``
-    Optional, for windows of a signal: a :class:`CWindow`, which reads a window from a ring buffer and may hand over its
-    outputs in batches.
+``c_window(in_batches, summed)``
+    Optional, for windows of a signal: a :class:`CWindow`, which reads a window from a ring buffer, may hand over its
+    outputs in batches, and may also give their ``summaries``.
 ``onnx(x)``
     The tensor of its outputs, from the tensor of its inputs, or of readings if it makes them itself; int32, shapes
     (rows, inputs) and (rows, outputs).
@@ -186,6 +186,8 @@ class CWindow(CTransform):
     them, so that they need not be stored: it calls ``bemi_take(sums, batch, eight)`` of the program with the number of
     a batch and :data:`BATCH` outputs plus :data:`BATCH_OFFSET`, as ``const uint8_t *``.  What is missing in the last
     batch is 0.
+
+    If summaries are asked for, ``int8_t *summed`` follows, which takes them.
 
     Attributes
     ----------

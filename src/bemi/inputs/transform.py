@@ -15,6 +15,9 @@ from numpy.typing import ArrayLike
 from bemi.checks import is_integer
 from bemi.exact import Integers
 
+SUMMED = 8
+"""Outputs in a sum of ``summaries``."""
+
 
 class Takes(Enum):
     """What rows a transform takes.
@@ -48,6 +51,8 @@ class Transform(Protocol):
     ``takes_images``
         Rows are images.  The class then has a parameter ``shape`` (None for square grey images) and, once fitted, the
         attribute ``image_shape``, (height, width, channels).
+    ``of_shrunk``
+        The transform of the rows that the method ``shrunk`` makes, of which variants are made; None without one.
     ``one_unit``
         All outputs are measured in one unit, as pixels are, so one factor scales them all.
     ``keeps_features``
@@ -55,6 +60,9 @@ class Transform(Protocol):
     ``has_constant``
         A constant output stands in for the bias, so features may be centred.  Once fitted, ``constant_inputs`` are the
         positions of such outputs.
+    ``summaries``
+        Signs of the outputs in sums of :data:`SUMMED` of them, shape (outputs, sums), by which unknown rows differ more
+        from known ones than by single outputs.
     ``selects_outputs``
         C computes only the outputs that some network looks at, see :mod:`bemi.inputs.export_hooks`.
 

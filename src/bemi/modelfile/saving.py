@@ -24,7 +24,7 @@ from bemi.ensemble.ensemble import Ensemble, TrainingRecord, check_open_label
 from bemi.ensemble.probabilities import Probabilities, Sigmoid
 from bemi.ensemble.subsets import class_subsets, given_subsets
 from bemi.ensemble.ties import TIES
-from bemi.ensemble.unknown import KnownRanges, looks_at_columns
+from bemi.ensemble.unknown import KnownRanges, count_of_values
 from bemi.exact import Integers
 from bemi.files import write_atomically
 from bemi.inputs import registry
@@ -260,7 +260,7 @@ def _known_ranges(header: dict[str, Any], inputs: Inputs) -> KnownRanges | None:
     if "known_ranges" not in header:
         return None
     found = KnownRanges.from_record(header["known_ranges"])
-    if found.positions.max(initial=0) >= (inputs.features if looks_at_columns(inputs) else inputs.size):
+    if found.positions.max(initial=0) >= count_of_values(inputs):
         raise ValueError("a position of known_ranges is beyond the features")
     return found
 

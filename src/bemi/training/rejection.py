@@ -26,6 +26,7 @@ from bemi.ensemble.unknown import (
     looks_at_columns,
     pair_features,
     single_features,
+    summaries_of,
     values_of,
 )
 from bemi.exact import Integers
@@ -95,7 +96,7 @@ def fitted_ranges(inputs: Inputs, values: Integers, targets: Integers, classes: 
     """
     centres, exponents = _scale(inputs, values)
     every = single_features(values, centres, exponents)
-    fixed = () if looks_at_columns(inputs) else inputs.constant_inputs
+    fixed = () if looks_at_columns(inputs) or summaries_of(inputs) is not None else inputs.constant_inputs
     features = max(FEWEST, min(MOST_SINGLE + MOST_PAIRS, TABLE_BYTES // (classes + 2)))
     positions = _positions(every, targets, classes, fixed, min(MOST_SINGLE, features * 2 // 3))
     pairs, sums = _pairs(every[:, positions], targets, classes, min(MOST_PAIRS, features - features * 2 // 3))
@@ -122,7 +123,8 @@ def _scale(inputs: Inputs, values: Integers) -> tuple[Integers, Integers]:
         low, high = inputs.bounds(inputs.scaling.low, inputs.scaling.high)
         centre = int(low.min() + high.max()) // 2
         reach = int(high.max()) - centre
-        return np.full(len(low), centre), np.full(len(low), -(max(0, reach - 1) // LARGEST).bit_length())
+        count = values.shape[1]
+        return np.full(count, centre), np.full(count, -(max(0, reach - 1) // LARGEST).bit_length())
     levels = [unit.get("levels") is not None for unit in inputs.reading_units() or ()] or [False] * values.shape[1]
     scales = [
         (0, IS_LEVEL) if is_level else _of_column(column) for column, is_level in zip(values.T, levels, strict=True)

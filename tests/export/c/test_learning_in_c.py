@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from bemi_lab.benchmarks.boards import run, size
 from compiled_c import SANITIZED, answers, board, compiled, needs_gcc, stack_used
-from exported_models import features_of, model, probes, rejecting, without_rejecting
+from exported_models import features_of, model, probes, rejecting, values_of, without_rejecting
 from mixed_tables import new_rows, table_model
 
 from bemi import save
 from bemi.cli import main
-from bemi.ensemble import LearnedClass, looks_at_columns, predict_learned
+from bemi.ensemble import LearnedClass, predict_learned
 from bemi.export.c import export, input_types, write
 
 EACH = 5
@@ -50,8 +50,7 @@ def defined(classifier, tests):
     ensemble, ranges = classifier.ensemble_, classifier.ensemble_.known_ranges
 
     def features(integers):
-        inputs = integers if looks_at_columns(ensemble.inputs) else ensemble.inputs.transformed(integers)
-        return [features_of(ranges, row) for row in inputs.tolist()]
+        return [features_of(ranges, row) for row in values_of(ensemble.inputs, integers).tolist()]
 
     centres = []
     for own in (tests[:EACH], tests[EACH : 2 * EACH]):

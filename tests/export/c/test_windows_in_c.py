@@ -179,7 +179,7 @@ def test_only_windows_have_a_buffer():
 def factors(windows):
     """What the header says about the factors of windows, shape (windows, time, channels)."""
     transform = SignalCounts(rocket=0).fit(windows)
-    code = transform.c_window(False)
+    code = transform.c_window(False, False)
     return transform, re.search(r"#define (BEMI_FACTORS?) (.*)", code.header).groups(), code.about_inputs
 
 

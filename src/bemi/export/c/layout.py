@@ -10,7 +10,7 @@ import numpy as np
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.folding import EVIDENCE_SCALE, FoldedNetwork
 from bemi.ensemble.subsets import class_subsets, memberships
-from bemi.ensemble.unknown import looks_at_columns
+from bemi.ensemble.unknown import count_of_values, looks_at_columns
 from bemi.export.c import unknown
 from bemi.export.c.costs import BATCHES, CODE, ELECTION, FRAMES, NEURON, PACKED, WORDS, Costs, Work, costs
 from bemi.export.c.extras import (
@@ -132,13 +132,11 @@ class Layout:
         ties = "" if self.single else runtime(self.ensemble.ties.piece("C")).rstrip()
         *parts, decision = self.runtime_files()
         decided = "\n".join(map(runtime, (*ELECTED[decision], decision)))
-        batches, state = runtime("batches.c"), runtime("state.c" if self.batches is None else "state_batches.c")
-        keeps = self.known is not None and self.batches is not None
         return [
             *([] if self.scaling is None else [self.scaling.source]),
-            *([] if self.batches is None else [Template(batches).substitute(keep=unknown.KEEP if keeps else "")]),
+            *([] if self.batches is None else [runtime("batches.c")]),
             *([] if self.transform is None else [self.transform.source]),
-            Template(state).substitute(room=unknown.ROOM) if keeps else Template(state).safe_substitute(room=""),
+            runtime("state.c" if self.batches is None else "state_batches.c"),
             *map(runtime, parts),
             Template(decided).substitute(head=self._head(), prepare=self._prepare(), ties=ties),
             *([] if self.probabilities is None else [self.probabilities.source]),
@@ -151,7 +149,7 @@ class Layout:
         if self.known is None:
             return _heads(self.window is not None)[proba]
         given = "const bemi_input_t *x" + ", uint_fast16_t oldest" * (self.window is not None)
-        given += ", uint16_t *p" * proba + f", {self._value_type()} *z" * self._hands_on
+        given += ", uint16_t *p" * proba + f", {self._handed[0]} *{self._handed[1]}" * self._hands_on
         return f"static int bemi_label{'_proba' * proba}({given})"
 
     @property
@@ -159,8 +157,10 @@ class Layout:
         """Whether a function hands on what features are made of, because its caller does not have that."""
         return self.known is not None and not looks_at_columns(self.ensemble.inputs)
 
-    def _value_type(self) -> str:
-        return "bemi_value_t" if self.batches is None else "uint8_t"
+    @property
+    def _handed(self) -> tuple[str, str]:
+        """Type and name of that."""
+        return ("bemi_value_t", "z") if self.window is None else ("int8_t", "summed")
 
     def _rejecting(self) -> list[str]:
         """The functions that leave unknown rows without a label."""
@@ -168,12 +168,13 @@ class Layout:
         given = "x" if self.window is None else "x, oldest"
         values, room, handed = "x", "", ""
         if self._hands_on:
-            size = len(self.used) if self.batches is None else "BEMI_KNOWN_SINGLE"
-            values, room, handed = "z", f"{self._value_type()} z[{size}]", ", z"
+            kind, values = self._handed
+            size = len(self.used) if self.window is None else count_of_values(self.ensemble.inputs)
+            room, handed = f"{kind} {values}[{size}]", f", {values}"
         labels = [f"bemi_label({given}{handed})", f"bemi_label_proba({given}, p{handed})"]
         made = [unknown.rejecting(head, label, values, room) for head, label in zip(heads, labels, strict=False)]
         if self.learn:
-            kind = self._value_type() if self._hands_on else "bemi_input_t"
+            kind = self._handed[0] if self._hands_on else "bemi_input_t"
             made += unknown.learning(kind, labels[0], values, room, in_window=self.window is not None)
         return made
 
@@ -183,11 +184,8 @@ class Layout:
             return None
         if looks_at_columns(self.ensemble.inputs):
             return unknown.of_columns(ranges, "bemi_input_t")
-        if self.batches is not None:
-            assert self.window is not None
-            assert self.window.order is not None
-            return unknown.of_batches(ranges, self.window.order)
-        return unknown.of_inputs(ranges, "bemi_value_t", self.used.tolist())
+        used = self.used.tolist() if self.window is None else range(count_of_values(self.ensemble.inputs))
+        return unknown.of_inputs(ranges, self._handed[0], used)
 
     def _prepare(self) -> str:
         """Statements that make the state of a prediction."""
@@ -195,12 +193,12 @@ class Layout:
         prepare = ["    state.z = x;", "    state.common = 0;"]
         if self.transform is not None:
             values, function = f"    bemi_value_t z[{len(self.used)}];", self.transform.function
-            prepare = [values, f"    {function}({given}, z);", "    state.z = z;", "    state.common = 0;"]
-            if self._hands_on:
+            summed = ", summed" * (self._hands_on and self.window is not None)
+            prepare = [values, f"    {function}({given}, z{summed});", "    state.z = z;", "    state.common = 0;"]
+            if self._hands_on and not summed:
                 prepare = prepare[1:]
             if self.batches is not None:
-                prepare = ["    bemi_start(state.sums);", f"    {function}({given}, state.sums);"]
-                prepare += [unknown.COPY] if self._hands_on else []
+                prepare = ["    bemi_start(state.sums);", f"    {function}({given}, state.sums{summed});"]
         if self.weights.has_common:
             prepare.append(f"    state.common = bemi_sum(&state, {len(self.weights.neurons) - 1});")
         return "\n".join(["    bemi_state_t state;", *prepare])
@@ -377,7 +375,7 @@ class Layout:
         others = (self.scaling, self.probabilities, self.known)
         ranges, after = self.ensemble.known_ranges, 0
         if ranges is not None:
-            after = unknown.instructions(ranges, work.batches)
+            after = unknown.instructions(ranges)
         arrays = self._stack_arrays()
         return costs(files, self.tables.bytes, arrays, work, self.transform, *others, state=state, further=after)
 
@@ -395,7 +393,9 @@ class Layout:
         if self.has_layers:
             arrays += 2 * max(self.ensemble.layers[1:])
         if self.ensemble.known_ranges is not None:
-            arrays += unknown.stack_bytes(self.ensemble.known_ranges, in_batches=self.batches is not None)
+            arrays += unknown.stack_bytes(self.ensemble.known_ranges)
+            if self.window is not None:
+                arrays += count_of_values(self.ensemble.inputs)
         return arrays
 
 
@@ -409,7 +409,8 @@ def _transform_code(
     if "c_window" in vars(type(transform)):
         inputs, neurons = columns.shape
         in_batches = may_save_memory and save_memory(inputs, neurons, ensemble.weight_bound)
-        made: CWindow = transform.c_window(in_batches)  # type: ignore[attr-defined]
+        summed = ensemble.known_ranges is not None
+        made: CWindow = transform.c_window(in_batches, summed)  # type: ignore[attr-defined]
         return made, used if made.order is None else np.array(made.order)
     c_code, (low, high) = export_hook(transform, "c_code", "C"), TYPES[input_types.type]
     if not getattr(transform, "selects_outputs", False):
@@ -495,8 +496,8 @@ class OneNeuron:
         steps = self.transform.instructions + NEURON
         stack, ranges = FRAMES + self.transform.stack_bytes, self.ensemble.known_ranges
         if ranges is not None:
-            steps += unknown.instructions(ranges, 0)
-            stack += unknown.stack_bytes(ranges, in_batches=False)
+            steps += unknown.instructions(ranges)
+            stack += unknown.stack_bytes(ranges)
         return Costs(
             flash=self.tables.bytes + sum(part.code_bytes for part in parts) + CODE["neuron.c"],
             tables=self.tables.bytes,

@@ -11,13 +11,10 @@ from bemi.ensemble.learned import MOST_ROWS, NEARER
 from bemi.ensemble.unknown import STEPS, KnownRanges
 from bemi.export.c.costs import CODE
 from bemi.export.c.text import runtime
-from bemi.inputs.export_hooks import BATCH, BATCH_OFFSET, SIGNED, CCode, CTable, read_macro, smallest_type
+from bemi.inputs.export_hooks import SIGNED, CCode, CTable, read_macro, smallest_type
 
 SINGLE, PAIR, RANGE = 25, 22, 30
 """Instructions for a feature of one value, for one of two, and for comparing one with its range."""
-
-TAKEN = 12
-"""Instructions for keeping a value of a batch, and twice as many for looking at a batch."""
 
 FRAME, LEARNING = 48, 64
 """Bytes of stack for calls and local variables, without the arrays; more where classes are learned."""
@@ -33,28 +30,6 @@ LEARN = "bemi_learned_t *learned"
 PREDICT_LEARNED = "const bemi_learned_t *learned, uint_fast8_t count"
 """Parameters of the functions that learn a row and that label one."""
 
-KEEP = """    {
-        /* Inputs that tell whether a row is known are kept behind the sums. */
-        uint8_t *to = (uint8_t *)sums + BEMI_READ8(bemi_known_from[lot]);
-        uint_fast8_t mask = BEMI_READ8(bemi_known_of[lot]);
-        for (i = 0; mask; i++, mask >>= 1)
-            if (mask & 1)
-                *to++ = eight[i];
-    }
-"""
-"""The end of ``bemi_take``, where ``sums`` points behind the last sum."""
-
-ROOM = " + (BEMI_KNOWN_SINGLE + sizeof(bemi_sum_t) - 1) / sizeof(bemi_sum_t)"
-"""Further sums in the state, for the inputs that are kept."""
-
-COPY = """    {
-        const uint8_t *kept = (const uint8_t *)(state.sums + BEMI_NEURONS);
-        uint_fast8_t i;
-        for (i = 0; i < BEMI_KNOWN_SINGLE; i++)
-            z[i] = kept[i];
-    }"""
-"""Where inputs come in batches: hands them on once all have come."""
-
 
 def of_columns(ranges: KnownRanges, kind: str) -> CCode:
     """``bemi_known`` for inputs of the program of this type."""
@@ -69,32 +44,15 @@ def of_columns(ranges: KnownRanges, kind: str) -> CCode:
 
 
 def of_inputs(ranges: KnownRanges, kind: str, used: Sequence[int]) -> CCode:
-    """``bemi_known`` for an array of the inputs of the networks at the positions ``used``, of this type."""
+    """``bemi_known`` for an array of summaries, or of the inputs of the networks that are ``used``, of this type."""
     places = np.searchsorted(used, ranges.positions).tolist()
-    return _code(ranges, kind, places, _one_scale(ranges, 0), ())
-
-
-def of_batches(ranges: KnownRanges, order: Sequence[int]) -> CCode:
-    """``bemi_known`` for inputs that come in batches in this order, of which it tells which to keep."""
-    come = np.empty(max(order) + 1, dtype=np.int64)
-    come[list(order)] = np.arange(len(order))
-    come = come[ranges.positions]
-    batches = -(-len(order) // BATCH)
-    masks = [sum(1 << int(at % BATCH) for at in come[come // BATCH == batch]) for batch in range(batches)]
-    starts = [int((come // BATCH < batch).sum()) for batch in range(batches)]
-    tables = (CTable("bemi_known_from", "uint8_t", starts), CTable("bemi_known_of", "uint8_t", masks))
-    # In the order in which they come.
-    kept = np.argsort(np.argsort(come)).tolist()
-    return _code(ranges, "uint8_t", kept, _one_scale(ranges, BATCH_OFFSET), tables)
-
-
-def _one_scale(ranges: KnownRanges, offset: int) -> dict[str, object]:
-    """Macros for features that have one centre and one exponent, made of values to which an offset was added."""
-    return {
+    # They have one centre and one exponent.
+    macros: dict[str, object] = {
         "BEMI_KNOWN_COLUMNS": 0,
-        "BEMI_KNOWN_CENTRE": int(ranges.centres[0]) + offset,
+        "BEMI_KNOWN_CENTRE": int(ranges.centres[0]),
         "BEMI_KNOWN_UNIT": 1 << -int(ranges.exponents[0]),
     }
+    return _code(ranges, kind, places, macros, ())
 
 
 def _code(
@@ -174,13 +132,12 @@ def learned_bytes(ranges: KnownRanges) -> int:
     return 2 * len(ranges.starts) + 2
 
 
-def instructions(ranges: KnownRanges, batches: int) -> int:
-    """Instructions for a row, at most; ``batches`` of the inputs, 0 if they are stored."""
+def instructions(ranges: KnownRanges) -> int:
+    """Instructions for a row, at most."""
     single, pairs = len(ranges.positions), len(ranges.pairs)
-    kept = TAKEN * (2 * batches + 2 * single) if batches else 0
-    return SINGLE * single + PAIR * pairs + RANGE * (single + pairs) + kept
+    return SINGLE * single + PAIR * pairs + RANGE * (single + pairs)
 
 
-def stack_bytes(ranges: KnownRanges, *, in_batches: bool) -> int:
-    """Bytes of arrays on the stack; the inputs that are kept are there twice."""
-    return len(ranges.starts) + FRAME + (2 * len(ranges.positions) + 4 if in_batches else 0)
+def stack_bytes(ranges: KnownRanges) -> int:
+    """Bytes of arrays on the stack."""
+    return len(ranges.starts) + FRAME

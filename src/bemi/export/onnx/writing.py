@@ -15,13 +15,13 @@ from bemi.ensemble.ensemble import Ensemble, ensemble_of
 from bemi.ensemble.folding import FoldedNetwork
 from bemi.ensemble.probabilities import CERTAIN, RECIPROCAL, SHARE, WHOLE, Probabilities
 from bemi.ensemble.subsets import class_subsets, memberships
-from bemi.ensemble.unknown import IS_LEVEL, LARGEST, KnownRanges, looks_at_columns
+from bemi.ensemble.unknown import IS_LEVEL, LARGEST, KnownRanges, looks_at_columns, summaries_of
 from bemi.exact import PRE_ACTIVATION_LIMIT, Integers
 from bemi.files import write_atomically
 from bemi.inputs.export_hooks import export_hook
 from bemi.inputs.fixed_point import LARGEST_READING, MISSING
 from bemi.inputs.inputs import Inputs
-from bemi.inputs.transform import Takes, reader_of
+from bemi.inputs.transform import SUMMED, Takes, reader_of
 from bemi.problem.problem import ABSTAIN, decode_outputs
 
 if TYPE_CHECKING:
@@ -318,7 +318,9 @@ def _model(ensemble: Ensemble) -> ModelProto:
     label = paper_label(cast, dominant, ensemble.subsets, classes)
     label = TIE_BREAKS[ensemble.ties.piece("ONNX")](label, cast, dominant, sums, layer, shared_by)
     if ensemble.known_ranges is not None:
-        label = known_label(label, taken if looks_at_columns(inputs) else seen, ensemble.known_ranges)
+        values, signs = taken if looks_at_columns(inputs) else seen, summaries_of(inputs)
+        values = values if signs is None else (seen @ signs) // SUMMED  # a division truncates
+        label = known_label(label, values, ensemble.known_ranges)
     outputs: dict[str, Any] = {"label": (label.cast(np.int64), ("N",)), "counts": (counts, ("N", classes))}
     if ensemble.probabilities is not None:
         outputs["probabilities"] = (class_probabilities(sums, layer, ensemble.probabilities), ("N", classes))

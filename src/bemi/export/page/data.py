@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bemi.ensemble.ensemble import Ensemble, TrainingRows
 from bemi.ensemble.ties import PAPER_RULE
-from bemi.ensemble.unknown import IS_LEVEL, LARGEST, looks_at_columns
+from bemi.ensemble.unknown import IS_LEVEL, LARGEST, looks_at_columns, summaries_of
 from bemi.ensemble.voting import LabelStatus
 from bemi.exact import Integers
 from bemi.inputs.export_hooks import export_hook, number_field
@@ -92,15 +92,17 @@ def _known(ensemble: Ensemble) -> dict[str, Any] | None:
     if ranges is None:
         return None
     low, high = ranges.ranges
+    signs = summaries_of(ensemble.inputs)
     features = zip(ranges.positions.tolist(), ranges.centres.tolist(), ranges.exponents.tolist(), strict=True)
-    signs = [1 if place < ranges.sums else -1 for place in range(len(ranges.pairs))]
+    pairs = ranges.pairs.tolist()
     return {
         "ofColumns": looks_at_columns(ensemble.inputs),
+        "summaries": None if signs is None else [[np.flatnonzero(s).tolist(), s[s != 0].tolist()] for s in signs.T],
         "single": [
             {"position": position, "centre": centre, "factor": None if exponent == IS_LEVEL else 2.0**exponent}
             for position, centre, exponent in features
         ],
-        "pairs": [[*pair, sign] for pair, sign in zip(ranges.pairs.tolist(), signs, strict=True)],
+        "pairs": [[*pair, 1 if place < ranges.sums else -1] for place, pair in enumerate(pairs)],
         "largest": LARGEST,
         "low": low.tolist(),
         "high": high.tolist(),

@@ -171,6 +171,27 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         return counted >> self.count_shift
 
     @property
+    def higher(self) -> NDArray[np.bool_]:
+        """Which outputs of a level or a difference have the higher half of its thresholds, shape (responses, 8)."""
+        own = self.thresholds_[: self.layout_.first_rocket].reshape(-1, THRESHOLDS)
+        return own.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable") >= THRESHOLDS // 2
+
+    @property
+    def summaries(self) -> Integers:
+        """Signs of the outputs in sums that tell how wide and how high each level or difference is.
+
+        Shape (outputs, sums).  The outputs of the higher half of the thresholds minus the others grow with the width,
+        all outputs with the height.
+        """
+        signs = np.where(self.higher, 1, -1)
+        responses = len(signs)
+        own = np.zeros((responses, THRESHOLDS, responses, 2), dtype=np.int64)
+        every = np.arange(responses)
+        own[every, :, every] = np.stack([signs, np.ones_like(signs)], axis=2)
+        made = own.reshape(responses * THRESHOLDS, 2 * responses)
+        return np.concatenate([made, np.zeros((self.n_outputs - len(made), made.shape[1]), dtype=np.int64)])
+
+    @property
     def count_shift(self) -> int:
         """Shift of a count, so that it fits eight bits."""
         return max(0, self.layout_.time.bit_length() - 8)
@@ -347,9 +368,9 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         """The transform in C."""
         return exports.c_code(self)
 
-    def c_window(self, in_batches: bool) -> CWindow:
+    def c_window(self, in_batches: bool, summed: bool) -> CWindow:
         """The transform in C, for a window in a ring buffer."""
-        return exports.c_window(self, in_batches)
+        return exports.c_window(self, in_batches, summed)
 
     def onnx(self, x: Tensor) -> Tensor:
         """The transform as a part of an ONNX graph."""

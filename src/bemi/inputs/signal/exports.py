@@ -22,12 +22,12 @@ OFFSET = 0x2B00
 """What is added to differences of 12-bit samples so that they are not negative, :data:`LARGEST_RESPONSE` times the
 largest sample or a little more: a number that a Cortex-M3 can add to both halves of a word in one instruction."""
 
-LEVELS_BYTES, ROCKET_BYTES = 650, 650
-"""Bytes of code, and of what kernels add."""
+LEVELS_BYTES, ROCKET_BYTES, SUMMARY_BYTES = 650, 650, 130
+"""Bytes of code, and of what kernels and summaries add."""
 
-SAMPLE, DIFFERENCE, THRESHOLD, POSITION, SUM, THIRD, OUTPUT = 16, 5.4, 1.9, 6, 56, 14, 52
+SAMPLE, DIFFERENCE, THRESHOLD, POSITION, SUM, THIRD, OUTPUT, SUMMARY = 16, 5.4, 1.9, 6, 56, 14, 52, 140
 """Instructions at a position: for a sample, for a difference and for comparing it with a threshold, for the response of
-a kernel, for the sum of its taps from scratch, and for its third; and those for an output."""
+a kernel, for the sum of its taps from scratch, and for its third; those for an output, and for summaries."""
 
 PLAIN = """static void bemi_transform(const bemi_input_t *x, bemi_value_t *z)
 {
@@ -38,7 +38,7 @@ PLAIN = """static void bemi_transform(const bemi_input_t *x, bemi_value_t *z)
 
 def c_code(counts: SignalCounts) -> CTransform:
     """The transform in C, for readings in order."""
-    window = c_window(counts, in_batches=False)
+    window = c_window(counts, in_batches=False, summed=False)
     shape = {"BEMI_TIME": window.time, "BEMI_CHANNELS": window.channels}
     return CTransform(
         source=f"{window.source}\n{PLAIN}",
@@ -52,7 +52,7 @@ def c_code(counts: SignalCounts) -> CTransform:
     )
 
 
-def c_window(counts: SignalCounts, in_batches: bool) -> CWindow:
+def c_window(counts: SignalCounts, in_batches: bool, summed: bool) -> CWindow:
     """The transform in C, for readings in a ring buffer."""
     layout, samples = counts.layout_, counts.samples_
     wide = samples.bits > 12
@@ -67,6 +67,7 @@ def c_window(counts: SignalCounts, in_batches: bool) -> CWindow:
     macros: dict[str, object] = {
         "BEMI_TIME": "BEMI_WINDOW",
         "BEMI_LOTS": int(in_batches),
+        "BEMI_SUMMED": int(summed),
         # Four times a wide sample needs more than the 16 bits of an int on small devices.
         "BEMI_LIMIT": f"{samples.limit}{'UL' if wide else 'U'}",
         "BEMI_OFFSET": f"{offset}{'UL' if wide else 'U'}",
@@ -88,6 +89,8 @@ def c_window(counts: SignalCounts, in_batches: bool) -> CWindow:
         CTable("bemi_means", "uint8_t", counts.means_.tolist()),
         CTable("bemi_factors", "uint8_t", (1 << counts.doublings_).tolist()),
     ]
+    if summed:
+        tables.append(CTable("bemi_higher", "uint8_t", (counts.higher @ (1 << np.arange(THRESHOLDS))).tolist()))
     if layout.rocket:
         macros |= {
             "BEMI_FIRST": layout.first_rocket,
@@ -106,11 +109,12 @@ def c_window(counts: SignalCounts, in_batches: bool) -> CWindow:
     per_position = (DIFFERENCE + THRESHOLD * THRESHOLDS) * positions + POSITION * layout.time * layout.rocket + thirds
     # Wide words hold one position instead of two.
     steps = (2 if wide else 1) * per_position + SAMPLE * layout.time * layout.channels + OUTPUT * layout.counts
+    steps += SUMMARY * len(layout.differences) * summed
     return CWindow(
         source=file_of(__package__, "signal_counts.c"),
         macros=macros,
         tables=tuple(tables),
-        code_bytes=LEVELS_BYTES + (ROCKET_BYTES if layout.rocket else 0),
+        code_bytes=LEVELS_BYTES + (ROCKET_BYTES if layout.rocket else 0) + (SUMMARY_BYTES if summed else 0),
         stack_bytes=2 * (2 * margin + layout.time + 1) + (4 if wide else 2) * (layout.time + 1) + FRAMES,
         instructions=round(steps),
         function="bemi_window",

@@ -247,8 +247,33 @@ static void bemi_rocket(const uint16_t *samples, uint_fast16_t dilation, uint_fa
 }
 #endif
 
+#if BEMI_SUMMED
+/* Means of the eight outputs of a level or difference: those of its lower thresholds negative, and all as they are. */
+static void bemi_summaries(const bemi_to_t *to, uint_fast16_t first, int8_t *summed)
+{
+    uint_fast8_t higher = BEMI_READ8(bemi_higher[first / 8]), i;
+    int_fast16_t width = 0, height = 0;
+    for (i = 0; i < 8; i++, higher >>= 1) {
+#if BEMI_LOTS
+        /* The last eight outputs are still there; after as many, the next place is that of the first. */
+        const int_fast16_t value = (int_fast16_t)to->eight[(to->count + i) & 7] - 127;
+#else
+        const int_fast16_t value = (int_fast16_t)to->z[first + i];
+#endif
+        height += value;
+        width += higher & 1 ? value : -value;
+    }
+    summed[first / 4] = (int8_t)(width / 8);
+    summed[first / 4 + 1] = (int8_t)(height / 8);
+}
+#endif
+
 /* Outputs of a window whose oldest sample need not be the first. */
+#if BEMI_SUMMED
+static void bemi_window(const bemi_input_t *x, uint_fast16_t oldest, BEMI_TO *outputs, int8_t *summed)
+#else
 static void bemi_window(const bemi_input_t *x, uint_fast16_t oldest, BEMI_TO *outputs)
+#endif
 {
     /* Outside the window samples are 0; a word may reach one sample further. */
     uint16_t padded[BEMI_MARGIN + BEMI_TIME + BEMI_MARGIN + 1], *const samples = padded + BEMI_MARGIN;
@@ -285,6 +310,9 @@ static void bemi_window(const bemi_input_t *x, uint_fast16_t oldest, BEMI_TO *ou
                 for (place = 0; place < 4; place++, output++)
                     bemi_give(&to, four[place], output);
             }
+#if BEMI_SUMMED
+            bemi_summaries(&to, output - 8, summed);
+#endif
         }
 #if BEMI_ROCKET
         for (i = 0; i < BEMI_DILATIONS; i++)

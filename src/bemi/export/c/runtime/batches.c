@@ -65,4 +65,4 @@ static BEMI_APART void bemi_take(bemi_sum_t *sums, uint_fast16_t lot, const uint
         *sums++ += (bemi_sum_t)sum - (bemi_sum_t)total;
     } while (--left);
 #endif
-$keep}
+}

@@ -115,7 +115,7 @@ class Ensemble {
   isUnknown(row, inputs, label) {
     const { known } = this.data;
     if (known === null) return false;
-    return strangeness(known.ofColumns ? takenOf(row, this.data) : inputs, label, known) > known.threshold;
+    return strangeness(known.ofColumns ? takenOf(row, this.data) : summed(inputs, known.summaries), label, known) > known.threshold;
   }
 
   /** Chances of the classes in 65536ths; null if the model has no probabilities. */

@@ -9,6 +9,12 @@ function singleFeature(value, { centre, factor }, largest) {
   return clipped(Math.trunc((value - centre) * factor), -largest, largest);
 }
 
+/** Means of eight inputs of the networks with signs, rounded towards zero, if features are made of these. */
+function summed(inputs, summaries) {
+  if (summaries === null) return inputs;
+  return summaries.map(([places, signs]) => Math.trunc(places.reduce((sum, p, i) => sum + signs[i] * inputs[p], 0) / 8));
+}
+
 /** How far a row is outside the ranges of a class; 0 without a label. */
 function strangeness(values, label, { single, pairs, largest, low, high }) {
   if (label === ABSTAIN) return 0;
