@@ -69,7 +69,7 @@ def test_what_cannot_be_used_is_named(tmp_path):
     (tmp_path / "b" / "1.png").write_bytes(b"nothing")
     with pytest.raises(DataFileError, match=r"1.png cannot be read as an image"):
         read_pictures(tmp_path)
-    save(tmp_path / "large", "a/1.png", np.zeros((200, 200), np.uint8))
+    save(tmp_path / "large", "a/1.png", np.zeros((300, 300), np.uint8))
     with pytest.raises(DataFileError, match="too many features"):
         read_pictures(tmp_path / "large")
 

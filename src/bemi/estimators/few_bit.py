@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import inf, isqrt
+from math import inf, isqrt, prod
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,7 +26,7 @@ from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.probabilities import MOST_CLASSES
 from bemi.estimators.base import Classifier
 from bemi.inputs.hog import IntegerHog
-from bemi.inputs.images import why_no_image
+from bemi.inputs.images import full_shape, shrunk_shape, why_no_image
 from bemi.inputs.registry import takes_images
 from bemi.inputs.scaling import are_integers
 from bemi.inputs.signal import SignalCounts
@@ -59,8 +59,11 @@ MANY_IMAGES_PENALTY, UNDEFORMED_PENALTY = 3.0, 10.0
 """C for many images, and for those neither straightened nor deformed.  On held-out training images of MNIST, 10 was no
 better without copies, and with them it takes twice the time; of Fashion-MNIST it was better by 0.2 points."""
 
-MOST_PIXELS = 64 * 64 * 3
-"""With larger images nothing is compared."""
+LARGEST_SIDE = 64
+"""Images with longer sides are shrunk."""
+
+MOST_PIXELS = LARGEST_SIDE**2 * 3
+"""With larger images, of many channels, nothing is compared."""
 
 FEW_RECORDINGS = 20
 """Up to so many recordings of a class, or windows if recordings are not known, small copies are usual for signals;
@@ -139,18 +142,23 @@ def images(rows: NDArray, shape: Sequence[int] | None = None, why: str = "asked 
     usual one by half a standard error: digits gain by all of the copies in training more than by the few compared.  A
     penalty of 1 suits the many rows that copies make, 10 the few that there are without.  With many images only
     straightening is compared, on a part of them; with very many, straightened and deformed ones with plain ones.
+    Larger images are shrunk first.
     """
     given = None if shape is None else tuple(shape)
-    straight, as_they_are = IntegerHog(shape=given), IntegerHog(shape=given, straighten=False)
-    small = ImageDeformations(rotation=4, scaling=0.1, shear=0.05, shift=0.02, bending=0.02, shape=given)
-    large = ImageDeformations(shape=given)
+    whole = full_shape(given, rows[0].size)
+    shrink = -(-max(whole[:2]) // LARGEST_SIDE)
+    seen = given if shrink == 1 else shrunk_shape(whole, shrink)
+    hog = partial(IntegerHog, shape=given, shrink=shrink)
+    straight, as_they_are = hog(), hog(straighten=False)
+    small = ImageDeformations(rotation=4, scaling=0.1, shear=0.05, shift=0.02, bending=0.02, shape=seen)
+    large = ImageDeformations(shape=seen)
     candidates: tuple[Candidate, ...] = (
         Candidate("straightened images, deformed", {"inputs": straight, "copies": large, "C": 1.0}, inf),
         Candidate("images as they are, slightly deformed", {"inputs": as_they_are, "copies": small, "C": 1.0}, 0, 0.5),
         Candidate("images as they are", {"inputs": as_they_are, "copies": None, "C": 10.0}, 0, 0.5),
     )
     if given is not None and given[2:] == (3,):
-        coloured = IntegerHog(shape=given, straighten=False, colours=True)
+        coloured = hog(straighten=False, colours=True)
         candidates += (
             Candidate("shapes and colours, slightly deformed", {"inputs": coloured, "copies": small, "C": 1.0}, 0, 0.5),
             Candidate("shapes and colours", {"inputs": coloured, "copies": None, "C": 10.0}, 0, 0.5),
@@ -163,7 +171,7 @@ def images(rows: NDArray, shape: Sequence[int] | None = None, why: str = "asked 
         # Pixels share one unit, so one factor must scale them all.
         "input_scaling": "auto" if are_integers(rows) else "common",
     }
-    if rows[0].size > MOST_PIXELS:
+    if prod(shrunk_shape(whole, shrink)) > MOST_PIXELS:
         candidates = ()
     elif len(rows) > MOST_IMAGES:
         deformed = {"copies": clone(small).set_params(copies=2), "C": MANY_IMAGES_PENALTY}

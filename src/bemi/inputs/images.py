@@ -14,6 +14,9 @@ from bemi.inputs.scaling import are_integers
 LARGEST_PIXEL = 2**16 - 1
 """Pixels have at most 16 bits."""
 
+LARGEST_BOX = 128
+"""Side of a box of pixels: sums of its pixels fit 32 bits."""
+
 SMALLEST_IMAGE = 64
 """Fewest features of a row that may be an image: 8 x 8 pixels."""
 
@@ -48,6 +51,11 @@ def full_shape(shape: Any, features: int) -> tuple[int, int, int]:
     if height * width * channels != features:
         raise ValueError(f"shape {tuple(shape)} means {height * width * channels} features, but X has {features}")
     return height, width, channels
+
+
+def shrunk_shape(shape: tuple[int, int, int], box: int) -> tuple[int, int, int]:
+    """Shape of the image that has one pixel for every whole box of so many pixels on a side."""
+    return shape[0] // box, shape[1] // box, shape[2]
 
 
 def pixel_order(shape: tuple[int, int, int], values: str = "", name: str = "x") -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from bemi.io.sources import DataFileError
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".pgm", ".ppm", ".webp")
 
-MOST_PIXELS = 128 * 128
+MOST_PIXELS = 320 * 240
 """Larger images are refused unless a size is given: every pixel is a feature."""
 
 

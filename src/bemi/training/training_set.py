@@ -197,10 +197,15 @@ class TrainingSet:
 def variants_of(inputs: Inputs, rows: NDArray, scenarios: Any) -> NDArray[np.integer]:
     """What the networks see of the variants of checked rows, shape (rows, variants, inputs), in the shortest type.
 
-    Variants are made of the integers before the transform: of scaled features, or of the readings of windows.
+    Variants are made of the integers before the transform: of scaled features, of images that the transform has
+    shrunk, or of the readings of windows.
     """
     window = inputs.window_shape
     given = shortest_of_pieces(inputs.integers, rows) if window is None else rows.reshape(len(rows), *window)
+    of_shrunk = getattr(inputs.transform, "of_shrunk", None)
+    if of_shrunk is not None:
+        given = shortest_of_pieces(inputs.transform.shrunk, given)  # type: ignore[union-attr]
+        inputs = replace(inputs, features=given.shape[1], names=None, transform=of_shrunk)
     scenarios = clone(scenarios)
     # Those who add and multiply expect long integers.
     pieces = scenarios.pieces(given) if hasattr(scenarios, "pieces") else [scenarios.variants(given.astype(np.int64))]

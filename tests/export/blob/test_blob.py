@@ -25,7 +25,12 @@ NUMBERS = (
     *("three classes per network", "a network for some pairs", "scaled signed features", "constant input"),
     *("probabilities of two classes", "probabilities of five classes", "strings for classes"),
 )
-IMAGES = ("histograms of doubled images", "histograms of a narrow image", "histograms and colours")
+IMAGES = (
+    "histograms of doubled images",
+    "histograms of a narrow image",
+    "histograms and colours",
+    "histograms of frames",
+)
 WINDOWS = ("counts of a signal", "counts of a wide signal", "counts for large weights")
 TABLES = {
     "bits": {},

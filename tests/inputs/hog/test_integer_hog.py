@@ -247,13 +247,19 @@ def test_large_masses_stay_within_32_bits():
     agrees(np.full((1, 64 * 64), 255), (64, 64), 255)
 
 
-PATTERNS = [((28, 28), "28 x 28"), ((8, 8), "8 x 8"), ((17, 20, 3), "17 x 20 with 3 channels")]
+PATTERNS = [
+    ({"shape": (28, 28)}, "28 x 28"),
+    ({"shape": (8, 8)}, "8 x 8"),
+    ({"shape": (17, 20, 3)}, "17 x 20 with 3 channels"),
+    ({"shape": (17, 20, 3), "colours": True}, "the same with colours"),
+    ({"shape": (17, 20, 3), "colours": True, "shrink": 2}, "the same with colours, shrunk by 2"),
+]
 
 
-@pytest.mark.parametrize(("shape", "row"), PATTERNS)
-def test_the_documents_checksums(shape, row):
-    i = np.arange(np.prod(shape))
-    outputs = IntegerHog(shape=shape, maximum=255).fit_transform(((i * i * 7 + i * 3) % 251)[None, :])[0]
+@pytest.mark.parametrize(("settings", "row"), PATTERNS)
+def test_the_documents_checksums(settings, row):
+    i = np.arange(np.prod(settings["shape"]))
+    outputs = IntegerHog(**settings, maximum=255).fit_transform(((i * i * 7 + i * 3) % 251)[None, :])[0]
     checksum = int((np.arange(1, len(outputs) + 1) * outputs).sum() % 65521)
     page = Path(__file__).parents[3] / "docs" / "transforms.md"
     assert f"| {row} | {outputs.sum()} | {checksum} |" in page.read_text()
@@ -398,6 +404,7 @@ def test_it_is_a_transformer(digits):
         "orientations": 8,
         "straighten": True,
         "colours": False,
+        "shrink": 1,
     }
     with pytest.raises(NotFittedError):
         clone(hog).transform(digits)

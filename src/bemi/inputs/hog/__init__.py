@@ -17,7 +17,7 @@ from bemi.inputs.export_hooks import CTransform, PageScript
 from bemi.inputs.hog import exports
 from bemi.inputs.hog.colours import CHANNELS, COLOURS, colour_shares
 from bemi.inputs.hog.constants import DIRECTIONS, HogConstants, mass_shift, regions, usual_maximum
-from bemi.inputs.images import LARGEST_PIXEL, full_shape
+from bemi.inputs.images import LARGEST_BOX, LARGEST_PIXEL, full_shape, shrunk_shape
 from bemi.inputs.transform import Takes, own_parameters
 
 if TYPE_CHECKING:
@@ -48,6 +48,9 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         Whether to remove slant, such as that of handwriting: rows are shifted sideways until the object is upright.
     colours
         Whether to add how much of the image has each of 64 colours; only for three channels.
+    shrink
+        Side of the boxes of pixels that are replaced by their means first, for frames of a camera: 3 makes 53 x 40
+        pixels of 160 x 120.  What is left over on the right and below is not looked at.
 
     Attributes
     ----------
@@ -84,12 +87,14 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         orientations: int = 16,
         straighten: bool = True,
         colours: bool = False,
+        shrink: int = 1,
     ) -> None:
         self.shape = shape
         self.maximum = maximum
         self.orientations = orientations
         self.straighten = straighten
         self.colours = colours
+        self.shrink = shrink
 
     def describe(self) -> str:
         """What the networks see, in a few words.
@@ -99,7 +104,8 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         >>> hog.describe()
         'gradient histograms'
         """
-        return "gradient histograms and colours" if self.colours else "gradient histograms"
+        of = f" of images shrunk by {self.shrink}" if self.shrink > 1 else ""
+        return f"gradient histograms{' and colours' if self.colours else ''}{of}"
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> IntegerHog:
         """Determine shape and maximum; nothing else is learned.
@@ -133,10 +139,11 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         shape = full_shape(self.shape, features)
         if self.colours and shape[2] != CHANNELS:
             raise ValueError(f"colours needs images of {CHANNELS} channels, these have {shape[2]}; leave it out")
-        if self.straighten and mass_shift(shape) is None:
+        check_integer("shrink", self.shrink, 1, min(LARGEST_BOX, *shape[:2]))
+        if self.straighten and mass_shift(shrunk_shape(shape, self.shrink)) is None:
             raise ValueError(
                 f"images of {shape[0]} x {shape[1]} pixels are too large to straighten in 32 bits; "
-                "shrink them or set straighten=False"
+                "raise shrink or set straighten=False"
             )
         self.shape_, self.maximum_ = shape, int(maximum)
         return self
@@ -170,7 +177,7 @@ class IntegerHog(TransformerMixin, BaseEstimator):
                 raise ValueError(
                     f"pixel value {int(rows.max())} exceeds maximum={self.maximum_}; fit with a larger maximum"
                 )
-            images = rows.astype(np.uint16, order="C").reshape(-1, *self.shape_)
+            images = self.shrunk(rows).astype(np.uint16, order="C").reshape(-1, *self.shrunk_shape)
             histograms(
                 *(images, fixed.levels, fixed.doubled, -1 if fixed.mass_shift is None else fixed.mass_shift),
                 *(fixed.directions, fixed.output_shift, out[start : start + ROWS_AT_A_TIME]),
@@ -180,10 +187,35 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         return np.concatenate([out, np.concatenate(seen)], axis=1) if seen else out
 
     @property
+    def shrunk_shape(self) -> tuple[int, int, int]:
+        """Shape of the images after shrinking."""
+        check_is_fitted(self)
+        return shrunk_shape(self.shape_, int(self.shrink))
+
+    def shrunk(self, pixels: NDArray) -> NDArray:
+        """Rows of the shrunk images: means of boxes, halves rounded up."""
+        if self.shrink == 1:
+            return pixels
+        (height, width, channels), box = self.shrunk_shape, int(self.shrink)
+        whole = pixels.reshape(-1, *self.shape_)[:, : height * box, : width * box]
+        sums = whole.reshape(-1, height, box, width, box, channels).sum(axis=(2, 4), dtype=np.int64)
+        return ((sums + box * box // 2) // (box * box)).reshape(len(pixels), -1)
+
+    @property
+    def of_shrunk(self) -> IntegerHog | None:
+        """What makes the same outputs of the shrunk images; None if images are not shrunk."""
+        if self.shrink == 1:
+            return None
+        own = self.get_params() | {"shape": self.shrunk_shape, "maximum": self.maximum_, "shrink": 1}
+        made = IntegerHog(**own)
+        made.n_features_in_ = prod(self.shrunk_shape)
+        return made._with_maximum(made.n_features_in_, self.maximum_)
+
+    @property
     def constants(self) -> HogConstants:
         """The constants in docs/transforms.md that depend on the shape and the maximum of the images."""
         check_is_fitted(self)
-        return HogConstants.for_images(self.shape_, self.maximum_, int(self.orientations), bool(self.straighten))
+        return HogConstants.for_images(self.shrunk_shape, self.maximum_, int(self.orientations), bool(self.straighten))
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
@@ -205,7 +237,7 @@ class IntegerHog(TransformerMixin, BaseEstimator):
 
     @property
     def _gradients(self) -> int:
-        rows, columns = regions(self.shape_)
+        rows, columns = regions(self.shrunk_shape)
         return rows * columns * int(self.orientations)
 
     def output_bounds(self, low: int, high: int) -> tuple[Integers, Integers]:
@@ -236,6 +268,7 @@ class IntegerHog(TransformerMixin, BaseEstimator):
             "orientations": int(self.orientations),
             "straighten": bool(self.straighten),
             **({"colours": True} if self.colours else {}),
+            **({"shrink": int(self.shrink)} if self.shrink > 1 else {}),
         }
 
     @classmethod
@@ -248,7 +281,7 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         >>> copy.n_outputs == hog.n_outputs
         True
         """
-        names = {"shape", "maximum", "orientations", "straighten"} | ({"colours"} & parameters.keys())
+        names = {"shape", "maximum", "orientations", "straighten"} | ({"colours", "shrink"} & parameters.keys())
         own = own_parameters(cls, parameters, names)
         shape = own["shape"]
         if not isinstance(shape, Sequence) or len(shape) != 3 or not all(is_integer(n, low=1) for n in shape):
@@ -266,7 +299,7 @@ class IntegerHog(TransformerMixin, BaseEstimator):
         array(['region0_0_orientation0', 'region0_0_orientation1'], dtype=object)
         """
         check_is_fitted(self)
-        rows, columns = regions(self.shape_)
+        rows, columns = regions(self.shrunk_shape)
         names = [
             f"region{row}_{column}_orientation{orientation}"
             for row in range(rows)

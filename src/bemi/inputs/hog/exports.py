@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.exact import Integers
-from bemi.inputs.export_hooks import CTable, CTransform, PageScript, bits_of, file_of, smallest_type
+from bemi.inputs.export_hooks import SIGNED, CTable, CTransform, PageScript, bits_of, file_of, smallest_type
 from bemi.inputs.hog import colours
 from bemi.inputs.hog.constants import WINDOW
 from bemi.inputs.images import pixel_order
@@ -25,6 +25,9 @@ CHANNEL = 170
 COLOUR, COLOUR_BYTES = 60, 200
 """Instructions for the colour of a pixel, and bytes of the code that counts colours."""
 
+BOXED, BOXES_BYTES = 12, 130
+"""Instructions for a value of a box, and bytes of the code that shrinks an image."""
+
 ROOT_BITS = (128, 64, 32, 16, 8, 4, 2, 1)
 
 ROOTS = [isqrt(255 * i) for i in range(256)]
@@ -33,11 +36,11 @@ ROOTS = [isqrt(255 * i) for i in range(256)]
 
 def c_code(hog: IntegerHog, low: int, high: int) -> CTransform:
     """The transform in C, for inputs of a type that holds ``low..high``."""
-    fixed, channels = hog.constants, hog.shape_[2]
-    column = smallest_type(0, hog.shape_[1], ("uint8_t", "uint16_t"))
+    fixed, (height, width, channels) = hog.constants, hog.shrunk_shape
+    column = smallest_type(0, width, ("uint8_t", "uint16_t"))
     macros: dict[str, object] = {
-        "BEMI_GIVEN_HEIGHT": hog.shape_[0],
-        "BEMI_GIVEN_WIDTH": hog.shape_[1],
+        "BEMI_GIVEN_HEIGHT": height,
+        "BEMI_GIVEN_WIDTH": width,
         "bemi_column_t": column,
         "BEMI_CHANNELS": channels,
         "BEMI_HEIGHT": fixed.height,
@@ -66,33 +69,48 @@ def c_code(hog: IntegerHog, low: int, high: int) -> CTransform:
         macros["bemi_roots"] = "bemi_levels"
     else:
         tables.append(CTable("bemi_roots", "uint8_t", ROOTS))
-    source, pixels_given = file_of(__package__, "integer_hog.c"), hog.shape_[0] * hog.shape_[1]
+    source, function, pixels_given = file_of(__package__, "integer_hog.c"), "bemi_transform", height * width
     if hog.colours:
-        source += "\n" + file_of(__package__, "colours.c")
+        source, function = f"{source}\n{file_of(__package__, 'colours.c')}", "bemi_shapes_and_colours"
         shift, most = colours.counted(pixels_given)
         macros |= {"BEMI_PIXELS": f"{pixels_given}UL", "BEMI_COLOUR_SHIFT": shift, "BEMI_MOST_COLOUR": f"{most}UL"}
         macros["BEMI_WHOLE"] = f"{fixed.highest**2}UL"
+    boxed, pixel = 0, bits_of(smallest_type(low, high, ("uint8_t", "int8_t", "uint16_t", *SIGNED))) // 8
+    if hog.shrink > 1:
+        macros |= {"BEMI_BOX": f"{hog.shrink}U", "BEMI_FRAME_WIDTH": f"{hog.shape_[1]}UL", "BEMI_OUTPUTS": function}
+        source, function = f"{source}\n{file_of(__package__, 'boxes.c')}", "bemi_of_boxes"
+        boxed = height * width * channels
     return CTransform(
         source=source,
         macros=macros,
         tables=tuple(tables),
-        code_bytes=(1760 if channels == 1 else 1960) + (COLOUR_BYTES if hog.colours else 0),
+        code_bytes=(1760 if channels == 1 else 1960)
+        + (COLOUR_BYTES if hog.colours else 0)
+        + (BOXES_BYTES if boxed else 0),
         # Three lines of bytes and three of 16 bits, the ends of all lines, and the 32-bit sums of two rows of regions.
-        stack_bytes=9 * channels * (fixed.width + 2)
-        + 2 * bits_of(column) // 8 * hog.shape_[0]
+        stack_bytes=boxed * pixel
+        + 9 * channels * (fixed.width + 2)
+        + 2 * bits_of(column) // 8 * height
         + 4 * (2 * fixed.columns + 3) * (hog.orientations + 1)
         + 80,
-        instructions=pixels * (PIXEL + CHANNEL * (channels - 1)) + (COLOUR * pixels_given if hog.colours else 0),
-        function="bemi_shapes_and_colours" if hog.colours else "bemi_transform",
+        instructions=pixels * (PIXEL + CHANNEL * (channels - 1))
+        + (COLOUR * pixels_given if hog.colours else 0)
+        + BOXED * boxed * hog.shrink**2,
+        function=function,
         about_inputs=pixel_order(hog.shape_, f", in 0..{hog.maximum_}"),
     )
 
 
 def onnx(hog: IntegerHog, x: Tensor) -> Tensor:
     """Every step for all images at once; channels come before lines, orientations after columns."""
-    given_height, given_width, channels = hog.shape_
+    given_height, given_width, channels = hog.shrunk_shape
     fixed = hog.constants
     within = x.at_least(0).at_most(hog.maximum_)
+    if hog.shrink > 1:
+        box = int(hog.shrink)
+        frames = within.reshape(-1, *hog.shape_).slice(0, given_height * box, 1).slice(0, given_width * box, 2)
+        sums = frames.reshape(-1, given_height, box, given_width, box, channels).sum(2, 4)
+        within = ((sums + box * box // 2) // (box * box)).reshape(0, -1)
     image = x.graph.constant(fixed.levels, np.int32).gather(within, axis=0)
     image = image.reshape(-1, given_height, given_width, channels).transpose(0, 3, 1, 2)
     if fixed.doubled:
@@ -231,9 +249,10 @@ def _root(value: Tensor) -> Tensor:
 def page_script(hog: IntegerHog) -> PageScript:
     """The transform in a page."""
     fixed = hog.constants
-    shift, most = colours.counted(hog.shape_[0] * hog.shape_[1])
+    shift, most = colours.counted(hog.shrunk_shape[0] * hog.shrunk_shape[1])
     data = {
-        "shape": hog.shape_,
+        "shape": hog.shrunk_shape,
+        "box": None if hog.shrink == 1 else {"side": int(hog.shrink), "width": hog.shape_[1]},
         "maximum": hog.maximum_,
         "levels": fixed.levels_by_shifted_value,
         "levelShift": fixed.level_shift,

@@ -1,11 +1,28 @@
 // Histograms of oriented gradients; docs/transforms.md describes the algorithm step by step.  Everything fits 32 bits,
 // and integers are small enough that the floor of a rounded quotient equals that of the exact one.
 {
-  function histograms(integers, hog) {
+  function histograms(given, hog) {
+    for (const value of given) {
+      if (value < 0 || value > hog.maximum) throw new RangeError(`pixels must be in 0..${hog.maximum}`);
+    }
+    const integers = hog.box === null ? given : shrunk(given, hog);
     const image = brightness(integers, hog);
     if (hog.massShift !== null) straighten(image, hog);
     const gradients = pooled(blurred(image, hog), hog);
     return hog.colours === null ? gradients : [...gradients, ...colourShares(integers, hog)];
+  }
+
+  /** Rounded means of boxes of pixels. */
+  function shrunk(given, { shape: [height, width, channels], box: { side, width: givenWidth } }) {
+    return Array.from({ length: height * width * channels }, (_, place) => {
+      const channel = place % channels;
+      const pixel = (place - channel) / channels;
+      const [r, c] = [Math.floor(pixel / width) * side, (pixel % width) * side];
+      let sum = Math.floor((side * side) / 2);
+      for (let i = 0; i < side; i++)
+        for (let j = 0; j < side; j++) sum += given[((r + i) * givenWidth + c + j) * channels + channel];
+      return Math.floor(sum / (side * side));
+    });
   }
 
   /** How much there is of each of 64 colours. */
@@ -18,12 +35,9 @@
   }
 
   /** One plane per channel, doubled if need be. */
-  function brightness(integers, { shape, maximum, levels, levelShift, doubled, height, width }) {
+  function brightness(integers, { shape, levels, levelShift, doubled, height, width }) {
     const step = doubled ? 1 : 0;
     const [, givenWidth, channels] = shape;
-    for (const value of integers) {
-      if (value < 0 || value > maximum) throw new RangeError(`pixels must be in 0..${maximum}`);
-    }
     return Array.from({ length: channels }, (_, channel) => {
       const plane = new Int32Array(height * width);
       for (let r = 0; r < height; r++)
