@@ -187,10 +187,10 @@ class Pipeline:
                     # Bits that are equal in all multipliers share their cells.
                     condition = f"{selector}[{columns.index(column)}]"
                     choice = f"{condition} ? {number.name} : {constant(0, bits)}"
-                    gated = self.wire(choice, 0, number.high, number.stage, bits)
+                    gated = self.register(choice, 0, number.high, (number.stage or 0) + 1, bits)
                 moved = f"{{1'b0, {gated.name}{f', {constant(0, b)}' if b else ''}}}"
                 cells = (*[0] * b, *gated.cells, 0)
-                rows.append(self.wire(moved, 0, number.high << b, number.stage, bits + b + 1, cells))
+                rows.append(self.wire(moved, 0, number.high << b, gated.stage, bits + b + 1, cells))
         return rows
 
     def total(self, operands: Iterable[Signal], bits: int, used: slice = EVERY) -> Signal:
@@ -264,7 +264,9 @@ class Pipeline:
         else:
             self._declared.append(f"    wire [{bits - 1}:0] {name} = {expression};")
         made = self._known[key] = Signal(name, bits, low, high, stage, cells)
-        self.tables += made.changing if " ? " in expression else 0
+        # A register that is 0 unless something holds is reset, which takes no table.
+        is_reset = registered and expression.endswith(f" : {constant(0, bits)}")
+        self.tables += made.changing if " ? " in expression and not is_reset else 0
         return made
 
 
