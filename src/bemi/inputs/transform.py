@@ -53,6 +53,8 @@ class Transform(Protocol):
         attribute ``image_shape``, (height, width, channels).
     ``of_shrunk``
         The transform of the rows that the method ``shrunk`` makes, of which variants are made; None without one.
+    ``INSTEAD_OF_CIRCUIT``
+        What to train for a circuit, and what that costs, if there are no circuits of the transform.
     ``one_unit``
         All outputs are measured in one unit, as pixels are, so one factor scales them all.
     ``keeps_features``

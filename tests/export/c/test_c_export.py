@@ -248,11 +248,12 @@ def test_no_library_is_called_and_no_memory_is_static(name, level, tmp_path):
 def test_no_conversion_is_silent_where_int_is_small(device, optimize, tmp_path):
     """Models that together have every file of the runtime and every transform."""
     names = ("digits", "large weights", "wide layers", "probabilities of five classes", "strings for classes", *SMALL)
-    kinds = [model(name) for name in (*names, "histograms and colours", "unknown windows", "counts for large weights")]
+    kinds = [model(name) for name in (*names, "histograms of frames", "unknown windows", "counts for large weights")]
     kinds += [table_model(values=True, similarities=9), table_model(pairs=6), table_model(max_links=10)]
     flags = [flag for flag in device.flags if flag.startswith("-m")]
     for kind in kinds:
-        write(kind, tmp_path, optimize=optimize, smoothing=Smoothing(5, 3))
+        learn = kind.ensemble_.known_ranges is not None
+        write(kind, tmp_path, optimize=optimize, smoothing=Smoothing(5, 3), learn=learn)
         subprocess.run([device.compiler, *flags, *STRICT, "-fsyntax-only", "bemi_model.c"], cwd=tmp_path, check=True)
 
 
@@ -265,10 +266,11 @@ def test_the_deviations_from_misra_are_listed(tmp_path):
     (section,) = re.findall(r"^### MISRA C:2012$(.*?)^## ", EXPORT_PAGE.read_text(), re.DOTALL | re.MULTILINE)
     listed = {*re.findall(r"\d+\.\d+", section), "2.4"}
     found = set()
-    names = ("digits", "large weights", "wide layers", "probabilities of five classes", "histograms and colours")
+    names = ("digits", "large weights", "wide layers", "probabilities of five classes", "histograms of frames")
     kinds = [model(name) for name in (*names, "counts of a signal", "unknown windows")]
     for kind in (*kinds, table_model(values=True, similarities=9), table_model(max_links=10)):
-        write(kind, tmp_path, optimize="size", smoothing=Smoothing(5, 3))
+        learn = kind.ensemble_.known_ranges is not None
+        write(kind, tmp_path, optimize="size", smoothing=Smoothing(5, 3), learn=learn)
         command = ["cppcheck", "--addon=misra", "--std=c99", "--platform=unix32", "--quiet", "bemi_model.c"]
         told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stderr
         found |= set(re.findall(r"misra-c2012-(\d+\.\d+)", told))

@@ -79,10 +79,9 @@ def terms_of(inputs: Inputs) -> list[Term]:
     if inputs.transform is None:
         return list(numbers)
     if "circuit_terms" not in vars(type(inputs.transform)):
-        raise ValueError(
-            f"{type(inputs.transform).__name__} cannot be exported to Verilog yet; train with inputs=None "
-            "(--inputs none), or on columns that are computed before the circuit"
-        )
+        usual = "train on columns that are computed before the circuit"
+        instead = getattr(inputs.transform, "INSTEAD_OF_CIRCUIT", usual)
+        raise ValueError(f"{type(inputs.transform).__name__} cannot be exported to Verilog yet; {instead}")
     terms: list[Term] = inputs.transform.circuit_terms()  # type: ignore[attr-defined]
     if not inputs.takes_integers:
         return terms

@@ -84,6 +84,10 @@ class SignalCounts(TransformerMixin, BaseEstimator):
     NAME = "signal-counts"
     VERSION = 1
     TITLE = "counts of a signal"
+    INSTEAD_OF_CIRCUIT = (
+        "train on a table of statistics of each window, which are computed before the circuit, or, if all windows "
+        "begin at the same event, with inputs=None (--inputs none)"
+    )
     takes = Takes.WINDOWS
     has_constant = True
 

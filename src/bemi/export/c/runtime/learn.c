@@ -3,9 +3,8 @@ static int bemi_nearest(const $kind *values, int label, const bemi_learned_t *le
 {
     int8_t features[BEMI_FEATURES];
     const uint_fast16_t at = (uint_fast16_t)label * BEMI_FEATURES;
-    const bemi_learned_t *chosen = 0;
     uint32_t nearest = 0, strangeness = 0;
-    uint_fast8_t i, number;
+    uint_fast8_t i, number, chosen = count;
     if (label < 0)
         return label;
     bemi_features(values, features);
@@ -27,21 +26,21 @@ static int bemi_nearest(const $kind *values, int label, const bemi_learned_t *le
         sum *= BEMI_LEARNED_NEARER;
         if (sum < nearest) {
             nearest = sum;
-            chosen = learned + number;
+            chosen = number;
         }
     }
-    if (chosen == 0)
+    if (chosen == count)
         return bemi_known(values, label);
     for (i = 0; i < BEMI_FEATURES; i++) {
         const uint_fast8_t ends = BEMI_READ8(bemi_known_ends[at + i]);
         const int width = (int)(((ends >> 4) - (ends & 15U)) << BEMI_READ8(bemi_known_shifts[i]));
-        int apart = features[i] - chosen->sums[i] / chosen->rows;
+        int apart = features[i] - learned[chosen].sums[i] / learned[chosen].rows;
         if (apart < 0)
             apart = -apart;
         if (apart > width)
             strangeness += (uint32_t)(apart - width);
     }
-    return strangeness > BEMI_KNOWN_LIMIT ? -1 : BEMI_CLASSES + (int)(chosen - learned);
+    return strangeness > BEMI_KNOWN_LIMIT ? -1 : BEMI_CLASSES + (int)chosen;
 }
 
 /* Learns a row, and returns how many there are. */
