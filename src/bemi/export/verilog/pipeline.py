@@ -187,7 +187,7 @@ class Pipeline:
                     # Bits that are equal in all multipliers share their cells.
                     condition = f"{selector}[{columns.index(column)}]"
                     choice = f"{condition} ? {number.name} : {constant(0, bits)}"
-                    gated = self.register(choice, 0, number.high, (number.stage or 0) + 1, bits)
+                    gated = self._named(choice, 0, number.high, (number.stage or 0) + 1, bits, None, registered=True)
                 moved = f"{{1'b0, {gated.name}{f', {constant(0, b)}' if b else ''}}}"
                 cells = (*[0] * b, *gated.cells, 0)
                 rows.append(self.wire(moved, 0, number.high << b, gated.stage, bits + b + 1, cells))
