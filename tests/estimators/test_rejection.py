@@ -1,5 +1,7 @@
 """Unknown rows get no label; how many known ones are lost is as asked; files and estimators agree."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -60,6 +62,24 @@ def test_only_labels_change():
     assert np.array_equal(careful.predict(X)[known], plain.predict(X)[known])
     assert np.array_equal(careful.predict_proba(X), plain.predict_proba(X))
     assert np.array_equal(careful.strangeness(X) > careful.ensemble_.known_ranges.threshold, ~known)
+
+
+def test_classes_are_left_out_in_turn():
+    """What is expected of a class that training did not have is about what becomes of one that it really did not."""
+    X, y = load_wine(return_X_y=True)
+    settings = {**QUICK, "inputs": TableBits(values=True), "reject": 0.05}
+    expected = soft_margins(**settings).fit(X[::2], y[::2]).ensemble_.known_ranges.unseen
+    rejected = []
+    for left in range(3):
+        known = y != left
+        rejected.append((soft_margins(**settings).fit(X[known], y[known]).predict(X[~known]) == -1).mean())
+    assert np.mean(rejected) > 0.5
+    assert abs(expected - np.mean(rejected)) < 0.2
+    # Classes that are all alike are not told from each other.
+    rng = np.random.default_rng(0)
+    noise = soft_margins(**settings).fit(rng.normal(0, 1, (90, 4)), np.arange(90) % 3)
+    assert noise.ensemble_.known_ranges.unseen < 0.2
+    assert soft_margins(**settings).fit(X[y < 2], y[y < 2]).ensemble_.known_ranges.unseen is None
 
 
 def test_what_is_unlike_the_classes_is_rejected():
@@ -167,7 +187,8 @@ def test_the_command_line_measures_it(tmp_path, capsys):
     files = {name: str(tmp_path / name) for name in ("train.csv", "test.csv", "other.csv", "model.bemi")}
     train = ["train", files["train.csv"], "--target", "target", "-o", files["model.bemi"], "--inputs", "bits"]
     assert main([*train, "--reject", "0.05"]) == 0
-    capsys.readouterr()
+    words = capsys.readouterr().out
+    assert re.search(r"unknown rows are .* an expected 5.0 % of known rows, and \d+ % of the rows of a class", words)
     evaluate = ["evaluate", files["model.bemi"], files["test.csv"], "--target", "target"]
     assert main([*evaluate, "--unknown", files["other.csv"]]) == 0
     shown = capsys.readouterr().out

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bemi.checks import counted
 from bemi.cli import program
 from bemi.cli.options import add_json
-from bemi.cli.output import show, shown, training_table
+from bemi.cli.output import rejection_in_words, show, shown, training_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -93,20 +93,12 @@ def _overview(found: dict[str, Any]) -> Table:
         ("trained on", f"{rows} rows by {training['solver']}"),
         ("settings", ", ".join(f"{name} {_words(value)}" for name, value in given.items())),
         ("probabilities", "yes" if found["probabilities"] else "no"),
-        ("unknown rows", _rejection(found["rejection"])),
+        ("unknown rows", rejection_in_words(found["rejection"])),
         ("SHA-256", found["sha256"]),
         ("certificate", _of_certificate(found["certificate"])),
     ):
         table.add_row(what, shown(words))
     return table
-
-
-def _rejection(found: dict[str, Any] | None) -> str:
-    if found is None:
-        return "get a label"
-    apart = "" if found["recordings"] is None else f" of {counted(found['recordings'], 'recording')}"
-    about = f"{100 * found['expected']:.1f} % of known rows"
-    return f"are rejected, with an expected {about}, by cross-validation of {counted(found['rows'], 'row')}{apart}"
 
 
 def _columns(columns: list[dict[str, Any]]) -> Table:

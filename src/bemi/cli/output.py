@@ -19,6 +19,17 @@ if TYPE_CHECKING:
     from bemi.training.choice import Choice
 
 
+def rejection_in_words(found: dict[str, Any] | None) -> str:
+    """What becomes of unknown rows, and of known ones with them."""
+    if found is None:
+        return "get a label"
+    apart = "" if found["recordings"] is None else f" of {counted(found['recordings'], 'recording')}"
+    about = f"{100 * found['expected']:.1f} % of known rows"
+    if found["unseen"] is not None:
+        about += f", and {100 * found['unseen']:.0f} % of the rows of a class if it is left out"
+    return f"are rejected, with an expected {about}, by cross-validation of {counted(found['rows'], 'row')}{apart}"
+
+
 @contextmanager
 def on_cluster(address: str | None) -> Iterator[None]:
     """Train on the Dask cluster with this scheduler, or on this machine if there is no address."""

@@ -34,6 +34,7 @@ from bemi.cli.output import (
     is_quiet,
     on_cluster,
     progress_wanted,
+    rejection_in_words,
     result_table,
     show,
 )
@@ -373,7 +374,7 @@ def _note_units(classifier: Any, data: TrainingData, notes: Notes) -> None:
 
 
 def _report(options: argparse.Namespace, classifier: Any, data: TrainingData, notes: Notes) -> None:
-    from bemi.report.summary import evaluation, large_gaps, rows_inside, training_summary
+    from bemi.report.summary import evaluation, large_gaps, rejection, rows_inside, training_summary
 
     choice, ensemble = classifier.choice_, classifier.ensemble_
     remarks = [line for line in (large_gaps(ensemble), rows_inside(ensemble)) if line]
@@ -397,6 +398,8 @@ def _report(options: argparse.Namespace, classifier: Any, data: TrainingData, no
     print(about["networks"])
     if summary["estimate"] is not None:
         print(f"chosen: {summary['estimate']['words']}")
+    if ensemble.known_ranges is not None:
+        print(f"unknown rows {rejection_in_words(rejection(ensemble))}")
     if choice is not None and choice.why == about["why"]:
         print("to choose otherwise: --kind, --inputs, --paper, --scorecard, ...")
     if classifier.reused_networks_:

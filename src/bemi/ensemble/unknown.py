@@ -68,6 +68,8 @@ class KnownRanges:
         Number of rows that the threshold was derived from.
     recordings
         Number of recordings that these rows come from; 0 if every row stands for itself.
+    unseen
+        Share of the rows of a class that would be rejected if training had not had that class; None with two classes.
     """
 
     positions: Integers
@@ -82,6 +84,7 @@ class KnownRanges:
     asked: float
     tested: int
     recordings: int
+    unseen: float | None
 
     @property
     def share(self) -> float:
@@ -212,5 +215,8 @@ def check_record(record: Any, classes: int, values: int) -> None:
     whole(given["threshold"], "threshold", 0, 2**31 - 1)
     whole(given["tested"], "tested", 1, 2**31 - 1)
     whole(given["recordings"], "recordings", 0, given["tested"])
+    unseen = given["unseen"]
+    if unseen is not None and (type(unseen) is not float or not 0 <= unseen <= 1):
+        raise ValueError("unseen must be a share")
     if type(given["asked"]) is not float or not 0 < given["asked"] <= LARGEST_SHARE:
         raise ValueError(f"asked must be a share of at most {LARGEST_SHARE}")

@@ -168,17 +168,23 @@ def contents(ensemble: Ensemble) -> dict[str, Any]:
         ],
         "summary": training_summary(ensemble),
         "probabilities": ensemble.probabilities is not None,
-        "rejection": _rejection(ensemble),
+        "rejection": rejection(ensemble),
         "scorecard": _scorecard(ensemble),
     }
 
 
-def _rejection(ensemble: Ensemble) -> dict[str, Any] | None:
-    """Which share of known rows is expected to be rejected, and from how many rows that is known."""
+def rejection(ensemble: Ensemble) -> dict[str, Any] | None:
+    """Which share of known rows, and of a class left out, is expected to be rejected, and from how many rows that is
+    known; None if every row is labelled."""
     ranges = ensemble.known_ranges
     if ranges is None:
         return None
-    return {"expected": ranges.share, "rows": ranges.tested, "recordings": ranges.recordings or None}
+    return {
+        "expected": ranges.share,
+        "rows": ranges.tested,
+        "recordings": ranges.recordings or None,
+        "unseen": ranges.unseen,
+    }
 
 
 def _scorecard(ensemble: Ensemble) -> str | None:

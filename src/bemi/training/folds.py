@@ -80,18 +80,21 @@ class HeldOut:
     ----------
     X, targets
         The rows as they are given, and class indices.
-    folds, labels
-        Folds, and class indices that SVMs trained in each give to the rows held out there; nothing if a class has a
-        single row, or group.
+    folds, answers
+        Folds, and what SVMs trained in each say of the rows held out there; nothing if a class has a single row, or
+        group.
     groups
         Number of groups in each class, which are the rows themselves unless groups are given.
+    held
+        Of each fold, which rows are held out.
     """
 
     X: Any
     targets: Integers
     folds: Sequence[Fold]
-    labels: Sequence[Integers]
+    answers: Sequence[Answers]
     groups: Integers
+    held: Sequence[NDArray[np.bool_]]
 
     @classmethod
     def of(
@@ -113,14 +116,14 @@ class HeldOut:
         rows = Rows(X, targets, weights, of_group, divided=groups is None).some(most, rng)
         apart = np.array([len(np.unique(rows.groups[rows.targets == label])) for label in range(len(classes))])
         if apart.min() < 2:
-            return cls(rows.X, rows.targets, (), (), apart)
+            return cls(rows.X, rows.targets, (), (), apart, ())
         parts = rows.folds(min(folds, int(apart.max())), rng)
         held = [parts == part for part in np.unique(parts)]
         [[group]] = alike([settings])
         seen = Seen.of(group.settings, rows.X, rows.targets)
         parted = [seen.without(own, rows.targets, rows.weights) for own in held]
-        labels = [next(group.answers(fold, len(classes))).labels for fold in parted]
-        return cls(rows.X, rows.targets, parted, labels, apart)
+        answered = [next(group.answers(fold, len(classes))) for fold in parted]
+        return cls(rows.X, rows.targets, parted, answered, apart, held)
 
 
 @dataclass(frozen=True, eq=False)

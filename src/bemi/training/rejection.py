@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from bemi.ensemble.ensemble import Ensemble
@@ -70,21 +71,29 @@ def with_known_ranges(ensemble: Ensemble, settings: Mapping[str, Any], given: Gi
     if not tested.folds:
         what, few = "rows" if of_group is None else "recordings", ensemble.classes[int(tested.groups.argmin())]
         raise ValueError(f"reject needs at least two {what} of every class, and class {few} has one; leave reject out")
-    strange = []
-    for fold, labelled in zip(tested.folds, tested.labels, strict=True):
+    strange, unlike = [], []
+    for fold, answers, held in zip(tested.folds, tested.answers, tested.held, strict=True):
         values = values_of(fold.inputs, fold.trained, fold.svm_rows.inputs.astype(np.int64))
         ranges = fitted_ranges(fold.inputs, values, fold.svm_rows.targets, classes)
-        strange.append(
-            ranges.strangeness(values_of(fold.inputs, fold.held_out, fold.tested.astype(np.int64)), labelled)
-        )
+        values = values_of(fold.inputs, fold.held_out, fold.tested.astype(np.int64))
+        strange.append(ranges.strangeness(values, answers.labels))
+        if classes > 2:
+            unlike.append(ranges.strangeness(values, answers.among_others(tested.targets[held])))
     inputs = ensemble.inputs
     ranges = fitted_ranges(inputs, values_of(inputs, inputs.checked(tested.X)), tested.targets, classes)
     # Of n new rows and this one, each is equally likely to be the strangest.
     held_out = np.sort(np.concatenate(strange))
     place = min(len(held_out), math.ceil((1 - asked) * (len(held_out) + 1)))
     recordings = 0 if of_group is None else len(np.unique(of_group))
+    threshold = int(held_out[place - 1])
     known = replace(
-        ranges, threshold=int(held_out[place - 1]), asked=asked, tested=len(held_out), recordings=recordings
+        ranges,
+        threshold=threshold,
+        asked=asked,
+        tested=len(held_out),
+        recordings=recordings,
+        # Each class counts the same.
+        unseen=_of_classes(np.concatenate(unlike) > threshold, tested) if unlike else None,
     )
     return replace(ensemble, known_ranges=known)
 
@@ -113,8 +122,14 @@ def fitted_ranges(inputs: Inputs, values: Integers, targets: Integers, classes: 
     # Rounded outward.
     steps = np.stack([(low - starts) >> shifts, -((starts - high) >> shifts)], axis=2)
     return KnownRanges(
-        positions, centres[positions], exponents[positions], pairs, sums, starts, shifts, steps, 0, 1.0, 0, 0
+        positions, centres[positions], exponents[positions], pairs, sums, starts, shifts, steps, 0, 1.0, 0, 0, None
     )
+
+
+def _of_classes(rejected: NDArray[np.bool_], tested: HeldOut) -> float:
+    """Mean over the classes of the share of rows that are rejected, fold by fold."""
+    own = np.concatenate([tested.targets[held] for held in tested.held])
+    return float(np.mean([rejected[own == label].mean() for label in np.unique(own)]))
 
 
 def _scale(inputs: Inputs, values: Integers) -> tuple[Integers, Integers]:

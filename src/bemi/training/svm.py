@@ -120,6 +120,15 @@ class Answers(NamedTuple):
     scores: Floats
     pairs: Integers
 
+    def among_others(self, targets: Integers) -> Integers:
+        """Class indices by the pairs without each row's own class, as if training had not had that; ties go to the
+        first."""
+        wins = np.zeros((len(targets), int(self.pairs.max()) + 1))
+        for pair, scores in zip(self.pairs, self.scores.T, strict=True):
+            rows = np.flatnonzero(~np.isin(targets, pair))
+            wins[rows, np.where(scores[rows] >= 0, *pair)] += 1
+        return wins.argmax(axis=1)
+
     def in_order(self, targets: Integers, weights: Floats) -> Floats:
         """With which share of the rows of other classes each row is in the right order, by the scores of their pair.
 
