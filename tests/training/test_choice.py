@@ -180,7 +180,8 @@ def test_tables_are_chosen_by_the_order_of_rows_too():
 
 def test_the_reason_says_what_decided():
     X = np.random.default_rng(0).uniform(0, 3, (300, 2))
-    checkerboard = np.floor(X).sum(axis=1) % 2
+    # No column tells anything, and no few thresholds do.
+    checkerboard = np.floor(X @ [[0.8, 0.6], [0.6, -0.8]]).sum(axis=1) % 2
     choice = FewBitClassifier().choose(X, checkerboard)
     assert choice.name.startswith("similarities to training rows")
     assert choice.reason.endswith("chosen by accuracy plus AUC")

@@ -84,8 +84,8 @@ FEW_CARD_ROWS = 100
 USUAL_PENALTY = 3.0
 """C for bits of a table where nothing is compared."""
 
-PAIRS = 32
-"""Pairs of bits, at most."""
+FEW_RULES, RULES = 32, 512
+"""Rules, at most: as many as people read, and as many as bend a model for thousands of rows."""
 
 LANDMARKS = 256
 """Training rows that others are compared with, at most."""
@@ -195,7 +195,7 @@ def signals(why: str = "asked for") -> Kind:
 
 
 def tables(why: str = "asked for") -> Kind:
-    """Values, bits, pairs of bits, similarities to training rows or all of them, whichever cross-validation prefers.
+    """Values, bits, rules, similarities to training rows or all of them, whichever cross-validation prefers.
 
     Similarities keep training rows in the model, so they must be better by more than a standard error.
     """
@@ -203,8 +203,8 @@ def tables(why: str = "asked for") -> Kind:
         "values": TableBits(thresholds=0, values=True),
         "bits": TableBits(),
         "values and bits": TableBits(values=True),
-        "bits and pairs of bits": TableBits(pairs=PAIRS),
-        "values, bits and pairs": TableBits(values=True, pairs=PAIRS),
+        "bits and a few rules": TableBits(rules=FEW_RULES),
+        "values, bits and rules": TableBits(values=True, rules=RULES),
         "similarities to training rows": TableBits(thresholds=0, similarities=LANDMARKS),
         "values, bits and similarities to training rows": TableBits(values=True, similarities=LANDMARKS),
     }
@@ -269,7 +269,7 @@ def left_to_choose(kind: Kind, given: Mapping[str, Any]) -> tuple[Candidate, ...
         if candidate.last_resort and explainable:
             continue
         inputs = candidate.settings.get("inputs")
-        joins_columns = any(getattr(inputs, name, None) for name in ("similarities", "pairs"))
+        joins_columns = any(getattr(inputs, name, None) for name in ("similarities", "rules"))
         if given["monotone"] is not None and joins_columns:
             continue  # such inputs do not grow with one column
         open_settings = {name: value for name, value in candidate.settings.items() if name not in fixed}

@@ -16,7 +16,7 @@ from bemi.checks import check_choice, counted
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.probabilities import CERTAIN, UNIT, ProbabilityTable, Sigmoid
 from bemi.exact import Integers
-from bemi.inputs.table.columns import AtLeast, Both, Column, Constant, IsLike, Output, Value
+from bemi.inputs.table.columns import AtLeast, Column, Constant, IsLike, Output, Rule, Value
 from bemi.report.estimates import expected_accuracy
 
 MOST_TOTALS = 10
@@ -509,7 +509,7 @@ def why_no_card(ensemble: Ensemble) -> str | None:
         return "a scorecard needs bits: train with inputs=TableBits()"
     if len(ensemble.layers) > 2 or ensemble.subsets.shape[1] > 2:
         return "a scorecard needs networks of two classes without a hidden layer: hidden_layers=()"
-    others = [place for place, output in enumerate(transform.outputs_) if isinstance(output, (Value, Both, IsLike))]
+    others = [place for place, output in enumerate(transform.outputs_) if isinstance(output, (Value, Rule, IsLike))]
     if any(network.weights[0][others].any() for network in ensemble.networks):
         return "a scorecard has points for single bits only: train with inputs=TableBits()"
     return None

@@ -25,17 +25,18 @@
     constant: (found, output) => output.reading,
   };
 
-  const isOn = (found, bits) => bits.every((bit) => OUTPUTS[bit.kind](found[bit.column], bit, 1) > 0);
+  const isOn = (found, conditions) =>
+    conditions.every((bit) => OUTPUTS[bit.kind](found[bit.column], bit, 1) > 0 === bit.holds);
 
   const evaluated = (found, outputs, level) =>
     outputs.map((output) =>
-      output.kind === "both"
-        ? isOn(found, output.bits) ? level : -level
+      output.kind === "rule"
+        ? isOn(found, output.conditions) ? level : -level
         : OUTPUTS[output.kind](found[output.column], output, level),
     );
 
   /** Outputs that are not of one column. */
-  const OTHERS = { constant: "constant", like: "similar training rows", both: "pairs of columns" };
+  const OTHERS = { constant: "constant", like: "similar training rows", rule: "rules" };
 
   /** How alike the row is to each landmark. */
   function similarities(found, { units, level, landmarks, steps, halving, table }) {
