@@ -78,6 +78,9 @@ PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 CARD_THRESHOLDS, CARD_PENALTIES = (4, 8, 16), (0.1, 0.3, 1.0, 3.0, 10.0)
 """Thresholds per column, and values of C, to choose from for scorecards."""
 
+CARD_RULES, CARD_RULE_LENGTH = 64, 3
+"""Rules that scorecards may have lines of, and most conditions of each."""
+
 FEW_CARD_ROWS = 100
 """Up to so many rows of a class, the usual settings of scorecards are hard to beat."""
 
@@ -218,9 +221,10 @@ def tables(why: str = "asked for") -> Kind:
 
 
 def cards() -> Kind:
-    """Bits for scorecards: more or fewer thresholds, which lines have to be chosen from, and penalties.
+    """Bits for scorecards: more or fewer thresholds, which lines have to be chosen from, and penalties; short rules.
 
-    With few rows another card must beat the usual one clearly, since so many candidates are alike.
+    With few rows another card must beat the usual one clearly, since so many candidates are alike.  Lines with rules
+    take longer to read, so they must be clearly better with many rows, too.
     """
     usual = {"inputs": TableBits(distinct=True), "C": USUAL_PENALTY}
     candidates = []
@@ -229,6 +233,9 @@ def cards() -> Kind:
             settings = {"inputs": TableBits(thresholds, distinct=True), "C": C}
             limit = FEW_CARD_ROWS if repr(settings) == repr(usual) else 0
             candidates.append(Candidate(f"up to {thresholds} thresholds per column, C = {C:g}", settings, limit))
+    rules = TableBits(distinct=True, rules=CARD_RULES, rule_length=CARD_RULE_LENGTH)
+    for C in CARD_PENALTIES:
+        candidates.append(Candidate(f"rules, C = {C:g}", {"inputs": rules, "C": C}, last_resort=True))
     return Kind("table", "scorecards are for tables", usual, tuple(candidates), estimated=True)
 
 

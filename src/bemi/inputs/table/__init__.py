@@ -88,6 +88,8 @@ class TableBits(TransformerMixin, BaseEstimator):
     rules
         Add at most this many rules, such as ``age >= 54.5 and smoker = yes and dose < 2``, by which a network sees
         columns together; 0 for none.  They are the leaves of trees boosted on the labels.
+    rule_length
+        Most conditions of a rule.
     without
         Names of bits to leave out, such as ``"region = north"``.  A name that no bit has is ignored: thresholds, and so
         names, depend on the rows.
@@ -139,6 +141,7 @@ class TableBits(TransformerMixin, BaseEstimator):
         numeric: Sequence[str | int] = (),
         distinct: bool = False,
         rules: int = 0,
+        rule_length: int = 6,
         without: Sequence[str] = (),
     ) -> None:
         self.thresholds = thresholds
@@ -148,6 +151,7 @@ class TableBits(TransformerMixin, BaseEstimator):
         self.numeric = numeric
         self.distinct = distinct
         self.rules = rules
+        self.rule_length = rule_length
         self.without = without
 
     def describe(self) -> str:
@@ -182,6 +186,7 @@ class TableBits(TransformerMixin, BaseEstimator):
         check_integer("thresholds", self.thresholds, 0, 1000)
         check_integer("similarities", self.similarities, 0, MOST_SIMILARITIES)
         check_integer("rules", self.rules, 0, MOST_RULES)
+        check_integer("rule_length", self.rule_length, 2, MOST_CONDITIONS)
         table = as_table(X)
         check_names_differ(table)
         validate_data(self, table, skip_check_array=True)
@@ -221,7 +226,7 @@ class TableBits(TransformerMixin, BaseEstimator):
         if self.rules:
             if y is None:
                 raise ValueError("rules are chosen by the labels: give them to fit, too")
-            rules = best_rules(fitted, readings[some], np.asarray(y)[some], self.rules)
+            rules = best_rules(fitted, readings[some], np.asarray(y)[some], self.rules, self.rule_length)
         self._with_columns(fitted, level, constant, None, rules)
         if self.similarities and units_of(fitted):
             units = self.units(readings[some])
@@ -490,6 +495,7 @@ class TableBits(TransformerMixin, BaseEstimator):
             categorical=tuple(place for place, column in enumerate(columns) if column.levels is not None),
             distinct=any(column.left_out for column in columns),
             rules=len(rules),
+            rule_length=max((len(rule.conditions) for rule in rules), default=2),
         )
         return transform._with_columns(columns, int(own["level"]), int(own["constant"]), likeness, rules)
 

@@ -13,7 +13,7 @@ from bemi.exact import Integers
 from bemi.inputs.fixed_point import MISSING
 from bemi.inputs.table.columns import AtLeast, Column, Condition, IsLevel, IsMissing, Output, Rule, shortest_between
 
-LEAVES, DEPTH = 8, 6
+LEAVES = 8
 """Of a tree: most rules have three or four conditions."""
 
 FEWEST_ROWS = 10
@@ -70,7 +70,7 @@ def holds(rule: Rule, readings: Integers) -> NDArray[np.bool_]:
     return on
 
 
-def best_rules(columns: Sequence[Column], readings: Integers, y: ArrayLike, most: int) -> list[Rule]:
+def best_rules(columns: Sequence[Column], readings: Integers, y: ArrayLike, most: int, longest: int) -> list[Rule]:
     """At most so many different rules: leaves of the small trees that gradient boosting grows, in this order.
 
     Parameters
@@ -83,6 +83,8 @@ def best_rules(columns: Sequence[Column], readings: Integers, y: ArrayLike, most
         Labels.
     most
         Number of rules.
+    longest
+        Most conditions of a rule.
     """
     features, labels = _features(columns, readings), np.asarray(y)
     if len(np.unique(labels)) < 2 or not features:
@@ -92,7 +94,7 @@ def best_rules(columns: Sequence[Column], readings: Integers, y: ArrayLike, most
     boosting = GradientBoostingClassifier(
         n_estimators=-(-most // of_round) + 1,
         learning_rate=LEARNING_RATE,
-        max_depth=DEPTH,
+        max_depth=longest,
         max_leaf_nodes=LEAVES,
         min_samples_leaf=min(FEWEST_ROWS, max(1, int(PART * len(labels)) // 4)),
         subsample=PART,
