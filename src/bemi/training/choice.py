@@ -14,7 +14,7 @@ rows drawn and judged on the others.  The mean over the resamples is the estimat
 among as many independent rows as these are worth (:mod:`bemi.report.estimates`).
 
 Candidates are compared on a part of many rows; the accuracy of the chosen one is then estimated with more of them.  Of
-tables the best candidate of each kind takes part in that, since inputs that tell more gain more from rows.
+tables with few classes the best candidate of each kind takes part in that.
 
 Where groups of rows are given, such as the windows of one recording, a group is never divided: neither by the folds nor
 by the resamples.
@@ -41,11 +41,15 @@ ENOUGH_ROWS = 400
 MOST_ROWS = 1000
 """Candidates are compared on at most this many rows, drawn class by class, unless more are asked for."""
 
-MOST_TESTED = 10_000
-"""The best ones are compared again, and the accuracy is estimated, with at most this many rows."""
+MOST_TESTED, MOST_TESTED_OF_TABLES = 10_000, 40_000
+"""The accuracy is estimated with at most this many rows.  Of tables the best candidates are compared again with them:
+rows of a table are short, and inputs that tell more gain more from rows."""
+
+FEW_CLASSES = 5
+"""With more classes, tables are treated as other rows are: each candidate takes a machine for every two of them."""
 
 ENOUGH_TESTED = 2000
-"""Of more rows, folds are held out until the best candidates have been tested on this many."""
+"""Of more rows, folds are held out until candidates have been tested on this many."""
 
 CLASSES_COUNT = 0.2
 """Weight of the mean accuracy of the classes beside the accuracy, so that a rare class is not given up for nothing."""
@@ -125,6 +129,8 @@ class Choice:
         Of the cross-validation.
     rows, given
         Number of rows that were tested for the estimate, and of all that were given.
+    trained
+        Number of rows that the models of the cross-validation learned from.
     weighted
         Whether rows count by their weights in all accuracies.
     recordings
@@ -158,6 +164,7 @@ class Choice:
     repeats: int
     rows: int = 0
     given: int = 0
+    trained: int = 0
     weighted: bool = False
     recordings: int | None = None
     why_unknown: str = ""
@@ -189,6 +196,8 @@ class Choice:
         apart = f" of {self.rows:,} rows" if self.recordings is None else f" of {self.recordings:,} recordings"
         if self.rows < self.given:
             apart += f", {self.rows:,} of {self.given:,} rows" if self.recordings else f" of {self.given:,}"
+        if self.rows < self.given and self.trained < self.given / 2:
+            apart += f", each time trained on {self.trained:,}; with all rows it may be higher"
         why = f" ({self.reason})" if self.reason else ""
         noisy = " and ".join(f"{100 * share:.1f} %" for share in self.under_noise.values())
         levels = " and ".join(f"{100 * level:.0f} %" for level in self.under_noise)
@@ -254,11 +263,12 @@ def choose(
     splits = [rows.folds(folds, rng) for _ in range(repeats)]
     rule = _Rule(per_class, by_rank)
     comparison = rule.compared(*_compared(candidates, defaults, rows, splits, len(classes), watch, by_rank), rows)
-    accuracies = comparison.by_name()
+    accuracies, seen = comparison.by_name(), len(rows.targets)
     if len(rows.targets) < len(targets):
-        finalists = comparison.finalists() if by_rank else [comparison.candidates[comparison.chosen]]
-        more = every.some(MOST_TESTED, rng)
-        parts = more.folds(folds, rng)
+        again = by_rank and len(classes) <= FEW_CLASSES
+        finalists = comparison.finalists() if again else [comparison.candidates[comparison.chosen]]
+        more = every.some(MOST_TESTED_OF_TABLES if again else MOST_TESTED, rng)
+        parts, seen = more.folds(folds, rng), len(more.targets)
         comparison = rule.compared(*_compared_again(finalists, defaults, more, parts, len(classes), watch, by_rank))
         accuracies |= comparison.by_name()
     optimism = comparison.optimism(rng)
@@ -274,6 +284,7 @@ def choose(
         repeats=repeats,
         rows=len(tested.right),
         given=len(targets),
+        trained=seen * (folds - 1) // folds,
         weighted=bool((omega != 1).any()),
         recordings=None if names is None else len(names),
         reason=comparison.reason(),
