@@ -57,7 +57,11 @@
       const values = evaluated(found, own, level);
       return outputs.map((output) => (output.kind === "like" ? alike[output.reading] : values.shift()));
     },
-    fieldOf: ({ outputs }, input) => (outputs[input].kind in OTHERS ? null : outputs[input].column),
+    fieldsOf({ outputs, like }, input) {
+      const { kind, column, conditions } = outputs[input];
+      if (!(kind in OTHERS)) return [column];
+      return [...new Set((conditions ?? (kind === "like" ? like.units : [])).map((part) => part.column))];
+    },
     /** Inputs of the same column. */
     inputGroups({ columns, outputs }) {
       const groups = new Map();
