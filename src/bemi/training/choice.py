@@ -264,6 +264,7 @@ def choose(
     rule = _Rule(per_class, by_rank)
     comparison = rule.compared(*_compared(candidates, defaults, rows, splits, len(classes), watch, by_rank), rows)
     accuracies, seen = comparison.by_name(), len(rows.targets)
+    optimism, reason = comparison.optimism(rng), comparison.reason()
     if len(rows.targets) < len(targets):
         again = by_rank and len(classes) <= FEW_CLASSES
         finalists = comparison.finalists() if again else [comparison.candidates[comparison.chosen]]
@@ -271,7 +272,10 @@ def choose(
         parts, seen = more.folds(folds, rng), len(more.targets)
         comparison = rule.compared(*_compared_again(finalists, defaults, more, parts, len(classes), watch, by_rank))
         accuracies |= comparison.by_name()
-    optimism = comparison.optimism(rng)
+        if again:
+            optimism, reason = comparison.optimism(rng), comparison.reason()
+        else:
+            optimism *= len(rows.targets) / seen
     tested = comparison.rows.tested(comparison.found[0, :, comparison.chosen], folds)
     expected, low, high = tested.accuracy(optimism)
     return Choice(
@@ -287,7 +291,7 @@ def choose(
         trained=seen * (folds - 1) // folds,
         weighted=bool((omega != 1).any()),
         recordings=None if names is None else len(names),
-        reason=comparison.reason(),
+        reason=reason,
     )
 
 
