@@ -267,23 +267,18 @@ def choose(
     optimism, reason = comparison.optimism(rng), comparison.reason()
     if len(rows.targets) < len(targets):
         again = by_rank and len(classes) <= FEW_CLASSES
-        finalists = comparison.finalists() if again else [comparison.candidates[comparison.chosen]]
+        finalists = comparison.finalists() if again else [comparison.winner]
         more = every.some(MOST_TESTED_OF_TABLES if again else MOST_TESTED, rng)
         parts, seen = more.folds(folds, rng), len(more.targets)
         comparison = rule.compared(*_compared_again(finalists, defaults, more, parts, len(classes), watch, by_rank))
         accuracies |= comparison.by_name()
-        if again:
-            optimism, reason = comparison.optimism(rng), comparison.reason()
-        else:
-            optimism *= len(rows.targets) / seen
+        optimism = comparison.optimism(rng) if again else optimism * len(rows.targets) / seen
+        reason = comparison.reason() if again else reason
     tested = comparison.rows.tested(comparison.found[0, :, comparison.chosen], folds)
-    expected, low, high = tested.accuracy(optimism)
     return Choice(
-        candidate=comparison.candidates[comparison.chosen],
-        expected=expected,
-        low=low,
-        high=high,
-        accuracies=accuracies,
+        comparison.winner,
+        *tested.accuracy(optimism),
+        accuracies,
         folds=tested.folds,
         repeats=repeats,
         rows=len(tested.right),
@@ -426,6 +421,10 @@ class _Comparison:
     margins: NDArray[np.float64]
     handicaps: NDArray[np.float64]
     chosen: int
+
+    @property
+    def winner(self) -> Candidate:
+        return self.candidates[self.chosen]
 
     @property
     def accuracies(self) -> NDArray[np.float64]:
