@@ -36,12 +36,12 @@ def patients(rows, seed=0):
 
 
 @cache
-def table_model(*, values=False, classes=2, thresholds=5, similarities=0, pairs=0, **settings):
+def table_model(*, values=False, classes=2, thresholds=5, similarities=0, rules=0, **settings):
     """A classifier of the table, two classes or more."""
     X, risk = patients(160)
     edges = np.quantile(risk, np.arange(1, classes) / classes)
     labels = np.array(["low", "high"] if classes == 2 else [f"risk {i}" for i in range(classes)], dtype=object)
-    made = {"thresholds": thresholds, "values": values, "similarities": similarities, "pairs": pairs}
+    made = {"thresholds": thresholds, "values": values, "similarities": similarities, "rules": rules}
     transform = TableBits(**made, categorical=["grade"])
     chosen = {"weight_bound": 7, "inputs": transform} | ({} if "hidden_layers" in settings else {"C": 1.0}) | settings
     estimator = BeMiClassifier if "hidden_layers" in settings else soft_margins

@@ -26,7 +26,7 @@ def risky(rows, seed=0):
 def test_a_card_needs_no_settings(tmp_path):
     X, y = risky(260)
     clf = ScorecardClassifier(4, weight_bound=3, **FAST).fit(X, y)
-    assert len(clf.choice_.accuracies) == len(CARD_PENALTIES) * len(CARD_THRESHOLDS)
+    assert len(clf.choice_.accuracies) == len(CARD_PENALTIES) * (len(CARD_THRESHOLDS) + 1), "and rules"
     assert clf.ensemble_.training.settings["C"] == clf.choice_.candidate.settings["C"]
     assert clf.transform_.thresholds == clf.choice_.candidate.settings["inputs"].thresholds
     assert clf.get_params()["C"] == "auto"
@@ -53,7 +53,7 @@ def test_what_is_given_is_not_chosen_and_few_rows_leave_the_usual_settings():
     assert few.candidate.settings["C"] == USUAL_PENALTY
     assert few.reason
     given = ScorecardClassifier(3, C=1.0, **FAST).choose(X, y)
-    assert len(given.accuracies) == len(CARD_THRESHOLDS)
+    assert len(given.accuracies) == len(CARD_THRESHOLDS) + 1
     assert "C" not in given.candidate.settings
     assert given.name == "up to 8 thresholds per column"
     assert ScorecardClassifier(3, inputs=TableBits(2), **FAST).choose(X, y).name == f"C = {USUAL_PENALTY:g}"

@@ -11,8 +11,9 @@ from exported_models import model, with_networks
 from mixed_tables import new_rows, patients, table_model
 from soft_margins import soft_margins
 
-from bemi import Network, TableBits, load, save
+from bemi import Network, ScorecardClassifier, TableBits, load, save
 from bemi.inputs.fixed_point import MISSING
+from bemi.report.scorecard import Card
 
 
 def sums(classifier, X):
@@ -82,19 +83,35 @@ def copy_of(classifier):
     return type(classifier).from_ensemble(classifier.ensemble_)
 
 
-def test_exactly_the_totals_that_occur_are_listed():
+RULES = [[[0, ">=", 20], [1, "=", 2]], [[0, "<", 30], [2, "!=", 1]], [[0, ">=", 10], [0, "<", 25]]]
+
+
+@pytest.mark.parametrize("rules", [[], RULES])
+def test_exactly_the_totals_that_occur_are_listed(rules):
     """Every state of a small table, one by one."""
     X = pd.DataFrame({"n": [1.0, 2.0, 3.0, np.nan, 2.5], "c": ["a", "b", "c", None, "a"], "two": list("xyxyx")})
-    fitted = TableBits().fit(X)
-    every = product([MISSING, 10, 20, 25, 30], [MISSING, -1, 0, 1, 2], [MISSING, -1, 0, 1])
+    fitted = TableBits.from_parameters(TableBits().fit(X).parameters() | {"rules": rules})
+    every = product([MISSING, *range(5, 36)], [MISSING, -1, 0, 1, 2], [MISSING, -1, 0, 1])
     inputs = fitted.from_fixed_point_inputs(np.array(list(every)))
-    base = soft_margins(inputs=TableBits(), node_limit=5, time_limit=None)
-    base.fit(X, [0, 1, 0, 1, 1])
     rng = np.random.default_rng(3)
     for _ in range(50):
-        weights = rng.integers(-5, 6, (fitted.n_outputs, 1))
-        card = with_networks(base, [Network((weights,), 5)], [np.array([True])]).scorecard().cards[0]
+        card = Card.of(("no", "yes"), rng.integers(-5, 6, fitted.n_outputs), fitted)
         assert np.array_equal(np.unique(card.totals_of(inputs)), card.totals)
+
+
+def test_rules_are_lines_where_they_are_clearly_better():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(0, 1, (300, 3)).round(2), columns=list("abc"))
+    together = (X["a"] > 0.5) == (X["b"] > 0.5)
+    card = ScorecardClassifier(max_lines=3).fit(X, together)
+    assert card.choice_.name.startswith("rules")
+    assert " points against " in card.choice_.reason
+    assert card.score(X, together) > 0.9
+    shown = card.scorecard()
+    assert any(" and " in line.name for line in shown.cards[0].lines)
+    assert 'A missing cell makes only "missing", "<" and "!=" true.' in str(shown)
+    assert np.array_equal(shown.score(X) > 0, card.predict(X))
+    assert "rules" not in ScorecardClassifier(max_lines=3).choose(X, X["a"] > 0.5).name
 
 
 def test_more_classes_get_a_card_for_every_pair():
@@ -116,7 +133,7 @@ def test_bits_beside_unused_values_are_a_card_too():
     classifier = table_model(values=True)
     with pytest.raises(
         ValueError,
-        match=r"^a scorecard has points for single bits only: train with inputs=TableBits\(\)$",
+        match=r"^a scorecard has points for bits and rules only: train with inputs=TableBits\(\)$",
     ):
         classifier.scorecard()
     weights = classifier.ensemble_.networks[0].weights[0].copy()

@@ -180,7 +180,8 @@ def test_tables_are_chosen_by_the_order_of_rows_too():
 
 def test_the_reason_says_what_decided():
     X = np.random.default_rng(0).uniform(0, 3, (300, 2))
-    checkerboard = np.floor(X).sum(axis=1) % 2
+    # No column tells anything, and no few thresholds do.
+    checkerboard = np.floor(X @ [[0.8, 0.6], [0.6, -0.8]]).sum(axis=1) % 2
     choice = FewBitClassifier().choose(X, checkerboard)
     assert choice.name.startswith("similarities to training rows")
     assert choice.reason.endswith("chosen by accuracy plus AUC")
@@ -208,3 +209,22 @@ def test_many_classes_are_announced_and_not_compared():
         choice = FewBitClassifier().choose(rows % 17, rows[:, 0] // 3)
     assert not choice.accuracies
     assert "settings are compared for up to 100 classes" in choice.in_words()
+
+
+def test_with_many_rows_the_best_of_each_kind_are_compared_again():
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-1, 1, (2000, 3)).round(3)
+    y = (X[:, 0] * X[:, 1] * X[:, 2] + rng.normal(0, 0.03, 2000) > 0).astype(int)
+    inputs = {"bits": TableBits(4), "rules": TableBits(4, rules=64)}
+    candidates = [
+        Candidate(f"{name}, C = {C:g}", {"inputs": bits, "C": C}) for name, bits in inputs.items() for C in (0.3, 3.0)
+    ]
+    few, many = (
+        choose(candidates, X[:rows], y[:rows], defaults=DEFAULTS, weights=None, seed=0, by_rank=True)
+        for rows in (1000, 2000)
+    )
+    assert few.name == many.name
+    changed = [name for name in few.accuracies if few.accuracies[name] != many.accuracies[name]]
+    assert many.name in changed
+    assert many.accuracies[many.name] > few.accuracies[few.name], "rules gain from rows"
+    assert many.rows == many.given == 2000

@@ -81,14 +81,17 @@ PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 CARD_THRESHOLDS, CARD_PENALTIES = (4, 8, 16), (0.1, 0.3, 1.0, 3.0, 10.0)
 """Thresholds per column, and values of C, to choose from for scorecards."""
 
+CARD_RULES, CARD_RULE_LENGTH = 64, 3
+"""Rules that scorecards may have lines of, and most conditions of each."""
+
 FEW_CARD_ROWS = 100
 """Up to so many rows of a class, the usual settings of scorecards are hard to beat."""
 
 USUAL_PENALTY = 3.0
 """C for bits of a table where nothing is compared."""
 
-PAIRS = 32
-"""Pairs of bits, at most."""
+FEW_RULES, RULES = 32, 512
+"""Rules, at most: as many as people read, and as many as bend a model for thousands of rows."""
 
 LANDMARKS = 256
 """Training rows that others are compared with, at most."""
@@ -203,7 +206,7 @@ def signals(why: str = "asked for") -> Kind:
 
 
 def tables(why: str = "asked for") -> Kind:
-    """Values, bits, pairs of bits, similarities to training rows or all of them, whichever cross-validation prefers.
+    """Values, bits, rules, similarities to training rows or all of them, whichever cross-validation prefers.
 
     Similarities keep training rows in the model, so they must be better by more than a standard error.
     """
@@ -211,8 +214,8 @@ def tables(why: str = "asked for") -> Kind:
         "values": TableBits(thresholds=0, values=True),
         "bits": TableBits(),
         "values and bits": TableBits(values=True),
-        "bits and pairs of bits": TableBits(pairs=PAIRS),
-        "values, bits and pairs": TableBits(values=True, pairs=PAIRS),
+        "bits and a few rules": TableBits(rules=FEW_RULES),
+        "values, bits and rules": TableBits(values=True, rules=RULES),
         "similarities to training rows": TableBits(thresholds=0, similarities=LANDMARKS),
         "values, bits and similarities to training rows": TableBits(values=True, similarities=LANDMARKS),
     }
@@ -226,9 +229,10 @@ def tables(why: str = "asked for") -> Kind:
 
 
 def cards() -> Kind:
-    """Bits for scorecards: more or fewer thresholds, which lines have to be chosen from, and penalties.
+    """Bits for scorecards: more or fewer thresholds, which lines have to be chosen from, and penalties; short rules.
 
-    With few rows another card must beat the usual one clearly, since so many candidates are alike.
+    With few rows another card must beat the usual one clearly, since so many candidates are alike.  Lines with rules
+    take longer to read, so they must be clearly better with many rows, too.
     """
     usual = {"inputs": TableBits(distinct=True), "C": USUAL_PENALTY}
     candidates = []
@@ -237,6 +241,9 @@ def cards() -> Kind:
             settings = {"inputs": TableBits(thresholds, distinct=True), "C": C}
             limit = FEW_CARD_ROWS if repr(settings) == repr(usual) else 0
             candidates.append(Candidate(f"up to {thresholds} thresholds per column, C = {C:g}", settings, limit))
+    rules = TableBits(distinct=True, rules=CARD_RULES, rule_length=CARD_RULE_LENGTH)
+    for C in CARD_PENALTIES:
+        candidates.append(Candidate(f"rules, C = {C:g}", {"inputs": rules, "C": C}, last_resort=True))
     return Kind("table", "scorecards are for tables", usual, tuple(candidates), estimated=True)
 
 
@@ -277,7 +284,7 @@ def left_to_choose(kind: Kind, given: Mapping[str, Any]) -> tuple[Candidate, ...
         if candidate.last_resort and explainable:
             continue
         inputs = candidate.settings.get("inputs")
-        joins_columns = any(getattr(inputs, name, None) for name in ("similarities", "pairs"))
+        joins_columns = any(getattr(inputs, name, None) for name in ("similarities", "rules"))
         if given["monotone"] is not None and joins_columns:
             continue  # such inputs do not grow with one column
         open_settings = {name: value for name, value in candidate.settings.items() if name not in fixed}

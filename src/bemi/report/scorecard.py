@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -16,7 +16,9 @@ from bemi.checks import check_choice, counted
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.probabilities import CERTAIN, UNIT, ProbabilityTable, Sigmoid
 from bemi.exact import Integers
-from bemi.inputs.table.columns import AtLeast, Both, Column, Constant, IsLike, Output, Value
+from bemi.inputs.fixed_point import MISSING
+from bemi.inputs.table.columns import AtLeast, Column, Condition, Constant, IsLike, Output, Rule, Value
+from bemi.inputs.table.rules import holds
 from bemi.report.estimates import expected_accuracy
 
 MOST_TOTALS = 10
@@ -153,8 +155,8 @@ class Card:
         """The card of a network with these weights; ``scores`` counts the training rows with each sum."""
         outputs, level = transform.outputs_, transform.level_
         linked = [place for place, output in enumerate(outputs) if weights[place] and not isinstance(output, Constant)]
-        # Bits of one column stand together, thresholds in increasing order.
-        linked.sort(key=lambda place: (outputs[place].column, place))
+        # Bits of one column stand together, thresholds in increasing order; rules come last.
+        linked.sort(key=lambda place: (isinstance(outputs[place], Rule), outputs[place].column, place))
         constants = [
             (output.reading, w) for output, w in zip(outputs, weights, strict=True) if isinstance(output, Constant)
         ]
@@ -170,7 +172,7 @@ class Card:
             tuple(_line(outputs[place], transform.columns_, number, place) for place, number in points.items()),
             unit,
             offset,
-            _totals(start, [_sums((outputs[p], points[p]) for p in own) for own in _by_column(linked, outputs)]),
+            _totals(start, [(outputs[place], points[place]) for place in linked]),
             table,
             None if sigmoid is None else math.exp(sigmoid.slope / UNIT * unit),
             None if scores is None else {(-score - offset) // unit: rows for score, rows in scores.items()},
@@ -263,40 +265,58 @@ def signed(number: int, minus: str = "-") -> str:
 
 
 def _line(output: Output, columns: Sequence[Column], points: int, place: int) -> Line:
+    if isinstance(output, Rule):
+        return Line(output.name(columns), "", points, place)
     column = columns[output.column]
     return Line(column.name, output.name(columns)[len(column.name) :].strip(), points, place)
 
 
-def _by_column(linked: Iterable[int], outputs: Sequence[Output]) -> list[list[int]]:
-    found: dict[int, list[int]] = {}
-    for place in linked:
-        found.setdefault(outputs[place].column, []).append(place)
-    return list(found.values())
+def _totals(start: int, lines: Sequence[tuple[Output, int]]) -> Integers:
+    """All sums of the start and the points of lines that can be true together, or some of them if there are too many.
 
-
-def _sums(bits: Iterable[tuple[Output, int]]) -> list[int]:
-    """All points that one column can give.
-
-    Thresholds add up from the lowest, and of levels and a missing cell at most one holds.
+    A column can make true what one of its readings does.  Columns of one rule are looked at together.
     """
-    reached, sums = 0, [0]
-    for output, points in bits:
-        if isinstance(output, AtLeast):
-            reached += points
-            sums.append(reached)
-        else:
-            sums.append(points)
-    return sums
-
-
-def _totals(start: int, columns: Iterable[list[int]]) -> Integers:
-    """All sums of the start and a number of each column, or some of them if there are too many."""
+    readings: dict[int, set[int]] = {}
+    groups: list[set[int]] = []
+    for output, _ in lines:
+        bits = _bits(output)
+        for bit in bits:
+            # On both sides of a threshold, at a level and at another one, and a missing cell.
+            below = bit.reading - 1 if isinstance(bit, AtLeast) else -1
+            readings.setdefault(bit.column, {MISSING}).update((bit.reading, below))
+        columns = {bit.column for bit in bits}
+        joined = [group for group in groups if group & columns]
+        groups = [*(group for group in groups if not group & columns), columns.union(*joined)]
     totals = np.array([start])
-    for sums in columns:
-        totals = np.unique(np.add.outer(totals, sums))
+    for group in groups:
+        places = {column: place for place, column in enumerate(sorted(group))}
+        rows = _combinations([sorted(readings[column]) for column in places])
+        sums = np.zeros(len(rows), dtype=np.int64)
+        for output, points in lines:
+            if (conditions := _conditions(output))[0].bit.column in group:
+                here = [Condition(replace(bit, column=places[bit.column]), on) for bit, on in conditions]
+                sums += points * holds(Rule(0, 0, tuple(here)), rows)
+        totals = np.unique(np.add.outer(totals, np.unique(sums)))
         if len(totals) > MOST_ENUMERATED:
             totals = totals[np.linspace(0, len(totals) - 1, MOST_ENUMERATED).astype(np.int64)]
     return totals
+
+
+def _conditions(output: Output) -> tuple[Condition, ...]:
+    return output.conditions if isinstance(output, Rule) else (Condition(output, True),)
+
+
+def _bits(output: Output) -> list[Output]:
+    return [bit for bit, _ in _conditions(output)]
+
+
+def _combinations(choices: Sequence[Sequence[int]]) -> Integers:
+    """All ways to choose one number of each list, or evenly spaced ones of them if there are too many; as rows."""
+    sizes = [len(own) for own in choices]
+    count = math.prod(sizes)
+    numbers = range(0, count, -(-count // MOST_ENUMERATED))
+    places = np.array(np.unravel_index(np.array(numbers), sizes))
+    return np.stack([np.array(own)[place] for own, place in zip(choices, places, strict=True)], axis=1)
 
 
 ORDERS = ("column", "size")
@@ -384,7 +404,9 @@ class Scorecard:
         found = []
         for place, column in enumerate(transform.columns_):
             own = [
-                n for n, bit in enumerate(transform.outputs_) if bit.column == place and not isinstance(bit, Constant)
+                n
+                for n, bit in enumerate(transform.outputs_)
+                if bit.column == place and not isinstance(bit, (Constant, Rule))
             ]
             if not column.levels or len(own) < len(column.levels) + column.has_missing or len(own) < 3:
                 continue
@@ -509,7 +531,7 @@ def why_no_card(ensemble: Ensemble) -> str | None:
         return "a scorecard needs bits: train with inputs=TableBits()"
     if len(ensemble.layers) > 2 or ensemble.subsets.shape[1] > 2:
         return "a scorecard needs networks of two classes without a hidden layer: hidden_layers=()"
-    others = [place for place, output in enumerate(transform.outputs_) if isinstance(output, (Value, Both, IsLike))]
+    others = [place for place, output in enumerate(transform.outputs_) if isinstance(output, (Value, IsLike))]
     if any(network.weights[0][others].any() for network in ensemble.networks):
-        return "a scorecard has points for single bits only: train with inputs=TableBits()"
+        return "a scorecard has points for bits and rules only: train with inputs=TableBits()"
     return None

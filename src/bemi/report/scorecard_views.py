@@ -26,7 +26,7 @@ def _text_card(card: Card) -> str:
     return "\n".join(
         [
             f"Scorecard: {second} or {first}?",
-            f"Add the points of every line that is true to the start.  {MISSING_CELLS}",
+            f"Add the points of every line that is true to the start.  {missing_cells(card)}",
             "",
             *lines,
             "",
@@ -36,7 +36,11 @@ def _text_card(card: Card) -> str:
     )
 
 
-MISSING_CELLS = 'A missing cell makes only lines with "missing" true.'
+def missing_cells(card: Card) -> str:
+    """What a missing cell counts."""
+    if any("<" in line.column or "!=" in line.column or " not " in f" {line.column}" for line in card.lines):
+        return 'A missing cell makes only "missing", "<" and "!=" true.'
+    return 'A missing cell makes only lines with "missing" true.'
 
 
 def _odds(card: Card, before: str) -> str:
@@ -104,7 +108,8 @@ def _html_card(card: Card) -> str:
     rows = "".join(_html_row(line, most, last) for line, last in zip(card.lines, before, strict=False))
     return (
         f"<article><h2>{second} or {first}?</h2>"
-        f"<p>Add the points of every line that is true to the start. {escape(MISSING_CELLS + _odds(card, ' '))}</p>"
+        f"<p>Add the points of every line that is true to the start. "
+        f"{escape(missing_cells(card) + _odds(card, ' '))}</p>"
         '<table><thead><tr><th scope="col"><span class="unseen">true?</span></th><th scope="col">line</th>'
         '<th scope="col" class="points">points</th><td></td></tr></thead><tbody>'
         '<tr class="start"><td></td><th scope="row">Start</th>'

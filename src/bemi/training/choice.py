@@ -13,7 +13,8 @@ a bootstrap (Tsamardinos, Greasidou, Borboudakis 2018): on each resample of the 
 rows drawn and judged on the others.  The mean over the resamples is the estimate.  Its range is that of a proportion
 among as many independent rows as these are worth (:mod:`bemi.report.estimates`).
 
-Candidates are compared on a part of many rows; the accuracy of the chosen one is then estimated with all of them.
+Candidates are compared on a part of many rows; the accuracy of the chosen one is then estimated with more of them.  Of
+tables with few classes the best candidate of each kind takes part in that.
 
 Where groups of rows are given, such as the windows of one recording, a group is never divided: neither by the folds nor
 by the resamples.
@@ -30,7 +31,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bemi.exact import Integers
-from bemi.report.estimates import Tested
 from bemi.training.folds import FOLDS, Group, Rows, Seen, alike
 from bemi.training.training_set import class_in_one_group, group_codes
 
@@ -39,13 +39,17 @@ ENOUGH_ROWS = 400
 """With more rows than this, cross-validation is not repeated."""
 
 MOST_ROWS = 1000
-"""Choices are made on at most this many rows, drawn class by class, unless more are asked for."""
+"""Candidates are compared on at most this many rows, drawn class by class, unless more are asked for."""
 
-MOST_TESTED = 10_000
-"""The accuracy of what was chosen is estimated with at most this many rows."""
+MOST_TESTED, MOST_TESTED_OF_TABLES = 10_000, 40_000
+"""The accuracy is estimated with at most this many rows.  Of tables the best candidates are compared again with them:
+rows of a table are short, and inputs that tell more gain more from rows."""
+
+FEW_CLASSES = 5
+"""With more classes, tables are treated as other rows are: each candidate takes a machine for every two of them."""
 
 ENOUGH_TESTED = 2000
-"""Of more rows, folds are held out until the accuracy of the chosen candidate has been tested on this many."""
+"""Of more rows, folds are held out until candidates have been tested on this many."""
 
 CLASSES_COUNT = 0.2
 """Weight of the mean accuracy of the classes beside the accuracy, so that a rare class is not given up for nothing."""
@@ -119,11 +123,14 @@ class Choice:
     expected, low, high
         Accuracy to expect on new rows like these, and its 95 % range; None if there were too few rows to tell.
     accuracies
-        Accuracy of every candidate in cross-validation, by name.
+        Accuracy of every candidate in cross-validation, by name; of those that were compared again with more rows, the
+        later one.
     folds, repeats
         Of the cross-validation.
     rows, given
         Number of rows that were tested for the estimate, and of all that were given.
+    trained
+        Number of rows that the models of the cross-validation learned from.
     weighted
         Whether rows count by their weights in all accuracies.
     recordings
@@ -157,6 +164,7 @@ class Choice:
     repeats: int
     rows: int = 0
     given: int = 0
+    trained: int = 0
     weighted: bool = False
     recordings: int | None = None
     why_unknown: str = ""
@@ -188,6 +196,8 @@ class Choice:
         apart = f" of {self.rows:,} rows" if self.recordings is None else f" of {self.recordings:,} recordings"
         if self.rows < self.given:
             apart += f", {self.rows:,} of {self.given:,} rows" if self.recordings else f" of {self.given:,}"
+        if self.rows < self.given and self.trained < self.given / 2:
+            apart += f", each time trained on {self.trained:,}; with all rows it may be higher"
         why = f" ({self.reason})" if self.reason else ""
         noisy = " and ".join(f"{100 * share:.1f} %" for share in self.under_noise.values())
         levels = " and ".join(f"{100 * level:.0f} %" for level in self.under_noise)
@@ -251,34 +261,32 @@ def choose(
         return unknown(candidates[usual or 0], "too few rows to compare settings or to estimate the accuracy")
     repeats = REPEATS if len(rows.targets) <= ENOUGH_ROWS else 1
     splits = [rows.folds(folds, rng) for _ in range(repeats)]
-    candidates, found = _compared(candidates, defaults, rows, splits, len(classes), watch, by_rank)
-    right = found[0]
-    first = _reference(candidates, usual, _plain_merits(found, rows))
-    margins = _margins(right, rows.weights, rows.groups, first)
-    handicaps = _handicaps(candidates, usual, first, margins, enough=per_class >= FEWEST, by_rank=by_rank)
-    chosen = int(_merits(found, rows.weights[None], rows.targets, handicaps)[0].argmax())
-    accuracies = np.average(right, axis=0, weights=rows.weights)
-    # By how much the best of the candidates looks better than it is.
-    optimism = max(0.0, float(accuracies[chosen] - _resampled(found, rows, handicaps, rng).mean()))
-    tested = rows.tested(right[:, chosen], splits[-1], np.unique(splits[-1]))
+    rule = _Rule(per_class, by_rank)
+    comparison = rule.compared(*_compared(candidates, defaults, rows, splits, len(classes), watch, by_rank), rows)
+    accuracies, seen = comparison.by_name(), len(rows.targets)
+    optimism, reason = comparison.optimism(rng), comparison.reason()
     if len(rows.targets) < len(targets):
-        more = every.some(MOST_TESTED, rng)
-        tested = _tested(candidates[chosen], defaults, more, len(classes), rng, watch)
-        optimism *= len(rows.targets) / len(more.targets)
-    expected, low, high = tested.accuracy(optimism)
+        again = by_rank and len(classes) <= FEW_CLASSES
+        finalists = comparison.finalists() if again else [comparison.winner]
+        more = every.some(MOST_TESTED_OF_TABLES if again else MOST_TESTED, rng)
+        parts, seen = more.folds(folds, rng), len(more.targets)
+        comparison = rule.compared(*_compared_again(finalists, defaults, more, parts, len(classes), watch, by_rank))
+        accuracies |= comparison.by_name()
+        optimism = comparison.optimism(rng) if again else optimism * len(rows.targets) / seen
+        reason = comparison.reason() if again else reason
+    tested = comparison.rows.tested(comparison.found[0, :, comparison.chosen], folds)
     return Choice(
-        candidate=candidates[chosen],
-        expected=expected,
-        low=low,
-        high=high,
-        accuracies=dict(zip((c.name for c in candidates), accuracies.tolist(), strict=True)),
+        comparison.winner,
+        *tested.accuracy(optimism),
+        accuracies,
         folds=tested.folds,
         repeats=repeats,
         rows=len(tested.right),
         given=len(targets),
+        trained=seen * (folds - 1) // folds,
         weighted=bool((omega != 1).any()),
         recordings=None if names is None else len(names),
-        reason=_reason(candidates, usual, first, chosen, accuracies, margins, per_class >= FEWEST, by_rank),
+        reason=reason,
     )
 
 
@@ -349,21 +357,127 @@ def _tried(
     return found
 
 
-def _tested(
-    candidate: Candidate,
+def _compared_again(
+    candidates: Sequence[Candidate],
     defaults: Mapping[str, Any],
     rows: Rows,
+    parts: Integers,
     classes: int,
-    rng: np.random.Generator,
     watch: Watch,
-) -> Tested:
-    """The cross-validation of one candidate on many rows; folds are held out until they have enough rows."""
-    parts = rows.folds(FOLDS, rng)
+    by_rank: bool,
+) -> tuple[Sequence[Candidate], NDArray[np.float64], Rows]:
+    """The cross-validation of a few candidates on many rows; folds are held out until they have enough rows.
+
+    Returns the candidates, how each does on each row held out, and these rows.
+    """
     folds, sizes = np.unique(parts, return_counts=True)
     held_out = folds[: int(np.searchsorted(np.cumsum(sizes), ENOUGH_TESTED)) + 1]
-    with watch(len(held_out)) as advance:
-        found = _tried(alike([{**defaults, **candidate.settings}]), rows, parts, held_out, classes, advance)
-    return rows.tested(found[0, :, 0], parts, held_out)
+    by_inputs = alike([{**defaults, **candidate.settings} for candidate in candidates])
+    with watch(len(held_out) * len(by_inputs)) as advance:
+        found = _tried(by_inputs, rows, parts, held_out, classes, advance, by_rank)
+    own = np.flatnonzero(np.isin(parts, held_out))
+    return candidates, found[:, own], rows.taken(own)
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """How candidates are compared: rows or recordings of a class, on average, and whether the area under the curve
+    counts, too."""
+
+    per_class: float
+    by_rank: bool
+
+    def compared(self, candidates: Sequence[Candidate], found: NDArray, rows: Rows) -> _Comparison:
+        """What follows from how each candidate does on each row."""
+        usual = _usual(candidates, self.per_class)
+        first = _reference(candidates, usual, _plain_merits(found, rows))
+        margins = _margins(found[0], rows.weights, rows.groups, first)
+        enough = self.per_class >= FEWEST
+        handicaps = _handicaps(candidates, usual, first, margins, enough=enough, by_rank=self.by_rank)
+        chosen = int(_merits(found, rows.weights[None], rows.targets, handicaps)[0].argmax())
+        return _Comparison(self, candidates, found, rows, usual, first, margins, handicaps, chosen)
+
+
+@dataclass(frozen=True, eq=False)
+class _Comparison:
+    """Which of some candidates is chosen.
+
+    Attributes
+    ----------
+    rule, candidates, found, rows
+        As compared.
+    usual, first, chosen
+        Positions of the usual candidate, None without; of that which others must beat clearly; of the chosen one.
+    margins, handicaps
+        Standard error of each accuracy minus that of the first, and by how much each must beat the first.
+    """
+
+    rule: _Rule
+    candidates: Sequence[Candidate]
+    found: NDArray[np.float64]
+    rows: Rows
+    usual: int | None
+    first: int
+    margins: NDArray[np.float64]
+    handicaps: NDArray[np.float64]
+    chosen: int
+
+    @property
+    def winner(self) -> Candidate:
+        return self.candidates[self.chosen]
+
+    @property
+    def accuracies(self) -> NDArray[np.float64]:
+        return np.average(self.found[0], axis=0, weights=self.rows.weights)
+
+    def by_name(self) -> dict[str, float]:
+        """The accuracy of each candidate."""
+        return dict(zip((candidate.name for candidate in self.candidates), self.accuracies.tolist(), strict=True))
+
+    def finalists(self) -> list[Candidate]:
+        """The best candidate of each kind, and the usual one."""
+        merits = _plain_merits(self.found, self.rows)
+        best: dict[str, int] = {}
+        for place in np.argsort(-merits, kind="stable").tolist():
+            best.setdefault(_without_price(self.candidates[place]), place)
+        places = {*best.values(), *(() if self.usual is None else (self.usual,))}
+        return [self.candidates[place] for place in sorted(places)]
+
+    def optimism(self, rng: np.random.Generator) -> float:
+        """By how much the best of the candidates looks better than it is."""
+        if len(self.candidates) == 1:
+            return 0.0
+        left_out = _resampled(self.found, self.rows, self.handicaps, rng)
+        return max(0.0, float(self.accuracies[self.chosen] - left_out.mean()))
+
+    def reason(self) -> str:
+        """Why the usual candidate, or the best one without training rows, was chosen or another one."""
+        candidates, accuracies, first, chosen = self.candidates, self.accuracies, self.first, self.chosen
+        if len(candidates) == 1:
+            return ""
+        others = [place for place in range(len(candidates)) if place != first]
+        if self.usual is None:
+            others = [place for place in others if candidates[place].last_resort]
+            if not others or (chosen != first and not candidates[chosen].last_resort):
+                return ""
+        elif self.rule.per_class < FEWEST:
+            return "the default with so few rows of each class"
+        best = (
+            chosen
+            if chosen != first
+            else max(
+                others, key=lambda place: accuracies[place] - candidates[place].standard_errors * self.margins[place]
+            )
+        )
+        gain = f"{100 * (accuracies[best] - accuracies[first]):+.1f} ± {100 * self.margins[best]:.1f} points"
+        if chosen != first:
+            # Where the area under the curve counts too, the gain in accuracy alone may be small.
+            by_rank = ", chosen by accuracy plus AUC" if self.rule.by_rank else ""
+            return f"{gain} against {candidates[first].name}{by_rank}"
+        if self.usual is None and accuracies[best] <= accuracies[first]:
+            return ""
+        default = "" if self.usual is None else "the default here; "
+        return f"{default}{candidates[best].name} scored {gain}, too little to change"
 
 
 def _merits(found: NDArray, weights: NDArray, targets: Integers, handicaps: NDArray) -> NDArray:
@@ -439,40 +553,6 @@ def _handicaps(
     errors = np.array([candidate.standard_errors for candidate in candidates])
     needed = errors * margins + EQUAL if enough else np.full(len(margins), np.inf)
     return np.where(held_back, needed, 0.0) * (1 + CLASSES_COUNT + RANKS_COUNT * by_rank)
-
-
-def _reason(
-    candidates: Sequence[Candidate],
-    usual: int | None,
-    first: int,
-    chosen: int,
-    accuracies: NDArray,
-    margins: NDArray,
-    enough: bool,
-    by_rank: bool,
-) -> str:
-    """Why the usual candidate, or the best one without training rows, was chosen or another one."""
-    if len(candidates) == 1:
-        return ""
-    others = [place for place in range(len(candidates)) if place != first]
-    if usual is None:
-        others = [place for place in others if candidates[place].last_resort]
-        if not others or (chosen != first and not candidates[chosen].last_resort):
-            return ""
-    elif not enough:
-        return "the default with so few rows of each class"
-    best = (
-        chosen
-        if chosen != first
-        else max(others, key=lambda place: accuracies[place] - candidates[place].standard_errors * margins[place])
-    )
-    gain = f"{100 * (accuracies[best] - accuracies[first]):+.1f} ± {100 * margins[best]:.1f} points"
-    if chosen != first:
-        # Where the area under the curve counts too, the gain in accuracy alone may be small.
-        return f"{gain} against {candidates[first].name}{', chosen by accuracy plus AUC' if by_rank else ''}"
-    if usual is None and accuracies[best] <= accuracies[first]:
-        return ""
-    return f"{'' if usual is None else 'the default here; '}{candidates[best].name} scored {gain}, too little to change"
 
 
 def _accuracies(right: NDArray, weights: NDArray) -> NDArray:

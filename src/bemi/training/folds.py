@@ -48,16 +48,18 @@ class Rows:
         rare = sizes * most < enough * len(order)
         if not rare.any():
             own = np.sort(order[np.linspace(0, len(order) - 1, most).astype(np.int64)])
-            return self._taken(own, self.weights[own])
+            return self.taken(own)
         shares = np.where(rare, 0, sizes) / sizes[~rare].sum()
         kept = np.where(rare, enough, np.maximum(1, shares * (most - enough[rare].sum())).astype(np.int64))
         firsts = np.cumsum(sizes) - sizes
         own = np.sort(np.concatenate([order[first : first + n] for first, n in zip(firsts, kept, strict=True)]))
         factors = sizes / kept * len(own) / len(order)
-        return self._taken(own, self.weights[own] * factors[self.targets[own]])
+        return self.taken(own, factors[self.targets[own]])
 
-    def _taken(self, own: Integers, weights: NDArray) -> Rows:
-        return Rows(_safe_indexing(self.X, own), self.targets[own], weights, self.groups[own], self.divided)
+    def taken(self, own: Integers, factors: NDArray | float = 1.0) -> Rows:
+        """Rows at these positions, their weights multiplied by the factors."""
+        X, weights = _safe_indexing(self.X, own), self.weights[own] * factors
+        return Rows(X, self.targets[own], weights, self.groups[own], self.divided)
 
     def folds(self, folds: int, rng: np.random.Generator) -> Integers:
         """The fold of each row."""
@@ -65,11 +67,9 @@ class Rows:
             return row_folds(self.targets, folds, rng)
         return group_folds(self.targets, np.unique(self.groups, return_inverse=True)[1], folds, rng)
 
-    def tested(self, right: NDArray, parts: Integers, held_out: Integers) -> Tested:
-        """What the rows of the folds held out tell of a candidate that labels these rows right."""
-        own = np.isin(parts, held_out)
-        groups = None if self.divided else self.groups[own]
-        return Tested(right[own], self.weights[own], groups, len(np.unique(parts)))
+    def tested(self, right: NDArray, folds: int) -> Tested:
+        """What these rows tell of a candidate that labels them right in a cross-validation with so many folds."""
+        return Tested(right, self.weights, None if self.divided else self.groups, folds)
 
 
 @dataclass(frozen=True, eq=False)

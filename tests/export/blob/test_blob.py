@@ -35,7 +35,7 @@ WINDOWS = ("counts of a signal", "counts of a wide signal", "counts for large we
 TABLES = {
     "bits": {},
     "values": {"values": True},
-    "pairs": {"pairs": 6, "thresholds": 3},
+    "rules": {"rules": 6, "thresholds": 3},
     "three classes": {"classes": 3, "values": True},
 }
 
@@ -275,7 +275,7 @@ def opened(program, blobs):
 SEEDS = {
     "numbers and tables": lambda: [
         *map(model, ("many ties", "scaled signed features", "constant input", "three classes per network")),
-        *(table_model(**TABLES[name]) for name in ("values", "pairs")),
+        *(table_model(**TABLES[name]) for name in ("values", "rules")),
     ],
     "windows": lambda: [model("counts of a signal")],
     "images": lambda: [model("histograms and colours")],

@@ -249,7 +249,7 @@ def test_no_conversion_is_silent_where_int_is_small(device, optimize, tmp_path):
     """Models that together have every file of the runtime and every transform."""
     names = ("digits", "large weights", "wide layers", "probabilities of five classes", "strings for classes", *SMALL)
     kinds = [model(name) for name in (*names, "histograms of frames", "unknown windows", "counts for large weights")]
-    kinds += [table_model(values=True, similarities=9), table_model(pairs=6), table_model(max_links=10)]
+    kinds += [table_model(values=True, similarities=9), table_model(rules=6), table_model(max_links=10)]
     flags = [flag for flag in device.flags if flag.startswith("-m")]
     for kind in kinds:
         learn = kind.ensemble_.known_ranges is not None

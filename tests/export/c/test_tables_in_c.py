@@ -88,7 +88,7 @@ def test_integers_need_no_scaling():
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize(
     "inputs",
-    [{}, {"values": True}, {"pairs": 30}, {"similarities": 20}, {"values": True, "similarities": 20, "pairs": 9}],
+    [{}, {"values": True}, {"rules": 60}, {"similarities": 20}, {"values": True, "similarities": 20, "rules": 9}],
 )
 def test_cells_of_a_table(inputs, classes, optimize, tmp_path):
     classifier = table_model(**inputs, classes=classes)
@@ -162,7 +162,7 @@ MODELS = {
     "values and bits": lambda: table_model(values=True, classes=4),
     "two classes, values and bits": lambda: table_model(values=True),
     "similarities": lambda: table_model(similarities=20, thresholds=0),
-    "pairs": lambda: table_model(pairs=20),
+    "rules": lambda: table_model(rules=40),
     "unknown rows": lambda: table_model(values=True, classes=4, reject=0.3),
     "unknown rows, a card": lambda: table_model(probabilities=True, reject=0.3),
 }

@@ -356,10 +356,10 @@ def test_metadata_suffice_to_read_a_table():
 
 
 @pytest.mark.parametrize(
-    ("values", "similarities", "pairs"), [(False, 0, 0), (True, 0, 0), (True, 20, 0), (True, 20, 30)]
+    ("values", "similarities", "rules"), [(False, 0, 0), (True, 0, 0), (True, 20, 0), (True, 20, 30)]
 )
-def test_bits_of_any_readings_are_those_of_python(values, similarities, pairs):
-    transform = table_model(values=values, similarities=similarities, pairs=pairs).transform_
+def test_bits_of_any_readings_are_those_of_python(values, similarities, rules):
+    transform = table_model(values=values, similarities=similarities, rules=rules).transform_
     X = np.concatenate([wild_readings(transform, 4000), np.full((1, 8), MISSING), np.full((1, 8), LARGEST_READING)])
     found = run(transform_model(transform, 8), X)[0]
     assert np.array_equal(found, transform.from_fixed_point_inputs(X))

@@ -135,8 +135,8 @@ def test_what_is_not_there_yet_is_refused_in_one_line():
             export(model(name))
     with pytest.raises(ValueError, match=r"^similarities to training rows cannot be exported to Verilog yet"):
         export(table_model(similarities=20))
-    with pytest.raises(ValueError, match=r"^pairs of bits cannot be exported .*; train with TableBits\(pairs=0\)$"):
-        export(table_model(pairs=20))
+    with pytest.raises(ValueError, match=r"^rules cannot be exported .*; train with TableBits\(rules=0\)$"):
+        export(table_model(rules=20))
 
     class Derived(ConstantInput):
         pass

@@ -12,8 +12,8 @@ MAGIC, VERSION = b"BEMI", 1
 
 FIELDS = (
     *("kind", "inputs", "values", "low", "high", "classes", "networks", "subset_size", "neurons", "entries"),
-    *("bytes", "names_bytes", "tests_values", "scales", "tests", "thresholds", "pairs"),
-    *("first_thresholds", "second_thresholds", "constant", "level", "most_below", "most_above"),
+    *("bytes", "names_bytes", "tests_values", "scales", "tests", "thresholds", "rules", "conditions"),
+    *("constant", "level", "most_below", "most_above"),
     *("by_evidence", "all_pairs", "channels", "outputs"),
 )
 """Numbers of the header, after magic, version, length, checksum and what tells the runtime's inputs."""
@@ -39,10 +39,10 @@ SECTIONS = (
     ("shifts", "uint8_t", "scales"),
     ("columns", "uint16_t", "tests"),
     ("readings", "int32_t", "tests"),
-    ("first_columns", "uint16_t", "pairs"),
-    ("first_readings", "int32_t", "pairs"),
-    ("second_columns", "uint16_t", "pairs"),
-    ("second_readings", "int32_t", "pairs"),
+    ("rule_lengths", "uint8_t", "rules"),
+    ("condition_columns", "uint16_t", "conditions"),
+    ("condition_readings", "int32_t", "conditions"),
+    ("condition_tests", "uint8_t", "conditions"),
     ("lowest", "int32_t", "channels"),
     ("sample_shifts", "uint8_t", "channels"),
     ("limits", "uint32_t", "outputs"),

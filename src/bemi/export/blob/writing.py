@@ -34,7 +34,8 @@ from bemi.inputs.fixed_point import LARGEST_READING, FixedPoint
 from bemi.inputs.hog import IntegerHog
 from bemi.inputs.signal import SignalCounts
 from bemi.inputs.table import TableBits
-from bemi.inputs.table.columns import VALUE_GRID, AtLeast, Both, Constant, IsLike, Output, Value
+from bemi.inputs.table.columns import VALUE_GRID, AtLeast, Constant, IsLike, Output, Rule, Value
+from bemi.inputs.table.exports import conditions_of
 
 PLAIN, SCALED, TABLE, SHAPED = range(4)
 """Kinds of inputs; the last are images and windows, whose shape is compiled."""
@@ -47,8 +48,8 @@ NAMES = (
     "memberships",
 )
 TABLE_NAMES = (
-    *("value_columns", "centres", "multipliers", "shifts", "columns", "readings", "first_columns", "first_readings"),
-    *("second_columns", "second_readings"),
+    *("value_columns", "centres", "multipliers", "shifts", "columns", "readings"),
+    *("rule_lengths", "condition_columns", "condition_readings", "condition_tests"),
 )
 WINDOW_NAMES = {
     "lowest": "lowest",
@@ -82,10 +83,6 @@ MACROS = {
 EVERY_READING = {"low": -LARGEST_READING, "high": LARGEST_READING}
 
 
-def _holds(thresholds: str) -> str:
-    return f"((value) >= (reading) && ((test) < (uint_fast16_t)state->blob->{thresholds} || (value) == (reading)))"
-
-
 TABLE_MACROS = {
     **{f"bemi_{name}": f"(state->blob->{name})" for name in TABLE_NAMES},
     "BEMI_HAS_REACHES": 0,
@@ -95,7 +92,7 @@ TABLE_MACROS = {
     "BEMI_READ_MULTIPLIER(place)": "BEMI_READ32(place)",
     "BEMI_VALUES": "((uint_fast16_t)state->blob->tests_values)",
     "BEMI_TESTS": "((uint_fast16_t)state->blob->tests)",
-    "BEMI_PAIRS": "((uint_fast16_t)state->blob->pairs)",
+    "BEMI_RULES": "((uint_fast16_t)state->blob->rules)",
     "BEMI_LIKE": 0,
     "BEMI_CONSTANT": "(state->blob->constant)",
     "BEMI_LEVEL": "(state->blob->level)",
@@ -103,11 +100,13 @@ TABLE_MACROS = {
     "BEMI_SCALE_OF(place)": "(place)",
     "BEMI_READ_COLUMN(place)": "BEMI_READ16(place)",
     "BEMI_READ_READING(place)": "bemi_i32((place).bytes)",
-    "BEMI_HOLDS(test, value, reading)": _holds("thresholds"),
-    **{f"BEMI_READ_{side}_COLUMN(place)": "BEMI_READ16(place)" for side in ("FIRST", "SECOND")},
-    **{f"BEMI_READ_{side}_READING(place)": "bemi_i32((place).bytes)" for side in ("FIRST", "SECOND")},
-    "BEMI_FIRST_HOLDS(test, value, reading)": _holds("first_thresholds"),
-    "BEMI_SECOND_HOLDS(test, value, reading)": _holds("second_thresholds"),
+    "BEMI_HOLDS(test, value, reading)": (
+        "((value) >= (reading) && ((test) < (uint_fast16_t)state->blob->thresholds || (value) == (reading)))"
+    ),
+    "BEMI_READ_RULE_LENGTHS(place)": "BEMI_READ8(place)",
+    "BEMI_READ_CONDITION_COLUMNS(place)": "BEMI_READ16(place)",
+    "BEMI_READ_CONDITION_READINGS(place)": "bemi_i32((place).bytes)",
+    "BEMI_READ_CONDITION_TESTS(place)": "BEMI_READ8(place)",
 }
 """The same for scales and tests of readings."""
 
@@ -267,30 +266,31 @@ def _inputs_of(layout: Layout) -> tuple[dict[str, int], dict[str, Sequence[int]]
 
 
 def _tests(table: TableBits, outputs: list[Output]) -> tuple[dict[str, int], dict[str, Sequence[int]]]:
-    """Those of a table: scaled values, tests of readings and pairs of tests, in this order."""
+    """Those of a table: scaled values, tests of readings and rules, in this order."""
     if any(isinstance(output, IsLike) for output in outputs):
         raise ValueError(
             "models with similarities to training rows cannot be data; train with TableBits(similarities=0), or export "
             "with 'bemi export c'"
         )
     values = [output for output in outputs if isinstance(output, Value)]
-    pairs = [output.bits for output in outputs if isinstance(output, Both)]
-    tests = [output for output in outputs if not isinstance(output, (Value, Both, Constant))]
+    rules = [output for output in outputs if isinstance(output, Rule)]
+    tests = [output for output in outputs if not isinstance(output, (Value, Rule, Constant))]
+    conditions = conditions_of(rules)
     fields = {
-        "values": len(values) + len(tests) + len(pairs) + 1,
+        "values": len(values) + len(tests) + len(rules) + 1,
         "level": table.level_,
         "constant": sum(output.reading for output in outputs if isinstance(output, Constant)),
         **{"most_below": VALUE_GRID, "most_above": VALUE_GRID, "scales": len(values), "tests_values": len(values)},
-        **{"tests": len(tests), "pairs": len(pairs)},
+        **{"tests": len(tests), "thresholds": sum(isinstance(output, AtLeast) for output in tests)},
+        **{"rules": len(rules), "conditions": len(conditions["condition_tests"])},
     }
-    sections: dict[str, Sequence[int]] = {"value_columns": [value.column for value in values]}
-    if values:
-        sections |= _scales(table.value_scale(values))
-    for name, own in (("", tests), ("first_", [one for one, _ in pairs]), ("second_", [other for _, other in pairs])):
-        fields[f"{name}thresholds"] = sum(isinstance(output, AtLeast) for output in own)
-        sections[f"{name}columns"] = [output.column for output in own]
-        sections[f"{name}readings"] = [output.reading for output in own]
-    return fields, sections
+    sections: dict[str, Sequence[int]] = {
+        "value_columns": [value.column for value in values],
+        "columns": [output.column for output in tests],
+        "readings": [output.reading for output in tests],
+        **conditions,
+    }
+    return fields, sections | (_scales(table.value_scale(values)) if values else {})
 
 
 def _scales(scale: FixedPoint) -> dict[str, Sequence[int]]:
@@ -385,7 +385,7 @@ def _table_code() -> str:
     code = re.sub(r"\b(bemi_fixed_point|bemi_transform)\((?=const|int32_t)", r"\1(const bemi_state_t *state, ", code)
     code = re.sub(r"\bbemi_fixed_point\((?!const)", "bemi_fixed_point(state, ", code)
     # What is left out of other programs here depends on the model.
-    code = re.sub(r"^#if BEMI_(VALUES|TESTS|PAIRS|CONSTANT)\b.*$", "#if 1", code, flags=re.MULTILINE)
+    code = re.sub(r"^#if BEMI_(VALUES|TESTS|RULES|CONSTANT)\b.*$", "#if 1", code, flags=re.MULTILINE)
     code = re.sub(r"^#if !BEMI_VALUES.*$", "#if 0", code, flags=re.MULTILINE)
     return f"typedef uint64_t bemi_product_t;\n{_defined(TABLE_MACROS)}\n{code}"
 

@@ -29,28 +29,32 @@ from bemi.inputs.table.cells import (
 from bemi.inputs.table.columns import (
     VALUE_GRID,
     AtLeast,
-    Both,
     Column,
+    Condition,
     Constant,
     IsLevel,
     IsLike,
     IsMissing,
     Output,
+    Rule,
     Value,
     bits_of,
     outputs_of,
     units_of,
 )
-from bemi.inputs.table.pairs import best_pairs
+from bemi.inputs.table.rules import best_rules, holds
 from bemi.inputs.table.text import listed
 from bemi.inputs.transform import Takes, own_parameters
 
 if TYPE_CHECKING:
     from bemi.export.onnx.graph import Tensor
 
-MOST_SIMILARITIES = MOST_PAIRS = 4096
+MOST_SIMILARITIES = MOST_RULES = 4096
 
-MOST_ROWS = 5000
+MOST_CONDITIONS = 16
+"""Of a rule."""
+
+MOST_ROWS = 10_000
 """Of more rows, so many are looked at to join columns, evenly spaced."""
 
 BITS_CONSTANT = 2
@@ -81,9 +85,11 @@ class TableBits(TransformerMixin, BaseEstimator):
     distinct
         Whether to leave out bits that tell the same as another one in all training rows, as those of a column that is
         there twice do.  Scorecards do.
-    pairs
-        Add at most this many pairs of bits, such as ``age >= 54.5 and smoker = yes``, by which a network sees two
-        columns together; 0 for none.  They are chosen by the labels.
+    rules
+        Add at most this many rules, such as ``age >= 54.5 and smoker = yes and dose < 2``, by which a network sees
+        columns together; 0 for none.  They are the leaves of trees boosted on the labels.
+    rule_length
+        Most conditions of a rule.
     without
         Names of bits to leave out, such as ``"region = north"``.  A name that no bit has is ignored: thresholds, and so
         names, depend on the rows.
@@ -134,7 +140,8 @@ class TableBits(TransformerMixin, BaseEstimator):
         categorical: Sequence[str | int] = (),
         numeric: Sequence[str | int] = (),
         distinct: bool = False,
-        pairs: int = 0,
+        rules: int = 0,
+        rule_length: int = 6,
         without: Sequence[str] = (),
     ) -> None:
         self.thresholds = thresholds
@@ -143,7 +150,8 @@ class TableBits(TransformerMixin, BaseEstimator):
         self.categorical = categorical
         self.numeric = numeric
         self.distinct = distinct
-        self.pairs = pairs
+        self.rules = rules
+        self.rule_length = rule_length
         self.without = without
 
     def describe(self) -> str:
@@ -156,7 +164,7 @@ class TableBits(TransformerMixin, BaseEstimator):
         """
         parts = ["centred values"] if self.values else []
         parts += [f"bits at up to {self.thresholds} thresholds per column"] if self.thresholds else []
-        parts += [f"up to {self.pairs} pairs of bits"] if self.pairs else []
+        parts += [f"up to {self.rules} rules"] if self.rules else []
         parts += [f"similarities to up to {self.similarities} training rows"] if self.similarities else []
         return ", ".join([*parts, "categories and missing cells as bits, and a constant input"])
 
@@ -168,7 +176,7 @@ class TableBits(TransformerMixin, BaseEstimator):
         X
             Data frame, or array of shape (rows, columns).
         y
-            Labels, for pairs; otherwise ignored.
+            Labels, for rules; otherwise ignored.
 
         Examples
         --------
@@ -177,7 +185,8 @@ class TableBits(TransformerMixin, BaseEstimator):
         """
         check_integer("thresholds", self.thresholds, 0, 1000)
         check_integer("similarities", self.similarities, 0, MOST_SIMILARITIES)
-        check_integer("pairs", self.pairs, 0, MOST_PAIRS)
+        check_integer("rules", self.rules, 0, MOST_RULES)
+        check_integer("rule_length", self.rule_length, 2, MOST_CONDITIONS)
         table = as_table(X)
         check_names_differ(table)
         validate_data(self, table, skip_check_array=True)
@@ -197,7 +206,7 @@ class TableBits(TransformerMixin, BaseEstimator):
         return self
 
     def _fit_columns(self, columns: Sequence[Column], readings: Integers, y: ArrayLike | None) -> TableBits:
-        """Choose thresholds, scales and pairs for columns with these readings."""
+        """Choose thresholds, scales and rules for columns with these readings."""
         scaled = bool(self.values) or self.similarities > 0
         fitted = [
             column.fitted(own, thresholds=self.thresholds, values=scaled)
@@ -213,20 +222,18 @@ class TableBits(TransformerMixin, BaseEstimator):
         constant = level if scaled else BITS_CONSTANT
         # What joins columns is chosen by a part of many rows.
         some = np.unique(np.linspace(0, len(readings) - 1, MOST_ROWS).astype(np.int64))
-        pairs: list[tuple[int, int]] = []
-        if self.pairs:
+        rules: list[Rule] = []
+        if self.rules:
             if y is None:
-                raise ValueError("pairs of bits are chosen by the labels: give them to fit, too")
-            bits = bits_of(fitted)
-            on = self._evaluated(bits, readings[some], 1)
-            pairs = best_pairs(on, [bit.column for bit in bits], np.asarray(y)[some], self.pairs)
-        self._with_columns(fitted, level, constant, None, pairs)
+                raise ValueError("rules are chosen by the labels: give them to fit, too")
+            rules = best_rules(fitted, readings[some], np.asarray(y)[some], self.rules, self.rule_length)
+        self._with_columns(fitted, level, constant, None, rules)
         if self.similarities and units_of(fitted):
             units = self.units(readings[some])
             likeness = Similarities.fit(units, self.similarities)
             if self.values or self.thresholds:
                 likeness = likeness.beside(self.from_fixed_point_inputs(readings[some]), units)
-            self._with_columns(fitted, level, constant, likeness, pairs)
+            self._with_columns(fitted, level, constant, likeness, rules)
         return self
 
     def _without_repeats(self, columns: list[Column], readings: Integers) -> list[Column]:
@@ -264,14 +271,14 @@ class TableBits(TransformerMixin, BaseEstimator):
         level: int,
         constant: int,
         likeness: Similarities | None,
-        pairs: Sequence[Sequence[int]],
+        rules: Sequence[Rule],
     ) -> TableBits:
         self.columns_, self.level_, self.constant_, self.similarities_ = tuple(columns), level, constant, likeness
-        self._pairs = [(int(first), int(second)) for first, second in pairs]
+        self._rules = tuple(rules)
         self.n_features_in_ = len(self.columns_)
         landmarks = 0 if likeness is None else len(likeness.landmarks)
         self.outputs_ = outputs_of(
-            self.columns_, values=bool(self.values), landmarks=landmarks, constant=self.constant_, pairs=self._pairs
+            self.columns_, values=bool(self.values), landmarks=landmarks, constant=self.constant_, rules=self._rules
         )
         return self
 
@@ -330,7 +337,7 @@ class TableBits(TransformerMixin, BaseEstimator):
         return self._evaluated(units_of(self.columns_), readings, UNIT_LEVEL)
 
     def _evaluated(self, outputs: Sequence[Output], readings: Integers, level: int) -> Integers:
-        """Outputs that are made of one or two columns each, with bits of this level."""
+        """Outputs but for similarities, with bits of this level."""
         # Constants are the rest.
         values = np.tile(np.array([output.reading for output in outputs], dtype=np.int64), (len(readings), 1))
         for kind in (Value, AtLeast, IsLevel, IsMissing):
@@ -344,10 +351,9 @@ class TableBits(TransformerMixin, BaseEstimator):
                 limits = np.array([output.reading for output in own], dtype=np.int64)
                 on = cells >= limits if kind is AtLeast else cells == limits
                 values[:, places] = np.where(on, level, -level)
-        pairs = [(place, output.bits) for place, output in enumerate(outputs) if isinstance(output, Both)]
-        if pairs:
-            first, second = (self._evaluated([bits[side] for _, bits in pairs], readings, level) for side in (0, 1))
-            values[:, [place for place, _ in pairs]] = np.minimum(first, second)
+        for place, output in enumerate(outputs):
+            if isinstance(output, Rule):
+                values[:, place] = np.where(holds(output, readings), level, -level)
         return values
 
     @property
@@ -416,8 +422,8 @@ class TableBits(TransformerMixin, BaseEstimator):
             raise ValueError(f"column {column.name!r} holds categories, which have no order; only numbers are monotone")
         if self.similarities_ is not None:
             raise ValueError("similarities to training rows are not monotone in any column; use similarities=0")
-        if self._pairs:
-            raise ValueError("pairs of bits grow with two columns, so monotone cannot restrict one; use pairs=0")
+        if self._rules:
+            raise ValueError("rules are about several columns, so monotone cannot restrict one; use rules=0")
         grows = [isinstance(o, (Value, AtLeast)) and o.column == feature for o in self.outputs_]
         return np.array(grows, dtype=np.int64)
 
@@ -457,7 +463,7 @@ class TableBits(TransformerMixin, BaseEstimator):
             "values": bool(self.values),
             "similarities": None if self.similarities_ is None else self.similarities_.record(),
             "columns": records,
-            **({"pairs": list(map(list, self._pairs))} if self._pairs else {}),
+            **({"rules": [[c.record() for c in rule.conditions] for rule in self._rules]} if self._rules else {}),
         }
 
     @classmethod
@@ -470,7 +476,7 @@ class TableBits(TransformerMixin, BaseEstimator):
         >>> copy.n_outputs == bits.n_outputs
         True
         """
-        names = {"level", "constant", "values", "similarities", "columns"} | ({"pairs"} & parameters.keys())
+        names = {"level", "constant", "values", "similarities", "columns"} | ({"rules"} & parameters.keys())
         own = own_parameters(cls, parameters, names)
         check_integer("level", own["level"], 1, VALUE_GRID)
         check_integer("constant", own["constant"], 1, VALUE_GRID)
@@ -481,17 +487,17 @@ class TableBits(TransformerMixin, BaseEstimator):
         if own["similarities"] is not None:
             ends = np.array([VALUE_GRID if isinstance(unit, Value) else UNIT_LEVEL for unit in units_of(columns)])
             likeness = Similarities.from_record(own["similarities"], -ends, ends)
-        pairs = own.get("pairs", [])
-        _check_pairs(pairs, bits_of(columns))
+        rules = _rules_from(own.get("rules", []), columns)
         transform = cls(
             thresholds=max(len(column.thresholds) for column in columns),
             values=own["values"],
             similarities=0 if likeness is None else len(likeness.landmarks),
             categorical=tuple(place for place, column in enumerate(columns) if column.levels is not None),
             distinct=any(column.left_out for column in columns),
-            pairs=len(pairs),
+            rules=len(rules),
+            rule_length=max((len(rule.conditions) for rule in rules), default=2),
         )
-        return transform._with_columns(columns, int(own["level"]), int(own["constant"]), likeness, pairs)
+        return transform._with_columns(columns, int(own["level"]), int(own["constant"]), likeness, rules)
 
     def onnx(self, x: Tensor) -> Tensor:
         """The transform as a part of an ONNX graph."""
@@ -530,17 +536,14 @@ class TableBits(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _check_pairs(pairs: Any, bits: Sequence[Output]) -> None:
-    """Raise ValueError unless these are pairs of a file."""
-    if not isinstance(pairs, (list, tuple)) or len(pairs) > MOST_PAIRS:
-        raise ValueError(f"pairs must be a list of at most {MOST_PAIRS}")
-    for pair in pairs:
-        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-            raise ValueError("a pair must have two bits")
-        for place in pair:
-            check_integer("a bit of a pair", place, 0, len(bits) - 1)
-        if bits[pair[0]].column == bits[pair[1]].column:
-            raise ValueError("a pair must have bits of two columns")
+def _rules_from(records: Any, columns: Sequence[Column]) -> list[Rule]:
+    """The rules of a file; ValueError if they cannot be."""
+    if not isinstance(records, (list, tuple)) or len(records) > MOST_RULES:
+        raise ValueError(f"rules must be a list of at most {MOST_RULES}")
+    for record in records:
+        if not isinstance(record, (list, tuple)) or not 2 <= len(record) <= MOST_CONDITIONS:
+            raise ValueError(f"a rule must have 2 to {MOST_CONDITIONS} conditions")
+    return [Rule(0, 0, tuple(Condition.from_record(part, columns) for part in record)) for record in records]
 
 
 def _read(columns: Sequence[Column], cells: Sequence[pd.Series]) -> Integers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -146,13 +146,12 @@ class Column:
         count = 0 if self.levels is None else len(self.levels)
         return (1,) if count == 2 else tuple(range(count)) if count > 2 else ()
 
-    def at_least(self, threshold: int) -> str:
-        """A threshold in words."""
-        if self.levels is not None:
-            return f"{self.name} >= {self.levels[threshold]}"
+    def at_least(self, threshold: int, holds: bool = True) -> str:
+        """A threshold in words, or that a cell is below it."""
         if self.zero_one and not self.multiplier:  # a centred value has the column's name already
-            return self.name
-        return f"{self.name} >= {in_units(threshold, self.decimals)}"
+            return self.name if holds else f"not {self.name}"
+        limit = in_units(threshold, self.decimals) if self.levels is None else self.levels[threshold]
+        return f"{self.name} {'>=' if holds else '<'} {limit}"
 
     def without(self, bit: Output) -> Column:
         """The column without one of its bits."""
@@ -256,8 +255,8 @@ class Output:
     column: int
     reading: int = 0
 
-    def name(self, columns: Sequence[Column]) -> str:
-        """What it tells, given all columns."""
+    def name(self, columns: Sequence[Column], holds: bool = True) -> str:
+        """What it tells, given all columns; or of a bit what its opposite tells."""
         return columns[self.column].name
 
 
@@ -268,59 +267,101 @@ class Value(Output):
 class AtLeast(Output):
     """Whether a number reaches a threshold."""
 
-    def name(self, columns: Sequence[Column]) -> str:
-        return columns[self.column].at_least(self.reading)
+    def name(self, columns: Sequence[Column], holds: bool = True) -> str:
+        return columns[self.column].at_least(self.reading, holds)
 
 
 class IsLevel(Output):
     """Whether a category has a level."""
 
-    def name(self, columns: Sequence[Column]) -> str:
+    def name(self, columns: Sequence[Column], holds: bool = True) -> str:
         column = columns[self.column]
         assert column.levels is not None
-        return f"{column.name} = {column.levels[self.reading]}"
+        return f"{column.name} {'=' if holds else '!='} {column.levels[self.reading]}"
 
 
 class IsMissing(Output):
     """Whether a cell is missing."""
 
-    def name(self, columns: Sequence[Column]) -> str:
-        return f"{columns[self.column].name} missing"
+    def name(self, columns: Sequence[Column], holds: bool = True) -> str:
+        return f"{columns[self.column].name} {'' if holds else 'not '}missing"
 
 
-@dataclass(frozen=True)
-class Both(Output):
-    """Whether two bits are on; ``column`` and ``reading`` are those of the first.
+class Condition(NamedTuple):
+    """What a rule asks: that a bit is on, or off.
 
     Attributes
     ----------
-    bits
-        The two.
+    bit
+        A threshold, a level or a missing cell.
+    holds
+        Whether it must be on.
     """
 
-    bits: tuple[Output, ...] = ()
+    bit: Output
+    holds: bool
+
+    @property
+    def test(self) -> str:
+        """How the reading is compared."""
+        return TESTS[isinstance(self.bit, AtLeast), self.holds]
+
+    def record(self) -> list[Any]:
+        """Plain data for a file."""
+        return [self.bit.column, self.test, self.bit.reading]
 
     @classmethod
-    def of(cls, *bits: Output) -> Both:
-        """The pair of two bits, a threshold first."""
-        first, second = sorted(bits, key=lambda bit: not isinstance(bit, AtLeast))
-        return cls(first.column, first.reading, (first, second))
+    def from_record(cls, record: Any, columns: Sequence[Column]) -> Condition:
+        """The condition on these columns that gave this record; ValueError if none did."""
+        if not isinstance(record, (list, tuple)) or len(record) != 3 or record[1] not in TESTS.values():
+            raise ValueError("a condition of a rule must be a column, a test and a reading")
+        place, test, reading = record
+        check_integer("the column of a condition", place, 0, len(columns) - 1)
+        column, holds = columns[place], test in (">=", "=")
+        if test in (">=", "<"):
+            ordered = column.levels is None or column.thresholds
+            most = LARGEST_READING if column.levels is None else len(column.levels) - 1
+            if not ordered:
+                raise ValueError("a rule has thresholds of columns in order only")
+            check_integer("the threshold of a condition", reading, -most if column.levels is None else 1, most)
+            return cls(AtLeast(place, reading), holds)
+        if reading == MISSING:
+            return cls(IsMissing(place, MISSING), holds)
+        check_integer("the level of a condition", reading, 0, len(column.levels or ()) - 1)
+        return cls(IsLevel(place, reading), holds)
 
-    def name(self, columns: Sequence[Column]) -> str:
-        return " and ".join(bit.name(columns) for bit in self.bits)
+
+TESTS = {(True, True): ">=", (True, False): "<", (False, True): "=", (False, False): "!="}
+"""How readings are compared, by whether with a threshold and whether that must hold."""
+
+
+@dataclass(frozen=True)
+class Rule(Output):
+    """Whether several conditions hold; its column and reading do not matter.
+
+    Attributes
+    ----------
+    conditions
+        At least two.
+    """
+
+    conditions: tuple[Condition, ...] = ()
+
+    def name(self, columns: Sequence[Column], holds: bool = True) -> str:
+        return " and ".join(bit.name(columns, on) for bit, on in self.conditions)
 
 
 class IsLike(Output):
     """How alike the row is to a training row; its column does not matter, and ``reading`` is that row's number."""
 
-    def name(self, columns: Sequence[Column]) -> str:
+    def name(self, columns: Sequence[Column], holds: bool = True) -> str:
         return f"like row {self.reading + 1}"
 
 
 class Constant(Output):
     """The constant that stands in for a bias; its column does not matter, and ``reading`` is its value."""
 
-    def name(self, columns: Sequence[Column]) -> str:
+    def name(self, columns: Sequence[Column], holds: bool = True) -> str:
         return "constant"
 
 
@@ -349,22 +390,13 @@ def bits_of(columns: Sequence[Column]) -> tuple[Output, ...]:
 
 
 def outputs_of(
-    columns: Sequence[Column],
-    *,
-    values: bool,
-    landmarks: int,
-    constant: int,
-    pairs: Sequence[tuple[int, int]] = (),
+    columns: Sequence[Column], *, values: bool, landmarks: int, constant: int, rules: Sequence[Rule] = ()
 ) -> tuple[Output, ...]:
-    """All outputs of these columns, in order; ``pairs`` are positions among their bits."""
-    bits = bits_of(columns)
-    both = [Both.of(bits[p], bits[q]) for p, q in pairs]
-    # In C, thresholds stand together.
-    both.sort(key=lambda pair: sum(not isinstance(bit, AtLeast) for bit in pair.bits))
+    """All outputs of these columns, in order."""
     return (
         *(output for output in units_of(columns) if values and isinstance(output, Value)),
-        *bits,
-        *both,
+        *bits_of(columns),
+        *rules,
         *(IsLike(0, number) for number in range(landmarks)),
         Constant(0, constant),
     )

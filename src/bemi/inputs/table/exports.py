@@ -32,13 +32,13 @@ from bemi.inputs.table.cells import ENTRIES, STEPS, UNIT_LEVEL, as_table, column
 from bemi.inputs.table.columns import (
     VALUE_GRID,
     AtLeast,
-    Both,
     Column,
     Constant,
     IsLevel,
     IsLike,
     IsMissing,
     Output,
+    Rule,
     Value,
     units_of,
 )
@@ -50,8 +50,9 @@ if TYPE_CHECKING:
 TEST = 20
 """Instructions for one test."""
 
-CARD_BYTES, BITS_BYTES, VALUES_BYTES, LIKE_BYTES = 70, 80, 50, 260
-"""Bytes of code of a card, of the loop over bits, of that over values without the scaling, and of similarities."""
+CARD_BYTES, BITS_BYTES, RULES_BYTES, VALUES_BYTES, LIKE_BYTES = 70, 80, 100, 50, 260
+"""Bytes of code of a card, of the loops over bits and rules, of that over values without the scaling, and of
+similarities."""
 
 LANDMARK, APART = 40, 12
 """Instructions for one similarity, and for each unit of it."""
@@ -61,7 +62,7 @@ SCRIPT_KINDS = {
     AtLeast: "atLeast",
     IsLevel: "equals",
     IsMissing: "equals",
-    Both: "both",
+    Rule: "rule",
     IsLike: "like",
     Constant: "constant",
 }
@@ -78,13 +79,10 @@ class ReadingTests:
         The bits, in the order of the transform.
     column_kind
         Type of a column's position.
-    of
-        What they are the tests of, in names; empty for single bits.
     """
 
     outputs: Sequence[Output]
     column_kind: str
-    of: str = ""
 
     @property
     def macros(self) -> dict[str, object]:
@@ -93,24 +91,43 @@ class ReadingTests:
         reaches, equals = "(value) >= (reading)", "(value) == (reading)"
         mixed = f"{reaches} && ((test) < {thresholds} || {equals})"
         holds = reaches if thresholds == len(self.outputs) else mixed if thresholds else equals
-        made: dict[str, object] = {f"BEMI_{self.of}HOLDS(test, value, reading)": f"({holds})"}
-        return made | read_macro(f"{self.of}COLUMN", self.column_kind) | read_macro(f"{self.of}READING", self._kind)
+        made: dict[str, object] = {"BEMI_HOLDS(test, value, reading)": f"({holds})"}
+        return made | read_macro("COLUMN", self.column_kind) | read_macro("READING", self._kind)
 
     @property
     def tables(self) -> tuple[CTable, ...]:
         """Column and reading of each test."""
         if not self.outputs:
             return ()
-        of = self.of.lower()
         return (
-            CTable(f"bemi_{of}columns", self.column_kind, [output.column for output in self.outputs]),
-            CTable(f"bemi_{of}readings", self._kind, [output.reading for output in self.outputs]),
+            CTable("bemi_columns", self.column_kind, [output.column for output in self.outputs]),
+            CTable("bemi_readings", self._kind, [output.reading for output in self.outputs]),
         )
 
     @property
     def _kind(self) -> str:
-        readings = [output.reading for output in self.outputs]
-        return smallest_type(min(readings, default=0), max(readings, default=0), SIGNED[1:])
+        return _reading_kind(self.outputs)
+
+
+def _reading_kind(bits: Sequence[Output]) -> str:
+    readings = [bit.reading for bit in bits]
+    return smallest_type(min(readings, default=0), max(readings, default=0), SIGNED[1:])
+
+
+TEST_CODES = {">=": 0, "=": 1, "<": 2, "!=": 3}
+"""Tests of conditions as numbers: 1 for equality, 2 for the opposite."""
+
+
+def conditions_of(rules: Sequence[Rule]) -> dict[str, list[int]]:
+    """The conditions of all rules, one after the other: how many each rule has, and of each its column, reading and
+    test, as lists of these names."""
+    conditions = [condition for rule in rules for condition in rule.conditions]
+    return {
+        "rule_lengths": [len(rule.conditions) for rule in rules],
+        "condition_columns": [bit.column for bit, _ in conditions],
+        "condition_readings": [bit.reading for bit, _ in conditions],
+        "condition_tests": [TEST_CODES[condition.test] for condition in conditions],
+    }
 
 
 def c_code(table: TableBits, used: Sequence[int]) -> CTransform:
@@ -121,13 +138,15 @@ def c_code(table: TableBits, used: Sequence[int]) -> CTransform:
     units = list(units_of(table.columns_)) if like else []
     column_kind = _column_kind(table)
     tests = ReadingTests([o for o in outputs if isinstance(o, (AtLeast, IsLevel, IsMissing))], column_kind)
-    pairs = [output.bits for output in outputs if isinstance(output, Both)]
-    sides = [ReadingTests([b[side] for b in pairs], column_kind, of) for side, of in enumerate(("FIRST_", "SECOND_"))]
+    rules = [output for output in outputs if isinstance(output, Rule)]
+    asked = [bit for rule in rules for bit, _ in rule.conditions]
+    kinds = ("uint8_t", column_kind, _reading_kind(asked), "uint8_t")
+    own = {name: (kind, entries) for kind, (name, entries) in zip(kinds, conditions_of(rules).items(), strict=True)}
     macros = {
         "BEMI_TESTS": len(tests.outputs),
         **tests.macros,
-        "BEMI_PAIRS": len(pairs),
-        **(sides[0].macros | sides[1].macros if pairs else {}),
+        "BEMI_RULES": len(rules),
+        **({name: line for key, (kind, _) in own.items() for name, line in _read(key, kind).items()} if rules else {}),
         "BEMI_VALUES": len(values),
         "BEMI_LIKE": len(like),
         "BEMI_CONSTANT": sum(output.reading for output in outputs if isinstance(output, Constant)),
@@ -144,16 +163,17 @@ def c_code(table: TableBits, used: Sequence[int]) -> CTransform:
         source="\n".join([*(part.source for part in parts if part.source), file_of(__package__, "table_bits.c")]),
         macros=macros,
         tables=(
-            *(made for part in (tests, *sides) for made in part.tables),
+            *tests.tables,
+            *(CTable(f"bemi_{name}", kind, entries) for name, (kind, entries) in own.items() if rules),
             *(made for part in parts for made in part.tables),
         ),
-        code_bytes=BITS_BYTES + (BITS_BYTES if pairs else 0) + sum(part.code_bytes for part in parts),
+        code_bytes=BITS_BYTES + (RULES_BYTES if rules else 0) + sum(part.code_bytes for part in parts),
         stack_bytes=len(units),
         instructions=20
-        + TEST * (len(tests.outputs) + 2 * len(pairs))
+        + TEST * (len(tests.outputs) + len(rules) + len(asked))
         + (SCALE_INSTRUCTIONS + TEST) * (len(values) + len(units))
         + len(like) * (LANDMARK + APART * len(units)),
-        readings=_readings(table, [*outputs, *units, *(bit for bits in pairs for bit in bits)]),
+        readings=_readings(table, [*outputs, *units, *asked]),
     )
 
 
@@ -205,7 +225,7 @@ def c_neuron(table: TableBits, weights: Integers) -> CTransform | None:
     ``sum w_i bit_i + w_c c = (w_c c - level sum w_i) + sum 2 level w_i test_i``.
     """
     linked = [(table.outputs_[place], int(weights[place])) for place in np.flatnonzero(weights)]
-    if any(isinstance(output, (Value, Both, IsLike)) for output, _ in linked):
+    if any(isinstance(output, (Value, Rule, IsLike)) for output, _ in linked):
         return None
     tests = ReadingTests([o for o, _ in linked if not isinstance(o, Constant)], _column_kind(table))
     if not tests.outputs:
@@ -230,8 +250,13 @@ def c_neuron(table: TableBits, weights: Integers) -> CTransform | None:
     )
 
 
+def _read(name: str, kind: str) -> dict[str, object]:
+    """The macro that reads a table of this name in flash."""
+    return read_macro(name.upper(), kind)
+
+
 def _readings(table: TableBits, outputs: Sequence[Output]) -> tuple[CReading, ...]:
-    used = {output.column for output in outputs if not isinstance(output, (Constant, IsLike))}
+    used = {output.column for output in outputs if not isinstance(output, (Constant, IsLike, Rule))}
     columns = enumerate(table.columns_)
     return tuple(CReading(column.name, column.decimals, column.levels, place in used) for place, column in columns)
 
@@ -247,9 +272,8 @@ def onnx(table: TableBits, x: Tensor) -> Tensor:
         outputs = list(group)
         if kind is IsLike:
             tensors.append(_similarities(x, table))
-        elif kind is Both:
-            first, second = (_holds(x, [output.bits[side] for output in outputs]) for side in (0, 1))  # type: ignore[attr-defined]
-            tensors.append((first & second).choose(table.level_, -table.level_))
+        elif kind is Rule:
+            tensors.append(_rules(x, outputs, table.level_))  # type: ignore[arg-type]
         else:
             tensors.append(_evaluated(x, table, outputs, table.level_))
     first, *others = tensors
@@ -266,6 +290,18 @@ def _similarities(x: Tensor, table: TableBits) -> Tensor:
     distances = (units.unsqueeze(1) - likeness.landmarks[None]).magnitude().sum(2)
     steps = (distances * STEPS // likeness.halving).at_most(ENTRIES - 1)
     return x.graph.constant(likeness.table, np.int32).gather(steps, axis=0)
+
+
+def _rules(x: Tensor, rules: Sequence[Rule], level: int) -> Tensor:
+    """Rules, short ones with their last condition repeated."""
+    longest = max(len(rule.conditions) for rule in rules)
+    rows = [[*rule.conditions, *[rule.conditions[-1]] * (longest - len(rule.conditions))] for rule in rules]
+    tests = np.array([[TEST_CODES[condition.test] for condition in row] for row in rows])
+    limits = np.array([[condition.bit.reading for condition in row] for row in rows])
+    cells = x.gather([[condition.bit.column for condition in row] for row in rows], axis=1)
+    threshold, opposite = (x.graph.constant(flags, np.bool_) for flags in (tests & 1 == 0, tests & 2 > 0))
+    on = (cells >= limits) & (cells.equals(limits) | threshold)
+    return on.equals(opposite).choose(0, 1).min(2).equals(1).choose(level, -level)
 
 
 def _holds(x: Tensor, bits: list[Output]) -> Tensor:
@@ -315,8 +351,9 @@ def page_script(table: TableBits) -> PageScript:
 
 def _output(output: Output, columns: Sequence[Column], name: str) -> dict[str, Any]:
     data: dict[str, Any] = {"name": name, "kind": SCRIPT_KINDS[type(output)], "column": output.column}
-    if isinstance(output, Both):
-        return data | {"bits": [_output(bit, columns, bit.name(columns)) for bit in output.bits]}
+    if isinstance(output, Rule):
+        conditions = [_output(bit, columns, "") | {"holds": holds} for bit, holds in output.conditions]
+        return data | {"conditions": conditions}
     if isinstance(output, Value):
         column = columns[output.column]
         return data | {"scale": [column.centre, column.multiplier, column.shift], "limit": VALUE_GRID}
@@ -364,10 +401,10 @@ def _range(column: Column) -> tuple[float, float, float]:
 
 
 def circuit_terms(table: TableBits) -> list[Term]:
-    """What a circuit computes for each output; ValueError if the table has similarities or pairs."""
+    """What a circuit computes for each output; ValueError if the table has similarities or rules."""
     for kind, what, name in (
         (IsLike, "similarities to training rows", "similarities"),
-        (Both, "pairs of bits", "pairs"),
+        (Rule, "rules", "rules"),
     ):
         if any(isinstance(output, kind) for output in table.outputs_):
             raise ValueError(f"{what} cannot be exported to Verilog yet; train with TableBits({name}=0)")

@@ -1,6 +1,6 @@
-/* What the networks see of a table: BEMI_VALUES centred values, BEMI_TESTS bits, BEMI_PAIRS pairs of bits, BEMI_LIKE
-   similarities to training rows, and BEMI_CONSTANT unless it is 0.  A bit is BEMI_LEVEL if its test of a reading holds, a
-   pair if both tests do, otherwise -BEMI_LEVEL. */
+/* What the networks see of a table: BEMI_VALUES centred values, BEMI_TESTS bits, BEMI_RULES rules, BEMI_LIKE similarities
+   to training rows, and BEMI_CONSTANT unless it is 0.  A bit is BEMI_LEVEL if its test of a reading holds, a rule if all of
+   its conditions do, otherwise -BEMI_LEVEL. */
 #if BEMI_LIKE
 /* Value or bit by which rows are compared. */
 static int_fast16_t bemi_unit(const bemi_input_t *x, uint_fast16_t i)
@@ -35,7 +35,7 @@ static void bemi_similarities(const bemi_input_t *x, bemi_value_t *z)
 
 static void bemi_transform(const bemi_input_t *x, bemi_value_t *z)
 {
-#if BEMI_VALUES || BEMI_TESTS || BEMI_PAIRS
+#if BEMI_VALUES || BEMI_TESTS || BEMI_RULES
     uint_fast16_t i;
 #endif
 #if BEMI_VALUES
@@ -50,14 +50,19 @@ static void bemi_transform(const bemi_input_t *x, bemi_value_t *z)
         *z++ = BEMI_HOLDS(i, value, reading) ? BEMI_LEVEL : -BEMI_LEVEL;
     }
 #endif
-#if BEMI_PAIRS
-    for (i = 0; i < BEMI_PAIRS; i++) {
-        int32_t value = x[BEMI_READ_FIRST_COLUMN(bemi_first_columns[i])];
-        int32_t reading = BEMI_READ_FIRST_READING(bemi_first_readings[i]);
-        int_fast8_t on = BEMI_FIRST_HOLDS(i, value, reading);
-        value = x[BEMI_READ_SECOND_COLUMN(bemi_second_columns[i])];
-        reading = BEMI_READ_SECOND_READING(bemi_second_readings[i]);
-        *z++ = on && BEMI_SECOND_HOLDS(i, value, reading) ? BEMI_LEVEL : -BEMI_LEVEL;
+#if BEMI_RULES
+    uint_fast16_t place = 0;
+    for (i = 0; i < BEMI_RULES; i++) {
+        uint_fast8_t on = 1, left = BEMI_READ_RULE_LENGTHS(bemi_rule_lengths[i]);
+        for (; left; left--, place++) {
+            int32_t value = x[BEMI_READ_CONDITION_COLUMNS(bemi_condition_columns[place])];
+            int32_t reading = BEMI_READ_CONDITION_READINGS(bemi_condition_readings[place]);
+            uint_fast8_t test = BEMI_READ_CONDITION_TESTS(bemi_condition_tests[place]);
+            /* 1: equality instead of at least, 2: the opposite */
+            if (((test & 1 ? value == reading : value >= reading) ? 0 : 2) != (test & 2))
+                on = 0;
+        }
+        *z++ = on ? BEMI_LEVEL : -BEMI_LEVEL;
     }
 #endif
 #if BEMI_LIKE
@@ -69,7 +74,7 @@ static void bemi_transform(const bemi_input_t *x, bemi_value_t *z)
 #elif BEMI_LIKE
     (void)z;
 #endif
-#if !BEMI_VALUES && !BEMI_TESTS && !BEMI_PAIRS && !BEMI_LIKE
+#if !BEMI_VALUES && !BEMI_TESTS && !BEMI_RULES && !BEMI_LIKE
     (void)x;
 #endif
 }

@@ -25,17 +25,18 @@
     constant: (found, output) => output.reading,
   };
 
-  const isOn = (found, bits) => bits.every((bit) => OUTPUTS[bit.kind](found[bit.column], bit, 1) > 0);
+  const isOn = (found, conditions) =>
+    conditions.every((bit) => OUTPUTS[bit.kind](found[bit.column], bit, 1) > 0 === bit.holds);
 
   const evaluated = (found, outputs, level) =>
     outputs.map((output) =>
-      output.kind === "both"
-        ? isOn(found, output.bits) ? level : -level
+      output.kind === "rule"
+        ? isOn(found, output.conditions) ? level : -level
         : OUTPUTS[output.kind](found[output.column], output, level),
     );
 
   /** Outputs that are not of one column. */
-  const OTHERS = { constant: "constant", like: "similar training rows", both: "pairs of columns" };
+  const OTHERS = { constant: "constant", like: "similar training rows", rule: "rules" };
 
   /** How alike the row is to each landmark. */
   function similarities(found, { units, level, landmarks, steps, halving, table }) {
@@ -56,7 +57,11 @@
       const values = evaluated(found, own, level);
       return outputs.map((output) => (output.kind === "like" ? alike[output.reading] : values.shift()));
     },
-    fieldOf: ({ outputs }, input) => (outputs[input].kind in OTHERS ? null : outputs[input].column),
+    fieldsOf({ outputs, like }, input) {
+      const { kind, column, conditions } = outputs[input];
+      if (!(kind in OTHERS)) return [column];
+      return [...new Set((conditions ?? (kind === "like" ? like.units : [])).map((part) => part.column))];
+    },
     /** Inputs of the same column. */
     inputGroups({ columns, outputs }) {
       const groups = new Map();

@@ -112,7 +112,11 @@ static int bemi_pairs_are_safe(const bemi_blob_t *blob)
 
 static int bemi_tests_are_safe(const bemi_blob_t *blob)
 {
-    int32_t i;
+    int32_t i, conditions = 0;
+    for (i = 0; i < blob->rules; i++)
+        conditions += BEMI_READ8(blob->rule_lengths[i]);
+    if (conditions != blob->conditions)
+        return 0;
     for (i = 0; i < blob->scales; i++)
         if (BEMI_READ8(blob->shifts[i]) < 1 || BEMI_READ8(blob->shifts[i]) > 40)
             return 0;
@@ -124,14 +128,13 @@ static int bemi_tests_are_safe(const bemi_blob_t *blob)
             return 0;
     return bemi_below(blob->value_columns, blob->tests_values, blob->inputs, -1)
         && bemi_below(blob->columns, blob->tests, blob->inputs, -1)
-        && bemi_below(blob->first_columns, blob->pairs, blob->inputs, -1)
-        && bemi_below(blob->second_columns, blob->pairs, blob->inputs, -1);
+        && bemi_below(blob->condition_columns, blob->conditions, blob->inputs, -1);
 }
 
 /* Whether the sizes of a kind of inputs fit together; the largest value that the networks may get, 0 for none. */
 static uint32_t bemi_largest(const bemi_blob_t *blob)
 {
-    const int32_t values = blob->tests_values + blob->tests + blob->pairs + 1;
+    const int32_t values = blob->tests_values + blob->tests + blob->rules + 1;
     int32_t largest = blob->high;
     if ((blob->kind == BEMI_BLOB_SHAPED) != (BEMI_BLOB_INPUTS_ID != 0) || blob->channels != BEMI_BLOB_SHAPE_CHANNELS
         || blob->outputs != BEMI_BLOB_SHAPE_OUTPUTS)

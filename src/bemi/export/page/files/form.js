@@ -131,8 +131,7 @@ function fieldWeights(ensemble) {
   const neurons = data.layers[1];
   for (const { weights } of networks)
     weights[0].forEach((value, place) => {
-      const field = fieldOf(data, Math.floor(place / neurons));
-      if (field !== null) weight[field] += Math.abs(value);
+      for (const field of fieldsOf(data, Math.floor(place / neurons))) weight[field] += Math.abs(value);
     });
   return weight;
 }

@@ -49,7 +49,7 @@ function onGrid(value, i, { decimals, powers, centres, multipliers, shifts, limi
  *   readings(cells, data)   the integers that its inputs are made of, if it takes cells.
  *   furtherInputs           names of the inputs that follow those of the features, if any.
  *   inputNames(data)        names of all inputs, if they are not those of the features.
- *   fieldOf(data, input)    the field that an input is made of, null for none; only where rows are made of fields.
+ *   fieldsOf(data, input)   the fields that an input is made of; only where rows are made of fields.
  *   inputState(data, input, value)  {text, on}: what an input says now, if it is worth showing.
  *   inputGroups(data)       [{name, members, constant}]: inputs that are made of the same column, or response of a signal, and
  *   inputWords(data, input, row)  what a row has there.
@@ -85,25 +85,25 @@ function inputNames(data) {
   return [...data.fields.map(({ name }) => name), ...(transform?.furtherInputs ?? [])];
 }
 
-/** The field that an input of the networks is made of; null for a constant, or if it is made of many. */
-function fieldOf(data, input) {
+/** The fields that an input of the networks is made of; none for a constant. */
+function fieldsOf(data, input) {
   const transform = transformOf(data);
-  if (transform?.fieldOf) return transform.fieldOf(data.transform, input);
+  if (transform?.fieldsOf) return transform.fieldsOf(data.transform, input);
   const kept = data.image === null && (transform === null || transform.furtherInputs);
-  return kept && input < data.fields.length ? input : null;
+  return kept && input < data.fields.length ? [input] : [];
 }
 
 /** Inputs that belong together, and what a row has there; null where inputs have no meaning of their own. */
 function inputGroups(data) {
   const transform = transformOf(data);
   if (transform?.inputGroups) return transform.inputGroups(data.transform);
-  if (fieldOf(data, 0) === null) return null;
-  return inputNames(data).map((name, input) => ({ name, members: [input], constant: fieldOf(data, input) === null }));
+  if (!fieldsOf(data, 0).length) return null;
+  return inputNames(data).map((name, input) => ({ name, members: [input], constant: !fieldsOf(data, input).length }));
 }
 
 function inputWords(data, input, row) {
   const transform = transformOf(data);
   if (transform?.inputWords) return transform.inputWords(data.transform, input, row);
-  const field = fieldOf(data, input);
-  return field === null ? "" : short(row[field]);
+  const [field] = fieldsOf(data, input);
+  return field === undefined ? "" : short(row[field]);
 }
