@@ -14,13 +14,14 @@ from bemi.problem import KeepMargins, Problem
 
 
 def instance(seed: int) -> Problem:
-    """A few rows of three or four inputs, pixels or signed, with one output."""
+    """A few rows of three or four inputs, pixels or signed, with one output and one or two hidden layers."""
     rng = np.random.default_rng(seed)
-    bound, neurons = int(rng.choice([1, 1, 2])), int(rng.integers(1, 4))
+    bound = int(rng.choice([1, 1, 2]))
+    hidden = [(1,), (2,), (3,), (2, 2), (3, 2), (2, 3), (2, 2, 2)][rng.integers(7)]
     inputs, rows = int(rng.integers(2, 4 if bound > 1 else 5)), int(rng.integers(2, 6))
     data = rng.integers(0, 20, (rows, inputs)) if seed % 2 else rng.integers(-6, 7, (rows, inputs))
     data[:, 0] += data.any(axis=1) == 0
-    return Problem(data, rng.choice([-1, 1], (rows, 1)), (neurons,), bound)
+    return Problem(data, rng.choice([-1, 1], (rows, 1)), hidden, bound)
 
 
 def rows_of(problem: Problem) -> Rows:
@@ -93,9 +94,9 @@ def test_malformed_proofs_of_links_are_refused(proof):
 
 def test_other_shapes_are_refused():
     data, codes = np.array([[5, 1], [1, 5]]), np.array([[1], [-1]])
-    deep = Problem(data, codes, (2, 2), 1)
+    deep = Problem(data, codes, (5, 2), 1)
     several = Problem(data, np.array([[1, 1], [-1, 1]]), (2,), 1)
-    wide = Problem(data, codes, (13,), 1)
+    wide = Problem(data, codes, (6,), 1)
     empty = Problem(np.array([[5, 1], [0, 0]]), codes, (2,), 1)
     for problem in (deep, several, wide, empty):
         assert refused(combined_margins_bound, rows_of(problem), GOOD)
