@@ -1083,12 +1083,12 @@ def all_neurons(rows, bound, margin):
 
 def best_with_patterns(lists):
     """For each set of patterns that neurons, one from each list, give the rows: the largest sum of their values."""
+    if math.prod(map(len, lists)) > 20_000:
+        raise TooLarge
     if not all(lists):
         return {}
     reached = {((),) * len(next(iter(lists[0]))): 0}
     for entries in lists:
-        if len(reached) * len(entries) > 200_000:
-            raise TooLarge
         after = {}
         for patterns, total in reached.items():
             for signs, value in entries.items():
@@ -1099,6 +1099,8 @@ def best_with_patterns(lists):
     for patterns, total in reached.items():
         key = frozenset(patterns)
         best[key] = max(best.get(key, total), total)
+    if len(best) > 500:
+        raise TooLarge
     return best
 
 

@@ -65,6 +65,28 @@ def test_true_claims_are_accepted_and_better_ones_refused(seed):
     assert combined_links_bound(rows_of(problem), known, proof | {"links": 1}) == 1
 
 
+def test_two_hidden_layers_of_four_neurons_are_certified():
+    """Too many combinations for the second checker, which has no forms: without them, better claims are refused."""
+    rng = np.random.default_rng(1)
+    data = rng.integers(-10, 11, (10, 6))
+    problem = Problem(data, rng.choice([-1, 1], (10, 1)), (4, 4), 1)
+    widest = run_only("mm", "lists", problem=problem, start=initial_network(problem), limits=Limits())
+    assert (widest.proof, widest.gap) == ("certified", 0)
+    assert widest.network is not None
+    assert widest.certificate is not None
+    assert combined_margins_bound(rows_of(problem), widest.certificate) == widest.objective
+    better = widest.certificate | {"value": widest.objective - 1}
+    assert refused(combined_margins_bound, rows_of(problem), better)
+    margins = [m.tolist() for m in widest.network.margins(problem.data, problem.codes)]
+    keep = KeepMargins(tuple(map(np.array, margins)))
+    smallest = run_only("mw", "lists", problem=problem, start=widest.network, keep=keep, limits=Limits())
+    assert (smallest.proof, smallest.gap) == ("certified", 0)
+    assert smallest.certificate is not None
+    assert combined_links_bound(rows_of(problem), margins, smallest.certificate) == smallest.objective
+    better = smallest.certificate | {"links": smallest.objective + 1}
+    assert refused(combined_links_bound, rows_of(problem), margins, better)
+
+
 GOOD = {"kind": "combinations", "value": 12, "any": 6, "labels": 3}
 
 
