@@ -60,6 +60,9 @@ LIST_SHARE, SECONDS_BEFORE = 0.5, 0.1
 PATIENCE = 2.0
 """How many times as long as everything before it a search may take before a longer list is tried."""
 
+PROOF_SECONDS = 1.0
+"""A proof may take as long, or :data:`PATIENCE` times as long as the search."""
+
 IMPATIENCE = 0.3
 """The same for the questions of a list that cannot be the last."""
 
@@ -324,8 +327,10 @@ class Combining:
         listed = self.every.list(max(1, min(self.right + 1, self.widest, self._needed())), FOREVER)
         alone, caps = np.zeros(self.size, np.int64), np.full(self.size, self.widest)
         shape = self.problem.hidden_layers, self.problem.weight_bound
+        timed = self.clock.left is not None
+        deadline = Deadline.after(max(PROOF_SECONDS, PATIENCE * self.clock.elapsed)) if timed else FOREVER
         replayed = listed.complete and can_be_replayed(
-            len(self.rows), self.every.vectors // 2, shape, [listed], self.slots, alone, caps, self.value, FOREVER
+            len(self.rows), self.every.vectors // 2, shape, [listed], self.slots, alone, caps, self.value, deadline
         )
         if not replayed:
             return None
