@@ -1055,13 +1055,20 @@ def splits(view, proof):
     return shown
 
 
-def all_neurons(view, margin):
-    """R63: for each set of rows that a neuron may be wrong on, the largest margin and the fewest links."""
-    layers, bound = view["layers"], view["P"]
-    need(len(layers) == 3 and layers[2] == 1 and (bound + 1) ** layers[1] <= 4096, "the shape")
-    rows = sorted({tuple(x * c[0] for x in row) for row, c in zip(view["rows"], view["codes"])})
+def signed_rows(view):
+    """R63"""
+    layers = view["layers"]
+    need(len(layers) > 2 and layers[-1] == 1 and layers[-2] <= 5 and max(layers[1:-2], default=0) <= 4, "the shape")
+    rows = {tuple(x * c[0] for x in row) for row, c in zip(view["rows"], view["codes"])}
     need(all(map(any, rows)), "a row of zeros")
-    live = [i for i in range(layers[0]) if any(row[i] for row in rows)]
+    return frozenset(rows)
+
+
+@lru_cache(maxsize=4096)
+def all_neurons(rows, bound, margin):
+    """R63: for each set of rows that a neuron may be wrong on, the largest margin and the fewest links."""
+    rows = sorted(rows)
+    live = [i for i in range(len(rows[0])) if any(row[i] for row in rows)]
     if (2 * bound + 1) ** len(live) * len(rows) > 300_000:
         raise TooLarge
     found = {}
@@ -1074,50 +1081,78 @@ def all_neurons(view, margin):
     return found
 
 
-def best_sums(lists, weights):
-    """The largest sum of values of neurons, one from each list, for each list of sums that they give the rows."""
-    reached = {None: 0}
-    for entries, w in zip(lists, weights):
-        if len(reached) * len(entries) > 200_000:
-            raise TooLarge
+def best_with_patterns(lists):
+    """For each set of patterns that neurons, one from each list, give the rows: the largest sum of their values."""
+    if math.prod(map(len, lists)) > 20_000:
+        raise TooLarge
+    if not all(lists):
+        return {}
+    reached = {((),) * len(next(iter(lists[0]))): 0}
+    for entries in lists:
         after = {}
-        for sums, total in reached.items():
+        for patterns, total in reached.items():
             for signs, value in entries.items():
-                new = tuple(w * s for s in signs) if sums is None else tuple(a + w * s for a, s in zip(sums, signs))
+                new = tuple((*p, s) for p, s in zip(patterns, signs))
                 after[new] = max(after.get(new, total + value), total + value)
         reached = after
-    return reached
+    best = {}
+    for patterns, total in reached.items():
+        key = frozenset(patterns)
+        best[key] = max(best.get(key, total), total)
+    if len(best) > 500:
+        raise TooLarge
+    return best
+
+
+def all_outputs(rows, bound):
+    """The smallest sum and the links of all output weights."""
+    for weights in product(range(-bound, bound + 1), repeat=len(next(iter(rows)))):
+        yield min(sum(map(int.__mul__, weights, row)) for row in rows), sum(map(bool, weights))
+
+
+@lru_cache(maxsize=4096)
+def most_margins(rows, sizes, bound):
+    """The largest sum of margins of layers that give + on all rows, or -1."""
+    if not sizes:
+        return max((least for least, _ in all_outputs(rows, bound) if least >= 1), default=-1)
+    neurons = {signs: wide for signs, (wide, _) in all_neurons(rows, bound, 1).items()}
+    best = -1
+    for patterns, total in best_with_patterns([neurons] * sizes[0]).items():
+        above = most_margins(patterns, sizes[1:], bound)
+        best = max(best, total + above) if above >= 0 else best
+    return best
+
+
+@lru_cache(maxsize=4096)
+def fewest_with_margins(rows, margins, bound):
+    """The fewest links of layers that keep margins and give + on all rows, or infinity."""
+    if len(margins) == 1:
+        return min((few for least, few in all_outputs(rows, bound) if least >= margins[0][0]), default=math.inf)
+    lists = [{signs: -few for signs, (_, few) in all_neurons(rows, bound, m).items()} for m in margins[0]]
+    best = best_with_patterns(lists).items()
+    return min((fewest_with_margins(z, margins[1:], bound) - total for z, total in best), default=math.inf)
 
 
 def combined_margins(view, proof):
     """R64"""
-    margins = {signs: wide for signs, (wide, _) in all_neurons(view, 1).items()}
     members(proof, ("value", "any", "labels"), ("kind",))
-    n, bound = view["layers"][1], view["P"]
+    rows, bound = signed_rows(view), view["P"]
     value = integer(proof["value"], 0, 2**40 - 1)
     widest = integer(proof["any"], 1, bound * max(map(norm, view["rows"])))
     right = integer(proof["labels"], 0, widest)
-    need(all(m <= widest for m in margins.values()), "a larger margin")
+    margins = {signs: wide for signs, (wide, _) in all_neurons(rows, bound, 1).items()}
+    need(max(margins.values(), default=0) == widest, "another largest margin")
     need(all(m <= right for signs, m in margins.items() if min(signs) > 0), "a larger margin with the labels")
-    for used in range(1, n + 1):
-        for weights in combinations_with_replacement(range(1, bound + 1), used):
-            for sums, total in best_sums([margins] * used, weights).items():
-                if min(sums) >= 1:
-                    need(total + min(sums) + (n - used) * widest <= value, "a better combination")
+    need(most_margins(rows, tuple(view["layers"][1:-1]), bound) <= value, "a better combination")
     return value
 
 
 def combined_links(view, margins, proof):
     """R65"""
     members(proof, ("links",), ("kind",))
-    all_neurons(view, 1)
-    links, first = integer(proof["links"], 0, 2**40 - 1), margins[0]
-    need(min(first) >= 1 and margins[1][0] >= 1, "margins of at least 1")
-    lists = [{signs: -few for signs, (_, few) in all_neurons(view, m).items()} for m in first]
-    for weights in product(range(view["P"] + 1), repeat=len(first)):
-        for sums, total in best_sums(lists, weights).items():
-            if min(sums) >= margins[1][0]:
-                need(sum(map(bool, weights)) - total >= links, "fewer links")
+    links = integer(proof["links"], 0, 2**40 - 1)
+    need(min(map(min, margins)) >= 1, "margins of at least 1")
+    need(fewest_with_margins(signed_rows(view), tuple(map(tuple, margins)), view["P"]) >= links, "fewer links")
     return links
 
 

@@ -14,13 +14,14 @@ from bemi.problem import KeepMargins, Problem
 
 
 def instance(seed: int) -> Problem:
-    """A few rows of three or four inputs, pixels or signed, with one output."""
+    """A few rows of three or four inputs, pixels or signed, with one output and one or two hidden layers."""
     rng = np.random.default_rng(seed)
-    bound, neurons = int(rng.choice([1, 1, 2])), int(rng.integers(1, 4))
+    bound = int(rng.choice([1, 1, 2]))
+    hidden = [(1,), (2,), (3,), (2, 2), (3, 2), (2, 3), (2, 2, 2)][rng.integers(7)]
     inputs, rows = int(rng.integers(2, 4 if bound > 1 else 5)), int(rng.integers(2, 6))
     data = rng.integers(0, 20, (rows, inputs)) if seed % 2 else rng.integers(-6, 7, (rows, inputs))
     data[:, 0] += data.any(axis=1) == 0
-    return Problem(data, rng.choice([-1, 1], (rows, 1)), (neurons,), bound)
+    return Problem(data, rng.choice([-1, 1], (rows, 1)), hidden, bound)
 
 
 def rows_of(problem: Problem) -> Rows:
@@ -64,6 +65,28 @@ def test_true_claims_are_accepted_and_better_ones_refused(seed):
     assert combined_links_bound(rows_of(problem), known, proof | {"links": 1}) == 1
 
 
+def test_two_hidden_layers_of_four_neurons_are_certified():
+    """Too many combinations for the second checker, which has no forms: without them, better claims are refused."""
+    rng = np.random.default_rng(1)
+    data = rng.integers(-10, 11, (10, 6))
+    problem = Problem(data, rng.choice([-1, 1], (10, 1)), (4, 4), 1)
+    widest = run_only("mm", "lists", problem=problem, start=initial_network(problem), limits=Limits())
+    assert (widest.proof, widest.gap) == ("certified", 0)
+    assert widest.network is not None
+    assert widest.certificate is not None
+    assert combined_margins_bound(rows_of(problem), widest.certificate) == widest.objective
+    better = widest.certificate | {"value": widest.objective - 1}
+    assert refused(combined_margins_bound, rows_of(problem), better)
+    margins = [m.tolist() for m in widest.network.margins(problem.data, problem.codes)]
+    keep = KeepMargins(tuple(map(np.array, margins)))
+    smallest = run_only("mw", "lists", problem=problem, start=widest.network, keep=keep, limits=Limits())
+    assert (smallest.proof, smallest.gap) == ("certified", 0)
+    assert smallest.certificate is not None
+    assert combined_links_bound(rows_of(problem), margins, smallest.certificate) == smallest.objective
+    better = smallest.certificate | {"links": smallest.objective + 1}
+    assert refused(combined_links_bound, rows_of(problem), margins, better)
+
+
 GOOD = {"kind": "combinations", "value": 12, "any": 6, "labels": 3}
 
 
@@ -93,9 +116,9 @@ def test_malformed_proofs_of_links_are_refused(proof):
 
 def test_other_shapes_are_refused():
     data, codes = np.array([[5, 1], [1, 5]]), np.array([[1], [-1]])
-    deep = Problem(data, codes, (2, 2), 1)
+    deep = Problem(data, codes, (5, 2), 1)
     several = Problem(data, np.array([[1, 1], [-1, 1]]), (2,), 1)
-    wide = Problem(data, codes, (13,), 1)
+    wide = Problem(data, codes, (6,), 1)
     empty = Problem(np.array([[5, 1], [0, 0]]), codes, (2,), 1)
     for problem in (deep, several, wide, empty):
         assert refused(combined_margins_bound, rows_of(problem), GOOD)

@@ -1,273 +1,353 @@
-"""Checks bounds from all neurons with large margins and their combinations: Max-Margin and Min-Weight (R63 to R65).
+"""Checks bounds from all neurons with large margins and their combinations: Max-Margin and Min-Weight (R63 to R66).
 
-The checker makes the lists itself.  The sums of all weights of the last inputs are lanes of one long integer per row,
-so a few operations tell for thousands of neurons which of them have a sum of large absolute value on the row.  A list
-has one long integer per row, too, one bit per neuron: where that neuron is wrong.  The neurons that are right on given
-rows are the bits that are 0 in all of these.
+The first layer matters to the others only by which of its neurons are wrong together: its *patterns*.  A *form* is a
+set of patterns that some upper layers accept, and what these are worth: margins, or links, negated.  So for each form
+the checker looks for neurons of its lists whose patterns are in the form on all rows.  What layers above several hidden
+ones are worth for a set of patterns is the same question again, with the patterns as rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import combinations_with_replacement, product
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, combinations, combinations_with_replacement, permutations, product
 from typing import Any
 
-from bemi.certificate.arithmetic import Rows, packed, whole_bytes
-from bemi.certificate.limits import KIND, fits, only, require, whole
+from bemi.certificate.arithmetic import Rows
+from bemi.certificate.limits import KIND, Row, Work, only, require, whole
+from bemi.certificate.listing import Neurons, Question
 
-MOST_NEURONS = 1 << 21
-"""Dichotomies of a list, with both orientations."""
+MOST_NEURONS, MOST_DEEP = 5, 4
+"""Neurons of a hidden layer, of the last one and of others."""
 
-_LAST_PARTS = 2500  # weight vectors of the last inputs
+Groups = Sequence[Sequence[int]]
+"""Neurons that may change places."""
 
 
 def combined_margins_bound(rows: Rows, proof: Any) -> int:
     """The bound that the proof gives on the sum of margins of every network (R64)."""
-    _check_shape(rows)
+    hidden = _hidden_layers(rows)
     only(proof, {"value", "any", "labels"}, KIND)
-    size, bound = rows.layers[1], rows.weight_bound
-    largest = bound * max(rows.norms) + 1
     value = whole(proof["value"], 0, 1 << 40, "sum of margins")
-    widest = whole(proof["any"], 1, largest, "margin of a neuron")
+    widest = whole(proof["any"], 1, rows.weight_bound * max(rows.norms) + 1, "margin of a neuron")
     right = whole(proof["labels"], 0, widest + 1, "margin of a neuron with the labels")
-    forms = []
-    level = right + 1
-    for used in range(1, size + 1):
-        for weights in combinations_with_replacement(range(bound, 0, -1), used):
-            for least in sorted({t for t in _sums(weights) if t >= 1}):
-                caps = [right if sum(weights) - 2 * w < least else widest for w in weights]
-                if right == 0 and 0 in caps:
-                    continue
-                needed = value + 1 - least - (size - used) * widest
-                if sum(caps) < needed:
-                    continue
-                forms.append((weights, least, needed))
-                level = min(level, *(needed - (sum(caps) - cap) for cap in caps))
-    neurons = Neurons(rows, max(1, level), by_links=False)
-    require(not neurons.values or neurons.values[0] <= widest, "a neuron has a larger margin")
-    everywhere = neurons.best(neurons.wrong_on(range(len(neurons.rows))), 0)
-    require(everywhere is None or neurons.values[everywhere] <= right, "a neuron with the labels has a larger margin")
-    for weights, least, needed in forms:
-        require(not _wider(neurons, weights, least, needed), "a combination of neurons has larger margins")
+    possible, level = [], min(widest, right + 1)
+    for form in margin_forms(hidden, rows.weight_bound, rows.work):
+        caps = [right if j in form.fixed else widest for j in range(hidden[0])]
+        needed = value + 1 - form.value
+        if sum(caps) >= needed and (right or not form.fixed):
+            possible.append((form, needed))
+            level = min([level, *(needed - sum(caps) + cap for j, cap in enumerate(caps) if j not in form.free)])
+    neurons = Neurons(_signed(rows), rows.weight_bound, max(1, level), rows.work, by_links=False)
+    require(neurons.values and neurons.values[0] == widest, "the largest margin of a neuron is another")
+    everywhere = neurons.right_everywhere()
+    require(everywhere is None or everywhere <= right, "a neuron with the labels has a larger margin")
+    for form, needed in possible:
+        found = most_together([neurons] * hidden[0], form, [widest] * hidden[0], needed, rows.work)
+        require(found is None, "a combination of neurons has larger margins")
     return value
 
 
 def combined_links_bound(rows: Rows, margins: Sequence[Sequence[int]], proof: Any) -> int:
     """The bound that the proof gives on the links of every network that keeps the margins (R65)."""
-    _check_shape(rows)
+    hidden = _hidden_layers(rows)
     only(proof, {"links"}, KIND)
     links = whole(proof["links"], 0, 1 << 40, "number of links")
-    first, least = margins[0], margins[1][0]
-    require(min(first) >= 1 and least >= 1, "combinations are for margins of at least 1")
-    lists = {margin: Neurons(rows, margin, by_links=True) for margin in set(first)}
-    if not all(neurons.values for neurons in lists.values()):
-        return links
-    order = sorted(range(len(first)), key=lambda j: (len(lists[first[j]].values), first[j], j))
-    slots = [first[j] for j in order]
-    for weights in product(range(rows.weight_bound, -1, -1), repeat=len(slots)):
-        alike = [j for j in range(1, len(slots)) if slots[j] == slots[j - 1]]
-        if sum(weights) < least or any(weights[j] > weights[j - 1] for j in alike):
-            continue
-        needed = sum(w > 0 for w in weights) - links + 1
-        chosen = [lists[margin] for margin in slots]
-        require(not _fewer(chosen, weights, least, needed), "a combination of neurons has fewer links")
+    require(min(map(min, margins)) >= 1, "combinations are for margins of at least 1")
+    lists = _lists(_signed(rows), rows.weight_bound, margins[0], rows.work)
+    if all(neurons.values for neurons in lists):
+        caps = [neurons.values[0] for neurons in lists]
+        for form in link_forms(hidden, rows.weight_bound, margins, rows.work):
+            found = most_together(lists, form, caps, 1 - links - form.value, rows.work)
+            require(found is None, "a combination of neurons has fewer links")
     return links
 
 
-def _check_shape(rows: Rows) -> None:
-    require(len(rows.layers) == 3 and rows.layers[-1] == 1, "combinations are for one hidden layer and one output")
-    require((rows.weight_bound + 1) ** rows.layers[1] <= 4096, "there are too many output weights")
+def _hidden_layers(rows: Rows) -> tuple[int, ...]:
+    hidden = tuple(rows.layers[1:-1])
+    require(hidden and rows.layers[-1] == 1, "combinations are for hidden layers and one output")
+    small = hidden[-1] <= MOST_NEURONS and all(size <= MOST_DEEP for size in hidden[:-1])
+    require(small, "there are too many neurons to combine")
     require(all(rows.norms), "a row of zeros has no margin")
+    return hidden
 
 
-def _sums(weights: Sequence[int]) -> set[int]:
-    """All sums of the weights with signs."""
-    sums = {0}
+def _signed(rows: Rows) -> list[Row]:
+    return [tuple(x * code[0] for x in row) for row, code in zip(rows.rows, rows.codes, strict=True)]
+
+
+def _lists(rows: Iterable[Row], bound: int, margins: Sequence[int], work: Work) -> list[Neurons]:
+    """For each neuron the list of those with its margin, by links."""
+    rows = list(rows)
+    lists = {margin: Neurons(rows, bound, margin, work, by_links=True) for margin in set(margins)}
+    return [lists[margin] for margin in margins]
+
+
+# -- forms (R66) -------------------------------------------------------------------------------------------------------
+
+
+class Form:
+    """Patterns that upper layers accept, one bit per neuron that is wrong, and what these layers are worth.
+
+    Attributes
+    ----------
+    accepted, value
+        The patterns, one bit each, and their worth.
+    fixed, free
+        The neurons that must be right on all rows, and those that do not matter.
+    apart
+        Pairs of neurons that need not be of different opinion on all rows: another form is worth as much then.
+    """
+
+    def __init__(self, accepted: int, value: int, neurons: int, apart: set[tuple[int, int]]) -> None:
+        patterns = list(_bits(accepted))
+        # A neuron that must be wrong on all rows may be turned round instead.
+        turned = sum(1 << j for j in range(neurons) if all(p >> j & 1 for p in patterns))
+        self._patterns = [p ^ turned for p in patterns]
+        self.accepted, self.value, self.apart = sum(1 << p for p in self._patterns), value, apart
+        self.fixed = {j for j in range(neurons) if not any(p >> j & 1 for p in self._patterns)}
+        self.free = {j for j in range(neurons) if all(self.accepted >> (p ^ 1 << j) & 1 for p in self._patterns)}
+        self._may: dict[tuple[int, int], tuple[int, int] | None] = {}
+
+    def may(self, chosen: int, pattern: int) -> tuple[int, int] | None:
+        """Which neurons may be right and which wrong where the chosen ones have a pattern; None if it is not
+        accepted."""
+        key = chosen, pattern
+        if key not in self._may:
+            right = wrong = 0
+            for p in self._patterns:
+                if p & chosen == pattern:
+                    right, wrong = right | ~p, wrong | p
+            self._may[key] = (right, wrong) if right else None
+        return self._may[key]
+
+    def alike(self, a: int, b: int) -> bool:
+        """Whether two neurons may change places."""
+        return all(self.accepted >> (p ^ ((p >> a ^ p >> b) & 1) * (1 << a | 1 << b)) & 1 for p in self._patterns)
+
+
+def margin_forms(hidden: Sequence[int], bound: int, work: Work) -> list[Form]:
+    """What the layers above neurons with margins can add to the sum of margins (R64)."""
+    size = hidden[0]
+    everyone = [range(size)]
+    if len(hidden) > 1:
+        above = margin_forms(hidden[1:], bound, work)
+
+        def worth(patterns: list[Row]) -> int | None:
+            neurons = Neurons(patterns, bound, 1, work, by_links=False)
+            return _best([neurons] * hidden[1], above, work)
+
+        return _needed(_by_sets(size, everyone, worth, work), size, everyone, work)
+    found: dict[int, int] = {}
+    for weights in combinations_with_replacement(range(bound, -1, -1), size):
+        work.spend(size << size)
+        sums = _sums(weights)
+        for least in sorted({s for s in sums if s >= 1}):
+            accepted = _accepted(sums, least)
+            found[accepted] = max(least, found.get(accepted, least))
+    return _needed(found, size, everyone, work)
+
+
+def link_forms(hidden: Sequence[int], bound: int, margins: Sequence[Sequence[int]], work: Work) -> list[Form]:
+    """The fewest links, negated, of layers above neurons that keep their margins (R65)."""
+    size = hidden[0]
+    groups = [[j for j, m in enumerate(margins[0]) if m == margin] for margin in sorted(set(margins[0]))]
+    if len(hidden) > 1:
+        above = link_forms(hidden[1:], bound, margins[1:], work)
+
+        def worth(patterns: list[Row]) -> int | None:
+            return _best(_lists(patterns, bound, margins[1], work), above, work)
+
+        return _needed(_by_sets(size, groups, worth, work), size, groups, work)
+    found: dict[int, int] = {}
+    work.spend(((bound + 1) * 2) ** size)
+    for weights in product(range(bound, -1, -1), repeat=size):
+        work.spend(size << size)
+        accepted, value = _accepted(_sums(weights), margins[1][0]), -sum(w > 0 for w in weights)
+        if accepted:
+            found[accepted] = max(value, found.get(accepted, value))
+    return _needed(found, size, groups, work)
+
+
+def _sums(weights: Sequence[int]) -> list[int]:
+    """The output's sum for each pattern."""
+    sums = [sum(weights)]
     for w in weights:
-        sums = {s + w for s in sums} | {s - w for s in sums}
+        sums += [s - 2 * w for s in sums]
     return sums
 
 
-class Neurons:
-    """One neuron for each dichotomy that has a margin, with both orientations, best first (R63).
+def _accepted(sums: Sequence[int], least: int) -> int:
+    return sum(1 << p for p, s in enumerate(sums) if s >= least)
 
-    ``values`` are margins, or numbers of links negated; ``wrong[k]`` has a bit for each neuron that is wrong on row k.
+
+def _by_sets(size: int, groups: Groups, worth: Callable[[list[Row]], int | None], work: Work) -> dict[int, int]:
+    """What upper layers are worth for each set of patterns, one of each kind; opposite ones have opposite outputs."""
+    turns, opposite = _turns(size, groups), (1 << size) - 1
+    found: dict[int, int] = {}
+    seen: set[int] = set()
+    for choice in product((0, 1, 2), repeat=1 << size - 1):
+        patterns = [p if c == 1 else opposite ^ p for p, c in enumerate(choice) if c]
+        accepted = sum(1 << p for p in patterns)
+        work.spend(2 * len(choice))
+        if not patterns or accepted in seen:
+            continue
+        seen |= _images(accepted, turns, work)
+        value = worth([tuple(-1 if p >> j & 1 else 1 for j in range(size)) for p in patterns])
+        if value is not None:
+            found[accepted] = value
+    return found
+
+
+def _needed(found: dict[int, int], size: int, groups: Groups, work: Work) -> list[Form]:
+    """The forms without those that accept no more than one of at least their worth, turned in some way."""
+    turns, kept, images = _turns(size, groups), [], set[int]()
+    for accepted, value in sorted(found.items(), key=lambda form: (-form[1], -form[0].bit_count(), form[0])):
+        work.spend(len(images) * (1 + size * size))
+        if any(accepted & ~image == 0 for image in images):
+            continue
+        apart = set()
+        for a, b in combinations(range(size), 2):
+            differ = sum(1 << p for p in _bits(accepted) if (p >> a ^ p >> b) & 1)
+            if any(differ & ~image == 0 for image in images):
+                apart |= {(a, b), (b, a)}
+        kept.append(Form(accepted, value, size, apart))
+        images |= _images(accepted, turns, work)
+    return kept
+
+
+def _turns(size: int, groups: Groups) -> list[list[int]]:
+    """Where each pattern goes if neurons of a group change places or are turned round."""
+    turns = []
+    for orders in product(*(permutations(group) for group in groups)):
+        place = dict(zip(chain(*groups), chain(*orders), strict=True))
+        moved = [sum(1 << place[j] for j in range(size) if p >> j & 1) for p in range(1 << size)]
+        turns += [[p ^ flip for p in moved] for flip in range(1 << size)]
+    return turns
+
+
+def _images(accepted: int, turns: list[list[int]], work: Work) -> set[int]:
+    patterns = list(_bits(accepted))
+    work.spend(len(turns) * (2 + len(patterns)))
+    return {sum([1 << turn[p] for p in patterns]) for turn in turns}
+
+
+def _bits(number: int) -> Iterator[int]:
+    return (p for p in range(number.bit_length()) if number >> p & 1)
+
+
+# -- searching ---------------------------------------------------------------------------------------------------------
+
+
+def _best(lists: Sequence[Neurons], forms: Sequence[Form], work: Work) -> int | None:
+    """The largest value of neurons, one of each list, with a form that accepts them; None if there are none."""
+    if not all(neurons.values for neurons in lists):
+        return None
+    caps, best = [neurons.values[0] for neurons in lists], None
+    for form in forms:
+        needed = -(1 << 40) if best is None else best + 1 - form.value
+        found = most_together(lists, form, caps, needed, work)
+        best = best if found is None else found + form.value
+    return best
+
+
+def most_together(lists: Sequence[Neurons], form: Form, caps: Sequence[int], needed: int, work: Work) -> int | None:
+    """The largest sum of values of neurons, one of each list, that a form accepts; None if it is below ``needed``.
+
+    ``caps`` are the values of neurons that do not matter.
     """
+    total = sum(caps[j] for j in form.free)
+    for j in form.fixed:
+        value = lists[j].right_everywhere()
+        if value is None:
+            return None
+        total += value
+    search = _Search(lists, form, needed, work)
+    search.run(total, caps)
+    return search.most
 
-    def __init__(self, rows: Rows, level: int, *, by_links: bool) -> None:
-        signed = {tuple(x * code[0] for x in row) for row, code in zip(rows.rows, rows.codes, strict=True)}
-        self.rows = sorted(signed, key=lambda row: (sum(map(abs, row)), row))
-        self.work, self.level = rows.work, level
-        best: dict[int, int] = {}
-        for wrong, margin, links in self._listed(rows.live, rows.weight_bound):
-            value = -links if by_links else margin
-            if best.get(wrong, value) <= value:
-                best[wrong] = value
-                require(2 * len(best) <= MOST_NEURONS, "there are too many neurons to try")
-        every = (1 << len(self.rows)) - 1
-        ranked = sorted(best.items(), key=lambda item: (-item[1], item[0]))
-        self.values = [value for _, value in ranked for _ in range(2)]
-        self.masks = [mask for wrong, _ in ranked for mask in (wrong, every ^ wrong)]
-        count = len(self.masks)
-        fits(len(self.rows) * count // 8 + 80 * count)
-        self.work.spend(len(self.rows) * count)
-        self.wrong = []
-        for k in range(len(self.rows)):
-            text = "".join("1" if mask >> k & 1 else "0" for mask in reversed(self.masks))
-            self.wrong.append(int.from_bytes(_bits(text), "big") if text else 0)
-        self._full = (1 << count) - 1
-        self._cost = 2 + count // 2048
 
-    def _listed(self, live: Sequence[int], bound: int) -> Iterator[tuple[int, int, int]]:
-        """Rows on which it is wrong, margin and links of every neuron with the margin; one of each and its negative."""
-        last, weights = 0, range(-bound, bound + 1)
-        while last < len(live) and (2 * bound + 1) ** (last + 1) <= _LAST_PARTS:
-            last += 1
-        cut = len(live) - last
-        ends = list(product(weights, repeat=last))
-        end_links = [sum(w != 0 for w in end) for end in ends]
-        largest = bound * max(sum(map(abs, row)) for row in self.rows)
-        if self.level > largest:
+class _Search:
+    """Neurons are chosen list by list, each list's in its order; each may take any place that is left for its list."""
+
+    def __init__(self, lists: Sequence[Neurons], form: Form, needed: int, work: Work) -> None:
+        self._lists, self._form, self._needed, self._work = lists, form, needed, work
+        self.most: int | None = None
+
+    def run(self, total: int, caps: Sequence[int]) -> None:
+        """Search for neurons that matter, beside others of some total value."""
+        form, lists = self._form, self._lists
+        slots = [j for j in range(len(lists)) if j not in form.fixed | form.free]
+        if not slots:
+            self.most = total if total >= self._needed else None
             return
-        bits = whole_bytes(2 + (2 * largest + self.level).bit_length())
-        fits(len(self.rows) * len(ends) * (bits // 8 + 16))
-        self.work.spend(len(self.rows) * len(ends) * (2 + last))
-        parts = [[sum(w * row[i] for w, i in zip(end, live[cut:], strict=True)) for end in ends] for row in self.rows]
-        ones = packed([1] * len(ends), bits)
-        high = ones << (bits - 1)
-        lanes = [packed(sums, bits) for sums in parts]
-        reach, within = high - self.level * ones, high + (self.level - 1) * ones
-        cost = 4 + len(ends) * bits // 256
-        columns = [[row[i] for i in live[:cut]] for row in self.rows]
-        for begin in product(weights, repeat=cut):
-            lead = next((w for w in begin if w), 0)
-            if lead < 0:
+        first = {j: min(i for i in slots if lists[i] is lists[j]) for j in slots}
+        slots.sort(key=lambda j: (len(lists[j].values), first[j], j))
+        chosen = sum(1 << j for j in form.fixed | form.free)
+        every = (1 << len(lists[0].rows)) - 1
+        asked = {j: (lists[j].question(), 0, 0) for j in slots}
+        self._choose(total, 0, slots, chosen, {0: every}, asked, {j: caps[j] for j in slots}, [])
+
+    def _choose(
+        self,
+        total: int,
+        place: int,
+        slots: Sequence[int],
+        chosen: int,
+        classes: dict[int, int],
+        before: dict[int, tuple[Question, int, int]],
+        caps: dict[int, int],
+        masks: list[tuple[int, int]],
+    ) -> None:
+        """Choose one more neuron, from a place in the first slot's list on.
+
+        ``classes`` has the rows of each pattern of the chosen neurons; ``before`` what was asked for each slot, and the
+        rows on which its neuron must be right, and wrong; ``caps`` bound their values.
+        """
+        form, lists = self._form, self._lists
+        group = [j for j in slots if lists[j] is lists[slots[0]]]
+        self._work.spend(8 + 4 * len(classes) * (1 + len(slots)))
+        may = [(form.may(chosen, pattern), rows) for pattern, rows in classes.items()]
+        caps, asked, best = {j: caps[j] for j in slots}, {}, total + sum(caps[j] for j in slots)
+        for j in slots:
+            right = wrong = 0
+            for allowed, rows in may:
+                if allowed is None:
+                    return
+                if not allowed[1] >> j & 1:
+                    right |= rows
+                elif not allowed[0] >> j & 1:
+                    wrong |= rows
+            question, was_right, was_wrong = before[j]
+            floor = self._needed - best + caps[j]
+            question = lists[j].narrowed(question, right & ~was_right, wrong & ~was_wrong, floor)
+            at = lists[j].first(question, place if j in group else 0)
+            if at is None or lists[j].values[at] < floor:
+                return
+            asked[j] = question, right, wrong
+            best += lists[j].values[at] - caps[j]
+            caps[j] = lists[j].values[at]
+        if len(slots) == 1:
+            self.most, self._needed = best, best + 1
+            return
+        every = (1 << len(lists[0].rows)) - 1
+        for j in group:
+            if any(form.alike(i, j) for i in group[: group.index(j)]):
                 continue
-            starts = [sum(map(int.__mul__, begin, column)) for column in columns]
-            self.work.spend(len(starts) * (1 + cut))
-            alive = high
-            for start, lane in zip(starts, lanes, strict=True):
-                self.work.spend(cost)
-                sums = lane + start * ones
-                # The highest bits tell which sums reach the level, and which are above its negative.
-                alive &= ~((sums + reach) ^ (sums + within))
-                if not alive:
+            others = [i for i in slots if i != j]
+            beside = total + sum(caps[i] for i in others if i not in group)
+            within = [caps[i] for i in others if i in group]
+            for at in lists[j].places(asked[j][0], place):
+                value, mask = lists[j].values[at], lists[j].masks[at]
+                self._work.spend(8 + 4 * len(classes))
+                if beside + value + sum([min(value, cap) for cap in within]) < self._needed:
                     break
-            if not alive:
-                continue
-            linked = sum(w != 0 for w in begin)
-            size = bits // 8
-            marks = alive.to_bytes(size * len(ends), "little")[size - 1 :: size]
-            for place, mark in enumerate(marks):
-                # Without a first part, the first weight of the last one decides between a neuron and its negative.
-                if not mark or (not lead and next((w for w in ends[place] if w), 0) < 0):
+                if any((i, j) in form.apart and other ^ mask == every for i, other in masks):
                     continue
-                self.work.spend(2 * len(starts))
-                sums_here = [start + part[place] for start, part in zip(starts, parts, strict=True)]
-                wrong = sum(1 << k for k, s in enumerate(sums_here) if s < 0)
-                if wrong & 1:
-                    wrong ^= (1 << len(starts)) - 1
-                yield wrong, min(map(abs, sums_here)), linked + end_links[place]
-
-    def wrong_on(self, rows: Iterator[int] | Sequence[int]) -> int:
-        """A bit for each neuron that is wrong on one of some rows."""
-        found = 0
-        for k in rows:
-            self.work.spend(self._cost)
-            found |= self.wrong[k]
-        return found
-
-    def best(self, excluded: int, begin: int) -> int | None:
-        """The first neuron from a place on that is not excluded."""
-        self.work.spend(3 * self._cost)
-        left = (self._full ^ excluded) >> begin
-        return begin + (left & -left).bit_length() - 1 if left else None
-
-
-def _bits(text: str) -> bytes:
-    return int(text, 2).to_bytes(-(-len(text) // 8), "big")
-
-
-def _must(sums: Sequence[int], rest: int, weight: int, least: int) -> list[int]:
-    """Rows whose sum stays below the margin if a neuron of this weight is wrong, whatever the rest does."""
-    return [k for k, s in enumerate(sums) if s + rest - 2 * weight < least]
-
-
-def _moved(neurons: Neurons, sums: Sequence[int], at: int, weight: int) -> list[int]:
-    mask = neurons.masks[at]
-    return [s - weight if mask >> k & 1 else s + weight for k, s in enumerate(sums)]
-
-
-def _wider(neurons: Neurons, weights: tuple[int, ...], least: int, needed: int) -> bool:
-    """Whether neurons with these output weights and margins of at least ``needed`` give each row a sum of ``least``.
-
-    They are chosen by falling margins; each takes one of the weights that are left.
-    """
-    values, every = neurons.values, (1 << len(neurons.rows)) - 1
-
-    def search(
-        total: int, place: int, left: tuple[int, ...], sums: Sequence[int], chosen: list[tuple[int, int]]
-    ) -> bool:
-        rest, excluded, best = sum(left), {}, {}
-        for w in set(left):
-            neurons.work.spend(2 * len(sums))
-            excluded[w] = neurons.wrong_on(_must(sums, rest, w, least))
-            found = neurons.best(excluded[w], place)
-            if found is None:
-                return False
-            best[w] = found
-        if total + sum(values[best[w]] for w in left) < needed:
-            return False
-        if len(left) == 1:
-            return True
-        for w in sorted(set(left), reverse=True):
-            others = list(left)
-            others.remove(w)
-            at: int | None = best[w]
-            while at is not None:
-                value = values[at]
-                if total + value + sum(min(value, values[best[o]]) for o in others) < needed:
-                    break
-                neurons.work.spend(2 * len(sums))
-                # Opposite neurons of equal weights add nothing: without them, the weights are others of these.
-                opposite = any(v == w and neurons.masks[at] ^ mask == every for mask, v in chosen)
-                moved = _moved(neurons, sums, at, w)
-                if not opposite and search(total + value, at, tuple(others), moved, [*chosen, (neurons.masks[at], w)]):
-                    return True
-                at = neurons.best(excluded[w], at + 1)
-        return False
-
-    return search(0, 0, weights, [0] * len(neurons.rows), [])
-
-
-def _fewer(lists: Sequence[Neurons], weights: Sequence[int], least: int, needed: int) -> bool:
-    """Whether neurons, one of each list, with these output weights and values of at least ``needed`` do so."""
-
-    def search(total: int, depth: int, places: int, sums: Sequence[int]) -> bool:
-        rest, found = sum(weights[depth:]), []
-        for j in range(depth, len(lists)):
-            lists[j].work.spend(2 * len(sums))
-            excluded = lists[j].wrong_on(_must(sums, rest, weights[j], least))
-            alike = j > 0 and lists[j] is lists[j - 1] and weights[j] == weights[j - 1]
-            at = lists[j].best(excluded, places if alike and j == depth else 0)
-            if at is None:
-                return False
-            found.append((at, excluded))
-        values = [lists[j].values[at] for j, (at, _) in enumerate(found, depth)]
-        if total + sum(values) < needed:
-            return False
-        if depth == len(lists) - 1:
-            return True
-        first, excluded = found[0]
-        at_now: int | None = first
-        while at_now is not None and total + lists[depth].values[at_now] + sum(values[1:]) >= needed:
-            moved = _moved(lists[depth], sums, at_now, weights[depth])
-            lists[depth].work.spend(2 * len(sums))
-            if search(total + lists[depth].values[at_now], depth + 1, at_now, moved):
-                return True
-            if not weights[depth]:
-                return False  # what it is wrong on does not matter, and no other is better
-            at_now = lists[depth].best(excluded, at_now + 1)
-        return False
-
-    return search(0, 0, 0, [0] * len(lists[0].rows))
+                divided = {}
+                for pattern, rows in classes.items():
+                    if rows & mask:
+                        divided[pattern | 1 << j] = rows & mask
+                    if rows & ~mask:
+                        divided[pattern] = rows & ~mask
+                start = at if any(i in group for i in others) else 0
+                self._choose(total + value, start, others, chosen | 1 << j, divided, asked, caps, [*masks, (j, mask)])

@@ -52,6 +52,8 @@ class Forest:
     roots
         By list, of the tree of all entries and of that of those that are not dominated; -1 for an empty list, or if
         the tree was not asked for.
+    ends
+        Where each list's entries begin, and at last their number.
     """
 
     lists: tuple[NeuronList, ...]
@@ -67,6 +69,7 @@ class Forest:
     children: Integers
     members: NDArray[np.int32]
     roots: Integers
+    ends: Integers
 
     @classmethod
     def of(
@@ -98,6 +101,7 @@ class Forest:
         return cls(
             *(tuple(lists), every, wrong, values, neurons, turned, *tables, np.concatenate(members)),
             roots.reshape(2, len(lists)),
+            np.append(0, ends),
         )
 
     def weights(self, number: int, entry: int) -> Integers:

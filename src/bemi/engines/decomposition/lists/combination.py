@@ -53,8 +53,8 @@ class Combined:
         Its value, its form, and the weights of its neurons, one column each; None if it is not better than given.
     bound
         No choice has a larger value; more than ``value`` if there was no time to show that.
-    steps
-        Questions to trees.
+    steps, checking
+        Questions to trees, and about how many steps the certificate checker takes for the same search.
     """
 
     value: int
@@ -62,6 +62,7 @@ class Combined:
     first: Integers | None
     bound: int
     steps: int
+    checking: int = 0
 
 
 def combine(
@@ -73,6 +74,7 @@ def combine(
     *,
     unlisted: Sequence[Unlisted | None] = (),
     from_above: bool = True,
+    checking: float = 0,
     steps: float = math.inf,
     deadline: Deadline = FOREVER,
 ) -> Combined:
@@ -95,15 +97,18 @@ def combine(
         By neuron, what to ask where slots have it unlisted.
     from_above
         Whether to lower the bounds of forms whose search does not end soon.
+    checking
+        How many steps the certificate checker may take for the same; 0 if they are not counted.
     steps, deadline
         When to stop.
     """
     found = Combined(beaten, None, None, beaten, 0)
-    running = [_Search(forest, each, lists, caps, unlisted) for each in slots if each.form.value + caps.sum() > beaten]
+    possible = [each for each in slots if each.form.value + caps.sum() > beaten]
+    every = running = [_Search(forest, each, lists, caps, unlisted, checking > 0) for each in possible]
     used, above_used, most = 0.0, 0.0, ROUND
-    while running and used < steps and not deadline.passed:
+    while running and used < steps and not deadline.passed and sum(each.checking for each in every) <= checking:
         for search in running:
-            if used >= steps or deadline.passed:
+            if used >= steps or deadline.passed or sum(each.checking for each in every) > checking:
                 break
             found = _better_of(found, search, search.run(found.value, min(most, steps - used), deadline))
             used += search.steps
@@ -123,7 +128,7 @@ def combine(
         running = [search for search in running if search.bound > found.value]
         most *= 10
     bound = max([found.value, *(search.bound for search in running)])
-    return replace(found, bound=bound, steps=int(used))
+    return replace(found, bound=bound, steps=int(used), checking=sum(search.checking for search in every))
 
 
 def _better_of(found: Combined, search: _Search, better: tuple[int, Integers] | None) -> Combined:
@@ -134,7 +139,13 @@ class _Search:
     """The search for one form in one order."""
 
     def __init__(
-        self, forest: Forest, slots: Slots, lists: Integers, caps: Integers, unlisted: Sequence[Unlisted | None]
+        self,
+        forest: Forest,
+        slots: Slots,
+        lists: Integers,
+        caps: Integers,
+        unlisted: Sequence[Unlisted | None],
+        checking: bool = False,
     ) -> None:
         self.forest, self.slots = forest, slots
         self._unlisted = unlisted[slots.order[-1]] if slots.unlisted else None
@@ -146,8 +157,10 @@ class _Search:
         self._roots = forest.roots[slots.monotone.astype(np.intp), self._lists]
         self._classes = np.zeros((size + 1, 1 << size, words), dtype=np.uint64)
         self._classes[0, 0] = forest.every
-        # Depth, least sum of values that would be better, and whether the last slot's neuron must be asked for.
-        self._state = np.zeros(3, dtype=np.int64)
+        # Depth, least sum of values that would be better, whether the last slot's neuron must be asked for, and the
+        # checker's steps, -1 if they are not counted.
+        self._state = np.array([0, 0, 0, 0 if checking else -1], dtype=np.int64)
+        self._ends = np.array([forest.ends[number : number + 2] for number in self._lists])
         self._chosen = np.zeros(size + 1, dtype=np.int64)
         self._caps = np.zeros((size + 1, size), dtype=np.int64)
         self._caps[0] = caps[self.order]
@@ -158,6 +171,11 @@ class _Search:
         self._rows = np.zeros((2, words), dtype=np.uint64)
         self._cuts = (np.zeros((0, words), np.uint64), np.zeros((0, words), np.uint64), np.zeros(0, np.int64), 0)
         self._last: Integers | None = None
+
+    @property
+    def checking(self) -> int:
+        """About how many steps the checker takes for this search."""
+        return max(0, int(self._state[3]))
 
     def run(self, beaten: int, steps: float, deadline: Deadline) -> tuple[int, Integers] | None:
         """Search on for about so many steps; returns the best value above ``beaten`` and its neurons."""
@@ -171,7 +189,7 @@ class _Search:
                 *(slots.force, slots.follows, slots.free, slots.paired, forest.every, self._classes),
                 *(self._state, self._chosen, self._caps, self._pick, self._answer, self._count, self._place),
                 *(self._options, forest.wrong, forest.values, forest.members, forest.always, forest.sometimes),
-                *(forest.best, forest.span, forest.children, self._stack, self._rows, *self._cuts),
+                *(forest.best, forest.span, forest.children, self._ends, self._stack, self._rows, *self._cuts),
             )
             if self._state[2] and not self._ask(deadline):
                 break
@@ -228,6 +246,7 @@ def _advance(
     best,
     span,
     children,
+    ends,
     stack,
     rows_asked,
     cut_right,
@@ -235,7 +254,8 @@ def _advance(
     cut_values,
     cuts,
 ):
-    """Search on; ``state`` is the depth, -1 at the end, the least sum that would be better, and whether to ask."""
+    """Search on; ``state`` is the depth, -1 at the end, the least sum that would be better, whether to ask, and the
+    checker's steps, -1 if they are not counted."""
     size, words = roots.shape[0], every.shape[0]
     spare = options[size]
     right, wrong_on = np.zeros((size, words), np.uint64), np.zeros((size, words), np.uint64)
@@ -275,6 +295,10 @@ def _advance(
                             caps[depth, slot] = cut_values[cut]
                     dead = caps[depth, slot] < floor
                     continue
+                if state[3] >= 0:
+                    length = _beginning(values, ends[slot], floor)
+                    asked = 5 + _members(right[slot]) + _members(wrong_on[slot])
+                    state[3] += _CHECKED_NODE + asked * (2 + length // _CHECKED_WORD)
                 same = slot > depth and roots[slot] == roots[slot - 1]
                 for w in range(words):
                     if same and (right[slot, w] != right[slot - 1, w] or wrong_on[slot, w] != wrong_on[slot - 1, w]):
@@ -334,6 +358,8 @@ def _advance(
             else:
                 value = values[pick[depth]]
                 floor = _least(chosen[depth], caps[depth], follows, depth, state[1], value)
+                if state[3] >= 0:
+                    state[3] += _beginning(values, ends[depth], floor) // 8
                 number = fitting(
                     roots[depth],
                     right[depth],
@@ -421,3 +447,33 @@ def _least(chosen, caps, follows, depth, needed, value):
         if _reach(chosen, caps, follows, depth, value - step) >= needed:
             value -= step
     return value
+
+
+_CHECKED_NODE, _CHECKED_WORD, _CHECKED_BEGINNING = 60, 2048, 4096
+
+
+@njit(cache=True)
+def _beginning(values, ends, floor):
+    """How long the beginning of a list is in which the checker looks for values of at least ``floor``."""
+    low, high = ends
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] >= floor:
+            low = middle + 1
+        else:
+            high = middle
+    length = ends[1] - ends[0]
+    while length > _CHECKED_BEGINNING and low - ends[0] <= length // 4:
+        length //= 4
+    return length
+
+
+@njit(cache=True)
+def _members(rows):
+    """How many rows are in a set."""
+    count = 0
+    for word in rows:
+        while word:
+            word &= word - np.uint64(1)
+            count += 1
+    return count

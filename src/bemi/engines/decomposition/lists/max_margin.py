@@ -33,7 +33,7 @@ from bemi.engines.decomposition.lists.forms import (
     one_of_each_kind,
     output_margin,
 )
-from bemi.engines.decomposition.lists.proofs import MOST_CHECKING, can_be_checked, listing_work, searching_work
+from bemi.engines.decomposition.lists.proofs import can_be_checked, can_be_replayed
 from bemi.engines.decomposition.lists.unlisted import STEPS_PER_SECOND, Unlisted
 from bemi.engines.decomposition.lists.upper_layers import widest_slots
 from bemi.engines.decomposition.neuron.all_weights import MOST_DICHOTOMIES, AllWeights, NeuronList, seconds_needed
@@ -59,6 +59,9 @@ LIST_SHARE, SECONDS_BEFORE = 0.5, 0.1
 
 PATIENCE = 2.0
 """How many times as long as everything before it a search may take before a longer list is tried."""
+
+PROOF_SECONDS = 1.0
+"""A proof may take as long, or :data:`PATIENCE` times as long as the search."""
 
 IMPATIENCE = 0.3
 """The same for the questions of a list that cannot be the last."""
@@ -315,20 +318,21 @@ class Combining:
 
     def proof(self) -> dict[str, Any] | None:
         """The proof that nothing beats the value; None if the checker cannot replay it in its time (R64)."""
-        if len(self.problem.hidden_layers) > 1 or self.value is None or self.bound > self.value:
+        if self.value is None or self.bound > self.value:
             return None
         if not can_be_checked(self.rows.shape[1], self.problem.weight_bound):
             return None
-        level = max(1, min(self.right + 1, self._needed()))
-        vectors = self.every.vectors // 2
-        listed = self.every.list(level, FOREVER)
-        if not listed.complete:
-            return None
-        work: int | None = 0
-        if len(listed.values):
-            alone, caps = np.zeros(self.size, np.int64), np.full(self.size, self.widest)
-            work = searching_work(len(self.rows), [listed], self.slots, alone, caps, self.value, FOREVER)
-        if work is None or work + listing_work(len(self.rows), vectors, len(listed.values)) > MOST_CHECKING:
+        self.widest = int(self.every.best(np.zeros(len(self.rows), np.int64), FOREVER).values[0])
+        self.right = min(self.right, self.widest)
+        listed = self.every.list(max(1, min(self.right + 1, self.widest, self._needed())), FOREVER)
+        alone, caps = np.zeros(self.size, np.int64), np.full(self.size, self.widest)
+        shape = self.problem.hidden_layers, self.problem.weight_bound
+        timed = self.clock.left is not None
+        deadline = Deadline.after(max(PROOF_SECONDS, PATIENCE * self.clock.elapsed)) if timed else FOREVER
+        replayed = listed.complete and can_be_replayed(
+            len(self.rows), self.every.vectors // 2, shape, [listed], self.slots, alone, caps, self.value, deadline
+        )
+        if not replayed:
             return None
         return {"kind": "combinations", "value": self.value, "any": self.widest, "labels": self.right}
 

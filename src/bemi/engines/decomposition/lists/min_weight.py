@@ -44,6 +44,6 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
         first = np.zeros((problem.data.shape[1], problem.layers[1]), dtype=np.int64)
         first[problem.live] = found.layers[0]
         network = Network((first, *found.layers[1:]), problem.weight_bound)
-    proof = links_proof(rows, problem.hidden_layers, problem.weight_bound, margins, found, clock)
+    proof = links_proof(rows, problem.hidden_layers, problem.weight_bound, margins[0], found, clock)
     support: Proof = "computed" if proof is None else "certified"
     return Finding(network, bound=found.bound, proof=proof, support=support, outcome=Outcome.LIMIT)

@@ -99,14 +99,15 @@ class Smallest:
         All layers' weights, if they have fewer.
     bound
         There are no fewer links.
-    lists
-        The lists, if they are complete.
+    lists, slots
+        The lists, if they are complete, and the forms.
     """
 
     links: int
     layers: tuple[Integers, ...] | None
     bound: int
     lists: list[NeuronList] | None = None
+    slots: Sequence[Slots] = ()
 
 
 def smallest_layers(
@@ -168,8 +169,8 @@ def smallest_layers(
     bound = -max([found.bound, *(int(caps.sum()) + each.form.value for each in never)])
     known = lists if complete and not any(long) else None
     if found.form is None or found.first is None:
-        return Smallest(beaten, None, bound, known)
-    return Smallest(-found.value, (found.first, *map(np.array, found.form.upper)), bound, known)
+        return Smallest(beaten, None, bound, known, slots)
+    return Smallest(-found.value, (found.first, *map(np.array, found.form.upper)), bound, known, slots)
 
 
 def _smallest_two(every: AllWeights, level: int, deadline: Deadline) -> NeuronList:
