@@ -178,9 +178,13 @@ def test_chances_are_those_of_the_classifier(classes):
         assert np.array_equal(own.probabilities(card.score(X)), classifier.predict_proba(X)[:, 1])
     groups = own.grouped()
     assert 3 <= len(groups) <= 10
-    expected = [f"{100 * group.chance:.0f} %" for group in groups]
-    assert re.findall(r"  (\d+ %)  +\d+$", card.text(), flags=re.MULTILINE)[: len(groups)] == expected
-    assert re.findall(r"<td>(\d+)&nbsp;%</td>", card.html())[: len(groups)] == [text[:-2] for text in expected]
+    ends = [own.probabilities([group.low, group.high]) for group in groups]
+    # The chances of the first and the last total, once if they read the same.
+    expected = [" to ".join(dict.fromkeys(f"{100 * chance:.0f} %" for chance in pair)) for pair in ends]
+    percent = r"(\d+ %(?: to \d+ %)?)"
+    assert re.findall(rf"  {percent}  +\d+$", card.text(), flags=re.MULTILINE)[: len(groups)] == expected
+    shown = re.findall(rf"<td>{percent}</td>", card.html().replace("&nbsp;", " "))
+    assert shown[: len(groups)] == expected
     assert len(card.figure().axes) == 2 * len(card.cards)
 
 
@@ -201,7 +205,8 @@ def test_listed_totals_are_all_that_occur_and_count_the_training_rows(classes, t
         for group, mine in zip(groups, inside, strict=True):
             assert (group.low, group.high) == (mine[0], mine[-1])
             assert group.low > 0 or group.high <= 0, "the decision is between groups"
-            assert own.probabilities(mine).min() - 1e-9 <= group.chance <= own.probabilities(mine).max() + 1e-9
+            assert [group.least, group.most] == own.probabilities(mine)[[0, -1]].tolist()
+            assert group.least - 1e-9 <= group.chance <= group.most + 1e-9
         assert [(g.low, g.high) for g in own.grouped(10**6)] == [(t, t) for t in own.totals.tolist()]
     frame = card.totals()
     assert frame["training rows"].sum() == sum(np.isin(y, own.classes).sum() for own in card.cards)

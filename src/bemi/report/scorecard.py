@@ -69,6 +69,8 @@ class Totals:
         The smallest and the largest of them; a row can have either.
     chance
         Probability of the second class, the mean over the training rows that have these totals.
+    least, most
+        The same for the smallest total and for the largest one.
     rows
         How many training rows have them; None if the model does not know.
     """
@@ -76,12 +78,20 @@ class Totals:
     low: int
     high: int
     chance: float
+    least: float
+    most: float
     rows: int | None
 
     def name(self, minus: str = "-") -> str:
         """The totals in words."""
         low, high = (signed(total, minus) for total in (self.low, self.high))
         return low if self.low == self.high else f"{low} to {high}"
+
+    @property
+    def percent(self) -> str:
+        """The chance in words, or between which chances theirs are."""
+        least, most = (f"{100 * chance:.0f} %" for chance in (self.least, self.most))
+        return least if least == most else f"{least} to {most}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -253,6 +263,8 @@ class Card:
                 int(self.totals[low]),
                 int(self.totals[high - 1]),
                 mean(low, high),
+                float(chances[low]),
+                float(chances[high - 1]),
                 None if known is None else int(counts[low:high].sum()),
             )
             for low, high in parts

@@ -56,7 +56,7 @@ def _text_probabilities(card: Card) -> list[str]:
     groups = card.grouped()
     columns = [
         ["total", *(group.name() for group in groups)],
-        [f"chance of {card.classes[1]}", *(f"{100 * group.chance:.0f} %" for group in groups)],
+        [f"chance of {card.classes[1]}", *(group.percent for group in groups)],
     ]
     if card.rows is not None:
         columns.append(["training rows", *(str(group.rows) for group in groups)])
@@ -137,7 +137,7 @@ def _html_probabilities(card: Card) -> str:
     if card.table is None:
         return ""
     rows = "".join(
-        f'<tr><th scope="row">{group.name(MINUS_SIGN)}</th><td>{100 * group.chance:.0f}&nbsp;%</td>'
+        f'<tr><th scope="row">{group.name(MINUS_SIGN)}</th><td>{group.percent.replace(" %", "&nbsp;%")}</td>'
         f'<td class="well" aria-hidden="true"><span style="width:{_percent(group.chance)}"></span></td>'
         + (f"<td>{group.rows}</td></tr>" if group.rows is not None else "</tr>")
         for group in card.grouped()

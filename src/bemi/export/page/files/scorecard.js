@@ -19,9 +19,10 @@ class Totals {
   constructor(groups, label) {
     const counted = groups.every(({ rows }) => rows !== null);
     this.groups = groups;
-    this.rows = groups.map(({ low, high, chance, rows }) => {
+    this.rows = groups.map(({ low, high, least, most, rows }) => {
       const name = low === high ? signed(low) : `${signed(low)} to ${signed(high)}`;
-      const cells = [probability(chance), ...(counted ? [String(rows)] : [])];
+      const chance = [...new Set([least, most].map(probability))].join(" to ");
+      const cells = [chance, ...(counted ? [String(rows)] : [])];
       return make("tr", {}, make("th", { scope: "row" }, name), ...cells.map((cell) => make("td", {}, cell)));
     });
     const heads = ["total", `chance of ${label}`, ...(counted ? ["training rows"] : [])];
