@@ -190,6 +190,13 @@ def test_equal_rows_with_different_codes_are_infeasible():
     assert "no network satisfies" in report.message
 
 
+def test_a_solver_that_ran_into_its_limit_is_named():
+    rng = np.random.default_rng(2)
+    problem = Problem(rng.integers(-10, 11, (12, 6)), rng.choice([-1, 1], (12, 1)), (3,), 3)
+    report = engine.run("mw", problem, start=initial_network(problem), limits=Limits(nodes=1))
+    assert report.message == "the solver stopped at its time or node limit"
+
+
 def test_zero_start_is_no_obstacle():
     problem = digits(0, 1)
     zero = Network(tuple(np.zeros(s) for s in pairwise(problem.layers)))

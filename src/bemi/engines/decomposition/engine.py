@@ -60,14 +60,18 @@ def _solver(largest: Callable[[Problem, StageState], int]) -> Strategy:
 
     def run(problem: Problem, state: StageState, limits: Limits) -> Finding:
         columns, left = approximate_columns(problem), state.clock.left
-        if state.value is not None and columns > largest(problem, state):
+        most = largest(problem, state)
+        if state.value is not None and columns > most:
             # A search that gives its own reason for ending early keeps it.
             silent = state.reason in (None, (Outcome.LIMIT, Outcome.LIMIT.sentence))
             if left is None or left < 1.0 or not silent:
                 return Finding()
-            why = f"the search ended; a program of {columns} columns is too large for a solver in {left:.0f} s"
+            why = f"the search ended; a solver is asked only up to {most} columns here, the program has {columns}"
             return Finding(outcome=Outcome.LIMIT, message=why)
         finding = monolithic.solve(problem, state, limits)
+        if finding.outcome is Outcome.LIMIT and finding.message == Outcome.LIMIT.sentence:
+            # Said by name: a solver counts wall time, whatever the clock of the stage counts.
+            finding = replace(finding, message="the solver stopped at its time or node limit")
         tighter = finding.bound is not None and state.goal.better(state.bound, finding.bound)
         if state.gap < math.inf and not tighter and finding.outcome is not Outcome.LIMIT:
             return replace(finding, outcome=None)  # that the solver failed matters only if nothing else was proved
