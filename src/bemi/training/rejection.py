@@ -52,6 +52,9 @@ DEVIATION = 8
 TABLE_BYTES, FEWEST = 480, 24
 """Bytes of starts, shifts and steps, by which the number of features is limited, but not below the second number."""
 
+PAIRS = 2 / 3
+"""Pairs for each feature of one column or input: more of them cost tables of few columns more than they recognise."""
+
 
 def with_known_ranges(ensemble: Ensemble, settings: Mapping[str, Any], given: Given) -> Ensemble:
     """The ensemble with ranges that reject about ``settings["reject"]`` of known rows."""
@@ -108,7 +111,8 @@ def fitted_ranges(inputs: Inputs, values: Integers, targets: Integers, classes: 
     fixed = () if looks_at_columns(inputs) or summaries_of(inputs) is not None else inputs.constant_inputs
     features = max(FEWEST, min(MOST_SINGLE + MOST_PAIRS, TABLE_BYTES // (classes + 2)))
     positions = _positions(every, targets, classes, fixed, min(MOST_SINGLE, features * 2 // 3))
-    pairs, sums = _pairs(every[:, positions], targets, classes, min(MOST_PAIRS, features - features * 2 // 3))
+    most = min(MOST_PAIRS, features - features * 2 // 3, round(PAIRS * len(positions)))
+    pairs, sums = _pairs(every[:, positions], targets, classes, most)
     single = every[:, positions]
     seen = np.concatenate([single, pair_features(single, pairs, sums)], axis=1)
     middles = _medians(seen, targets, classes)

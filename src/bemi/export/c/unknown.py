@@ -8,13 +8,16 @@ from string import Template
 import numpy as np
 
 from bemi.ensemble.learned import MOST_ROWS, NEARER
-from bemi.ensemble.unknown import STEPS, KnownRanges
+from bemi.ensemble.unknown import IS_LEVEL, STEPS, KnownRanges
 from bemi.export.c.costs import CODE
 from bemi.export.c.text import runtime
 from bemi.inputs.export_hooks import SIGNED, CCode, CTable, read_macro, smallest_type
 
 SINGLE, PAIR, RANGE = 25, 22, 30
 """Instructions for a feature of one value, for one of two, and for comparing one with its range."""
+
+MOST_ENDS = 480
+"""Up to so many ends of ranges are numbers, which are quick to compare; more are steps, two of them a byte."""
 
 FRAME, LEARNING = 48, 64
 """Bytes of stack for calls and local variables, without the arrays; more where classes are learned."""
@@ -37,9 +40,15 @@ def of_columns(ranges: KnownRanges, kind: str) -> CCode:
     width = smallest_type(min(centres), max(centres), SIGNED[1:])
     tables = (
         CTable("bemi_known_centres", width, centres),
-        CTable("bemi_known_exponents", "int8_t", ranges.exponents.tolist()),
+        CTable("bemi_known_halvings", "int8_t", (-ranges.exponents).tolist()),
     )
-    macros = {"BEMI_KNOWN_COLUMNS": 1, **read_macro("KNOWN_CENTRE", width)}
+    levels = ranges.exponents == IS_LEVEL
+    macros = {
+        "BEMI_KNOWN_COLUMNS": 1,
+        "BEMI_KNOWN_LEVELS": int(levels.any()),
+        "BEMI_KNOWN_DOUBLES": int((ranges.exponents[~levels] > 0).any()),
+        **read_macro("KNOWN_CENTRE", width),
+    }
     return _code(ranges, kind, ranges.positions.tolist(), macros, tables)
 
 
@@ -64,7 +73,19 @@ def _code(
         width = smallest_type(0, max(places), ("uint8_t", "uint16_t"))
         tables = (*tables, CTable("bemi_known_at", width, places))
         at = f"BEMI_READ{'8' if width == 'uint8_t' else '16'}(bemi_known_at[i])"
-    ends = (ranges.steps[:, :, 0] + STEPS * ranges.steps[:, :, 1]).reshape(-1).tolist()
+    ends = np.stack(ranges.ranges, axis=2)
+    in_steps = ends.size > MOST_ENDS
+    if in_steps:
+        kind_of_end = "uint8_t"
+        ends = ranges.steps[:, :, 0] + STEPS * ranges.steps[:, :, 1]
+        tables = (
+            *tables,
+            CTable("bemi_known_starts", "int8_t", ranges.starts.tolist()),
+            CTable("bemi_known_shifts", "uint8_t", ranges.shifts.tolist()),
+        )
+    else:
+        kind_of_end = smallest_type(int(ends.min()), int(ends.max()))
+        macros = {**macros, **read_macro("KNOWN_END", kind_of_end)}
     if pairs:
         sides = zip(("firsts", "seconds"), ranges.pairs.T.tolist(), strict=True)
         tables = (*tables, *(CTable(f"bemi_known_{side}", "uint8_t", own) for side, own in sides))
@@ -75,15 +96,11 @@ def _code(
             "BEMI_KNOWN_SINGLE": single,
             "BEMI_KNOWN_PAIRS": pairs,
             "BEMI_KNOWN_SUMS": ranges.sums,
+            "BEMI_KNOWN_STEPS": int(in_steps),
             "BEMI_KNOWN_LIMIT": f"{ranges.threshold}UL",
             "BEMI_KNOWN_AT(i)": at,
         },
-        (
-            *tables,
-            CTable("bemi_known_starts", "int8_t", ranges.starts.tolist()),
-            CTable("bemi_known_shifts", "uint8_t", ranges.shifts.tolist()),
-            CTable("bemi_known_ends", "uint8_t", ends),
-        ),
+        (*tables, CTable("bemi_known_ends", kind_of_end, ends.reshape(-1).tolist())),
         CODE["unknown.c, columns" if macros["BEMI_KNOWN_COLUMNS"] else "unknown.c"],
     )
 

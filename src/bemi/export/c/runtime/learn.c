@@ -9,9 +9,7 @@ static int bemi_nearest(const $kind *values, int label, const bemi_learned_t *le
         return label;
     bemi_features(values, features);
     for (i = 0; i < BEMI_FEATURES; i++) {
-        const uint_fast8_t ends = BEMI_READ8(bemi_known_ends[at + i]), shift = BEMI_READ8(bemi_known_shifts[i]);
-        const int low = (int)((ends & 15U) << shift), high = (int)((ends >> 4) << shift);
-        const int apart = features[i] - (int8_t)BEMI_READ8(bemi_known_starts[i]) - low - (high - low) / 2;
+        const int low = bemi_low(at, i), apart = features[i] - low - (bemi_high(at, i) - low) / 2;
         nearest += (uint32_t)((int32_t)apart * apart);
     }
     nearest *= BEMI_KNOWN_NEARER;
@@ -32,8 +30,7 @@ static int bemi_nearest(const $kind *values, int label, const bemi_learned_t *le
     if (chosen == count)
         return bemi_known(values, label);
     for (i = 0; i < BEMI_FEATURES; i++) {
-        const uint_fast8_t ends = BEMI_READ8(bemi_known_ends[at + i]);
-        const int width = (int)(((ends >> 4) - (ends & 15U)) << BEMI_READ8(bemi_known_shifts[i]));
+        const int width = bemi_high(at, i) - bemi_low(at, i);
         int apart = features[i] - learned[chosen].sums[i] / learned[chosen].rows;
         if (apart < 0)
             apart = -apart;
