@@ -113,14 +113,16 @@ def test_an_index_is_left_out(cells, told, header, first, left_out):
 
 
 def test_an_index_is_kept_if_asked_for(cells, told):
-    given = cells("id,x", *(f"{k},{k}" for k in range(12)))
+    given = cells("id,x", *(f"{k},{k / 2}" for k in range(12)))
     assert list(features(given, ColumnRules(keep_index=True), told.append)) == ["id", "x"]
     assert list(features(given, ColumnRules(numeric=("id",)), told.append)) == ["id", "x"]
     assert not told
 
 
-def test_an_ordered_column_that_is_not_the_first_is_a_feature(cells, told):
-    assert list(features(cells("x,id", *(f"7.5,{k}" for k in range(12))), NO_RULES, told.append)) == ["x", "id"]
+def test_a_column_that_counts_the_rows_but_is_not_the_first_is_a_feature_and_named(cells, told):
+    given = cells("x,id", *(f"{k / 2},{k}" for k in range(12)))
+    assert list(features(given, NO_RULES, told.append)) == ["x", "id"]
+    assert told == ["column that only counts the rows, to be left out with --drop: 'id'"]
 
 
 def test_empty_and_constant_columns_are_told(cells, told):

@@ -53,6 +53,10 @@ class ColumnRules:
     missing: tuple[str, ...] = MISSING_TOKENS
     keep_index: bool = False
 
+    def may_be_index(self, name: str) -> bool:
+        """Whether nothing says that a column is a feature."""
+        return not self.keep_index and name not in (*self.categorical, *self.numeric)
+
     def check(self, cells: Cells, target: str) -> None:
         """Raise DataFileError for columns that the file does not have, and for two rules for one column."""
         named: dict[str, str] = {}
@@ -111,7 +115,7 @@ def features(cells: Cells, rules: ColumnRules, tell: Tell) -> pd.DataFrame:
     dates.
     """
     table = cells.table.drop(columns=list(rules.drop))
-    index = None if rules.keep_index else index_column(cells.having(table.columns), rules)
+    index = index_column(cells.having(table.columns), rules)
     if index is not None:
         tell(f"column {index!r} looks like an index and is left out; --keep makes it a feature")
         table = table.drop(columns=index)
@@ -129,6 +133,11 @@ def features(cells: Cells, rules: ColumnRules, tell: Tell) -> pd.DataFrame:
             "columns without any value, left out",
         ),
         ([c for c in used if c.constant], "constant column, no information", "constant columns carry no information"),
+        (
+            [c for c in used if c.counts_rows and rules.may_be_index(c.name)],
+            "column that only counts the rows, to be left out with --drop",
+            "columns that only count the rows, to be left out with --drop",
+        ),
         ([c for c in used if c.decimal_comma], "column with decimal commas", "columns with decimal commas"),
     ):
         if about:
@@ -138,7 +147,7 @@ def features(cells: Cells, rules: ColumnRules, tell: Tell) -> pd.DataFrame:
 
 def index_column(cells: Cells, rules: ColumnRules) -> str | None:
     """The column that only counts or names the rows, if there is one that the user did not mention."""
-    names = [name for name in cells.table.columns if name not in (*rules.categorical, *rules.numeric)]
+    names = [name for name in cells.table.columns if rules.may_be_index(name)]
     unnamed = [name for name in names if is_index_name(name)]
     if unnamed:
         return unnamed[0]
@@ -206,6 +215,11 @@ class _Column:
     def constant(self) -> bool:
         """Whether all cells are the same, and none is missing."""
         return len(self.texts) == 1 and self.filled == len(self._places)
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether the cells only count the rows."""
+        return len(self.texts) == len(self._places) and count_rows(self.texts)
 
     def typed(self, rules: ColumnRules) -> NDArray:
         """Numbers or categories, by the rules and by what the cells look like."""

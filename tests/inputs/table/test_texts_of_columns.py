@@ -131,9 +131,10 @@ def test_pandas_categories_stay_categories():
     assert model.transform_.columns_[1].levels is not None
 
 
-def test_identifiers_and_an_index_are_named_in_a_warning():
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_identifiers_and_an_index_are_named_in_a_warning(place):
     table, y = numbered()
-    table.insert(0, "row", np.arange(len(table)))
+    table.insert(place, "row", np.arange(len(table)))
     table["patient"] = [f"p{n}" for n in range(len(table))]
     with pytest.warns(ColumnWarning) as told:
         card(table, y)

@@ -139,9 +139,11 @@ def remarks_on(names: Sequence[str], columns: Sequence[pd.Series], categories: C
     }
     as_numbers = [name for name, written in text.items() if written and name not in categories]
     many = [name for name in text if name in categories and len(text[name]) > most_categories(len(columns[0]))]
-    index = [name for name in names if is_index_name(name)]
-    if not index and len(names) > 1 and _counts_rows(columns[0]):
-        index = [names[0]]
+    index = [
+        name
+        for name, cells in zip(names, columns, strict=True)
+        if is_index_name(name) or (len(names) > 1 and _counts_rows(cells))
+    ]
     commas = [name for name in as_numbers if have_decimal_commas(text[name])]
     return [
         f"{'column' if len(about) == 1 else 'columns'} {listed(about)}: {remark}"
@@ -157,7 +159,9 @@ def remarks_on(names: Sequence[str], columns: Sequence[pd.Series], categories: C
 
 def _counts_rows(cells: pd.Series) -> bool:
     """Whether a column of numbers only counts the rows."""
-    return pd.api.types.is_integer_dtype(cells.dtype) and count_rows([str(cell) for cell in cells.tolist()])
+    # Other columns need not be written as text.
+    increase = pd.api.types.is_integer_dtype(cells.dtype) and cells.is_monotonic_increasing
+    return increase and count_rows([str(cell) for cell in cells.tolist()])
 
 
 def numbers(name: str, column: pd.Series) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ MANY_LEVELS = 1000
 """More different texts are taken for identifiers."""
 
 INDEX_ROWS = 10
-"""With more rows than this, numbers in order in the first column are an index."""
+"""With more rows than this, numbers in order are an index."""
 
 MANY_CLASSES = 20
 """With more different numbers than this, labels may be measurements."""
