@@ -83,18 +83,19 @@ def test_the_contract(name):
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_the_hooks_for_exports(name):
     # With everything that it can compute, so that no code is left out.
-    options = {"values": True, "similarities": 5, "pairs": 3} if name == "bits" else {}
+    options = {"values": True, "similarities": 5, "rules": 3} if name == "bits" else {}
     transform = by_short_name(name)(**options).fit(ROWS, ROWS[:, 0] > np.median(ROWS[:, 0]))
     chosen = [range(transform.n_outputs)] if getattr(transform, "selects_outputs", False) else []
     code = export_hook(transform, "c_code", "C")(0, 255, *chosen)
     macros = {macro.split("(")[0] for macro in code.macros}
+    tables = (transform.c_window(False, True) if hasattr(transform, "c_window") else code).tables
     assert isinstance(code, CTransform)
     assert f"static void {code.function}(const bemi_input_t *x, bemi_value_t *z)" in code.source
     assert all(macro in code.source for macro in macros)
-    assert all(table.name in code.source for table in code.tables)
+    assert all(table.name in code.source for table in tables)
     own = {
         *macros,
-        *(table.name for table in code.tables),
+        *(table.name for table in tables),
         *re.findall(r"^(?:static|BEMI_APART) .*?(\w+)\(", code.source, re.M),
         *re.findall(r"^#define (\w+)", code.source, re.M),
         *re.findall(r"^} (\w+);", code.source, re.M),

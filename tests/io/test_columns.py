@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import random
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from bemi import ConstantInput, TableBits
 from bemi.inputs import Inputs
+from bemi.inputs.table.text import number_in, numbers_in
 from bemi.io import NO_RULES, ColumnRules, DataFileError, ModelColumns, features, features_for, read_cells
 
 TABLE = ModelColumns(("n", "c"), (None, ("a", "b")), takes_missing=True)
@@ -217,3 +222,61 @@ def test_what_a_model_takes():
     assert ModelColumns.of(fitted) == ModelColumns(("n", "c"), (None, ("x", "y")), takes_missing=True)
     numbers = Inputs.fit(np.array([[1.0, 2.0], [3.0, 5.5]]), "per-feature", ConstantInput())
     assert ModelColumns.of(numbers) == ModelColumns(None, (None, None))
+
+
+def random_cell(kind, generator):
+    """A cell of a column that has numbers, decimal commas, words, identifiers or some of all."""
+    number = f"{generator.uniform(-9, 9):.{generator.randint(0, 6)}f}"
+    cells = {
+        "numbers": [number],
+        "missing": [number, number, "", "NA", " ?"],
+        "commas": [number.replace(".", ","), number.replace(".", ","), ""],
+        "words": ["red", " green ", 'a "b"', "two\nlines", "1;2"],
+        "codes": [str(generator.randint(0, 3)), f"0{generator.randint(0, 3)}", "1.0", "1e0"],
+        "ids": [f"id{generator.getrandbits(32)}"],
+        "mixed": [number, "1_0", "inf", "\uff11", ".", "e5"],
+    }
+    return generator.choice(cells[kind])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_pieces_of_a_file_make_the_same_columns(tmp_path, monkeypatch, seed):
+    """Texts against Python's own reader; columns, messages and errors against those of one piece."""
+    generator = random.Random(seed)
+    kinds = generator.choices(["numbers", "missing", "commas", "words", "codes"], k=5)
+    kinds += [[], [], ["ids"], ["mixed"]][seed % 4]
+    rows = [[f"{kind}{k}" for k, kind in enumerate(kinds)]]
+    rows += [[random_cell(kind, generator) for kind in kinds] for _ in range(generator.randint(1, 40))]
+    path = tmp_path / "data.csv"
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, delimiter=generator.choice(",;\t")).writerows(rows)
+
+    def found(pieces_of):
+        monkeypatch.setattr("bemi.io.cells._ROWS", pieces_of)
+        told: list[str] = []
+        cells = read_cells(path, told.append)
+        try:
+            return cells, features(cells, NO_RULES, told.append), told
+        except DataFileError as error:
+            return cells, str(error), told
+
+    _, expected, said = found(1000)
+    pieces, columns, told = found(generator.randint(1, 9))
+    assert len(pieces.packed[rows[0][0]]) >= len(rows) // 10
+    assert [list(pieces.texts(name)) for name in pieces.names] == [
+        [cell.lstrip(" ") for cell in column[1:]] for column in zip(*rows, strict=True)
+    ]
+    assert told == said
+    if isinstance(expected, str):
+        assert columns == expected
+    else:
+        pd.testing.assert_frame_equal(columns, expected)
+
+
+def test_many_texts_are_the_numbers_that_each_of_them_is():
+    generator = random.Random(0)
+    for _ in range(3000):
+        texts = ["".join(generator.choices("0123.e+-E", k=generator.randint(1, 4))) for _ in range(2)]
+        texts += generator.choice([[], ["inf"], ["nan"], ["1_0"], ["\uff11"], [""], ["1,5"], ["1e999"]])
+        commas = generator.random() < 0.5
+        np.testing.assert_array_equal(numbers_in(texts, commas), [number_in(text, commas) for text in texts])

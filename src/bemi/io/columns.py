@@ -19,6 +19,7 @@ from bemi.inputs.table.text import (
     listed,
     most_categories,
     number_in,
+    numbers_in,
     trouble_with_text,
 )
 from bemi.inputs.transform import Takes
@@ -64,7 +65,7 @@ class ColumnRules:
             for name in getattr(self, rule):
                 if name == target:
                     raise DataFileError(f"--{rule} names {name!r}, the column with the labels")
-                if name not in cells.table:
+                if name not in cells.packed:
                     raise DataFileError(f"--{rule}: {no_column(cells, name)}")
                 if named.setdefault(name, rule) != rule:
                     raise DataFileError(f"--{named[name]} and --{rule} both name {name!r}; give one of them")
@@ -103,7 +104,7 @@ class ModelColumns:
 
 def no_column(cells: Cells, name: str, most: int = 8) -> str:
     """That a file lacks a column, and which it has."""
-    names = list(cells.table.columns)
+    names = cells.names
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{cells.path} has no column {name!r}; its columns are {', '.join(map(repr, names[:most]))}{more}"
 
@@ -114,45 +115,53 @@ def features(cells: Cells, rules: ColumnRules, tell: Tell) -> pd.DataFrame:
     An index and columns without any value are left out.  Raises DataFileError for columns that are neither, such as
     dates.
     """
-    table = cells.table.drop(columns=list(rules.drop))
-    index = index_column(cells.having(table.columns), rules)
+    cells = cells.having(name for name in cells.names if name not in rules.drop)
+    index = index_column(cells, rules)
     if index is not None:
         tell(f"column {index!r} looks like an index and is left out; --keep makes it a feature")
-        table = table.drop(columns=index)
-    columns = [_Column(cells, name, rules.missing) for name in table.columns]
-    used = [column for column in columns if column.texts]
-    if not used:
+        cells = cells.having(name for name in cells.names if name != index)
+    arrays: dict[str, NDArray] = {}
+    empty, constant, counting, commas = [], [], [], []
+    for name in cells.names:  # one at a time: its different texts may take more memory than all numbers together
+        column = _Column(cells, name, rules.missing)
+        if not column.texts:
+            empty.append(name)
+            continue
+        arrays[name] = column.typed(rules)
+        if column.constant:
+            constant.append(name)
+        if column.counts_rows and rules.may_be_index(name):
+            counting.append(name)
+        if column.decimal_comma:
+            commas.append(name)
+    if not arrays:
         raise DataFileError(f"{cells.path} has no feature columns")
-    found = _frame({column.name: column.typed(rules) for column in used})
+    found = _frame(arrays)
     # Text that is numbers would be read as such.
     found = found.astype({name: "category" for name in rules.categorical if name in found})
     for about, *remarks in (
+        (empty, "column without any value, left out", "columns without any value, left out"),
+        (constant, "constant column, no information", "constant columns carry no information"),
         (
-            [c for c in columns if not c.texts],
-            "column without any value, left out",
-            "columns without any value, left out",
-        ),
-        ([c for c in used if c.constant], "constant column, no information", "constant columns carry no information"),
-        (
-            [c for c in used if c.counts_rows and rules.may_be_index(c.name)],
+            counting,
             "column that only counts the rows, to be left out with --drop",
             "columns that only count the rows, to be left out with --drop",
         ),
-        ([c for c in used if c.decimal_comma], "column with decimal commas", "columns with decimal commas"),
+        (commas, "column with decimal commas", "columns with decimal commas"),
     ):
         if about:
-            tell(f"{remarks[len(about) > 1]}: {listed([column.name for column in about])}")
+            tell(f"{remarks[len(about) > 1]}: {listed(about)}")
     return found
 
 
 def index_column(cells: Cells, rules: ColumnRules) -> str | None:
     """The column that only counts or names the rows, if there is one that the user did not mention."""
-    names = [name for name in cells.table.columns if rules.may_be_index(name)]
+    names = [name for name in cells.names if rules.may_be_index(name)]
     unnamed = [name for name in names if is_index_name(name)]
     if unnamed:
         return unnamed[0]
-    first = cells.table.columns[0] if len(cells.table.columns) else None
-    return first if first in names and count_rows(cells.table[first].tolist()) else None
+    first = cells.names[0] if cells.names else None
+    return first if first in names and count_rows(cells.texts(first).tolist()) else None
 
 
 def features_for(cells: Cells, columns: ModelColumns, missing: Sequence[str], tell: Tell) -> pd.DataFrame:
@@ -162,10 +171,10 @@ def features_for(cells: Cells, columns: ModelColumns, missing: Sequence[str], te
     """
     if columns.names is None:
         cells = _without_index(cells, len(columns.levels))
-        names = list(cells.table.columns)
+        names = cells.names
     else:
         names = list(columns.names)
-        lacking = [name for name in names if name not in cells.table]
+        lacking = [name for name in names if name not in cells.packed]
         if lacking:
             raise DataFileError(f"{cells.path} lacks the model's column {lacking[0]!r} ({len(lacking)} missing in all)")
     # Surplus columns without a name are left for the model to count; it names both numbers.
@@ -179,8 +188,8 @@ def features_for(cells: Cells, columns: ModelColumns, missing: Sequence[str], te
 
 def _without_index(cells: Cells, features: int) -> Cells:
     """A file without the index that it has beside the features, if it has one column too many."""
-    index = index_column(cells, NO_RULES) if len(cells.table.columns) == features + 1 else None
-    return cells if index is None else cells.having(cells.table.columns.drop(index))
+    index = index_column(cells, NO_RULES) if len(cells.names) == features + 1 else None
+    return cells if index is None else cells.having(name for name in cells.names if name != index)
 
 
 def _frame(columns: dict[str, NDArray]) -> pd.DataFrame:
@@ -197,19 +206,20 @@ class _Column:
     def __init__(self, cells: Cells, name: str, missing: Iterable[str]) -> None:
         self.cells, self.name = cells, name
         self._tokens = {"", *missing}
-        places, given = pd.factorize(cells.table[name])
-        stripped, texts = pd.factorize(np.array([text.strip() for text in given], dtype=object))
+        self._places, texts = pd.factorize(cells.texts(name).map(str.strip))
         self._all: list[str] = list(texts)
-        self._places: NDArray[np.intp] = stripped[places]
+        self._missing = np.array([text in self._tokens for text in self._all], dtype=bool)
         self.texts = [text for text in self._all if text not in self._tokens]
         """Each text that is not missing, once."""
         self.decimal_comma = cells.separator != "," and have_decimal_commas(self.texts)
         """Whether commas are decimal points."""
+        self._numbers = np.full(len(self._all), np.nan)
+        self._numbers[~self._missing] = numbers_in(self.texts, self.decimal_comma)
 
     @property
     def filled(self) -> int:
         """Number of cells that are not missing."""
-        return int(np.array([text not in self._tokens for text in self._all])[self._places].sum())
+        return int((~self._missing)[self._places].sum())
 
     @property
     def constant(self) -> bool:
@@ -225,7 +235,7 @@ class _Column:
         """Numbers or categories, by the rules and by what the cells look like."""
         if self.name in rules.categorical:
             return self.categories()
-        if self.name in rules.numeric or not any(np.isnan(self._number(text)) for text in self.texts):
+        if self.name in rules.numeric or not np.isnan(self._numbers[~self._missing]).any():
             return self.numbers(takes_missing=True)
         trouble = trouble_with_text(self.texts, most=most_categories(self.filled))
         if trouble is not None:
@@ -240,13 +250,9 @@ class _Column:
     def numbers(self, takes_missing: bool) -> NDArray[np.float64]:
         """The numbers; NaN where missing.  Raises DataFileError at the first cell that is none."""
         tokens = {number for number in map(number_in, self._tokens) if not np.isnan(number)}
-        values = np.empty(len(self._all))
-        wrong = np.zeros(len(self._all), dtype=bool)
-        for place, text in enumerate(self._all):
-            number = self._number(text)
-            missing = text in self._tokens or number in tokens
-            values[place] = np.nan if missing else number
-            wrong[place] = not (takes_missing if missing else np.isfinite(number))
+        missing = self._missing | np.isin(self._numbers, list(tokens))
+        values = np.where(missing, np.nan, self._numbers)
+        wrong = np.where(missing, not takes_missing, ~np.isfinite(values))
         bad = np.flatnonzero(wrong[self._places])
         if len(bad):
             text = self._all[self._places[bad[0]]]
@@ -274,9 +280,6 @@ class _Column:
         values = np.empty(len(texts), dtype=object)
         values[:] = texts
         return values[self._places]
-
-    def _number(self, text: str) -> float:
-        return number_in(text, self.decimal_comma)
 
 
 def _as_level(text: str) -> str:

@@ -19,7 +19,7 @@ from bemi.io.columns import NO_RULES, ModelColumns, features_for, index_column
 from bemi.io.recordings import recordings_of
 from bemi.io.resampling import Recording
 from bemi.io.sources import DataFileError
-from bemi.io.tables import NPZ_TARGET, labels, read_npz
+from bemi.io.tables import NPZ_TARGET, as_labels, labels, read_npz
 from bemi.io.windowing import Columns, Cutting, Windows, cut_all, tell_doubts
 
 _LABEL_OF_FILE = re.compile(r"[^\d_.\- ]+")
@@ -92,13 +92,13 @@ def _tables(
             found = _columns(cells, columns, drop, tell)
         else:
             # Every file must have what the first one has.
-            found.found_in(cells.table.columns.tolist(), str(file))
+            found.found_in(cells.names, str(file))
         tables[file] = _table(cells, found, missing, tell, channels_named=columns.channels is not None)
     return tables, found
 
 
 def _columns(cells: Cells, columns: Columns, drop: Sequence[str], tell: Tell) -> Columns:
-    names = cells.table.columns.tolist()
+    names = cells.names
     for name in drop:
         if name not in names:
             raise DataFileError(f"--drop: {cells.path} has no column {name!r}")
@@ -122,7 +122,7 @@ def _table(cells: Cells, columns: Columns, missing: Sequence[str], tell: Tell, *
             whole = bool((times == np.rint(times)).all())
             table[columns.time] = times.astype(np.int64) if whole and times.abs().max() < 2**53 else times
         except DataFileError:
-            table[columns.time] = cells.table[columns.time].str.strip()
+            table[columns.time] = cells.texts(columns.time).str.strip()
     if columns.id is not None:
         table[columns.id] = labels(cells, columns.id)
     if columns.target is not None:
@@ -136,11 +136,11 @@ def _numbers(cells: Cells, names: tuple[Any, ...], missing: Sequence[str], tell:
 
 def _labels(cells: Cells, name: str) -> NDArray:
     """Labels as :func:`bemi.io.tables.labels` reads them, None where the cell is empty."""
-    given = (cells.table[name].str.strip() != "").to_numpy()
+    texts = cells.texts(name).str.strip()
+    given = (texts != "").to_numpy()
     found = np.full(len(given), None, dtype=object)
     if given.any():
-        some = Cells(cells.path, cells.table[given].reset_index(drop=True), cells.separator, cells.encoding)
-        found[given] = labels(some, name)
+        found[given] = as_labels(texts[given])
     return found
 
 
@@ -222,7 +222,7 @@ def read_rows(
         Columns to leave out.
     """
     cells = read_cells(path, tell)
-    names = [name for name in cells.table.columns if name not in drop]
+    names = [name for name in cells.names if name not in drop]
     roles = Columns(columns.id, None, columns.target).found_in(names, str(path))
     samples = [name for name in names if name not in (roles.id, roles.target)]
     channels, places = _placed(samples, columns.channels, count, path)

@@ -217,7 +217,7 @@ def _long(path: Path, reading: Reading, tell: Tell, *, labelled: bool) -> Window
 
 def _has_row_per_window(path: Path, model: ModelWindows, columns: Columns) -> bool:
     """Whether a file has a row per window, rather than per sample."""
-    names: list[Any] = read_cells(path, lambda line: None).table.columns.tolist()
+    names: list[Any] = read_cells(path, lambda line: None).names
     if columns.channels is not None and all(name in names for name in columns.channels):
         return False
     rest = [name for name in names if name not in (columns.id, columns.target)]

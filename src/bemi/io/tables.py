@@ -17,10 +17,15 @@ from bemi.io.sources import DataFileError
 
 def labels(cells: Cells, name: str) -> np.ndarray:
     """Integers if every label is written as an integer would be printed, otherwise text."""
-    column = cells.table[name].str.strip()
+    column = cells.texts(name).str.strip()
     empty = np.flatnonzero(column == "")
     if len(empty):
         raise DataFileError(f"{cells.place(int(empty[0]), name)} is empty")
+    return as_labels(column)
+
+
+def as_labels(column: pd.Series) -> np.ndarray:
+    """Integers if every text is written as an integer would be printed, otherwise the texts."""
     texts = column.to_numpy(dtype=object)
     try:
         numbers = column.astype(np.int64).to_numpy()
@@ -83,12 +88,12 @@ def read_labelled(
         check_classes(y, f"{path}: {target or NPZ_TARGET!r}")
         return X, y
     cells, name = read_cells(path, tell), target or CSV_TARGET
-    if name not in cells.table:
+    if name not in cells.packed:
         raise DataFileError(f"{no_column(cells, name)}; name the one with the labels by --target")
     rules.check(cells, name)
     y = labels(cells, name)
     check_classes(y, f"{path}: column {name!r}")
-    return features(cells.having(cells.table.columns.drop(name)), rules, tell), y
+    return features(cells.having(own for own in cells.names if own != name), rules, tell), y
 
 
 def read_test(
@@ -104,9 +109,9 @@ def read_test(
         X, y = _labelled_arrays(path, target)
         return X, known_labels(y, classes)
     cells, name = read_cells(path, tell), target or CSV_TARGET
-    if name not in cells.table:
+    if name not in cells.packed:
         raise DataFileError(f"{no_column(cells, name)}; name the one with the labels by --target")
-    X = features_for(cells.having(cells.table.columns.drop(name)), columns, missing, tell)
+    X = features_for(cells.having(own for own in cells.names if own != name), columns, missing, tell)
     return _as_named(X, columns), known_labels(labels(cells, name), classes)
 
 
