@@ -84,7 +84,8 @@ def test_the_contract(name):
 def test_the_hooks_for_exports(name):
     # With everything that it can compute, so that no code is left out.
     options = {"values": True, "similarities": 5, "rules": 3} if name == "bits" else {}
-    transform = by_short_name(name)(**options).fit(ROWS, ROWS[:, 0] > np.median(ROWS[:, 0]))
+    above = np.median(ROWS, axis=0) < ROWS
+    transform = by_short_name(name)(**options).fit(ROWS, above[:, 0] & above[:, 1])  # what takes a rule
     chosen = [range(transform.n_outputs)] if getattr(transform, "selects_outputs", False) else []
     code = export_hook(transform, "c_code", "C")(0, 255, *chosen)
     macros = {macro.split("(")[0] for macro in code.macros}
