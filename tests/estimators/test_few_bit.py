@@ -164,10 +164,13 @@ def test_of_many_images_only_straightening_is_compared_on_a_part_of_them():
     assert choice.given == 2400
 
 
-def test_large_images_are_not_compared():
-    assert not images(np.zeros((5, 300 * 300)), (300, 300)).candidates
-    rows = np.random.default_rng(0).integers(0, 255, (6, 120 * 120))
-    clf = FewBitClassifier((120, 120), node_limit=1, time_limit=None).fit(rows, np.arange(6) % 2)
+def test_large_images_are_shrunk_and_those_of_many_channels_are_not_compared():
+    large = images(np.zeros((5, 300 * 300)), (300, 300))
+    assert large.usual["inputs"].shrink == 5
+    assert large.candidates
+    assert not images(np.zeros((5, 64 * 64 * 8)), (64, 64, 8)).candidates
+    rows = np.random.default_rng(0).integers(0, 255, (6, 40 * 40 * 8))
+    clf = FewBitClassifier((40, 40, 8), node_limit=1, time_limit=None).fit(rows, np.arange(6) % 2)
     assert clf.choice_.name == "usual settings"
     assert "too many to compare" in clf.choice_.in_words()
 
