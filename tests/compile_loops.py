@@ -10,6 +10,7 @@ from strategies import run_only
 from bemi import BeMiClassifier, FewBitClassifier
 from bemi.engines import initial_network
 from bemi.engines.decomposition.max_margin import few_splits
+from bemi.engines.decomposition.max_margin.raising import raised
 from bemi.engines.decomposition.min_weight import separators
 from bemi.engines.decomposition.neuron import shortlist
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP
@@ -39,6 +40,7 @@ def main() -> None:
     walk.most_confident(problem, initial_network(problem), proposals=100)
     prices.priced_bound(problem, initial_network(problem), Deadline())
     few_splits.two_splits(problem, Deadline())
+    raised(problem, widest.network, seed=0, deadline=Deadline.after(0.1))
     few_splits.annealed_pair(problem.data, problem.codes[:, 0], 2, seed=0, deadline=Deadline.after(0.1))
     flat = replace(problem, hidden_layers=())
     for max_links in (None, 2):

@@ -1,6 +1,7 @@
-"""Networks with margins from many starts, each with wider neurons: where several must split, the first is often poor.
+"""Networks with margins from many starts, each with larger margins: where several must split, the first is often poor.
 
-Starts are of two kinds in turn, and every start has other random numbers:
+Every start is raised by walks over all weights, then widened neuron by neuron.  Starts are of two kinds in turn, and
+each has other random numbers:
 
 - two neurons that split, found by a walk (:mod:`bemi.engines.decomposition.max_margin.few_splits`), and constants,
   whose margins are by far the widest where inputs have one sign;
@@ -16,6 +17,7 @@ import numpy as np
 
 from bemi.engines.decomposition.max_margin.few_splits import annealed_pair
 from bemi.engines.decomposition.max_margin.nodes import Budget
+from bemi.engines.decomposition.max_margin.raising import raised
 from bemi.engines.decomposition.max_margin.upper import widest_margins
 from bemi.engines.decomposition.max_margin.widening import splits, widened
 from bemi.engines.decomposition.neuron.widest import widest
@@ -32,7 +34,7 @@ PATIENCE = 40
 PROPOSALS = 1_000_000
 """Proposals of a walk over all weights."""
 
-_PAIR_SHARE, _CONSTANT_SHARE, _WIDENING_SHARE = 0.1, 0.2, 0.3  # of the time left
+_PAIR_SHARE, _CONSTANT_SHARE, _RAISING_SHARE, _WIDENING_SHARE = 0.1, 0.2, 0.2, 0.3  # of the time left
 _UPPER_SECONDS = 1.0
 
 
@@ -59,6 +61,7 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
             start = with_margins(problem, known, proposals=PROPOSALS, seed=seed, deadline=clock)
         if sum_of_margins(problem, start) is None:
             continue
+        start = raised(problem, start, seed=seed, deadline=clock.share(_RAISING_SHARE))
         wider = widened(problem, start, budget=budget.part(_WIDENING_SHARE), limits=replace(limits, seed=seed))
         if better(sum_of_margins(problem, wider), value, maximised=True):
             best, value, latest = wider, sum_of_margins(problem, wider), tried
