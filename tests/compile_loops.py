@@ -56,8 +56,7 @@ def _images(rows: np.ndarray) -> None:
 
 def _separators(data: np.ndarray) -> None:
     task = separators.Task(data, np.arange(8) % 2 == 0, 1, separators.MOST_NEURONS, (True, True))
-    separators.pair(task)
-    separators.triple(task)
+    separators.with_links(task, 2)
     separators.walked(task, None, 2, proposals=100)
     alone = separators.Task(data, data @ [1, 1, -1, 0] >= 0, 1, 1, (True, True))
     separators.stripped(alone, np.array([1, 1, -1, 0]), False)
