@@ -9,9 +9,10 @@ from strategies import run_only
 
 from bemi import BeMiClassifier, FewBitClassifier
 from bemi.engines import initial_network
-from bemi.engines.decomposition.max_margin import few_splits
+from bemi.engines.decomposition.max_margin.pairs import annealed_pair
 from bemi.engines.decomposition.min_weight import separators
 from bemi.engines.decomposition.neuron import shortlist
+from bemi.engines.decomposition.neuron.exhaustive import best_neuron
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP
 from bemi.engines.decomposition.sat_margin import annealing as walk
 from bemi.engines.decomposition.sat_margin import prices
@@ -38,8 +39,8 @@ def main() -> None:
     _separators(rng.integers(0, 9, (8, 4)))
     walk.most_confident(problem, initial_network(problem), proposals=100)
     prices.priced_bound(problem, initial_network(problem), Deadline())
-    few_splits.two_splits(problem, Deadline())
-    few_splits.annealed_pair(problem.data, problem.codes[:, 0], 2, seed=0, deadline=Deadline.after(0.1))
+    best_neuron(problem.data, problem.codes[:, 0], 2)
+    annealed_pair(problem.data, problem.codes[:, 0], 2, seed=0, deadline=Deadline.after(0.1))
     flat = replace(problem, hidden_layers=())
     for max_links in (None, 2):
         soft, network = choose_resolution(flat, 10.0, max_links=max_links)
